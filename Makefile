@@ -1,0 +1,43 @@
+# The front door. Every target sets up what it needs: a virtual environment in .venv, with the locked dependencies.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test test-slow check format bench lock clean
+
+demo: $(READY)  ## simulate a study on Chicago's 77 areas, fit it, write and open the page
+	$(BIN)/judgemap demo
+
+test: $(READY)  ## everything that takes seconds: unit, statistical and documentation tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-slow: $(READY)  ## what takes minutes: simulation-based calibration, Geweke tests, long agreement runs
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+
+check: $(READY)  ## format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)  ## timings, side by side in one run on one thread; written to benchmarks/results/
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/samplers.py
+
+lock: $(READY)  ## write requirements.lock anew from pyproject.toml
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --all-extras --group dev pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache demo
+
+$(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "judgemap needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $(READY)

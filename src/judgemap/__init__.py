@@ -1,0 +1,1 @@
+"""Comparative judgement on maps."""

@@ -1,0 +1,1 @@
+"""Commands, progress bars, exit statuses. Nothing is computed here."""

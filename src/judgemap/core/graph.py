@@ -1,0 +1,67 @@
+"""The graph of areas: who borders whom."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from judgemap.core.types import FloatArray, IntArray, frozen_ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AreaGraph:
+    """An undirected graph on the areas 0 … N−1, as a sorted list of edges without loops or repeats.
+
+    >>> path = AreaGraph(3, [[1, 0], [1, 2], [2, 1]])
+    >>> path.edges
+    array([[0, 1], [1, 2]])
+    """
+
+    n_areas: int
+    edges: IntArray
+
+    def __post_init__(self) -> None:
+        edges = np.array(self.edges, dtype=np.int64).reshape(-1, 2)
+        if self.n_areas < 1:
+            raise ValueError(f"a graph needs at least one area, received {self.n_areas}")
+        if len(edges) and (edges.min() < 0 or edges.max() >= self.n_areas):
+            raise ValueError(f"edges must join areas in 0 … {self.n_areas - 1}")
+        if np.any(edges[:, 0] == edges[:, 1]):
+            raise ValueError("an area cannot border itself")
+        object.__setattr__(self, "edges", frozen_ints(np.unique(np.sort(edges, axis=1), axis=0)))
+
+    def sparse_adjacency(self) -> sparse.csr_array:
+        """Return A as a sparse symmetric matrix of zeros and ones."""
+        i, j = self.edges.T
+        ones = np.ones(2 * len(i))
+        shape = (self.n_areas, self.n_areas)
+        return sparse.csr_array((ones, (np.r_[i, j], np.r_[j, i])), shape=shape)
+
+    def adjacency(self) -> FloatArray:
+        """Return A as a dense symmetric matrix of zeros and ones.
+
+        >>> AreaGraph(2, [[0, 1]]).adjacency()
+        array([[0., 1.], [1., 0.]])
+        """
+        dense: FloatArray = self.sparse_adjacency().toarray()
+        return dense
+
+    def components(self) -> IntArray:
+        """Label the connected parts, numbered in the order of their first area.
+
+        >>> AreaGraph(4, [[0, 2]]).components()
+        array([0, 1, 0, 2])
+        """
+        labels = sparse.csgraph.connected_components(self.sparse_adjacency(), directed=False)[1]
+        return labels.astype(np.int64)
+
+    def distances(self) -> FloatArray:
+        """Count the edges on the shortest path between each two areas; inf where there is none.
+
+        >>> AreaGraph(3, [[0, 1], [1, 2]]).distances()[0]
+        array([0., 1., 2.])
+        """
+        steps: FloatArray = sparse.csgraph.shortest_path(
+            self.sparse_adjacency(), method="D", directed=False, unweighted=True
+        )
+        return steps

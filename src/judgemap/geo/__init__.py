@@ -1,0 +1,1 @@
+"""Boundary files, geometries and adjacency."""

@@ -1,0 +1,1 @@
+"""Tables, figures, maps and pages for people."""

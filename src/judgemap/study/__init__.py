@@ -1,0 +1,1 @@
+"""A study: its comparisons as tables, and a fit with its provenance."""

@@ -1,0 +1,1 @@
+"""The web application (to come): researchers, studies, judges."""
