@@ -1,0 +1,198 @@
+"""Split Hamiltonian Monte Carlo in Laplace coordinates, many chains at a time: the default sampler.
+
+Coordinates q = (u, v): τ = log α² = m + s·v and λ = Vw, w = r/(g + e^{−τ}) + u/√(g + e^{−τ}) (`core.laplace`), in which
+the posterior is nearly N(0, I). A trajectory rotates exactly under the N(0, I) part and is kicked by the rest of the
+gradient, ∇log p(q) + q (Shahbaba, Lan, Johnson and Neal, 2014); a Metropolis step makes it exact.
+
+    log p(q) = ℓ(λ) − ½e^{−τ}wᵀw − (N/2)τ − χτ − ωe^{−τ} − ½Σ log(g + e^{−τ})
+    ℓ(λ) = κᵀλ − Σ n log(2 cosh(d/2)),   ∇ℓ = κ − Xᵀ(n/2 · tanh(d/2)),   d = Xλ, κ = Xᵀ(y − n/2)
+
+A trajectory covers a quarter turn, after which the N(0, I) part has forgotten where it began. With α² fixed, v is an
+idle standard normal coordinate.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from judgemap.core.laplace import Laplace, approximate
+from judgemap.core.model import Model
+from judgemap.core.prior import FixedVariance
+from judgemap.core.samplers.kernel import Kernel, Sample
+from judgemap.core.types import FloatArray
+
+QUARTER_TURN = np.pi / 2
+JITTER = 0.1
+GOOD_ACCEPTANCE = 0.85
+
+
+class Point(NamedTuple):
+    """A place in the coordinates q, shape (areas + 1, chains), with what is known there."""
+
+    q: FloatArray
+    residual: FloatArray
+    """∇log p(q) + q: what the rotation leaves to the kicks."""
+    w: FloatArray
+    half: FloatArray
+    """d/2 of every compared pair, shape (pairs, chains)."""
+
+
+class State(NamedTuple):
+    """Where the chains are, and how likely their last proposals were to be accepted."""
+
+    q: FloatArray
+    residual: FloatArray
+    w: FloatArray
+    log_density: FloatArray
+    acceptance: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """The posterior in the coordinates q: everything about a model that `evaluate` reads."""
+
+    model: Model
+    laplace: Laplace
+    kappa: FloatArray
+    scatter: sparse.csr_array
+    """Xᵀ diag(n/2), so that the score is κ − scatter @ tanh(d/2)."""
+
+
+def build_target(model: Model) -> Target:
+    """Place the coordinates and lay out the data for `evaluate`."""
+    counts = model.counts
+    half, pairs = counts.n / 2, np.arange(len(counts.n))
+    scatter = sparse.csr_array(
+        (np.r_[half, -half], (np.r_[counts.first, counts.second], np.r_[pairs, pairs])),
+        shape=(counts.n_areas, len(pairs)),
+    )
+    return Target(model, approximate(model), counts.excess(), scatter)
+
+
+def kernel(model: Model) -> Kernel:
+    """Build the sampler of ``model``; the number of kicks is chosen by a short pilot with a seed of its own."""
+    target = build_target(model)
+    kicks = choose_kicks(target)
+
+    def init(strengths: FloatArray, log_variance: FloatArray) -> State:
+        return start(target, to_coordinates(target, strengths, log_variance))
+
+    def step(rng: np.random.Generator, state: State) -> State:
+        return trajectory(rng, target, state, kicks)
+
+    def read(state: State) -> Sample:
+        tau = target.laplace.log_variance_mean + target.laplace.log_variance_sd * state.q[-1]
+        return Sample((target.laplace.V @ state.w).T, tau, state.acceptance)
+
+    return Kernel(init=init, step=step, read=read, width=batch_width(model))
+
+
+def batch_width(model: Model) -> int:
+    """How many chains share a NumPy call: many while the arrays stay in cache, few once there are 10⁵ pairs."""
+    return int(np.clip(60_000 // max(len(model.counts.n), model.counts.n_areas), 1, 32))
+
+
+def to_coordinates(target: Target, strengths: FloatArray, log_variance: FloatArray) -> FloatArray:
+    """Invert λ(u, v), τ(v): the state from which a chain is to start."""
+    laplace = target.laplace
+    w = laplace.V.T @ target.model.covariance.inverse @ strengths.T
+    precision = laplace.g[:, None] + np.exp(-log_variance)
+    u = (w - laplace.r[:, None] / precision) * np.sqrt(precision)
+    sd = laplace.log_variance_sd
+    v = (log_variance - laplace.log_variance_mean) / sd if sd > 0 else np.zeros_like(log_variance)
+    return np.vstack([u, v])
+
+
+def start(target: Target, q: FloatArray) -> State:
+    """The state of chains that begin at q."""
+    point = evaluate(target, q)
+    return State(q, point.residual, point.w, log_density(target, point), np.ones(q.shape[1]))
+
+
+def evaluate(target: Target, q: FloatArray) -> Point:
+    """Find the residual gradient at q, for all chains of the batch."""
+    laplace, counts, prior = target.laplace, target.model.counts, target.model.variance
+    u, v = q[:-1], q[-1]
+    tau = laplace.log_variance_mean + laplace.log_variance_sd * v
+    inverse = np.exp(-tau)
+    variance = 1 / (laplace.g[:, None] + inverse)
+    root = np.sqrt(variance)
+    centre = laplace.r[:, None] * variance
+    w = centre + u * root
+    strengths = laplace.V @ w
+    half = np.take(strengths, counts.first, axis=0)
+    half -= np.take(strengths, counts.second, axis=0)
+    half *= 0.5
+    score = target.kappa[:, None] - target.scatter @ np.tanh(half)
+
+    slope = laplace.V.T @ score - inverse * w
+    residual = np.empty_like(q)
+    residual[:-1] = slope * root + u
+    if isinstance(prior, FixedVariance):
+        residual[-1] = 0.0
+    else:
+        moved = (slope * (centre + u * root / 2) * variance).sum(axis=0)
+        spread = ((w * w).sum(axis=0) + variance.sum(axis=0)) / 2
+        slope_tau = inverse * (moved + spread + prior.scale) - len(w) / 2 - prior.shape
+        residual[-1] = laplace.log_variance_sd * slope_tau + v
+    return Point(q, residual, w, half)
+
+
+def log_density(target: Target, point: Point) -> FloatArray:
+    """log p(q) up to a constant, for each chain."""
+    laplace, prior, w = target.laplace, target.model.variance, point.w
+    v = point.q[-1]
+    tau = laplace.log_variance_mean + laplace.log_variance_sd * v
+    inverse = np.exp(-tau)
+    size = np.abs(point.half)
+    log_cosh = np.log(1 + np.exp(-2 * size))
+    log_cosh += size
+    log_likelihood = (laplace.V.T @ target.kappa) @ w - target.model.counts.n @ log_cosh
+    volume = len(w) * tau + np.log(laplace.g[:, None] + inverse).sum(axis=0)
+    log_prior = -(inverse * (w * w).sum(axis=0) + volume) / 2
+    if isinstance(prior, FixedVariance):
+        log_prior -= v * v / 2
+    else:
+        log_prior -= prior.shape * tau + prior.scale * inverse
+    density: FloatArray = log_likelihood + log_prior
+    return density
+
+
+def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: int) -> State:
+    """Propose by one trajectory of ``kicks`` rotations between half kicks; accept for each chain, or stay."""
+    chains = state.q.shape[1]
+    momentum = rng.standard_normal(state.q.shape)
+    energy = state.log_density - (momentum**2).sum(axis=0) / 2
+    angle = QUARTER_TURN / kicks * (1 + JITTER * rng.uniform(-1, 1, chains))
+    cos, sin = np.cos(angle), np.sin(angle)
+    q, residual = state.q, state.residual
+    for _ in range(kicks):
+        momentum += angle / 2 * residual
+        q, momentum = cos * q + sin * momentum, cos * momentum - sin * q
+        point = evaluate(target, q)
+        residual = point.residual
+        momentum += angle / 2 * residual
+    density = log_density(target, point)
+    change = density - (momentum**2).sum(axis=0) / 2 - energy
+    change = np.where(np.isfinite(change), np.minimum(change, 0.0), -np.inf)
+    accepted = np.log(rng.random(chains)) < change
+    end = State(q, residual, point.w, density, np.exp(change))
+    kept = [np.where(accepted, new, old) for new, old in zip(end[:-1], state[:-1], strict=True)]
+    return State(*kept, end.acceptance)
+
+
+def choose_kicks(target: Target) -> int:
+    """Raise the number of kicks from 2 until a short pilot accepts often; its draws are thrown away."""
+    rng = np.random.default_rng(0)
+    chains = batch_width(target.model)
+    for kicks in range(2, 17):
+        state = start(target, to_coordinates(target, *target.laplace.draw(rng, chains, spread=1.0)))
+        seen = []
+        for _ in range(5 + 64 // chains):
+            state = trajectory(rng, target, state, kicks)
+            seen.append(float(state.acceptance.mean()))
+        if np.mean(seen[4:]) >= GOOD_ACCEPTANCE:
+            break
+    return kicks
