@@ -1,0 +1,151 @@
+"""Who borders whom: shared borders through libpysal, hairline gaps closed, islands joined to the nearest area."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from judgemap.core.graph import AreaGraph
+from judgemap.core.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import geopandas
+
+Contiguity = Literal["queen", "rook"]
+HAIRLINE = 1e-4
+"""Borders that miss each other by less than this share of a typical area's width are taken to meet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """An edge that no border gives: it joins an island, or a part of the map, to the nearest area.
+
+    >>> Bridge("island", "harbour", km=3.2).km
+    3.2
+    """
+
+    a: str
+    b: str
+    km: float
+
+
+def border_graph(geometry: "geopandas.GeoSeries", contiguity: Contiguity) -> AreaGraph:
+    """Join the areas whose borders meet: libpysal's contiguity, by geometric relation.
+
+    Queen: a point in common is enough. Rook: a stretch of border.
+
+    >>> import geopandas, shapely
+    >>> squares = geopandas.GeoSeries([shapely.box(x, y, x + 1, y + 1) for y in range(2) for x in range(2)])
+    >>> len(border_graph(squares, "queen").edges), len(border_graph(squares, "rook").edges)
+    (6, 4)
+    """
+    from libpysal.graph import Graph
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        shapes = geometry.reset_index(drop=True)
+        found = Graph.build_contiguity(shapes, rook=contiguity == "rook", strict=True).adjacency
+    pairs = found[found > 0].index
+    ends = [pairs.get_level_values(end).to_numpy() for end in ("focal", "neighbor")]
+    return AreaGraph(len(shapes), np.stack(ends, axis=1))
+
+
+def hairline_pairs(geometry: "geopandas.GeoSeries", graph: AreaGraph, contiguity: Contiguity) -> IntArray:
+    """Find the pairs without an edge that overlap, or whose borders miss each other by a hair.
+
+    A hair is `HAIRLINE` √m, with m the median area of the areas, in the map's own units: digitised borders and
+    rounded coordinates leave such gaps. Rook asks that they run along each other for at least ten hairs.
+
+    >>> import geopandas, shapely
+    >>> gap = geopandas.GeoSeries([shapely.box(0, 0, 1, 1), shapely.box(1.00001, 0, 2, 1)])
+    >>> hairline_pairs(gap, AreaGraph(2, []), "rook")
+    array([[0, 1]])
+    """
+    import shapely
+
+    polygons = geometry.to_numpy()
+    hair = HAIRLINE * float(np.sqrt(np.median(shapely.area(polygons))))
+    near = shapely.STRtree(polygons).query(polygons, predicate="dwithin", distance=hair).T
+    near = near[near[:, 0] < near[:, 1]].astype(np.int64)
+    keys = near @ [graph.n_areas, 1]
+    near = near[~np.isin(keys, graph.edges @ [graph.n_areas, 1])]
+    if contiguity == "rook":
+        one, other = polygons[near[:, 0]], polygons[near[:, 1]]
+        near = near[np.maximum(_runs_along(one, other, hair), _runs_along(other, one, hair)) > 10 * hair]
+    return near
+
+
+def _runs_along(one: np.ndarray, other: np.ndarray, hair: float) -> FloatArray:
+    """Measure how much of one area's border lies in the other or within a hair of it."""
+    import shapely
+
+    length: FloatArray = shapely.length(shapely.intersection(shapely.boundary(one), shapely.buffer(other, hair)))
+    return length
+
+
+def add_edges(graph: AreaGraph, extra: IntArray) -> AreaGraph:
+    """Return the graph with more edges.
+
+    >>> add_edges(AreaGraph(3, [[0, 1]]), [[1, 2]]).edges
+    array([[0, 1], [1, 2]])
+    """
+    more = np.asarray(extra, dtype=np.int64).reshape(-1, 2)
+    return AreaGraph(graph.n_areas, np.concatenate([graph.edges, more]))
+
+
+def join_parts(
+    graph: AreaGraph, geometry: "geopandas.GeoSeries", ids: Sequence[str]
+) -> tuple[AreaGraph, tuple[Bridge, ...]]:
+    """Join the parts of a map until it is one: the smallest part to the area nearest to it, and again.
+
+    Distances are between geometries, in metres. Equal sizes and distances are decided by the ids, so that the order
+    of the rows does not matter.
+
+    >>> import geopandas, shapely
+    >>> row = geopandas.GeoSeries([shapely.box(x, 0, x + 1000, 1000) for x in (0, 1000, 5000)])
+    >>> joined, bridges = join_parts(AreaGraph(3, [[0, 1]]), row, ids=["a", "b", "c"])
+    >>> bridges
+    (Bridge(a='c', b='b', km=3.0),)
+    """
+    import shapely
+
+    polygons = in_metres(geometry).to_numpy()
+    rank = np.argsort(np.argsort(np.array(ids)))
+    bridges: list[Bridge] = []
+    while (parts := graph.components()).any():
+        first = np.full(parts.max() + 1, len(ids))
+        np.minimum.at(first, parts, rank)
+        smallest = np.lexsort([first, np.bincount(parts)])[0]
+        inside, outside = np.flatnonzero(parts == smallest), np.flatnonzero(parts != smallest)
+        nearest = shapely.STRtree(polygons[outside]).query_nearest(polygons[inside], return_distance=True)
+        (i, j), metres = (inside[nearest[0][0]], outside[nearest[0][1]]), nearest[1]
+        best = np.lexsort([rank[j], rank[i], metres])[0]
+        bridges.append(Bridge(ids[i[best]], ids[j[best]], float(metres[best]) / 1000))
+        graph = add_edges(graph, np.array([[i[best], j[best]]]))
+    return graph, tuple(bridges)
+
+
+def in_metres(geometry: "geopandas.GeoSeries") -> "geopandas.GeoSeries":
+    """Project a map to metres: as it is if it has them, else by Lambert's azimuthal projection about its middle.
+
+    The middle is that of the areas on the sphere, so a map across the date line is whole. Web Mercator has metres in
+    name only, and is projected too.
+
+    >>> import geopandas, shapely
+    >>> degree = geopandas.GeoSeries([shapely.box(0, 0, 1, 1)], crs="EPSG:4326")
+    >>> round(in_metres(degree).area.iloc[0] / 1e6)
+    12308
+    """
+    crs = geometry.crs
+    if crs is None or not (crs.is_geographic or crs.is_projected):
+        return geometry
+    metric = all(axis.unit_name == "metre" for axis in crs.axis_info[:2])
+    if crs.is_projected and metric and "Pseudo" not in crs.coordinate_operation.method_name:
+        return geometry
+    points = geometry.representative_point().to_crs("EPSG:4326")
+    lon, lat = np.radians(points.x), np.radians(points.y)
+    x, y, z = np.mean([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=1)
+    lon_0, lat_0 = np.degrees(np.arctan2(y, x)), np.degrees(np.arctan2(z, np.hypot(x, y)))
+    return geometry.to_crs(f"+proj=laea +lat_0={lat_0:.6f} +lon_0={lon_0:.6f} +datum=WGS84 +units=m")

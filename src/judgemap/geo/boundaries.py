@@ -1,0 +1,182 @@
+"""Boundary files: what is opened, what is refused, and how outlines are mended."""
+
+import warnings
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import pyogrio
+import pyproj
+import shapely
+
+from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import quoted
+
+BEGINNINGS = {".geojson": b"{", ".json": b"{", ".gpkg": b"SQLite format 3\0", ".shp": b"\0\0\x27\x0a"}
+"""How a file of each kind begins; anything else is refused before GDAL, which reads a hundred formats, guesses."""
+
+
+def load(path: Path) -> tuple[geopandas.GeoDataFrame, list[str]]:
+    """Read every row of a GeoJSON file, a GeoPackage or a Shapefile, zipped or not, with notes of what was chosen.
+
+    Raises
+    ------
+    StudyError
+        If there is no such file, or it is not a map, or an empty one.
+    """
+    source, notes = _source(path)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            layer = _layer(source, notes)
+            try:
+                frame = geopandas.read_file(source, layer=layer, on_invalid="fix")
+            except UnicodeDecodeError:
+                frame = geopandas.read_file(source, layer=layer, on_invalid="fix", encoding="cp1252")
+                notes.append("The file's text is not in the encoding that it claims and was read as Windows-1252.")
+        except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, shapely.errors.GEOSException) as error:
+            raise StudyError(f"the file cannot be read as a map ({_first_sentence(error)}); {_advice(path)}") from None
+    if any("Non closed ring" in str(warning.message) for warning in caught):
+        notes.append("Some outlines did not end where they began and were closed.")
+    if len(frame) == 0:
+        raise StudyError("there are no areas in the file; check that the right layer was exported")
+    if not isinstance(frame, geopandas.GeoDataFrame):
+        raise StudyError("the file is a table without outlines; export the map with its geometry")
+    return frame, notes
+
+
+def place(frame: geopandas.GeoDataFrame, crs: str | int | None) -> tuple[geopandas.GeoDataFrame, list[str]]:
+    """Say where on Earth the coordinates are: the given reference system, or else the file's own."""
+    said = frame.crs
+    notes = []
+    if crs is not None:
+        try:
+            wanted = pyproj.CRS.from_user_input(int(crs) if str(crs).isdigit() else crs)
+        except pyproj.exceptions.CRSError:
+            raise StudyError(
+                f"crs={crs!r} is no coordinate reference system; give a code such as 'EPSG:27700'"
+            ) from None
+        frame = frame.set_crs(wanted, allow_override=True)
+        if said is not None and said != wanted:
+            notes.append(f"The coordinates were taken to be {wanted.to_string()}, where the file says {said.name}.")
+    elif said is None:
+        raise StudyError(
+            "the file does not say its coordinate reference system (a Shapefile says it in a .prj file beside it); "
+            "say which, for example crs='EPSG:27700'"
+        )
+    west, south, east, north = frame.total_bounds
+    if frame.crs.is_geographic and (west < -360 or east > 360 or south < -90.001 or north > 90.001):
+        raise StudyError(
+            f"the coordinates (x {west:.0f} … {east:.0f}, y {south:.0f} … {north:.0f}) cannot be degrees, as "
+            f"{frame.crs.name} has them; say the true reference system, for example crs='EPSG:27700'"
+        )
+    return frame, notes
+
+
+def mend(geometry: geopandas.GeoSeries, names: Sequence[str]) -> tuple[geopandas.GeoSeries, list[str]]:
+    """Check that every area is a polygon, and repair the outlines that cross themselves.
+
+    >>> bow_tie = geopandas.GeoSeries([shapely.Polygon([(0, 0), (1, 1), (1, 0), (0, 1)])])
+    >>> mended, notes = mend(bow_tie, ["Bow"])
+    >>> notes
+    ["1 outline crossed itself and was repaired: 'Bow'."]
+    >>> float(mended.area.iloc[0])
+    0.5
+    """
+    shapes = shapely.force_2d(geometry.to_numpy())
+    labels = np.array(names, dtype=object)
+    empty = shapely.is_missing(shapes) | shapely.is_empty(shapes)
+    if empty.all():
+        raise StudyError("no area has an outline; export the map with its geometry")
+    kinds = shapely.get_type_id(shapes)
+    polygonal = np.isin(kinds, [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON])
+    if not polygonal[~empty].any():
+        found = sorted({shape.geom_type for shape in shapes[~empty]})
+        raise StudyError(f"the file holds {' and '.join(found)} features, not polygons; choose a file of boundaries")
+    if empty.any():
+        raise StudyError(f"these areas have no outline: {quoted(labels[empty])}; draw or remove them")
+    if not polygonal.all():
+        raise StudyError(
+            f"these rows are not polygons: {quoted(labels[~polygonal])}; remove them or draw their outlines"
+        )
+    if not np.isfinite(shapely.bounds(shapes)).all():
+        wrong = ~np.isfinite(shapely.bounds(shapes)).all(axis=1)
+        raise StudyError(f"these areas have coordinates that are not numbers: {quoted(labels[wrong])}; redraw them")
+    broken = ~shapely.is_valid(shapes)
+    shapes[broken] = shapely.make_valid(shapes[broken], method="structure", keep_collapsed=False)
+    flat = shapely.area(shapes) <= 0
+    if flat.any():
+        raise StudyError(f"these areas have no surface: {quoted(labels[flat])}; redraw or remove them")
+    notes = []
+    if broken.any():
+        several = broken.sum() > 1
+        count = (
+            f"{broken.sum()} outlines crossed themselves and were" if several else "1 outline crossed itself and was"
+        )
+        notes.append(f"{count} repaired: {quoted(labels[broken])}.")
+    return geopandas.GeoSeries(shapes, crs=geometry.crs), notes
+
+
+def _source(path: Path) -> tuple[str, list[str]]:
+    """Find what to open: the file, or the one map inside a zip file."""
+    if path.is_dir():
+        raise StudyError("this is a folder; name a map file in it")
+    if not path.is_file():
+        raise StudyError("there is no such file; check its name and folder")
+    suffix = path.suffix.casefold()
+    if suffix not in {*BEGINNINGS, ".zip"}:
+        raise StudyError(f"maps are read from {', '.join(BEGINNINGS)} and .zip files; export it as a GeoPackage, say")
+    if path.stat().st_size == 0:
+        raise StudyError("the file is empty; export the map again")
+    if suffix != ".zip":
+        with path.open("rb") as file:
+            _check_beginning(file.read(4096), suffix, path)
+        return str(path), []
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inside = [name for name in archive.namelist() if _is_map(name)]
+            if not inside:
+                raise StudyError("there is no map in the zip file; it should hold a .shp with its .shx, .dbf and .prj")
+            chosen = inside[0]
+            with archive.open(chosen) as file:
+                _check_beginning(file.read(4096), Path(chosen).suffix.casefold(), path)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise StudyError(f"the zip file cannot be opened ({error}); zip the map again, without a password") from None
+    notes = [f"Of the maps in the zip file, {chosen!r} was read; the others are {quoted(inside[1:])}."]
+    return f"/vsizip/{path.resolve()}/{chosen}", notes if len(inside) > 1 else []
+
+
+def _is_map(name: str) -> bool:
+    inner = Path(name)
+    hidden = "__MACOSX" in inner.parts or inner.name.startswith(".")
+    return inner.suffix.casefold() in BEGINNINGS and not hidden and ".." not in inner.parts
+
+
+def _check_beginning(head: bytes, suffix: str, path: Path) -> None:
+    text = suffix in {".geojson", ".json"}
+    beginning = head.removeprefix(b"\xef\xbb\xbf").lstrip() if text else head
+    if not beginning.startswith(BEGINNINGS[suffix]):
+        raise StudyError(f"the file is not what its ending {suffix} says; {_advice(path)}")
+
+
+def _layer(source: str, notes: list[str]) -> str:
+    """Choose the layer to read: the first with polygons."""
+    layers = [(str(name), str(kind)) for name, kind in pyogrio.list_layers(source)]
+    if not layers:
+        raise StudyError("there are no layers in the file; export the map again")
+    names = [name for name, kind in layers if "Polygon" in kind] or [name for name, _ in layers]
+    if len(names) > 1:
+        notes.append(f"Of the file's layers, {names[0]!r} was read; the others are {quoted(names[1:])}.")
+    return names[0]
+
+
+def _advice(path: Path) -> str:
+    if path.suffix.casefold() == ".shp":
+        return "a Shapefile needs its .shx and .dbf files beside it"
+    return "export it again as GeoJSON, GeoPackage or Shapefile"
+
+
+def _first_sentence(error: Exception) -> str:
+    return str(error).split("; ")[0].strip().rstrip(".")

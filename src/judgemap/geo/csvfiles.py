@@ -1,0 +1,152 @@
+"""Tables of text out of CSV files, with the line number of every row, and errors that say what to put right."""
+
+import csv
+import difflib
+import io
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from judgemap.errors import StudyError
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """The rows of a CSV file: cells are text without surrounding white space, `lines` says where each row begins."""
+
+    path: Path
+    columns: tuple[str, ...]
+    rows: list[dict[str, str]]
+    lines: list[int]
+
+    def require(self, *columns: str) -> None:
+        """Raise a `StudyError` that lists the columns there are, if one of `columns` is not among them."""
+        for column in columns:
+            if column not in self.columns:
+                raise StudyError(
+                    f"{self.path.name}: there is no column {column!r}{did_you_mean(column, self.columns)}; "
+                    f"the columns are {quoted(self.columns)}"
+                )
+
+    def where(self, row: int) -> str:
+        """Say where a row is, to begin an error with: ``comparisons.csv line 17``."""
+        return f"{self.path.name} line {self.lines[row]}"
+
+
+def read_table(path: str | Path, required: Sequence[str] = ()) -> Table:
+    r"""Read a CSV file separated by commas, semicolons or tabs, in UTF-8 (or UTF-16 with its mark).
+
+    Blank lines are passed over, more columns than the required ones are kept, columns without a name are left out.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "edges.csv")
+    ...     _ = path.write_text("area_a;area_b\n1;2\n\n2;3\n")
+    ...     table = read_table(path, required=["area_a", "area_b"])
+    >>> table.rows, table.lines
+    ([{'area_a': '1', 'area_b': '2'}, {'area_a': '2', 'area_b': '3'}], [2, 4])
+    """
+    path = Path(path)
+    text = _text(path)
+    first_line = text.lstrip("\r\n").splitlines()[0]
+    delimiter = max(DELIMITERS, key=lambda each: _fit(first_line, each, required))
+    header, *records = _records(path, text, delimiter)
+    columns = [cell.strip() for cell in header[1]]
+    named = [column for column in columns if column]
+    if len(named) == 1 and len(required) > 1:
+        raise StudyError(
+            f"{path.name}: there is only one column, {named[0]!r}, where {quoted(required)} were expected; "
+            f"separate the columns by a {', '.join(DELIMITERS.values())}"
+        )
+    if repeated := sorted({column for column in named if named.count(column) > 1}):
+        raise StudyError(f"{path.name}: the column {repeated[0]!r} is there more than once; rename one of them")
+    table = Table(path, tuple(named), [], [])
+    table.require(*required)
+    for line, cells in records:
+        if len(cells) != len(columns):
+            raise StudyError(
+                f"{path.name} line {line}: there are {len(cells)} cells where the header has {len(columns)}; "
+                "add or remove cells, and check for a quotation mark left open"
+            )
+        table.rows.append(dict(zip(columns, map(str.strip, cells), strict=True)))
+        table.lines.append(line)
+    if "" in columns:
+        for row in table.rows:
+            del row[""]
+    if not table.rows:
+        raise StudyError(f"{path.name}: there is a header but no row below it; add the rows")
+    return table
+
+
+def did_you_mean(word: str, known: Collection[str]) -> str:
+    """Return `` (did you mean '…'?)`` with the known word nearest to `word`, whatever its case, or nothing.
+
+    >>> did_you_mean("winer", ["winner", "loser"])
+    " (did you mean 'winner'?)"
+    >>> did_you_mean("x", ["winner", "loser"])
+    ''
+    """
+    by_folded = {each.casefold(): each for each in known}
+    nearest = difflib.get_close_matches(word.casefold(), by_folded, n=1)
+    return f" (did you mean {by_folded[nearest[0]]!r}?)" if nearest else ""
+
+
+def quoted(words: Collection[str], most: int = 20) -> str:
+    """List words for a sentence, and say how many were left out beyond `most`.
+
+    >>> quoted(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(repr(word) for word in list(words)[:most])
+    return f"{shown} and {len(words) - most} more" if len(words) > most else shown
+
+
+def _text(path: Path) -> str:
+    if path.is_dir():
+        raise StudyError(f"{path}: this is a folder; name a CSV file in it")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise StudyError(f"{path}: there is no such file; check its name and folder") from None
+    except OSError as error:
+        raise StudyError(f"{path}: the file cannot be read ({error.strerror}); check its permissions") from None
+    if data.startswith(b"PK\x03\x04"):
+        raise StudyError(f"{path.name}: this is a spreadsheet or a zip file; save the table as CSV")
+    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        text = "\0" if b"\0" in data else ""
+        line = data.count(b"\n", 0, error.start) + 1
+        if not text:
+            raise StudyError(
+                f"{path.name} line {line}: the text is not in UTF-8; save the table as 'CSV UTF-8'"
+            ) from None
+    if "\0" in text:
+        raise StudyError(f"{path.name}: this is not a text file; save the table as CSV")
+    if not text.strip():
+        raise StudyError(f"{path.name}: the file is empty; it needs a header and rows")
+    return text
+
+
+def _fit(header: str, delimiter: str, required: Sequence[str]) -> tuple[int, int]:
+    """Say how well a delimiter fits the header: how many required columns it gives, then how many columns."""
+    cells = [cell.strip() for cell in next(csv.reader([header], delimiter=delimiter))]
+    return len(set(cells) & set(required)), len(cells)
+
+
+def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line that each record begins on and its cells, without blank records."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    line = 1
+    try:
+        for cells in reader:
+            if any(cells):
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise StudyError(
+            f"{path.name} line {line}: the row cannot be read ({error}); check for a quotation mark left open"
+        ) from None

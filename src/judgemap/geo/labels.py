@@ -1,0 +1,134 @@
+"""Ids and names of areas: one spelling of a label wherever it is met, and the columns of a map that hold them."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import did_you_mean, quoted
+
+if TYPE_CHECKING:
+    import geopandas
+
+ID_COLUMNS = (
+    r"(area|ward|zone|district|region)?_?(id|code)",
+    r"gid|geoid|geocode|gss_?code|uid",
+    r"[a-z]+\d{2}cd|.*_(cd|code|id)|.*code|gid_\d",
+    r"objectid|fid|ogc_fid",
+)
+"""How id columns are called, the best first, whatever their case."""
+
+NAME_COLUMNS = (
+    r"name|(area|ward|zone|district|region|community|subward)_?name",
+    r"[a-z]+\d{2}nm|.*_(nm|name)|name_\d|.*name",
+    r"community|area|ward|zone|district|region|neighbou?rhood|label|title|nom|nombre|naam",
+)
+"""How name columns are called, the best first, whatever their case."""
+
+
+class Labels(NamedTuple):
+    """The id and the name of every area, and what was guessed on the way."""
+
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def clean_label(value: object) -> str:
+    """Spell a label the one way in which labels are compared; nothing becomes the empty text.
+
+    >>> clean_label(" E01 "), clean_label(1.0), clean_label("1.0"), clean_label(None)
+    ('E01', '1', '1', '')
+    """
+    if value is None or value != value:  # noqa: PLR0124 - only nan differs from itself
+        return ""
+    text = unicodedata.normalize("NFC", str(value).strip())
+    return text.split(".")[0] if re.fullmatch(r"-?\d+\.0+", text) else text
+
+
+def choose_labels(frame: "geopandas.GeoDataFrame", id_column: str | None, name_column: str | None) -> Labels:
+    """Take ids and names out of the columns given, or out of those that look most like them, and say which.
+
+    Raises
+    ------
+    StudyError
+        If a given column does not exist, or the ids are not one each.
+    """
+    columns = {str(column): _texts(frame, column) for column in frame.columns if column != frame.geometry.name}
+    for column in (id_column, name_column):
+        if column is not None and column not in columns:
+            raise StudyError(
+                f"there is no column {column!r}{did_you_mean(column, columns)}; "
+                + (f"the columns are {quoted(columns)}" if columns else "the map has no columns at all")
+            )
+    notes: list[str] = []
+    if id_column is None:
+        id_column, note = _guess_id(columns)
+        notes.append(note)
+    ids = columns[id_column] if id_column else [str(row + 1) for row in range(len(frame))]
+    if id_column:
+        check_ids(ids, f"the column {id_column!r}")
+    if name_column is None:
+        name_column, note = _guess_name(columns, id_column)
+        notes.append(note)
+    names = columns[name_column] if name_column else ids
+    if nameless := [key for key, name in zip(ids, names, strict=True) if not name]:
+        notes.append(f"{_areas(nameless)} without a name in {name_column!r} goes by the id: {quoted(nameless)}.")
+    names = [name or key for key, name in zip(ids, names, strict=True)]
+    if shared := [name for name, count in Counter(names).items() if count > 1]:
+        notes.append(f"More than one area is called {quoted(shared)}; these can be named by id only.")
+    return Labels(tuple(ids), tuple(names), tuple(notes))
+
+
+def check_ids(ids: Sequence[str], where: str) -> None:
+    """Raise a `StudyError` that names the rows without an id, or the ids that are there more than once."""
+    if missing := [str(row) for row, key in enumerate(ids, start=1) if not key]:
+        shown = ", ".join(missing[:10]) + (" …" if len(missing) > 10 else "")
+        raise StudyError(f"{where} has no id in row {shown}; fill it in, or choose another column")
+    if repeated := [key for key, count in Counter(ids).items() if count > 1]:
+        raise StudyError(
+            f"{where} has the same id more than once: {quoted(repeated)}; "
+            "every area needs an id of its own, and one row with all of its parts"
+        )
+
+
+def _texts(frame: "geopandas.GeoDataFrame", column: object) -> list[str]:
+    values = frame[column]
+    return [clean_label(value) for value in values.astype(object).where(values.notna(), None)]
+
+
+def _guess_id(columns: dict[str, list[str]]) -> tuple[str | None, str]:
+    """Choose the best-named column whose values are all there and all different."""
+    fitting = []
+    for column in _called(columns, ID_COLUMNS):
+        if column.casefold() == "id" and any(columns[column]):
+            check_ids(columns[column], f"the column {column!r}")
+        if all(columns[column]) and len(set(columns[column])) == len(columns[column]):
+            fitting.append(column)
+    if not fitting:
+        return None, "No column looks like an id for every area, so the areas are numbered from 1 in the file's order."
+    return fitting[0], f"The ids were taken from the column {fitting[0]!r}, by its name."
+
+
+def _guess_name(columns: dict[str, list[str]], id_column: str | None) -> tuple[str | None, str]:
+    """Choose the best-named column of words, and among equals the one that tells most areas apart."""
+    wordy = {
+        column: texts
+        for column, texts in columns.items()
+        if column != id_column and any(any(map(str.isalpha, text)) for text in texts)
+    }
+    for pattern in NAME_COLUMNS:
+        if called := _called(wordy, [pattern]):
+            best = max(called, key=lambda column: len(set(wordy[column])))
+            return best, f"The names were taken from the column {best!r}, by its name."
+    return None, "No column looks like a name, so the areas go by their ids."
+
+
+def _called(columns: dict[str, list[str]], patterns: Sequence[str]) -> list[str]:
+    return [column for pattern in patterns for column in columns if re.fullmatch(pattern, column.casefold())]
+
+
+def _areas(of: Sequence[str]) -> str:
+    return "1 area" if len(of) == 1 else f"{len(of)} areas"
