@@ -1,1 +1,63 @@
-"""Comparative judgement on maps."""
+"""Comparative judgement on maps: from a boundary file and a table of answers to a risk map with honest uncertainty.
+
+>>> import judgemap as jm
+>>> areas, data = jm.example_study(seed=1)
+>>> fit = jm.fit_spatial(data, areas, seed=1, chains=4, draws=500)
+>>> fit.areas[["name", "risk_median", "risk_low", "risk_high"]].nlargest(3, "risk_median").shape
+(3, 4)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from judgemap.core.prior import FixedVariance as FixedVariance
+    from judgemap.core.prior import InverseGamma as InverseGamma
+    from judgemap.errors import StudyError as StudyError
+    from judgemap.geo.examples import chicago as chicago
+    from judgemap.geo.maps import Areas as Areas
+    from judgemap.geo.maps import read_areas as read_areas
+    from judgemap.geo.maps import read_edges as read_edges
+    from judgemap.study.correlation import prior_covariance as prior_covariance
+    from judgemap.study.example import example_study as example_study
+    from judgemap.study.example import simulate_study as simulate_study
+    from judgemap.study.fit import fit_spatial as fit_spatial
+    from judgemap.study.fit import fit_standard as fit_standard
+    from judgemap.study.records import Comparisons as Comparisons
+    from judgemap.study.records import read_comparisons as read_comparisons
+    from judgemap.study.result import Fit as Fit
+    from judgemap.study.result import load_fit as load_fit
+
+_HOMES = {
+    "Areas": "geo.maps",
+    "Comparisons": "study.records",
+    "Fit": "study.result",
+    "FixedVariance": "core.prior",
+    "InverseGamma": "core.prior",
+    "StudyError": "errors",
+    "chicago": "geo.examples",
+    "example_study": "study.example",
+    "fit_spatial": "study.fit",
+    "fit_standard": "study.fit",
+    "load_fit": "study.result",
+    "prior_covariance": "study.correlation",
+    "read_areas": "geo.maps",
+    "read_comparisons": "study.records",
+    "read_edges": "geo.maps",
+    "simulate_study": "study.example",
+}
+"""Where each exported name lives. Loaded when first used: imports for maps and pictures take seconds."""
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - the names are in _HOMES
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"judgemap has no {name!r}; it has {', '.join(__all__)}")
+    value = getattr(import_module(f"judgemap.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -106,7 +106,7 @@ def to_coordinates(target: Target, strengths: FloatArray, log_variance: FloatArr
 
 
 def start(target: Target, q: FloatArray) -> State:
-    """The state of chains that begin at q."""
+    """Begin chains at q."""
     point = evaluate(target, q)
     return State(q, point.residual, point.w, log_density(target, point), np.ones(q.shape[1]))
 
@@ -141,7 +141,7 @@ def evaluate(target: Target, q: FloatArray) -> Point:
 
 
 def log_density(target: Target, point: Point) -> FloatArray:
-    """log p(q) up to a constant, for each chain."""
+    """Find log p(q), up to a constant, for each chain."""
     laplace, prior, w = target.laplace, target.model.variance, point.w
     v = point.q[-1]
     tau = laplace.log_variance_mean + laplace.log_variance_sd * v

@@ -123,7 +123,7 @@ class _Batch(NamedTuple):
 
 
 def _blocks(plan: Plan) -> list[tuple[int, bool]]:
-    """Cut the run into blocks of (steps, whether they are kept): about 40, so that news comes and Ctrl-C is answered."""
+    """Cut the run into about 40 blocks of (steps, whether they are kept), so that Ctrl-C is answered soon."""
     blocks = [(plan.warmup, False)] if plan.warmup else []
     size = max(1, -(-plan.draws // 40))
     full, rest = divmod(plan.draws, size)

@@ -1,0 +1,92 @@
+"""What the draws say of each area: risk, rank, and probabilities that a planner can use.
+
+Draws of risk are an array (draws, areas); a high value is a high risk. Rank 1 is the highest risk.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgemap.core.types import FloatArray, IntArray
+
+INTERVAL = (0.025, 0.975)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """One entry an area: its risk with a 95 % interval, its rank with a 95 % interval, P(among the ``top`` highest)."""
+
+    median: FloatArray
+    mean: FloatArray
+    sd: FloatArray
+    low: FloatArray
+    high: FloatArray
+    rank_median: FloatArray
+    rank_low: FloatArray
+    rank_high: FloatArray
+    p_top: FloatArray
+    top: int
+
+
+def summarise(risk: FloatArray, top: int = 10) -> Summary:
+    """Summarise draws of risk, shape (draws, areas).
+
+    >>> risk = np.array([[2.0, 1.0, 0.0], [2.0, 0.0, 1.0]])
+    >>> summarise(risk, top=1).p_top
+    array([1., 0., 0.])
+    """
+    risk = np.asarray(risk, dtype=np.float64)
+    rank = ranks(risk)
+    low, median, high = np.quantile(risk, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0)
+    rank_low, rank_median, rank_high = np.quantile(rank, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0, method="nearest")
+    return Summary(
+        median=median,
+        mean=risk.mean(axis=0),
+        sd=risk.std(axis=0, ddof=1),
+        low=low,
+        high=high,
+        rank_median=rank_median,
+        rank_low=rank_low,
+        rank_high=rank_high,
+        p_top=(rank <= top).mean(axis=0),
+        top=top,
+    )
+
+
+def ranks(risk: FloatArray) -> IntArray:
+    """Rank the areas within every draw, 1 for the highest risk.
+
+    >>> ranks(np.array([[0.5, 2.0, -1.0]]))
+    array([[2, 1, 3]])
+    """
+    order = np.argsort(-risk, axis=1, kind="stable")
+    rank = np.empty(risk.shape, dtype=np.int64)
+    np.put_along_axis(rank, order, np.arange(1, risk.shape[1] + 1)[None, :], axis=1)
+    return rank
+
+
+def p_top(risk: FloatArray, k: int) -> FloatArray:
+    """P(area is among the k of highest risk), for each area.
+
+    >>> p_top(np.array([[2.0, 1.0], [1.0, 2.0]]), k=1)
+    array([0.5, 0.5])
+    """
+    if not 1 <= k <= risk.shape[1]:
+        raise ValueError(f"k must lie in 1 … {risk.shape[1]}, received {k}")
+    inside: FloatArray = (ranks(risk) <= k).mean(axis=0)
+    return inside
+
+
+def p_riskier(risk: FloatArray) -> FloatArray:
+    """P(risk_i > risk_j) in row i, column j; one half on the diagonal.
+
+    >>> p_riskier(np.array([[2.0, 1.0], [3.0, 1.0]]))
+    array([[0.5, 1. ],
+           [0. , 0.5]])
+    """
+    n = risk.shape[1]
+    chance = np.full((n, n), 0.5)
+    for area in range(n):
+        chance[area] = (risk[:, [area]] > risk).mean(axis=0)
+        chance[area, area] = 0.5
+    return chance

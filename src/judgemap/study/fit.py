@@ -1,0 +1,149 @@
+"""From comparisons and areas to a fit: every step of an analysis, in order."""
+
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import numpy as np
+
+from judgemap.core.model import Model
+from judgemap.core.prior import Covariance, FixedVariance, InverseGamma, VariancePrior, communicability, independent
+from judgemap.core.samplers.run import Draws, Plan, Watcher, sample
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.study.provenance import data_notes, versions
+from judgemap.study.records import Comparisons
+
+if TYPE_CHECKING:
+    from judgemap.study.result import Fit
+
+
+class RunOptions(TypedDict, total=False):
+    """How to sample; every entry has a default."""
+
+    sampler: str
+    """'hmc' (default) or 'gibbs'."""
+    chains: int
+    warmup: int
+    draws: int
+    thin: int
+    cores: int
+    """Threads to use; the draws do not depend on it."""
+    watch: Watcher
+    """Called with the draws so far, again and again."""
+
+
+def fit_standard(
+    data: Comparisons,
+    areas: Areas,
+    *,
+    seed: int,
+    variance: VariancePrior | None = None,
+    **options: Unpack[RunOptions],
+) -> "Fit":
+    """Fit the standard Bradley-Terry model, λ ~ N(0, α² I): areas tell nothing of their neighbours.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_standard(data, areas, seed=1, chains=2, draws=200)
+    >>> fit.info["model"]
+    'standard'
+    """
+    covariance = independent(len(areas))
+    return _fit("standard", data, areas, covariance, seed, variance or InverseGamma(), options)
+
+
+def fit_spatial(
+    data: Comparisons,
+    areas: Areas,
+    *,
+    seed: int,
+    covariance: Covariance | None = None,
+    variance: VariancePrior | None = None,
+    **options: Unpack[RunOptions],
+) -> "Fit":
+    """Fit the spatial Bradley-Terry model, λ ~ N(0, α² C), C the communicability of the map unless another is given.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=200)
+    >>> list(fit.areas.columns[:4])
+    ['id', 'name', 'risk_median', 'risk_mean']
+    """
+    try:
+        covariance = covariance or communicability(areas.graph)
+    except ValueError as error:
+        raise StudyError(f"the map's prior cannot be built: {error}") from None
+    return _fit("spatial", data, areas, covariance, seed, variance or InverseGamma(), options)
+
+
+def _fit(
+    name: str,
+    data: Comparisons,
+    areas: Areas,
+    covariance: Covariance,
+    seed: int,
+    variance: VariancePrior,
+    options: RunOptions,
+) -> "Fit":
+    """Count, build the model, sample, assess: the same for both models."""
+    from judgemap.study.result import Fit
+
+    plan, sampler, cores, watch = _settle(options)
+    if data.ids != areas.ids:
+        raise StudyError("the comparisons were read with another map; read them again with this one")
+    began = time.perf_counter()
+    counts = data.counts()
+    model = Model(counts, covariance, variance)
+    try:
+        draws = sample(np.random.default_rng(seed), model, sampler, plan, cores, watch)
+    except FloatingPointError as error:
+        raise StudyError(f"the fit broke down ({error}); try the other sampler, or check the map's edges") from None
+    info = {
+        "model": name,
+        "winner_is": data.winner_is,
+        "risk": "minus the centred strength" if data.winner_is == "lower" else "the centred strength",
+        "hyperparameters": hyperparameters(variance),
+        "sampler": sampler,
+        "seed": seed,
+        "plan": asdict(plan),
+        "complete": draws.complete,
+        "data": {
+            "sha256": data.digest(),
+            "areas": len(areas),
+            "shown": len(data),
+            "comparisons": counts.total,
+            "pairs": len(counts.n),
+            "judges": len(data.per_judge()),
+        },
+        "seconds": round(time.perf_counter() - began, 3),
+        "versions": versions(),
+        "notes": [*areas.notes, *data_notes(data, counts, areas, name)],
+    }
+    return Fit.from_draws(areas, counts, draws, info)
+
+
+def _settle(options: RunOptions) -> tuple[Plan, str, int, Watcher | None]:
+    """Fill in the defaults."""
+    given: dict[str, Any] = dict(options)
+    sampler, cores, watch = given.pop("sampler", "hmc"), given.pop("cores", 1), given.pop("watch", None)
+    try:
+        plan = Plan(**given)
+    except ValueError as error:
+        raise StudyError(str(error)) from None
+    except TypeError:
+        unknown = sorted(set(given) - set(RunOptions.__annotations__))
+        raise StudyError(
+            f"there is no option {unknown[0]!r}; the options are {', '.join(RunOptions.__annotations__)}"
+        ) from None
+    return plan, sampler, cores, watch
+
+
+def hyperparameters(variance: VariancePrior) -> dict[str, float]:
+    """State what was assumed of α², for the record."""
+    if isinstance(variance, FixedVariance):
+        return {"alpha2": variance.value}
+    return {"chi": variance.shape, "omega": variance.scale}
+
+
+__all__ = ["Draws", "RunOptions", "fit_spatial", "fit_standard", "hyperparameters"]

@@ -1,0 +1,48 @@
+"""What a reader of a fit must know: versions, and what the data could not say."""
+
+import platform
+from importlib.metadata import version
+
+import numpy as np
+
+from judgemap.core.comparisons import PairCounts
+from judgemap.geo.csvfiles import quoted
+from judgemap.geo.maps import Areas
+from judgemap.study.records import Comparisons
+
+
+def versions() -> dict[str, str]:
+    """Name the software that a fit depends on.
+
+    >>> "judgemap" in versions()
+    True
+    """
+    packages = ("judgemap", "numpy", "scipy", "polyagamma")
+    return {"python": platform.python_version(), **{package: version(package) for package in packages}}
+
+
+def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) -> list[str]:
+    """Say, a sentence each, what is unusual about these comparisons and what it means for the map."""
+    notes = []
+    left_out = len(data) - counts.total
+    if left_out:
+        kinds = ", ".join(
+            f"{data.outcome.count(kind)} {kind}" for kind in ("tie", "skipped", "unknown") if kind in data.outcome
+        )
+        notes.append(f"{left_out} of {len(data)} shown pairs have no winner ({kinds}) and are left out of the model.")
+    silent = np.flatnonzero(counts.per_area() == 0)
+    if len(silent):
+        rests = "on their neighbours and the prior" if model == "spatial" else "on the prior alone"
+        names = quoted([areas.names[area] for area in silent], most=5)
+        notes.append(f"{len(silent)} of {len(areas)} areas were never compared ({names}): their risk rests {rests}.")
+    labels = counts.components()
+    parts = len(set(labels[counts.per_area() > 0].tolist()))
+    if parts > 1:
+        notes.append(
+            f"The compared areas fall into {parts} groups that were never compared with each other: "
+            "between groups, differences of risk rest on the prior."
+        )
+    lone = [judge for judge, answers in data.per_judge().items() if answers == 1]
+    if lone and len(data.per_judge()) > 1:
+        notes.append(f"Judges with a single answer, used like any other: {quoted(lone, most=5)}.")
+    return notes

@@ -1,0 +1,247 @@
+"""A fit: the posterior with its names and provenance, its tables, its warnings, and its folder."""
+
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from judgemap.core import posterior
+from judgemap.core.comparisons import PairCounts
+from judgemap.core.diagnostics import ess_bulk, ess_tail, rhat
+from judgemap.core.graph import AreaGraph
+from judgemap.core.samplers.run import Draws
+from judgemap.core.types import FloatArray
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+
+if TYPE_CHECKING:
+    import arviz as az
+
+GOOD_RHAT = 1.01
+GOOD_ESS = 400
+GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted model. `areas` is the table to read; `map` holds the areas themselves, `info` what fit.json says.
+
+    ``posterior`` has ``risk`` (chain, draw, area), centred and signed so that high is bad; ``level``, the mean
+    strength, which comparisons cannot tell; and ``alpha2``, the prior variance α².
+    """
+
+    map: Areas
+    posterior: xr.Dataset
+    sample_stats: xr.Dataset
+    observed_data: xr.Dataset
+    info: dict[str, Any]
+
+    @classmethod
+    def from_draws(cls, areas: Areas, counts: PairCounts, draws: Draws, info: dict[str, Any]) -> "Fit":
+        """Name the draws, turn strength into risk, and add diagnostics to ``info``."""
+        sign = -1.0 if info["winner_is"] == "lower" else 1.0
+        chains, kept = draws.log_variance.shape
+        coords = {"chain": np.arange(chains), "draw": np.arange(kept), "area": list(areas.ids)}
+        samples = xr.Dataset(
+            {
+                "risk": (("chain", "draw", "area"), sign * draws.centred),
+                "level": (("chain", "draw"), draws.strengths.mean(axis=2)),
+                "alpha2": (("chain", "draw"), np.exp(draws.log_variance)),
+            },
+            coords={**coords, "name": ("area", list(areas.names))},
+        )
+        stats = xr.Dataset(
+            {"acceptance_rate": (("chain", "draw"), draws.acceptance)}, coords={k: coords[k] for k in ("chain", "draw")}
+        )
+        ids = np.array(areas.ids)
+        observed = xr.Dataset(
+            {"n": ("pair", counts.n), "wins": ("pair", counts.wins)},
+            coords={"first": ("pair", ids[counts.first]), "second": ("pair", ids[counts.second])},
+        )
+        return cls(areas, samples, stats, observed, {**info, "diagnostics": _assess(samples, info["seconds"])})
+
+    @property
+    def risk(self) -> FloatArray:
+        """Draws of risk, shape (draws, areas), the chains one after another."""
+        values: FloatArray = self.posterior["risk"].to_numpy()
+        return values.reshape(-1, values.shape[2])
+
+    @property
+    def alpha(self) -> FloatArray:
+        """Draws of α, the standard deviation of the prior."""
+        draws: FloatArray = np.sqrt(self.posterior["alpha2"].to_numpy().ravel())
+        return draws
+
+    @cached_property
+    def areas(self) -> pd.DataFrame:
+        """One row an area: risk and its 95 % interval, rank (1 = highest risk) and its interval, P(in the top ten)."""
+        summary = posterior.summarise(self.risk, top=min(10, len(self.map)))
+        return pd.DataFrame(
+            {
+                "id": self.map.ids,
+                "name": self.map.names,
+                "risk_median": summary.median,
+                "risk_mean": summary.mean,
+                "risk_sd": summary.sd,
+                "risk_low": summary.low,
+                "risk_high": summary.high,
+                "rank_median": summary.rank_median.astype(int),
+                "rank_low": summary.rank_low.astype(int),
+                "rank_high": summary.rank_high.astype(int),
+                "p_top10": summary.p_top,
+            }
+        )
+
+    def p_top(self, k: int) -> pd.Series:
+        """P(area is among the k of highest risk), by area id."""
+        return pd.Series(posterior.p_top(self.risk, k), index=list(self.map.ids), name=f"p_top{k}")
+
+    def p_riskier(self) -> pd.DataFrame:
+        """P(the row's area has a higher risk than the column's), by area id."""
+        return pd.DataFrame(posterior.p_riskier(self.risk), index=list(self.map.ids), columns=list(self.map.ids))
+
+    @cached_property
+    def inference_data(self) -> "az.InferenceData":
+        """The fit as an ArviZ object: posterior, sample_stats, observed_data, with provenance as attributes."""
+        import arviz as az
+
+        groups: dict[str, Any] = {group: self._group(group) for group in GROUPS}
+        return az.InferenceData(attrs=self._attributes(), **groups)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is not right about the sampling, in words, and what to do about it."""
+        found, diagnostics, plan = [], self.info["diagnostics"], self.info["plan"]
+        draws = self.posterior.sizes["draw"]
+        if not self.info["complete"]:
+            found.append(f"The run was interrupted: {draws} of {plan['draws']} draws a chain were made.")
+        least, worst = diagnostics["ess_bulk_min"], diagnostics["rhat_max"]
+        if not worst <= GOOD_RHAT:
+            factor = (worst**2 - 1) / (GOOD_RHAT**2 - 1) if np.isfinite(worst) else 2.0
+            found.append(
+                f"The chains do not agree yet (largest R-hat {worst:.3f}, should be at most {GOOD_RHAT}): "
+                f"run about {_round_up(max(factor, 2.0) * draws)} draws a chain, and twice the warm-up."
+            )
+        if not least >= GOOD_ESS:
+            needed = _round_up(draws * GOOD_ESS / max(least, 1.0))
+            found.append(
+                f"The draws are worth only {least:.0f} independent ones for {diagnostics['ess_bulk_min_of']}; "
+                f"{GOOD_ESS} are needed: run about {needed} draws a chain."
+            )
+        return found
+
+    def save(self, folder: str | Path) -> Path:
+        """Write areas.csv, areas.geojson (with a map), posterior.nc and fit.json into a folder, all or nothing.
+
+        A folder that holds an earlier fit is replaced; any other folder with something in it is left alone.
+        """
+        folder = Path(folder)
+        if folder.exists() and not folder.is_dir():
+            raise StudyError(f"{folder} is a file; name a folder for the results")
+        if folder.exists() and any(folder.iterdir()) and not (folder / "fit.json").exists():
+            raise StudyError(f"{folder} is not empty and holds no fit; name a new folder for the results")
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        except OSError as error:
+            raise StudyError(f"{folder} cannot be written ({error.strerror}); name another folder") from None
+        try:
+            self._write(draft)
+            draft.chmod(0o755)
+            if folder.exists():
+                shutil.rmtree(folder)
+            draft.rename(folder)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        return folder
+
+    def _write(self, folder: Path) -> None:
+        self.areas.to_csv(folder / "areas.csv", index=False)
+        if self.map.geometry is not None:
+            frame = self.map.to_frame().to_crs("EPSG:4326").merge(self.areas.drop(columns="name"), on="id")
+            frame.to_file(folder / "areas.geojson", driver="GeoJSON")
+        for group in GROUPS:
+            dataset = self._group(group).assign_attrs(self._attributes())
+            dataset.to_netcdf(folder / "posterior.nc", mode="a", group=group, engine="h5netcdf")
+        (folder / "fit.json").write_text(json.dumps(self.info, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    def _group(self, group: str) -> xr.Dataset:
+        if group == "constant_data":
+            return xr.Dataset({"edges": (("edge", "end"), self.map.graph.edges)})
+        dataset: xr.Dataset = getattr(self, group)
+        return dataset
+
+    def _attributes(self) -> dict[str, str]:
+        return {"inference_library": "judgemap", "judgemap": json.dumps(self.info, ensure_ascii=False)}
+
+
+def load_fit(folder: str | Path) -> Fit:
+    """Read a fit back from the folder that `Fit.save` wrote, number for number.
+
+    >>> import tempfile, judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = jm.load_fit(fit.save(Path(folder) / "results"))
+    >>> bool((again.risk == fit.risk).all())
+    True
+    """
+    folder = Path(folder)
+    if not (folder / "fit.json").is_file():
+        raise StudyError(f"{folder} holds no fit (there is no fit.json in it); make one with 'judgemap fit'")
+    try:
+        info = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
+        groups = {group: xr.load_dataset(folder / "posterior.nc", group=group, engine="h5netcdf") for group in GROUPS}
+    except (OSError, ValueError) as error:
+        raise StudyError(f"{folder} is not a whole fit ({error}); make it again with 'judgemap fit'") from None
+    for dataset in groups.values():
+        dataset.attrs.clear()
+    samples = groups["posterior"]
+    ids = tuple(str(each) for each in samples["area"].to_numpy())
+    names = tuple(str(each) for each in samples["name"].to_numpy())
+    areas = Areas(ids, names, AreaGraph(len(ids), groups["constant_data"]["edges"].to_numpy()), _geometry(folder, ids))
+    return Fit(areas, samples, groups["sample_stats"], groups["observed_data"], info)
+
+
+def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a GeoSeries, or None without a map
+    path = folder / "areas.geojson"
+    if not path.exists():
+        return None
+    import geopandas as gpd
+
+    frame = gpd.read_file(path)
+    return frame.set_index(frame["id"].astype(str)).loc[list(ids)].geometry.reset_index(drop=True)
+
+
+def _assess(samples: xr.Dataset, seconds: float) -> dict[str, Any]:
+    """Judge the draws: R-hat, ESS of every area's risk and of log α², and ESS per second."""
+    risk = samples["risk"].to_numpy()
+    log_alpha2 = np.log(samples["alpha2"].to_numpy())
+    names = [*samples["name"].to_numpy().tolist(), "α²"]
+    fixed = bool(np.ptp(log_alpha2) == 0)
+    watched = risk if fixed else np.concatenate([risk, log_alpha2[..., None]], axis=2)
+    bulk, tail, agreement = ess_bulk(watched), ess_tail(watched), rhat(watched)
+    areas_only = bulk[: risk.shape[2]]
+    return {
+        "rhat_max": float(agreement.max()),
+        "ess_bulk_min": float(bulk.min()),
+        "ess_bulk_min_of": str(names[int(bulk.argmin())]),
+        "ess_bulk_median": float(np.median(areas_only)),
+        "ess_bulk_alpha2": None if fixed else float(bulk[-1]),
+        "ess_tail_min": float(tail.min()),
+        "ess_per_second": float(np.median(areas_only) / max(seconds, 1e-9)),
+    }
+
+
+def _round_up(draws: float) -> int:
+    """Round up to two figures: 1234 → 1300."""
+    size = 10 ** max(len(str(int(draws))) - 2, 0)
+    return int(-(-draws // size) * size)
