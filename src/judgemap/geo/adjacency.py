@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from judgemap.core.graph import AreaGraph
-from judgemap.core.types import FloatArray, IntArray
+from judgemap.core.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import geopandas
@@ -127,25 +127,44 @@ def join_parts(
     return graph, tuple(bridges)
 
 
+def overlapping(geometry: "geopandas.GeoSeries", pairs: IntArray) -> IntArray:
+    """Keep the pairs that overlap by more than a hundredth of the smaller area.
+
+    >>> import geopandas, shapely
+    >>> three = geopandas.GeoSeries([shapely.box(x, 0, x + 1, 1) for x in (0, 0.5, 1.499)])
+    >>> overlapping(three, np.array([[0, 1], [1, 2]]))
+    array([[0, 1]])
+    """
+    import shapely
+
+    one, other = (geometry.to_numpy()[end] for end in pairs.T)
+    common = shapely.area(shapely.intersection(one, other))
+    much: BoolArray = common > 0.01 * np.minimum(shapely.area(one), shapely.area(other))
+    return pairs[much]
+
+
 def in_metres(geometry: "geopandas.GeoSeries") -> "geopandas.GeoSeries":
     """Project a map to metres: as it is if it has them, else by Lambert's azimuthal projection about its middle.
 
-    The middle is that of the areas on the sphere, so a map across the date line is whole. Web Mercator has metres in
-    name only, and is projected too.
+    The middle is that of the areas on the sphere, so a map across the date line is whole. A projection whose metres
+    are not those on the ground (Web Mercator's at 52° north are 0.6 m) is replaced as well.
 
     >>> import geopandas, shapely
     >>> degree = geopandas.GeoSeries([shapely.box(0, 0, 1, 1)], crs="EPSG:4326")
     >>> round(in_metres(degree).area.iloc[0] / 1e6)
     12308
     """
+    import pyproj
+
     crs = geometry.crs
     if crs is None or not (crs.is_geographic or crs.is_projected):
-        return geometry
-    metric = all(axis.unit_name == "metre" for axis in crs.axis_info[:2])
-    if crs.is_projected and metric and "Pseudo" not in crs.coordinate_operation.method_name:
         return geometry
     points = geometry.representative_point().to_crs("EPSG:4326")
     lon, lat = np.radians(points.x), np.radians(points.y)
     x, y, z = np.mean([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=1)
-    lon_0, lat_0 = np.degrees(np.arctan2(y, x)), np.degrees(np.arctan2(z, np.hypot(x, y)))
-    return geometry.to_crs(f"+proj=laea +lat_0={lat_0:.6f} +lon_0={lon_0:.6f} +datum=WGS84 +units=m")
+    middle = float(np.degrees(np.arctan2(y, x))), float(np.degrees(np.arctan2(z, np.hypot(x, y))))
+    if crs.is_projected and all(axis.unit_name == "metre" for axis in crs.axis_info[:2]):
+        factors = pyproj.Proj(crs).get_factors(*middle)
+        if max(abs(factors.meridional_scale - 1), abs(factors.parallel_scale - 1)) < 0.05:
+            return geometry
+    return geometry.to_crs(f"+proj=laea +lon_0={middle[0]:.3f} +lat_0={middle[1]:.3f} +datum=WGS84 +units=m")

@@ -4,6 +4,7 @@ import warnings
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import geopandas
 import numpy as np
@@ -13,9 +14,31 @@ import shapely
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import quoted
+from judgemap.geo.labels import choose_labels
 
 BEGINNINGS = {".geojson": b"{", ".json": b"{", ".gpkg": b"SQLite format 3\0", ".shp": b"\0\0\x27\x0a"}
 """How a file of each kind begins; anything else is refused before GDAL, which reads a hundred formats, guesses."""
+
+
+class Outlines(NamedTuple):
+    """Labelled polygons, valid and placed on Earth, and what was done to them."""
+
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    geometry: geopandas.GeoSeries
+    notes: tuple[str, ...]
+
+
+def outlines(
+    frame: geopandas.GeoDataFrame, id_column: str | None, name_column: str | None, crs: str | int | None
+) -> Outlines:
+    """Label, check, mend and place the areas of a table of polygons."""
+    labels = choose_labels(frame, id_column, name_column)
+    geometry, mended = mend(frame.geometry, labels.names)
+    if len(geometry) == 1:
+        raise StudyError("there is only one area on the map; a comparison needs two")
+    geometry, placed = place(geometry, crs)
+    return Outlines(labels.ids, labels.names, geometry, (*labels.notes, *mended, *placed))
 
 
 def load(path: Path) -> tuple[geopandas.GeoDataFrame, list[str]]:
@@ -47,9 +70,9 @@ def load(path: Path) -> tuple[geopandas.GeoDataFrame, list[str]]:
     return frame, notes
 
 
-def place(frame: geopandas.GeoDataFrame, crs: str | int | None) -> tuple[geopandas.GeoDataFrame, list[str]]:
+def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopandas.GeoSeries, list[str]]:
     """Say where on Earth the coordinates are: the given reference system, or else the file's own."""
-    said = frame.crs
+    said = geometry.crs
     notes = []
     if crs is not None:
         try:
@@ -58,21 +81,21 @@ def place(frame: geopandas.GeoDataFrame, crs: str | int | None) -> tuple[geopand
             raise StudyError(
                 f"crs={crs!r} is no coordinate reference system; give a code such as 'EPSG:27700'"
             ) from None
-        frame = frame.set_crs(wanted, allow_override=True)
-        if said is not None and said != wanted:
+        geometry = geometry.set_crs(wanted, allow_override=True)
+        if said is not None and not said.equals(wanted, ignore_axis_order=True):
             notes.append(f"The coordinates were taken to be {wanted.to_string()}, where the file says {said.name}.")
     elif said is None:
         raise StudyError(
             "the file does not say its coordinate reference system (a Shapefile says it in a .prj file beside it); "
             "say which, for example crs='EPSG:27700'"
         )
-    west, south, east, north = frame.total_bounds
-    if frame.crs.is_geographic and (west < -360 or east > 360 or south < -90.001 or north > 90.001):
+    west, south, east, north = geometry.total_bounds
+    if geometry.crs.is_geographic and (west < -360 or east > 360 or south < -90.001 or north > 90.001):
         raise StudyError(
             f"the coordinates (x {west:.0f} … {east:.0f}, y {south:.0f} … {north:.0f}) cannot be degrees, as "
-            f"{frame.crs.name} has them; say the true reference system, for example crs='EPSG:27700'"
+            f"{geometry.crs.name} has them; say the true reference system, for example crs='EPSG:27700'"
         )
-    return frame, notes
+    return geometry, notes
 
 
 def mend(geometry: geopandas.GeoSeries, names: Sequence[str]) -> tuple[geopandas.GeoSeries, list[str]]:
@@ -81,7 +104,7 @@ def mend(geometry: geopandas.GeoSeries, names: Sequence[str]) -> tuple[geopandas
     >>> bow_tie = geopandas.GeoSeries([shapely.Polygon([(0, 0), (1, 1), (1, 0), (0, 1)])])
     >>> mended, notes = mend(bow_tie, ["Bow"])
     >>> notes
-    ["1 outline crossed itself and was repaired: 'Bow'."]
+    ["Outlines that crossed themselves were repaired: 'Bow'."]
     >>> float(mended.area.iloc[0])
     0.5
     """
@@ -111,11 +134,7 @@ def mend(geometry: geopandas.GeoSeries, names: Sequence[str]) -> tuple[geopandas
         raise StudyError(f"these areas have no surface: {quoted(labels[flat])}; redraw or remove them")
     notes = []
     if broken.any():
-        several = broken.sum() > 1
-        count = (
-            f"{broken.sum()} outlines crossed themselves and were" if several else "1 outline crossed itself and was"
-        )
-        notes.append(f"{count} repaired: {quoted(labels[broken])}.")
+        notes.append(f"Outlines that crossed themselves were repaired: {quoted(labels[broken])}.")
     return geopandas.GeoSeries(shapes, crs=geometry.crs), notes
 
 
@@ -145,7 +164,7 @@ def _source(path: Path) -> tuple[str, list[str]]:
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
         raise StudyError(f"the zip file cannot be opened ({error}); zip the map again, without a password") from None
     notes = [f"Of the maps in the zip file, {chosen!r} was read; the others are {quoted(inside[1:])}."]
-    return f"/vsizip/{path.resolve()}/{chosen}", notes if len(inside) > 1 else []
+    return f"/vsizip/{path.resolve().as_posix()}/{chosen}", notes if len(inside) > 1 else []
 
 
 def _is_map(name: str) -> bool:

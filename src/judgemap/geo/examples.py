@@ -1,13 +1,13 @@
 """Maps that come with the software that judgemap is built on."""
 
-from dataclasses import replace
 from importlib import resources
-from pathlib import Path
 
-from judgemap.geo.maps import Areas, read_areas
+import geopandas
+
+from judgemap.geo.maps import Areas, areas_from_frame
 
 SPELLINGS = {"OHARE": "O'Hare", "MCKINLEY PARK": "McKinley Park"}
-"""Names that capitals hide the spelling of."""
+"""Names whose spelling the file's capitals hide."""
 
 
 def chicago() -> Areas:
@@ -19,6 +19,7 @@ def chicago() -> Areas:
     >>> len(areas), areas.names[areas.lookup["76"]]
     (77, "O'Hare")
     """
-    path = Path(str(resources.files("libpysal"))) / "examples" / "chicago" / "Chicago77.shp"
-    areas = read_areas(path, id="AREA_NUMBE", name="COMMUNITY", crs="EPSG:3435")
-    return replace(areas, names=tuple(SPELLINGS.get(name, name.title()) for name in areas.names))
+    path = resources.files("libpysal") / "examples" / "chicago" / "Chicago77.shp"
+    frame = geopandas.read_file(str(path)).set_crs("EPSG:3435")
+    frame["COMMUNITY"] = [SPELLINGS.get(name, name.title()) for name in frame["COMMUNITY"]]
+    return areas_from_frame(frame, id="AREA_NUMBE", name="COMMUNITY")

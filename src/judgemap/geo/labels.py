@@ -1,5 +1,6 @@
 """Ids and names of areas: one spelling of a label wherever it is met, and the columns of a map that hold them."""
 
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -12,18 +13,19 @@ from judgemap.geo.csvfiles import did_you_mean, quoted
 if TYPE_CHECKING:
     import geopandas
 
+UNIT = "(area|ward|subward|zone|district|region|community|county|tract|parish|feature|lsoa|msoa)"
 ID_COLUMNS = (
-    r"(area|ward|zone|district|region)?_?(id|code)",
-    r"gid|geoid|geocode|gss_?code|uid",
+    rf"{UNIT}?_?(id|code|no|nr|number)",
+    r"gid|geoid|geocode|gss_?code|uid|codigo|insee|ags|ars",
     r"[a-z]+\d{2}cd|.*_(cd|code|id)|.*code|gid_\d",
     r"objectid|fid|ogc_fid",
 )
 """How id columns are called, the best first, whatever their case."""
 
 NAME_COLUMNS = (
-    r"name|(area|ward|zone|district|region|community|subward)_?name",
+    rf"{UNIT}?_?name",
     r"[a-z]+\d{2}nm|.*_(nm|name)|name_\d|.*name",
-    r"community|area|ward|zone|district|region|neighbou?rhood|label|title|nom|nombre|naam",
+    rf"{UNIT}|neighbou?rhood|label|title|nom|nombre|naam|nome",
 )
 """How name columns are called, the best first, whatever their case."""
 
@@ -42,10 +44,12 @@ def clean_label(value: object) -> str:
     >>> clean_label(" E01 "), clean_label(1.0), clean_label("1.0"), clean_label(None)
     ('E01', '1', '1', '')
     """
-    if value is None or value != value:  # noqa: PLR0124 - only nan differs from itself
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     text = unicodedata.normalize("NFC", str(value).strip())
-    return text.split(".")[0] if re.fullmatch(r"-?\d+\.0+", text) else text
+    return text.split(".")[0] if "." in text and re.fullmatch(r"-?\d+\.0+", text) else text
 
 
 def choose_labels(frame: "geopandas.GeoDataFrame", id_column: str | None, name_column: str | None) -> Labels:
@@ -59,33 +63,39 @@ def choose_labels(frame: "geopandas.GeoDataFrame", id_column: str | None, name_c
     columns = {str(column): _texts(frame, column) for column in frame.columns if column != frame.geometry.name}
     for column in (id_column, name_column):
         if column is not None and column not in columns:
-            raise StudyError(
-                f"there is no column {column!r}{did_you_mean(column, columns)}; "
-                + (f"the columns are {quoted(columns)}" if columns else "the map has no columns at all")
-            )
+            known = f"the columns are {quoted(columns)}" if columns else "the map has no columns at all"
+            raise StudyError(f"there is no column {column!r}{did_you_mean(column, columns)}; {known}")
     notes: list[str] = []
     if id_column is None:
         id_column, note = _guess_id(columns)
         notes.append(note)
     ids = columns[id_column] if id_column else [str(row + 1) for row in range(len(frame))]
-    if id_column:
-        check_ids(ids, f"the column {id_column!r}")
+    check_ids(ids, f"the column {id_column!r}")
     if name_column is None:
         name_column, note = _guess_name(columns, id_column)
         notes.append(note)
-    names = columns[name_column] if name_column else ids
+    return complete_names(ids, columns[name_column] if name_column else ids, notes)
+
+
+def complete_names(ids: Sequence[str], names: Sequence[str], notes: Sequence[str] = ()) -> Labels:
+    """Call an area without a name by its id, and note that, and the names that several areas have.
+
+    >>> complete_names(["1", "2"], ["Kenwood", ""])
+    Labels(ids=('1', '2'), names=('Kenwood', '2'), notes=("Areas without a name go by their id: '2'.",))
+    """
+    notes = list(notes)
     if nameless := [key for key, name in zip(ids, names, strict=True) if not name]:
-        notes.append(f"{_areas(nameless)} without a name in {name_column!r} goes by the id: {quoted(nameless)}.")
+        notes.append(f"Areas without a name go by their id: {quoted(nameless)}.")
     names = [name or key for key, name in zip(ids, names, strict=True)]
     if shared := [name for name, count in Counter(names).items() if count > 1]:
-        notes.append(f"More than one area is called {quoted(shared)}; these can be named by id only.")
+        notes.append(f"More than one area is called {quoted(shared)}; these are known by id only.")
     return Labels(tuple(ids), tuple(names), tuple(notes))
 
 
 def check_ids(ids: Sequence[str], where: str) -> None:
     """Raise a `StudyError` that names the rows without an id, or the ids that are there more than once."""
     if missing := [str(row) for row, key in enumerate(ids, start=1) if not key]:
-        shown = ", ".join(missing[:10]) + (" …" if len(missing) > 10 else "")
+        shown = f"{', '.join(missing[:10])} and {len(missing) - 10} more" if len(missing) > 10 else ", ".join(missing)
         raise StudyError(f"{where} has no id in row {shown}; fill it in, or choose another column")
     if repeated := [key for key, count in Counter(ids).items() if count > 1]:
         raise StudyError(
@@ -101,15 +111,13 @@ def _texts(frame: "geopandas.GeoDataFrame", column: object) -> list[str]:
 
 def _guess_id(columns: dict[str, list[str]]) -> tuple[str | None, str]:
     """Choose the best-named column whose values are all there and all different."""
-    fitting = []
     for column in _called(columns, ID_COLUMNS):
-        if column.casefold() == "id" and any(columns[column]):
-            check_ids(columns[column], f"the column {column!r}")
-        if all(columns[column]) and len(set(columns[column])) == len(columns[column]):
-            fitting.append(column)
-    if not fitting:
-        return None, "No column looks like an id for every area, so the areas are numbered from 1 in the file's order."
-    return fitting[0], f"The ids were taken from the column {fitting[0]!r}, by its name."
+        texts = columns[column]
+        if column.casefold() == "id" and any(texts):
+            check_ids(texts, f"the column {column!r}")
+        if all(texts) and len(set(texts)) == len(texts):
+            return column, f"The ids were guessed to be in the column {column!r}."
+    return None, "No column looks like an id for every area, so the areas are numbered from 1 in the file's order."
 
 
 def _guess_name(columns: dict[str, list[str]], id_column: str | None) -> tuple[str | None, str]:
@@ -122,13 +130,9 @@ def _guess_name(columns: dict[str, list[str]], id_column: str | None) -> tuple[s
     for pattern in NAME_COLUMNS:
         if called := _called(wordy, [pattern]):
             best = max(called, key=lambda column: len(set(wordy[column])))
-            return best, f"The names were taken from the column {best!r}, by its name."
+            return best, f"The names were guessed to be in the column {best!r}."
     return None, "No column looks like a name, so the areas go by their ids."
 
 
 def _called(columns: dict[str, list[str]], patterns: Sequence[str]) -> list[str]:
     return [column for pattern in patterns for column in columns if re.fullmatch(pattern, column.casefold())]
-
-
-def _areas(of: Sequence[str]) -> str:
-    return "1 area" if len(of) == 1 else f"{len(of)} areas"

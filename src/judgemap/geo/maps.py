@@ -11,17 +11,31 @@ import numpy as np
 from judgemap.core.graph import AreaGraph
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
-from judgemap.geo.adjacency import Bridge, Contiguity, add_edges, border_graph, hairline_pairs, in_metres, join_parts
+from judgemap.geo.adjacency import (
+    Bridge,
+    Contiguity,
+    add_edges,
+    border_graph,
+    hairline_pairs,
+    in_metres,
+    join_parts,
+    overlapping,
+)
 from judgemap.geo.csvfiles import Table, did_you_mean, quoted, read_table
-from judgemap.geo.labels import check_ids, choose_labels, clean_label
+from judgemap.geo.labels import Labels, clean_label, complete_names
 
 if TYPE_CHECKING:
     import geopandas
 
-__all__ = ["Areas", "Bridge", "read_areas", "read_edges"]
+    from judgemap.geo.boundaries import Outlines
 
-ExtraEdges = Sequence[tuple[str, str]] | str | Path | None
+__all__ = ["Areas", "Bridge", "areas_from_frame", "read_areas", "read_edges"]
+
+ExtraEdges = Sequence[Sequence[str]] | str | Path | None
 """Edges by hand: pairs of ids or names, or a CSV file with ``area_a`` and ``area_b``."""
+Joining = Literal["nearest", "none"]
+"""What to do with islands and parts of a map: join them to the nearest area outside, or leave them apart."""
+MOST_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +61,7 @@ class Areas:
         lengths = {len(self.ids), len(self.names), self.graph.n_areas}
         if self.geometry is not None:
             lengths.add(len(self.geometry))
+            object.__setattr__(self, "geometry", self.geometry.reset_index(drop=True))
         if len(lengths) != 1:
             raise ValueError(f"ids, names, graph and geometry must be of one length, received {sorted(lengths)}")
         if len(set(self.ids)) != len(self.ids):
@@ -69,6 +84,8 @@ class Areas:
 
     def index(self, labels: Sequence[str]) -> IntArray:
         """Return where areas are in the order, by id or by exact name; raise a `StudyError` for an unknown one."""
+        if isinstance(labels, str):
+            raise TypeError(f"give a list of labels, [{labels!r}], not one")
         lookup = self.lookup
         places = [lookup.get(clean_label(label), -1) for label in labels]
         if -1 in places:
@@ -80,7 +97,7 @@ class Areas:
 
         >>> areas = Areas(("1", "2", "3"), ("Hyde Park", "Kenwood", "Kenwood"), AreaGraph(3, []))
         >>> areas.unknown("hide park")
-        "area 'hide park' is not on the map (did you mean 'Hyde Park'?)"
+        "area 'hide park' is not in the list of areas (did you mean 'Hyde Park'?)"
         >>> areas.unknown("Kenwood")
         "2 areas are called 'Kenwood': use an id, one of '2', '3'"
         """
@@ -88,7 +105,8 @@ class Areas:
         called = [key for key, name in zip(self.ids, self.names, strict=True) if name == label]
         if len(called) > 1:
             return f"{len(called)} areas are called {label!r}: use an id, one of {quoted(called)}"
-        return f"area {label!r} is not on the map{did_you_mean(label, self.lookup)}"
+        place = "on the map" if self.geometry is not None else "in the list of areas"
+        return f"area {label!r} is not {place}{did_you_mean(label, self.lookup)}"
 
     def centroids(self) -> FloatArray:
         """Return the centroid of each area, (x, y) in metres, one row an area."""
@@ -115,7 +133,7 @@ def read_areas(
     name: str | None = None,
     contiguity: Contiguity = "queen",
     extra_edges: ExtraEdges = None,
-    bridge: Literal["nearest", "none"] = "nearest",
+    bridge: Joining = "nearest",
     crs: str | int | None = None,
 ) -> Areas:
     """Read a boundary file and find who borders whom.
@@ -146,26 +164,37 @@ def read_areas(
     >>> areas.ids, areas.graph.edges
     (('W1', 'W2'), array([[0, 1]]))
     """
+    from judgemap.geo import boundaries
+
     path = Path(path)
-    _check_choice("contiguity", contiguity, ("queen", "rook"))
-    _check_choice("bridge", bridge, ("nearest", "none"))
     try:
-        labels, geometry, notes = _read_outlines(path, id, name, crs)
+        frame, notes = boundaries.load(path)
+        outlines = boundaries.outlines(frame, id, name, crs)
     except StudyError as error:
         raise StudyError(f"{path.name}: {error}") from None
-    graph = border_graph(geometry, contiguity)
-    if len(hairline := hairline_pairs(geometry, graph, contiguity)):
-        notes.append(f"{len(hairline)} pairs of areas border each other across a hairline gap or an overlap.")
-    plain = Areas(labels[0], labels[1], add_edges(graph, hairline), geometry)
-    graph, more = _with_extra_edges(plain, extra_edges)
-    notes += more
-    bridges: tuple[Bridge, ...] = ()
-    notes += _parts_notes(graph, plain.names)
-    if bridge == "nearest":
-        graph, bridges = join_parts(graph, geometry, plain.ids)
-    names = dict(zip(plain.ids, plain.names, strict=True))
-    notes += [f"{names[each.a]!r} was joined to {names[each.b]!r}, {each.km:.2f} km away." for each in bridges]
-    return Areas(plain.ids, plain.names, graph, geometry, bridges, tuple(notes))
+    return _connect(outlines._replace(notes=(*notes, *outlines.notes)), contiguity, extra_edges, bridge)
+
+
+def areas_from_frame(
+    frame: "geopandas.GeoDataFrame",
+    *,
+    id: str | None = None,  # noqa: A002 - what everybody calls it
+    name: str | None = None,
+    contiguity: Contiguity = "queen",
+    extra_edges: ExtraEdges = None,
+    bridge: Joining = "nearest",
+) -> Areas:
+    """Find who borders whom among polygons that are in memory already; the arguments are those of `read_areas`.
+
+    >>> import geopandas, shapely
+    >>> squares = [shapely.box(x, 0, x + 1000, 1000) for x in (0, 1000, 5000)]
+    >>> frame = geopandas.GeoDataFrame({"id": ["a", "b", "c"]}, geometry=squares, crs="EPSG:27700")
+    >>> areas_from_frame(frame).bridges
+    (Bridge(a='c', b='b', km=3.0),)
+    """
+    from judgemap.geo import boundaries
+
+    return _connect(boundaries.outlines(frame, id, name, crs=None), contiguity, extra_edges, bridge)
 
 
 def read_edges(edges_path: str | Path, names_path: str | Path | None = None, extra_edges: ExtraEdges = None) -> Areas:
@@ -184,88 +213,133 @@ def read_edges(edges_path: str | Path, names_path: str | Path | None = None, ext
     edges = read_table(edges_path, required=("area_a", "area_b"))
     if names_path is None:
         found = {clean_label(row[end]) for row in edges.rows for end in ("area_a", "area_b")} - {""}
-        ids = names = tuple(sorted(found, key=_number_first))
+        labels = complete_names(*[sorted(found, key=_number_first)] * 2)
     else:
-        ids, names = _read_names(read_table(names_path, required=("id", "name")))
-    bare = Areas(ids, names, AreaGraph(len(ids), np.empty((0, 2), dtype=np.int64)))
-    drawn = Areas(ids, names, AreaGraph(len(ids), _table_edges(bare, edges)))
-    graph, notes = _with_extra_edges(drawn, extra_edges)
-    return Areas(ids, names, graph, notes=(*notes, *_parts_notes(graph, names)))
+        labels = _read_names(read_table(names_path, required=("id", "name")))
+    unjoined = Areas(labels.ids, labels.names, AreaGraph(len(labels.ids), np.empty((0, 2), dtype=np.int64)))
+    graph = add_edges(unjoined.graph, _table_edges(unjoined, edges))
+    graph, added = _with_extra_edges(unjoined, graph, extra_edges)
+    return Areas(labels.ids, labels.names, graph, notes=(*labels.notes, *added, *_parts_notes(graph, labels.names)))
 
 
-def _read_outlines(
-    path: Path, id_column: str | None, name_column: str | None, crs: str | int | None
-) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], "geopandas.GeoSeries", list[str]]:
-    from judgemap.geo import boundaries
+def _connect(outlines: "Outlines", contiguity: Contiguity, extra_edges: ExtraEdges, bridge: Joining) -> Areas:
+    """Draw the edges between outlines: borders, hairlines, edges by hand, bridges."""
+    _check_choice("contiguity", contiguity, ("queen", "rook"))
+    _check_choice("bridge", bridge, ("nearest", "none"))
+    ids, names, geometry, read = outlines
+    graph = border_graph(geometry, contiguity)
+    hairline = hairline_pairs(geometry, graph, contiguity)
+    notes = [*read, *_hairline_notes(hairline, overlapping(geometry, hairline), names)]
+    graph = add_edges(graph, hairline)
+    graph, added = _with_extra_edges(Areas(ids, names, graph, geometry), graph, extra_edges)
+    notes += added
+    if bridge == "none":
+        return Areas(ids, names, graph, geometry, notes=(*notes, *_parts_notes(graph, names)))
+    graph, bridges = join_parts(graph, geometry, ids)
+    notes += _bridge_notes(bridges, dict(zip(ids, names, strict=True)))
+    return Areas(ids, names, graph, geometry, bridges, tuple(notes))
 
-    frame, loaded = boundaries.load(path)
-    labels = choose_labels(frame, id_column, name_column)
-    geometry, mended = boundaries.mend(frame.geometry, labels.names)
-    if len(frame) == 1:
-        raise StudyError("there is only one area on the map; a comparison needs two")
-    frame, placed = boundaries.place(frame.set_geometry(geometry.to_numpy(), crs=frame.crs), crs)
-    notes = [*loaded, *labels.notes, *mended, *placed]
-    return (labels.ids, labels.names), frame.geometry.reset_index(drop=True), notes
 
-
-def _read_names(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    ids = tuple(clean_label(row["id"]) for row in table.rows)
-    check_ids(ids, table.path.name)
-    if len(ids) == 1:
+def _read_names(table: Table) -> Labels:
+    lines: dict[str, int] = {}
+    for row, cells in enumerate(table.rows):
+        key = clean_label(cells["id"])
+        if not key:
+            raise StudyError(f"{table.where(row)}: the id is missing; fill it in")
+        if key in lines:
+            raise StudyError(
+                f"{table.where(row)}: the id {key!r} is on line {lines[key]} already; give each area its own"
+            )
+        lines[key] = table.lines[row]
+    if len(lines) == 1:
         raise StudyError(f"{table.path.name}: there is only one area; a comparison needs two")
-    return ids, tuple(clean_label(row["name"]) or key for row, key in zip(table.rows, ids, strict=True))
+    return complete_names(list(lines), [clean_label(cells["name"]) for cells in table.rows])
 
 
 def _table_edges(areas: Areas, table: Table) -> IntArray:
+    lookup = areas.lookup
     edges = []
     for row, cells in enumerate(table.rows):
         try:
-            edges.append(_edge(areas, cells["area_a"], cells["area_b"]))
+            edges.append(_edge(areas, lookup, (cells["area_a"], cells["area_b"])))
         except StudyError as error:
             raise StudyError(f"{table.where(row)}: {error}") from None
     return np.array(edges, dtype=np.int64)
 
 
-def _edge(areas: Areas, a: str, b: str) -> IntArray:
-    if not clean_label(a) or not clean_label(b):
-        raise StudyError("an edge needs two areas, and a cell is empty; fill it in")
-    edge = areas.index([a, b])
-    if edge[0] == edge[1]:
-        raise StudyError(f"the edge joins area {a!r} to itself; remove it")
-    return edge
+def _edge(areas: Areas, lookup: dict[str, int], pair: Sequence[str]) -> tuple[int, int]:
+    ends = [clean_label(end) for end in pair]
+    if len(ends) != 2 or not all(ends):
+        raise StudyError(f"an edge joins two areas, and this one reads {quoted(ends)}; name both")
+    for end in ends:
+        if end not in lookup:
+            raise StudyError(areas.unknown(end))
+    a, b = (lookup[end] for end in ends)
+    if a == b:
+        raise StudyError(f"the edge joins area {ends[0]!r} to itself; remove it")
+    return a, b
 
 
-def _with_extra_edges(areas: Areas, extra: ExtraEdges) -> tuple[AreaGraph, list[str]]:
-    if extra is None or (not isinstance(extra, str | Path) and not extra):
-        return areas.graph, []
+def _with_extra_edges(areas: Areas, graph: AreaGraph, extra: ExtraEdges) -> tuple[AreaGraph, list[str]]:
+    if extra is None or not extra:
+        return graph, []
     if isinstance(extra, str | Path):
         edges = _table_edges(areas, read_table(extra, required=("area_a", "area_b")))
     else:
         try:
-            edges = np.array([_edge(areas, a, b) for a, b in extra], dtype=np.int64)
+            lookup = areas.lookup
+            edges = np.array([_edge(areas, lookup, pair) for pair in extra], dtype=np.int64)
         except StudyError as error:
             raise StudyError(f"extra edges: {error}") from None
-    shown = [f"{areas.names[a]} – {areas.names[b]}" for a, b in edges]
-    return add_edges(areas.graph, edges), [f"Edges added by hand: {quoted(shown)}."]
+    return add_edges(graph, edges), [f"Edges were added by hand: {_pairs(edges, areas.names)}."]
+
+
+def _hairline_notes(hairline: IntArray, overlaps: IntArray, names: Sequence[str]) -> list[str]:
+    notes = []
+    if len(hairline):
+        notes.append(f"Borders that almost meet, or overlap, were taken to meet: {_pairs(hairline, names)}.")
+    if len(overlaps):
+        notes.append(f"Areas that lie over each other should be checked on the map: {_pairs(overlaps, names)}.")
+    return notes
+
+
+def _bridge_notes(bridges: Sequence[Bridge], names: dict[str, str]) -> list[str]:
+    notes = [
+        f"{names[each.a]!r} borders no area outside its part of the map and was joined to the nearest, "
+        f"{names[each.b]!r}, {each.km:.2f} km away."
+        for each in bridges[:MOST_LISTED]
+    ]
+    if len(bridges) > MOST_LISTED:
+        notes.append(f"{len(bridges) - MOST_LISTED} more areas were joined to the nearest in the same way.")
+    if len(bridges) > max(5, len(names) // 10):
+        notes.append("So many parts suggest that the borders in the file do not meet; check them, or mend the map.")
+    return notes
 
 
 def _parts_notes(graph: AreaGraph, names: Sequence[str]) -> list[str]:
-    """Say which areas have no neighbour, and which parts no edge joins."""
+    """Say which areas have no neighbour, and into how many parts the areas fall."""
     parts = graph.components()
     sizes = np.bincount(parts)
     if len(sizes) == 1:
         return []
     alone = [names[i] for i in np.flatnonzero(sizes[parts] == 1).tolist()]
-    notes = [f"These areas border no other: {quoted(alone)}."] if alone else []
-    return [*notes, f"The map is in {len(sizes)} parts that no border joins, of {_sizes(sizes)} areas."]
+    notes = [f"These areas have no neighbour: {quoted(alone)}."] if alone else []
+    shown = ", ".join(str(size) for size in sorted(sizes.tolist(), reverse=True)[:10])
+    more = " …" if len(sizes) > 10 else ""
+    notes.append(
+        f"The areas fall into {len(sizes)} parts that no edge joins, of {shown}{more} areas; they are left apart, and "
+        "one part tells nothing of another."
+    )
+    return notes
 
 
-def _sizes(sizes: IntArray) -> str:
-    return quoted([str(size) for size in sorted(sizes, reverse=True)], most=10).replace("'", "")
+def _pairs(pairs: IntArray, names: Sequence[str]) -> str:
+    return quoted([f"{names[a]} – {names[b]}" for a, b in pairs.tolist()], most=MOST_LISTED)
 
 
 def _number_first(label: str) -> tuple[bool, int, str]:
-    return (not label.isdecimal(), int(label) if label.isdecimal() else 0, label)
+    number = label.isascii() and label.isdecimal()
+    return (not number, int(label) if number else 0, label)
 
 
 def _check_choice(what: str, chosen: str, choices: Sequence[str]) -> None:
