@@ -1,0 +1,349 @@
+"""The samplers that others use for Bradley-Terry models, to hold ours against in the scalability study.
+
+They are plain and exact, with every advantage their authors give them. None is meant for use on a study.
+
+- `single_site_kernel`: one strength at a time, proposed from its maximum-likelihood estimate and quasi-variance.
+- `block_walk_kernel`: all strengths at once, by a short random step that keeps the prior.
+- `caron_doucet_kernel`: data augmentation for gamma priors; another prior, so another posterior than `Model`'s.
+
+The first two end a step alike: they shift all strengths together, then draw α², each from its exact conditional. States
+are `Sample`s or hold one, so any number of chains moves at a time.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.special import expit
+
+from judgemap.core.comparisons import PairCounts
+from judgemap.core.likelihood import information, log_likelihood, score
+from judgemap.core.model import Model
+from judgemap.core.samplers.gibbs import draw_log_variance
+from judgemap.core.samplers.kernel import Kernel, Sample
+from judgemap.core.types import FloatArray, IntArray
+
+PENALTY = 0.1
+"""κ of the penalty κ‖λ‖²/2 that stands in where the likelihood has no maximum."""
+
+
+class Site(NamedTuple):
+    """What one area's update reads of the data."""
+
+    area: int
+    opponents: IntArray
+    n: IntArray
+    """Comparisons with each opponent."""
+    wins: int
+
+
+class WalkState(NamedTuple):
+    """The block walk's state: a sample, and the log-likelihood of each chain's strengths."""
+
+    sample: Sample
+    log_likelihood: FloatArray
+
+
+class Estimate(NamedTuple):
+    """Maximum-likelihood strengths, centred, and their quasi-variances."""
+
+    strengths: FloatArray
+    quasi_variances: FloatArray
+
+
+def single_site_kernel(model: Model) -> Kernel:
+    """Update each λ_i in turn by independence Metropolis, then the level and α².
+
+    λ_i is proposed from N(m_i + c_i, q_i), with m_i its maximum-likelihood estimate and q_i its quasi-variance. The
+    likelihood fixes m up to a constant only; c_i is that constant as the other strengths have it, the mean of λ_j − m_j
+    over j ≠ i weighted by 1/q_j. It does not look at λ_i, so the proposal is independent of the value that it would
+    replace, and is accepted with probability min(1, π(λ')q(λ) / (π(λ)q(λ'))), π being likelihood times prior. The
+    acceptance reported is the mean over areas.
+
+    Source: the single-site sampler in the scalability study of Seymour et al.; see `estimate` for m and q.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> from judgemap.core.prior import InverseGamma, independent
+    >>> model = Model(count_pairs([0, 0, 1], [1, 1, 0], n_areas=2), independent(2), InverseGamma())
+    >>> kernel = single_site_kernel(model)
+    >>> state = kernel.init(np.zeros((3, 2)), np.zeros(3))
+    >>> kernel.read(kernel.step(np.random.default_rng(1), state)).strengths.shape
+    (3, 2)
+    """
+    mode, q = estimate(model.counts)
+    deviation, weight = np.sqrt(q), 1 / q
+    sites = [_site(model.counts, area) for area in range(model.counts.n_areas)]
+
+    def step(rng: np.random.Generator, state: Sample) -> Sample:
+        strengths, variance = state.strengths.copy(), np.exp(state.log_variance)
+        accepted = np.zeros(len(strengths))
+        for site in sites:
+            i = site.area
+            current = strengths[:, i].copy()
+            level = ((strengths - mode) @ weight - (current - mode[i]) * weight[i]) / (weight.sum() - weight[i])
+            proposal = mode[i] + level + deviation[i] * rng.standard_normal(len(level))
+            log_ratio = (
+                log_conditional(model, site, strengths, variance, proposal)
+                - log_conditional(model, site, strengths, variance, current)
+                + log_proposal(current, mode[i] + level, deviation[i])
+                - log_proposal(proposal, mode[i] + level, deviation[i])
+            )
+            chance = np.exp(np.minimum(0.0, log_ratio))
+            strengths[:, i] = np.where(rng.random(len(chance)) < chance, proposal, current)
+            accepted += chance
+        return finish(rng, model, Sample(strengths, state.log_variance, accepted / len(sites)))
+
+    return Kernel(init=_start, step=step, read=lambda state: state, width=1)
+
+
+def log_conditional(
+    model: Model, site: Site, strengths: FloatArray, variance: FloatArray, value: FloatArray
+) -> FloatArray:
+    """Evaluate log π(λ_i | λ_j, j ≠ i, α², y) at ``value``, one a chain, up to a constant.
+
+    The prior's part is −(Q_ii λ_i²/2 + λ_i Σ_{j≠i} Q_ij λ_j)/α² with Q = C⁻¹.
+    """
+    precision = model.covariance.inverse[site.area]
+    pull = strengths @ precision - precision[site.area] * strengths[:, site.area]
+    met = np.logaddexp(0.0, value[:, None] - strengths[:, site.opponents])
+    result: FloatArray = site.wins * value - met @ site.n - value * (precision[site.area] * value / 2 + pull) / variance
+    return result
+
+
+def log_proposal(value: FloatArray, location: FloatArray, deviation: float) -> FloatArray:
+    """Evaluate the log-density of N(location, deviation²) up to a constant of both directions of a move."""
+    return -(((value - location) / deviation) ** 2) / 2
+
+
+def block_walk_kernel(model: Model, delta: float = 0.01) -> Kernel:
+    """Move all strengths at once by an underrelaxed random walk, then the level and α².
+
+    λ' = √(1 − δ²) λ + δ ν with ν ~ N(0, α²C) leaves the prior as it is, so λ' is accepted with the ratio of the
+    likelihoods alone. δ is fixed; BSBT leaves it to its user. `tune_delta` finds one that suits the data.
+
+    Source: Seymour et al. (2022), the Bayesian spatial Bradley-Terry model; the proposal is Neal's (1999), known since
+    as preconditioned Crank-Nicolson.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> from judgemap.core.prior import FixedVariance, independent
+    >>> model = Model(count_pairs([0, 0, 1], [1, 1, 0], n_areas=2), independent(2), FixedVariance(1.0))
+    >>> kernel = block_walk_kernel(model, delta=0.5)
+    >>> state = kernel.init(np.zeros((3, 2)), np.zeros(3))
+    >>> kernel.read(kernel.step(np.random.default_rng(1), state)).log_variance
+    array([0., 0., 0.])
+    """
+    if not 0 < delta <= 1:
+        raise ValueError(f"the block walk's delta must lie in (0, 1], received {delta}")
+
+    def init(strengths: FloatArray, log_variance: FloatArray) -> WalkState:
+        return WalkState(_start(strengths, log_variance), log_likelihood(model.counts, strengths.T))
+
+    def step(rng: np.random.Generator, state: WalkState) -> WalkState:
+        strengths, log_variance, _ = state.sample
+        noise = np.exp(log_variance / 2)[:, None] * model.covariance.draw(rng, len(strengths))
+        proposal = underrelax(strengths, noise, delta)
+        proposed = log_likelihood(model.counts, proposal.T)
+        chance = np.exp(np.minimum(0.0, proposed - state.log_likelihood))
+        moved = rng.random(len(chance)) < chance
+        strengths = np.where(moved[:, None], proposal, strengths)
+        sample = finish(rng, model, Sample(strengths, log_variance, chance))
+        return WalkState(sample, np.where(moved, proposed, state.log_likelihood))
+
+    return Kernel(init=init, step=step, read=lambda state: state.sample, width=1)
+
+
+def underrelax(strengths: FloatArray, noise: FloatArray, delta: float) -> FloatArray:
+    """Return √(1 − δ²) λ + δ ν: distributed as λ and ν where these are independent and distributed alike."""
+    proposal: FloatArray = np.sqrt(1 - delta**2) * strengths + delta * noise
+    return proposal
+
+
+def tune_delta(rng: np.random.Generator, model: Model, start: Sample, steps: int = 200, rounds: int = 12) -> float:
+    """Choose δ for `block_walk_kernel` by a pilot: scale it until about 23 % of proposals are accepted.
+
+    Each round runs ``steps`` steps from where the last one ended; start near the posterior, where the walk would take
+    long to arrive. What it returns is to be fixed for the run proper.
+    """
+    delta = 0.01
+    for _ in range(rounds):
+        kernel = block_walk_kernel(model, delta)
+        state, accepted = kernel.init(start.strengths, start.log_variance), 0.0
+        for _ in range(steps):
+            state = kernel.step(rng, state)
+            accepted += float(kernel.read(state).acceptance.mean()) / steps
+        start = kernel.read(state)
+        delta = min(1.0, delta * float(np.exp(2 * (accepted - 0.23))))
+    return delta
+
+
+def caron_doucet_kernel(counts: PairCounts, shape: float = 1.0, rate: float = 1.0) -> Kernel:
+    """Gibbs by data augmentation for the Bradley-Terry model with independent gamma priors.
+
+    w_i = e^{λ_i} ~ Gamma(a, b), shape and rate. Z_ij | w ~ Gamma(n_ij, w_i + w_j) for every compared pair;
+    w_i | Z ~ Gamma(a + wins of i, b + Σ_j Z_ij). Then w is rescaled so that its sum is a fresh draw from Gamma(N a, b):
+    under this prior the sum is independent of the proportions, and the likelihood sees these alone.
+
+    **The prior is not `Model`'s**: it knows no map and no α², so its posterior is another one, and only the speed can
+    be compared. The samples' log α² is 0.
+
+    Source: Caron and Doucet (2012), Efficient Bayesian inference for generalized Bradley-Terry models, JCGS 21.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> kernel = caron_doucet_kernel(count_pairs([0, 0, 1], [1, 1, 0], n_areas=2))
+    >>> state = kernel.init(np.zeros((3, 2)), np.zeros(3))
+    >>> kernel.read(kernel.step(np.random.default_rng(1), state)).strengths.shape
+    (3, 2)
+    """
+    for name, value in (("shape a", shape), ("rate b", rate)):
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"the {name} of the prior of e^λ must be a positive number, received {value}")
+    first, second, pairs = counts.first, counts.second, np.arange(len(counts.n))
+    wins = np.bincount(first, counts.wins, counts.n_areas) + np.bincount(second, counts.n - counts.wins, counts.n_areas)
+    gather = sparse.csr_array(
+        (np.ones(2 * len(pairs)), (np.r_[pairs, pairs], np.r_[first, second])), shape=(len(pairs), counts.n_areas)
+    )
+
+    def step(rng: np.random.Generator, state: Sample) -> Sample:
+        log_sum = np.logaddexp(state.strengths[:, first], state.strengths[:, second])
+        latent = rng.standard_gamma(counts.n, log_sum.shape) * np.exp(-log_sum)
+        log_w = log_gamma(rng, np.broadcast_to(shape + wins, state.strengths.shape)) - np.log(rate + latent @ gather)
+        return Sample(rescale(rng, log_w, shape, rate), np.zeros(len(log_w)), np.ones(len(log_w)))
+
+    return Kernel(init=_start, step=step, read=lambda state: state, width=1)
+
+
+def rescale(rng: np.random.Generator, log_w: FloatArray, shape: float, rate: float) -> FloatArray:
+    """Multiply each chain's w by one factor, so that its sum is a draw from Gamma(N a, b)."""
+    chains, n_areas = log_w.shape
+    total = log_gamma(rng, np.full(chains, n_areas * shape)) - np.log(rate)
+    rescaled: FloatArray = log_w + (total - np.logaddexp.reduce(log_w, axis=1))[:, None]
+    return rescaled
+
+
+def log_gamma(rng: np.random.Generator, shape: FloatArray) -> FloatArray:
+    """Draw log g, g ~ Gamma(a, 1), as log(g⁺u^{1/a}) with g⁺ ~ Gamma(a + 1, 1): at a small a, g may round to 0."""
+    return np.log(rng.standard_gamma(shape + 1)) - rng.standard_exponential(shape.shape) / shape
+
+
+def finish(rng: np.random.Generator, model: Model, sample: Sample) -> Sample:
+    """End a step: shift each chain's strengths together, then draw its α², InvGamma(χ + N/2, ω + λᵀC⁻¹λ/2)."""
+    strengths = shift(rng, model, sample.strengths, sample.log_variance)
+    inverse = model.covariance.inverse
+    log_variance = np.array([draw_log_variance(rng, model.variance, inverse, row) for row in strengths])
+    return Sample(strengths, log_variance, sample.acceptance)
+
+
+def shift(rng: np.random.Generator, model: Model, strengths: FloatArray, log_variance: FloatArray) -> FloatArray:
+    """Draw each chain's level from its exact conditional; the likelihood does not see it.
+
+    With r = λ − λ̄·1 and Q = C⁻¹/α², λ becomes r + c·1, c ~ N(−1ᵀQr / 1ᵀQ1, 1 / 1ᵀQ1).
+    """
+    pull = model.covariance.inverse.sum(axis=0)
+    residual = strengths - strengths.mean(axis=1, keepdims=True)
+    noise = np.exp(log_variance / 2) * rng.standard_normal(len(residual)) / np.sqrt(pull.sum())
+    shifted: FloatArray = residual + (noise - residual @ pull / pull.sum())[:, None]
+    return shifted
+
+
+def estimate(counts: PairCounts) -> Estimate:
+    """Maximise the likelihood, and give each strength a quasi-variance.
+
+    Quasi-variances q make q_i + q_j ≈ v_ij = Var(λ̂_i − λ̂_j) for all pairs at once: they minimise
+    Σ_{i<j} (log(q_i + q_j) − log v_ij)². None is let below half of Var(λ̂_i | λ̂_j, j ≠ i), because an area through
+    which alone others are joined would get 0. A maximum exists if and only if every area can be reached from every
+    other along wins (Ford, 1957); where it does not, the log-likelihood is penalised, lightly, by κ‖λ‖²/2 with
+    κ = 0.1. A proposal needs no more.
+
+    Source: Firth and de Menezes (2004), Quasi-variances, Biometrika 91, 65-80.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> strengths, quasi_variances = estimate(count_pairs([0, 0, 0, 1], [1, 1, 1, 0], n_areas=2))
+    >>> (strengths[0] - strengths[1]).round(6) == np.log(3).round(6), quasi_variances.sum().round(4)
+    (np.True_, np.float64(1.3333))
+    """
+    if counts.n_areas < 2:
+        raise ValueError("a pair needs two areas")
+    penalty = 0.0 if _has_maximum(counts) else PENALTY
+    ridge = penalty * np.eye(counts.n_areas)
+    level = np.full_like(ridge, 1 / counts.n_areas)
+
+    def curvature(strengths: FloatArray) -> FloatArray:
+        return information(counts, strengths) + ridge + level
+
+    def direction(strengths: FloatArray) -> FloatArray:
+        return linalg.solve(curvature(strengths), penalty * strengths - score(counts, strengths), assume_a="pos")
+
+    def objective(strengths: FloatArray) -> float:
+        return float(penalty * strengths @ strengths / 2 - log_likelihood(counts, strengths))
+
+    strengths = _descend(np.zeros(counts.n_areas), objective, direction)
+    covariance = linalg.inv(curvature(strengths))
+    q = quasi_variances(np.add.outer(np.diag(covariance), np.diag(covariance)) - 2 * covariance)
+    return Estimate(strengths, np.maximum(q, 0.5 / np.diag(information(counts, strengths) + ridge)))
+
+
+def quasi_variances(contrasts: FloatArray) -> FloatArray:
+    """Return the q that minimise Σ_{i<j} (log(q_i + q_j) − log v_ij)², v the variances of all differences.
+
+    Gauss-Newton in log q, so that they are positive; the best may be nearly 0.
+
+    >>> quasi_variances(np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])).round(6)
+    array([1., 2., 3.])
+    """
+    apart = ~np.eye(len(contrasts), dtype=bool)
+    goal = np.log(contrasts, where=apart, out=np.zeros_like(contrasts))
+
+    def misfit(log_q: FloatArray) -> FloatArray:
+        result: FloatArray = apart * (np.logaddexp.outer(log_q, log_q) - goal)
+        return result
+
+    def direction(log_q: FloatArray) -> FloatArray:
+        share = apart * expit(np.subtract.outer(log_q, log_q))
+        normal = share * share.T + np.diag((share**2).sum(axis=1))
+        step: FloatArray = linalg.lstsq(normal, (share * misfit(log_q)).sum(axis=1))[0]
+        return step
+
+    start = np.full(len(contrasts), np.log(contrasts[apart].mean() / 2))
+    q: FloatArray = np.exp(_descend(start, lambda log_q: float((misfit(log_q) ** 2).sum()), direction))
+    return q
+
+
+def _descend(
+    start: FloatArray, objective: Callable[[FloatArray], float], direction: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Follow −direction downhill, halving a step that leads uphill, until the objective stands still."""
+    place, value = start, objective(start)
+    for _ in range(200):
+        step = direction(place)
+        lower = objective(place - step)
+        while lower > value and np.abs(step).max() > 1e-12:
+            step = step / 2
+            lower = objective(place - step)
+        place = place - step
+        if abs(value - lower) <= 1e-12 * (1 + abs(value)):
+            return place
+        value = lower
+    raise ValueError("the maximum-likelihood estimate did not settle in 200 Newton steps; check the comparisons")
+
+
+def _has_maximum(counts: PairCounts) -> bool:
+    won, lost = counts.wins > 0, counts.wins < counts.n
+    winners, losers = np.r_[counts.first[won], counts.second[lost]], np.r_[counts.second[won], counts.first[lost]]
+    shape = (counts.n_areas, counts.n_areas)
+    graph = sparse.coo_array((np.ones(len(winners)), (winners, losers)), shape=shape)
+    return int(sparse.csgraph.connected_components(graph, directed=True, connection="strong")[0]) == 1
+
+
+def _site(counts: PairCounts, area: int) -> Site:
+    ahead, behind = counts.first == area, counts.second == area
+    return Site(
+        area=area,
+        opponents=np.r_[counts.second[ahead], counts.first[behind]],
+        n=np.r_[counts.n[ahead], counts.n[behind]],
+        wins=int(counts.wins[ahead].sum() + (counts.n - counts.wins)[behind].sum()),
+    )
+
+
+def _start(strengths: FloatArray, log_variance: FloatArray) -> Sample:
+    return Sample(strengths.copy(), log_variance.copy(), np.ones(len(log_variance)))
