@@ -19,7 +19,7 @@ DENSE_LIMIT = 6_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covariance:
-    """A covariance matrix C with a factor, C = F Fᵀ, and its inverse C⁻¹.
+    """A covariance matrix C with a factor, C = F Fᵀ, its inverse C⁻¹, and what to call it.
 
     >>> independent(2).matrix
     array([[1., 0.], [0., 1.]])
@@ -28,6 +28,7 @@ class Covariance:
     matrix: FloatArray
     factor: FloatArray
     inverse: FloatArray
+    name: str
 
     def __post_init__(self) -> None:
         for field in ("matrix", "factor", "inverse"):
@@ -49,7 +50,7 @@ class Covariance:
 def independent(n_areas: int) -> Covariance:
     """C = I: the standard model, in which no area tells anything of another."""
     eye = np.eye(n_areas)
-    return Covariance(eye, eye, eye)
+    return Covariance(eye, eye, eye, "independent")
 
 
 def communicability(graph: AreaGraph) -> Covariance:
@@ -76,6 +77,7 @@ def communicability(graph: AreaGraph) -> Covariance:
         matrix=matrix,
         factor=(U * np.exp(values / 2)) @ U.T / root[:, None],
         inverse=(U * np.exp(-values)) @ U.T * np.outer(root, root),
+        name="communicability",
     )
 
 
@@ -86,17 +88,18 @@ def exponential(points: FloatArray, length: float) -> Covariance:
     >>> round(float(C[0, 1]), 4)
     0.3679
     """
-    return _from_kernel(_euclidean(points), length, lambda r: np.exp(-r))
+    return _from_kernel("exponential", _euclidean(points), length, lambda r: np.exp(-r))
 
 
 def matern32(points: FloatArray, length: float) -> Covariance:
     """C_ij = (1 + √3 d_ij/ℓ) exp(−√3 d_ij/ℓ): once differentiable in space."""
-    return _from_kernel(_euclidean(points), length, lambda r: (1 + np.sqrt(3) * r) * np.exp(-np.sqrt(3) * r))
+    root3 = np.sqrt(3)
+    return _from_kernel("matern32", _euclidean(points), length, lambda r: (1 + root3 * r) * np.exp(-root3 * r))
 
 
 def squared_exponential(points: FloatArray, length: float) -> Covariance:
     """C_ij = exp(−d_ij²/(2ℓ²)): very smooth; nearly singular when ℓ is large against the spacing of the areas."""
-    return _from_kernel(_euclidean(points), length, lambda r: np.exp(-(r**2) / 2))
+    return _from_kernel("squared-exponential", _euclidean(points), length, lambda r: np.exp(-(r**2) / 2))
 
 
 def graph_exponential(graph: AreaGraph, length: float) -> Covariance:
@@ -107,7 +110,7 @@ def graph_exponential(graph: AreaGraph, length: float) -> Covariance:
     >>> graph_exponential(AreaGraph(3, [[0, 1], [1, 2]]), length=1.0).matrix[0].round(3)
     array([1.   , 0.368, 0.135])
     """
-    return _from_kernel(graph.distances(), length, lambda r: np.exp(-r))
+    return _from_kernel("graph-exponential", graph.distances(), length, lambda r: np.exp(-r))
 
 
 def _euclidean(points: FloatArray) -> FloatArray:
@@ -118,7 +121,9 @@ def _euclidean(points: FloatArray) -> FloatArray:
     return np.hypot(steps[..., 0], steps[..., 1])
 
 
-def _from_kernel(distance: FloatArray, length: float, kernel: Callable[[FloatArray], FloatArray]) -> Covariance:
+def _from_kernel(
+    name: str, distance: FloatArray, length: float, kernel: Callable[[FloatArray], FloatArray]
+) -> Covariance:
     if not (np.isfinite(length) and length > 0):
         raise ValueError(f"the length scale must be a positive number, received {length}")
     _check_size(len(distance))
@@ -129,7 +134,7 @@ def _from_kernel(distance: FloatArray, length: float, kernel: Callable[[FloatArr
             f"this kernel is not positive definite on these areas at length {length:g} "
             f"(smallest eigenvalue {values[0]:.1e}); try a shorter length or another kernel"
         )
-    return Covariance(matrix, (U * np.sqrt(values)) @ U.T, (U / values) @ U.T)
+    return Covariance(matrix, (U * np.sqrt(values)) @ U.T, (U / values) @ U.T, f"{name}, length {length:g}")
 
 
 def _check_size(n_areas: int) -> None:

@@ -29,7 +29,7 @@ class RunOptions(TypedDict, total=False):
     thin: int
     cores: int
     """Threads to use; the draws do not depend on it."""
-    watch: Watcher
+    watch: Watcher | None
     """Called with the draws so far, again and again."""
 
 
@@ -103,6 +103,7 @@ def _fit(
         "model": name,
         "winner_is": data.winner_is,
         "risk": "minus the centred strength" if data.winner_is == "lower" else "the centred strength",
+        "prior": covariance.name,
         "hyperparameters": hyperparameters(variance),
         "sampler": sampler,
         "seed": seed,

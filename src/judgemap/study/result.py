@@ -1,8 +1,6 @@
 """A fit: the posterior with its names and provenance, its tables, its warnings, and its folder."""
 
 import json
-import shutil
-import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +18,7 @@ from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
+from judgemap.study.folder import new_folder
 
 if TYPE_CHECKING:
     import arviz as az
@@ -142,26 +141,9 @@ class Fit:
 
         A folder that holds an earlier fit is replaced; any other folder with something in it is left alone.
         """
-        folder = Path(folder)
-        if folder.exists() and not folder.is_dir():
-            raise StudyError(f"{folder} is a file; name a folder for the results")
-        if folder.exists() and any(folder.iterdir()) and not (folder / "fit.json").exists():
-            raise StudyError(f"{folder} is not empty and holds no fit; name a new folder for the results")
-        try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-        except OSError as error:
-            raise StudyError(f"{folder} cannot be written ({error.strerror}); name another folder") from None
-        try:
+        with new_folder(Path(folder)) as draft:
             self._write(draft)
-            draft.chmod(0o755)
-            if folder.exists():
-                shutil.rmtree(folder)
-            draft.rename(folder)
-        except BaseException:
-            shutil.rmtree(draft, ignore_errors=True)
-            raise
-        return folder
+        return Path(folder)
 
     def _write(self, folder: Path) -> None:
         self.areas.to_csv(folder / "areas.csv", index=False)

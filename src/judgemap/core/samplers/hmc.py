@@ -74,7 +74,11 @@ def build_target(model: Model) -> Target:
 def kernel(model: Model) -> Kernel:
     """Build the sampler of ``model``; the number of kicks is chosen by a short pilot with a seed of its own."""
     target = build_target(model)
-    kicks = choose_kicks(target)
+    return transition(target, choose_kicks(target))
+
+
+def transition(target: Target, kicks: int) -> Kernel:
+    """Return the kernel with a given number of kicks a trajectory; exact for any, efficient for enough."""
 
     def init(strengths: FloatArray, log_variance: FloatArray) -> State:
         return start(target, to_coordinates(target, strengths, log_variance))
@@ -86,7 +90,7 @@ def kernel(model: Model) -> Kernel:
         tau = target.laplace.log_variance_mean + target.laplace.log_variance_sd * state.q[-1]
         return Sample((target.laplace.V @ state.w).T, tau, state.acceptance)
 
-    return Kernel(init=init, step=step, read=read, width=batch_width(model))
+    return Kernel(init=init, step=step, read=read, width=batch_width(target.model))
 
 
 def batch_width(model: Model) -> int:

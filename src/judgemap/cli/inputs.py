@@ -1,0 +1,90 @@
+"""The options that several commands share: where the areas come from, and the seed."""
+
+import functools
+import inspect
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas, read_areas, read_edges
+
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="The same seed gives the same numbers; drawn and shown if left out.")
+]
+
+AREA_OPTIONS: dict[str, Any] = {
+    "areas": Annotated[
+        Path | None, typer.Option("--areas", help="Boundary file: GeoJSON, GeoPackage, Shapefile or zip.")
+    ],
+    "id_column": Annotated[str | None, typer.Option("--id", help="The map's column of ids; guessed if left out.")],
+    "name_column": Annotated[
+        str | None, typer.Option("--name", help="The map's column of names; guessed if left out.")
+    ],
+    "crs": Annotated[
+        str | None, typer.Option("--crs", help="The map's coordinate system, if its file does not say it.")
+    ],
+    "contiguity": Annotated[
+        str | None, typer.Option(help="queen (default): areas that touch are neighbours; rook: that share a border.")
+    ],
+    "edges": Annotated[Path | None, typer.Option("--edges", help="Without a map: edges.csv with area_a,area_b.")],
+    "area_names": Annotated[Path | None, typer.Option("--area-names", help="With --edges: areas.csv with id,name.")],
+    "extra_edges": Annotated[
+        Path | None,
+        typer.Option("--extra-edges", help="More neighbours, such as across a bridge: CSV with area_a,area_b."),
+    ],
+}
+
+
+def with_areas(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options above instead of its parameter ``places``, which receives the areas they name."""
+    signature = inspect.signature(command)
+    kept = [parameter for parameter in signature.parameters.values() if parameter.name != "places"]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in AREA_OPTIONS.items()
+    ]
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **options: Any) -> None:  # noqa: ANN401 - typer passes what the signature says
+        chosen = {name: options.pop(name) for name in AREA_OPTIONS}
+        command(*args, places=load_areas(chosen), **options)
+
+    wrapped.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in [*kept, *added]}
+    return wrapped
+
+
+def load_areas(chosen: dict[str, Any]) -> Areas:
+    """Read the map, or the edge list where there is none."""
+    areas, edges = chosen["areas"], chosen["edges"]
+    if areas is not None and edges is not None:
+        raise StudyError("--areas and --edges were both given; give the boundary file or the edge list, not both")
+    if areas is not None:
+        if chosen["area_names"] is not None:
+            raise StudyError("--area-names goes with --edges; with a map, choose its column with --name")
+        return read_areas(
+            areas,
+            id=chosen["id_column"],
+            name=chosen["name_column"],
+            crs=chosen["crs"],
+            contiguity=chosen["contiguity"] or "queen",
+            extra_edges=chosen["extra_edges"],
+        )
+    if edges is not None:
+        return read_edges(edges, chosen["area_names"], chosen["extra_edges"])
+    raise StudyError("no areas were given; add --areas MAP, or --edges edges.csv --area-names areas.csv")
+
+
+def choose_seed(seed: int | None) -> int:
+    """Return the seed given, or a fresh one that will be written into the results."""
+    return secrets.randbits(32) if seed is None else seed
+
+
+def available_cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,37 @@
+"""`judgemap prior`: look at what the map alone says, before anybody is asked."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from judgemap.cli import inputs
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.study.correlation import PRIORS, prior_covariance
+
+
+@inputs.with_areas
+def prior(
+    *,
+    places: Areas,
+    of: Annotated[str, typer.Option("--of", help="The area whose correlation with the others is drawn: id or name.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Picture to write: .svg, .png or .pdf.")],
+    kind: Annotated[str, typer.Option("--prior", help=f"One of {', '.join(PRIORS)}.")] = PRIORS[0],
+    length: Annotated[
+        float | None, typer.Option(help="Length scale, in km (graph-exponential: in borders crossed).")
+    ] = None,
+) -> None:
+    """Draw the prior correlation of one area with every other.
+
+    Example: judgemap prior --areas wards.gpkg --of "St Ann's" -o prior.svg
+    """
+    from judgemap.report.maps import prior_correlation_map
+
+    if output.suffix not in (".svg", ".png", ".pdf"):
+        raise StudyError(f"{output.name} has no ending that says what picture it is; use .svg, .png or .pdf")
+    figure = prior_correlation_map(places, prior_covariance(places, kind, length), of)
+    figure.savefig(output)
+    for note in places.notes:
+        typer.echo(f"Note: {note}")
+    typer.echo(f"The picture is in {output}")

@@ -1,0 +1,52 @@
+"""A progress bar on a terminal, silence elsewhere."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from judgemap.core.diagnostics import ess_bulk, rhat
+from judgemap.core.samplers.run import Draws, Watcher
+
+SECONDS_BETWEEN_NEWS = 0.5
+
+
+@contextmanager
+def sampling_progress(chains: int) -> Iterator[Watcher | None]:
+    """Show draws, the smallest ESS and the largest R-hat as they come; yields None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("sampling"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f} draws"),
+        TextColumn("{task.fields[news]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("sampling", total=None, news="")
+        last = time.monotonic()
+
+        def watch(draws: Draws, wanted: int) -> None:
+            nonlocal last
+            done = draws.log_variance.shape[1]
+            bar.update(task, completed=done * chains, total=wanted * chains)
+            if done >= 8 and (time.monotonic() - last > SECONDS_BETWEEN_NEWS or done == wanted):
+                bar.update(task, news=describe(draws))
+                last = time.monotonic()
+
+        yield watch
+
+
+def describe(draws: Draws) -> str:
+    """Say how good the draws so far are, from log α² and twenty areas spread over the list."""
+    shown = np.unique(np.linspace(0, draws.strengths.shape[2] - 1, 20).astype(int))
+    watched = np.concatenate([draws.centred[:, :, shown], draws.log_variance[:, :, None]], axis=2)
+    moving = watched[:, :, np.ptp(watched, axis=(0, 1)) > 0]
+    return f"ESS {ess_bulk(moving).min():.0f}  R-hat {rhat(moving).max():.3f}"
