@@ -142,7 +142,9 @@ def test_hmc_gradient_is_that_of_its_density():
             up, down = q.copy(), q.copy()
             up[row] += step
             down[row] -= step
-            rise = hmc.log_density(target, hmc.evaluate(target, up)) - hmc.log_density(target, hmc.evaluate(target, down))
+            rise = hmc.log_density(target, hmc.evaluate(target, up)) - hmc.log_density(
+                target, hmc.evaluate(target, down)
+            )
             np.testing.assert_allclose(rise / (2 * step), slope[row], atol=1e-6)
 
 

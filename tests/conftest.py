@@ -1,0 +1,37 @@
+"""What all tests share: the data of real studies, where they are there."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+def _folder(name: str) -> Path:
+    folder = SHARED / name
+    if not folder.is_dir():
+        pytest.skip(f"there is no folder ../shared/{name} beside this checkout")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def nottinghamshire() -> Path:
+    """Folder with areas.csv, edges.csv and comparisons.csv of 76 wards."""
+    return _folder("data/nottinghamshire")
+
+
+@pytest.fixture(scope="session")
+def dar_es_salaam() -> Path:
+    """Folder with areas.geojson, edges.csv and comparisons.csv of 452 subwards."""
+    return _folder("data/dar_es_salaam")
+
+
+@pytest.fixture(scope="session")
+def reference() -> dict[str, np.ndarray]:
+    """Independent posterior of the Nottinghamshire strengths: mean, sd and their Monte Carlo errors, by ward."""
+    path = _folder("reference") / "nottinghamshire_spatial_chi0.1.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {column: np.array([float(row[column]) for row in rows]) for column in ("mean", "sd", "ess", "mcse_mean")}

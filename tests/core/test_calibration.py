@@ -1,0 +1,122 @@
+"""Geweke's joint test and simulation-based calibration of the two samplers, and the planted bugs that they catch.
+
+False alarms: every test compares its worst statistic with a bound passed with probability 1e-3 by an exact sampler.
+"""
+
+import numpy as np
+import pytest
+from calibration import Setting, geweke, geweke_limit, sbc_ranks, uniformity
+
+from judgemap.core.graph import AreaGraph
+from judgemap.core.prior import FixedVariance, InverseGamma, communicability
+from judgemap.core.samplers import gibbs, hmc
+
+pytestmark = pytest.mark.statistical
+
+FALSE_ALARM = 1e-3
+SQUARE = communicability(AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
+SETTINGS = {
+    "α² inferred": Setting(SQUARE, InverseGamma(5, 5), comparisons=12),
+    "α² fixed": Setting(SQUARE, FixedVariance(1.5), comparisons=12),
+}
+
+
+def hmc_kernel(model):
+    """Two kicks: the pilot that chooses them would cost more than the step, and exactness does not depend on it."""
+    return hmc.transition(hmc.build_target(model), kicks=2)
+
+
+BUILDS = {"gibbs": gibbs.kernel, "hmc": hmc_kernel}
+
+
+def worst_score(rng, build, setting, chains, length=30):
+    return max(abs(z) for z in geweke(rng, build, setting, chains=chains, length=length, reference=4000).values())
+
+
+def worst_p(rng, build, setting, replicates):
+    ranks = sbc_ranks(rng, build, setting, replicates=replicates, draws=31, steps=30)
+    return min(uniformity(r, draws=31) for r in ranks.values()) * len(ranks)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("sampler", BUILDS)
+def test_geweke(sampler, name):
+    setting = SETTINGS[name]
+    limit = geweke_limit(len(setting.names()), FALSE_ALARM)
+    assert worst_score(np.random.default_rng(11), BUILDS[sampler], setting, chains=60) < limit
+
+
+@pytest.mark.parametrize("sampler", BUILDS)
+def test_calibrated(sampler):
+    assert worst_p(np.random.default_rng(12), BUILDS[sampler], SETTINGS["α² inferred"], replicates=60) > FALSE_ALARM
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("sampler", BUILDS)
+def test_geweke_long(sampler, name):
+    setting = SETTINGS[name]
+    limit = geweke_limit(len(setting.names()), FALSE_ALARM)
+    assert worst_score(np.random.default_rng(13), BUILDS[sampler], setting, chains=800) < limit
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("sampler", BUILDS)
+def test_calibrated_long(sampler, name):
+    assert worst_p(np.random.default_rng(14), BUILDS[sampler], SETTINGS[name], replicates=800) > FALSE_ALARM
+
+
+@pytest.mark.slow
+def test_calibrated_on_a_map():
+    """The default sampler as users run it, pilot and all, at ten areas with the study's own kind of prior."""
+    ring = communicability(AreaGraph(10, [[i, (i + 1) % 10] for i in range(10)]))
+    setting = Setting(ring, InverseGamma(3, 3), comparisons=60)
+    assert worst_p(np.random.default_rng(15), hmc.kernel, setting, replicates=300) > FALSE_ALARM
+
+
+# Planted bugs. Each must be caught by Geweke's test at the length of the default suite.
+
+
+def centred_variance(rng, prior, inverse, strengths):
+    centred = strengths - strengths.mean()
+    rate = prior.scale + centred @ inverse @ centred / 2
+    return float(np.log(rate) - np.log(rng.standard_gamma(prior.shape + len(centred) / 2)))
+
+
+def one_comparison_a_pair(rng, n, d):
+    from judgemap.core.polyagamma import draw_polyagamma
+
+    return draw_polyagamma(rng, np.ones_like(n), d)
+
+
+def test_geweke_catches_bugs_in_gibbs(monkeypatch):
+    setting = SETTINGS["α² inferred"]
+    limit = geweke_limit(len(setting.names()), FALSE_ALARM)
+    for attribute, bug in (("draw_log_variance", centred_variance), ("draw_polyagamma", one_comparison_a_pair)):
+        with monkeypatch.context() as patch:
+            patch.setattr(gibbs, attribute, bug)
+            assert worst_score(np.random.default_rng(11), gibbs.kernel, setting, chains=60) > limit, bug.__name__
+
+
+def test_geweke_catches_bugs_in_hmc(monkeypatch):
+    setting = SETTINGS["α² inferred"]
+    limit = geweke_limit(len(setting.names()), FALSE_ALARM)
+    true_density = hmc.log_density
+
+    def without_volume(target, point):
+        tau = target.laplace.log_variance_mean + target.laplace.log_variance_sd * point.q[-1]
+        return true_density(target, point) + np.log(target.laplace.g[:, None] + np.exp(-tau)).sum(axis=0) / 2
+
+    def forgets_losses(target, point):
+        return true_density(target, point) + target.kappa @ (target.laplace.V @ point.w)
+
+    for bug in (without_volume, forgets_losses):
+        with monkeypatch.context() as patch:
+            patch.setattr(hmc, "log_density", bug)
+            assert worst_score(np.random.default_rng(11), hmc_kernel, setting, chains=60) > limit, bug.__name__
+
+
+def test_calibration_catches_a_bug(monkeypatch):
+    monkeypatch.setattr(gibbs, "draw_log_variance", lambda rng, prior, inverse, strengths: 0.0)
+    assert worst_p(np.random.default_rng(12), gibbs.kernel, SETTINGS["α² inferred"], replicates=60) < FALSE_ALARM

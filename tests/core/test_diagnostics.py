@@ -1,0 +1,43 @@
+import arviz as az
+import numpy as np
+import pytest
+
+from judgemap.core.diagnostics import ess_bulk, ess_tail, rhat
+
+
+def series(seed, chains, draws, memory):
+    """Autoregressive chains in which some draws repeat, as after a rejected proposal."""
+    x = np.random.default_rng(seed).normal(size=(chains, draws, 3))
+    for t in range(1, draws):
+        x[:, t] += memory * x[:, t - 1]
+    x[:, 50:60] = x[:, 49:50]
+    return x
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.5, 0.95, -0.4])
+@pytest.mark.parametrize(("chains", "draws"), [(4, 500), (1, 301), (16, 250), (2, 100)])
+def test_agrees_with_arviz(memory, chains, draws):
+    x = series(1, chains, draws, memory)
+    each = range(x.shape[2])
+    np.testing.assert_allclose(ess_bulk(x), [az.ess(x[..., k], method="bulk") for k in each], rtol=1e-8)
+    np.testing.assert_allclose(ess_tail(x), [az.ess(x[..., k], method="tail") for k in each], rtol=1e-8)
+    if chains > 1:
+        np.testing.assert_allclose(rhat(x), [az.rhat(x[..., k]) for k in each], rtol=1e-10)
+
+
+def test_chains_apart_are_seen():
+    x = series(2, 4, 300, 0.0)
+    x[0] += 1.0
+    assert rhat(x).min() > 1.05
+    x = series(2, 4, 300, 0.0)
+    x[0] *= 3.0
+    assert rhat(x).min() > 1.05, "chains that differ in spread alone"
+
+
+def test_a_constant_is_worth_all_its_draws():
+    assert ess_bulk(np.ones((2, 50))) == 100
+
+
+def test_too_few_draws():
+    with pytest.raises(ValueError, match="at least four draws"):
+        rhat(np.zeros((2, 3)))

@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgemap.core.posterior import p_riskier, p_top, ranks, summarise
+
+RISK = np.random.default_rng(1).normal(size=(400, 15)) + np.arange(15) / 5
+
+
+@given(st.integers(0, 2**31))
+def test_ranks_are_permutations_and_follow_relabelling(seed):
+    rng = np.random.default_rng(seed)
+    risk = rng.normal(size=(7, 5))
+    order = rng.permutation(5)
+    rank = ranks(risk)
+    assert (np.sort(rank, axis=1) == np.arange(1, 6)).all()
+    np.testing.assert_array_equal(ranks(risk[:, order]), rank[:, order])
+    np.testing.assert_array_equal(ranks(-risk), 6 - rank)
+
+
+def test_summary():
+    summary = summarise(RISK)
+    np.testing.assert_allclose(summary.mean, RISK.mean(axis=0))
+    np.testing.assert_allclose(summary.median, np.median(RISK, axis=0))
+    assert summary.p_top.sum() == pytest.approx(10)
+    assert (summary.rank_low <= summary.rank_median).all()
+    assert (summary.rank_median <= summary.rank_high).all()
+    assert (summary.low < summary.median).all()
+    assert summary.rank_median[14] < summary.rank_median[0], "rank 1 is the highest risk"
+
+
+def test_probabilities():
+    chance = p_riskier(RISK)
+    np.testing.assert_allclose(chance + chance.T, 1.0)
+    assert chance[14, 0] > 0.9
+    assert p_top(RISK, 3).sum() == pytest.approx(3)
+    with pytest.raises(ValueError, match="1 … 15, received 16"):
+        p_top(RISK, 16)

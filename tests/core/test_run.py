@@ -1,0 +1,132 @@
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from judgemap.core.comparisons import PairCounts, count_pairs
+from judgemap.core.graph import AreaGraph
+from judgemap.core.laplace import approximate, mode
+from judgemap.core.likelihood import score
+from judgemap.core.model import Model
+from judgemap.core.prior import FixedVariance, InverseGamma, communicability, independent
+from judgemap.core.samplers import hmc
+from judgemap.core.samplers.run import SAMPLERS, Plan, sample
+from judgemap.core.simulate import simulate_counts
+
+GRAPH = AreaGraph(9, [[i, i + 1] for i in range(8)])
+
+
+def model(variance=None):
+    covariance = communicability(GRAPH)
+    rng = np.random.default_rng(5)
+    counts = simulate_counts(rng, 2 * covariance.draw(rng, 1)[0], 200)
+    return Model(counts, covariance, variance or InverseGamma())
+
+
+def draw(sampler="hmc", seed=1, cores=1, **plan):
+    return sample(np.random.default_rng(seed), model(), sampler, Plan(**{"chains": 5, "draws": 60} | plan), cores)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_same_seed_same_draws_whatever_the_cores(sampler, monkeypatch):
+    monkeypatch.setattr(hmc, "batch_width", lambda model: 2)
+    one, two, other = draw(sampler, cores=1), draw(sampler, cores=3), draw(sampler, seed=2)
+    np.testing.assert_array_equal(one.strengths, two.strengths)
+    np.testing.assert_array_equal(one.log_variance, two.log_variance)
+    assert not np.array_equal(one.strengths, other.strengths)
+    assert len(np.unique(one.strengths[:, 0, 0])) == 5, "chains differ"
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_thinning_keeps_every_kth_draw(sampler):
+    whole, thinned = draw(sampler, draws=60), draw(sampler, draws=20, thin=3)
+    np.testing.assert_array_equal(thinned.strengths, whole.strengths[:, 2::3])
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_fixed_variance_stays(sampler):
+    draws = sample(np.random.default_rng(1), model(FixedVariance(4.0)), sampler, Plan(chains=2, draws=20))
+    np.testing.assert_allclose(draws.log_variance, np.log(4.0))
+
+
+def test_news_comes_and_grows():
+    seen = []
+    plan = Plan(chains=2, draws=100)
+    sample(
+        np.random.default_rng(1), model(), plan=plan, watch=lambda d, wanted: seen.append((d.strengths.shape, wanted))
+    )
+    lengths = [shape[1] for shape, _ in seen]
+    assert lengths[0] == 0, "the warm-up keeps nothing"
+    assert lengths[-1] == 100
+    assert lengths == sorted(lengths)
+    assert all(wanted == 100 for _, wanted in seen)
+
+
+def test_ctrl_c_returns_what_was_drawn():
+    def interrupt(draws, wanted):
+        if draws.log_variance.shape[1] >= 200:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    assert threading.current_thread() is threading.main_thread()
+    draws = sample(np.random.default_rng(1), model(), plan=Plan(chains=2, draws=40_000), watch=interrupt)
+    assert not draws.complete
+    assert 200 <= draws.strengths.shape[1] < 40_000
+    assert np.isfinite(draws.strengths).all()
+
+
+def test_ctrl_c_before_anything_was_drawn_is_passed_on():
+    def interrupt(draws, wanted):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sample(np.random.default_rng(1), model(), plan=Plan(chains=2, draws=100), watch=interrupt)
+
+
+@pytest.mark.parametrize(
+    ("plan", "sentence"), [({"chains": 0}, "chains must be at least 1, received 0"), ({"draws": 3}, "draws must be")]
+)
+def test_bad_plans(plan, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Plan(**plan)
+
+
+def test_unknown_sampler():
+    with pytest.raises(ValueError, match="no sampler 'nuts'; choose one of hmc, gibbs"):
+        sample(np.random.default_rng(1), model(), "nuts")
+
+
+def test_model_of_two_sizes():
+    with pytest.raises(ValueError, match="know 3 areas, the covariance 2"):
+        Model(count_pairs([0], [1], 3), independent(2), InverseGamma())
+
+
+@pytest.mark.parametrize("tau", [-6.0, 0.0, 8.0])
+def test_mode_is_where_the_slope_is_nought(tau):
+    """From far away too: step halving makes Newton's method safe."""
+    m = model()
+    found = mode(m, tau, np.full(9, 30.0) * np.arange(-4, 5))
+    slope = score(m.counts, found) - m.covariance.inverse @ found * np.exp(-tau)
+    np.testing.assert_allclose(slope, 0.0, atol=1e-4)
+
+
+def test_coordinates_are_white_at_the_mode():
+    laplace = approximate(model())
+    inverse = communicability(GRAPH).inverse
+    np.testing.assert_allclose(laplace.V.T @ inverse @ laplace.V, np.eye(9), atol=1e-8)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_little_data_and_a_wide_prior_do_not_break_it(sampler):
+    """One comparison, χ = ω = 0.1: α² has a very heavy tail, and every number must stay finite."""
+    lone = Model(count_pairs([0], [1], 9), communicability(GRAPH), InverseGamma())
+    draws = sample(np.random.default_rng(1), lone, sampler, Plan(chains=4, draws=300))
+    assert np.isfinite(draws.strengths).all()
+
+
+def test_no_comparisons_at_all_give_back_the_prior():
+    empty = Model(PairCounts(9, [], [], [], []), communicability(GRAPH), FixedVariance(1.0))
+    draws = sample(np.random.default_rng(1), empty, "hmc", Plan(chains=16, draws=500))
+    cov = np.cov(draws.strengths.reshape(-1, 9).T)
+    np.testing.assert_allclose(cov, communicability(GRAPH).matrix, atol=0.1)
