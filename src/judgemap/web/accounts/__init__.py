@@ -1,0 +1,1 @@
+"""Researchers: who they are and how the first one is made."""

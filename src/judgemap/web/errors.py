@@ -1,0 +1,38 @@
+"""Kind pages for what goes wrong."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+
+
+def kind_page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
+    """Say in a sentence what happened and what to do next."""
+    return render(request, "kind_page.html", {"title": title, "text": text}, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001 - Django's
+    """Answer a request that makes no sense."""
+    return kind_page(request, 400, _("That did not work"), _("Your browser sent something we do not understand."))
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001 - Django's
+    """Answer somebody who may not see a page."""
+    return kind_page(request, 403, _("Not for you"), _("You may not see this page."))
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001 - Django's
+    """Answer an address that does not exist, or a link that is not one of ours."""
+    text = _("There is nothing at this address. If you were sent a link, check that all of it was copied.")
+    return kind_page(request, 404, _("Page not found"), text)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer when the fault is ours."""
+    text = _("Something went wrong on our side. Nothing that was saved is lost. Please try again in a minute.")
+    return kind_page(request, 500, _("Our mistake"), text)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - Django's
+    """Answer a form without its token: an old page, or a browser that keeps no cookies."""
+    text = _("This page was too old, or your browser does not keep cookies. Go back, reload the page, and try again.")
+    return kind_page(request, 403, _("Please try again"), text)

@@ -1,0 +1,1 @@
+"""The judge: links, consent, pairs and answers."""

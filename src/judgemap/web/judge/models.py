@@ -1,0 +1,127 @@
+"""Judges, the pairs they were shown, and what they answered. What must never be false is a database constraint."""
+
+from django.db import models
+from django.db.models import F, Q
+
+from judgemap.web.studies.models import Area, Study, StudyVersion
+from judgemap.web.tokens import make_name
+
+OUTCOMES = ("left", "right", "tie", "skipped", "unknown")
+
+
+class Judge(models.Model):
+    """Somebody who answers, known by a random name. Of the link and the withdrawal code only hashes are kept."""
+
+    name = models.CharField(max_length=10, primary_key=True, default=make_name)
+    study = models.ForeignKey(Study, models.CASCADE, related_name="judges")
+    token_hash = models.CharField(max_length=64, unique=True)
+    withdrawal_hash = models.CharField(max_length=64, unique=True)
+    language = models.CharField(max_length=10, blank=True)
+    practice_left = models.PositiveSmallIntegerField(default=0)
+    judged = models.PositiveIntegerField(default=0)
+    """How many pairs were judged, those left alone for not knowing an area not counted."""
+    maximum = models.PositiveIntegerField()
+    """The most that may be judged, from the version in force when the last pair was drawn."""
+    went_on = models.BooleanField(default=False)
+    """Whether the judge chose to go on after the recommended number."""
+    busy_until = models.DateTimeField(null=True)
+    """When a judge at the permitted pace would have given the answers given so far."""
+    created_at = models.DateTimeField(auto_now_add=True)
+    withdrawn_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (models.CheckConstraint(condition=Q(judged__lte=F("maximum")), name="judge_up_to_maximum"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Consent(models.Model):
+    """A judge agreed to a version's consent text. A new text asks anew."""
+
+    judge = models.ForeignKey(Judge, models.CASCADE, related_name="consents")
+    version = models.ForeignKey(StudyVersion, models.PROTECT, related_name="+")
+    language = models.CharField(max_length=10)
+    text_digest = models.CharField(max_length=64)
+    given_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["judge", "text_digest"], name="consent_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.judge_id} {self.version_id}"
+
+
+class UnknownArea(models.Model):
+    """An area that a judge does not know, and is not asked about."""
+
+    judge = models.ForeignKey(Judge, models.CASCADE, related_name="unknown")
+    area = models.ForeignKey(Area, models.CASCADE, related_name="+")
+    marked_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["judge", "area"], name="unknown_area_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.judge_id} {self.area_id}"
+
+
+class Pair(models.Model):
+    """Two areas shown to a judge: a row before it is shown, with how it was drawn."""
+
+    judge = models.ForeignKey(Judge, models.CASCADE, related_name="pairs")
+    version = models.ForeignKey(StudyVersion, models.PROTECT, related_name="+")
+    token = models.CharField(max_length=22, unique=True)
+    """What an answer names. It is worth nothing without the judge's link."""
+    left = models.ForeignKey(Area, models.PROTECT, related_name="+")
+    right = models.ForeignKey(Area, models.PROTECT, related_name="+")
+    position = models.PositiveIntegerField()
+    """1 for the first pair that this judge was shown, and so on; practice is numbered by itself."""
+    practice = models.BooleanField(default=False)
+    design = models.CharField(max_length=20)
+    probability = models.FloatField()
+    """The probability with which the design drew these two areas, on either side, for this judge."""
+    issued_at = models.DateTimeField()
+    open = models.BooleanField(default=True)
+    """Shown and not answered."""
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["judge"], condition=Q(open=True), name="pair_one_open"),
+            models.UniqueConstraint(fields=["judge", "practice", "position"], name="pair_position_once"),
+            models.CheckConstraint(condition=~Q(left=F("right")), name="pair_two_areas"),
+            models.CheckConstraint(condition=Q(probability__gt=0) & Q(probability__lte=1), name="pair_probability"),
+            models.CheckConstraint(condition=Q(position__gte=1), name="pair_position_from_one"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.judge_id} {self.position}"
+
+
+class Answer(models.Model):
+    """What a judge said about a pair: revision 1, and more where it was changed. Rows are only ever added."""
+
+    pair = models.ForeignKey(Pair, models.CASCADE, related_name="answers")
+    revision = models.PositiveSmallIntegerField()
+    outcome = models.CharField(max_length=8, choices=[(each, each) for each in OUTCOMES])
+    unknown_side = models.CharField(max_length=5, blank=True, choices=[("left", "left"), ("right", "right")])
+    """Which of the two areas is not known, where the outcome is unknown."""
+    reason = models.CharField(max_length=200, blank=True)
+    answered_at = models.DateTimeField()
+    seen_ms = models.PositiveIntegerField(null=True)
+    """How long the pair was in view, by the browser's monotonic clock; None without a script."""
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["pair", "revision"], name="answer_revision_once"),
+            models.CheckConstraint(condition=Q(outcome__in=OUTCOMES), name="answer_outcome"),
+            models.CheckConstraint(condition=Q(revision__gte=1), name="answer_revision_from_one"),
+            models.CheckConstraint(
+                condition=(Q(outcome="unknown") & Q(unknown_side__in=["left", "right"]))
+                | (~Q(outcome="unknown") & Q(unknown_side="")),
+                name="answer_side_where_unknown",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.pair_id} {self.outcome}"

@@ -1,0 +1,222 @@
+"""Settings of the study server: typed readers of the environment, safe where nothing is said.
+
+| variable | says | when it is not set |
+|---|---|---|
+| ``JUDGEMAP_DATA`` | the data folder: database, secret key, compiled files | ``judgemap-data`` |
+| ``JUDGEMAP_URL`` | the address that judges use; ``https`` turns on HSTS and secure cookies | this machine only |
+| ``DATABASE_URL`` | a PostgreSQL database | SQLite in the data folder |
+| ``JUDGEMAP_SECRET_KEY`` | the secret key, one for all processes on all machines | ``secret-key`` in the data folder |
+| ``JUDGEMAP_HOSTS`` | more names that the server answers to, with commas between | none |
+| ``JUDGEMAP_ANSWERS_PER_SECOND`` | how fast one judge may answer for long | 4 |
+| ``JUDGEMAP_LOG_LEVEL`` | how much is logged, to standard error | WARNING |
+"""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+
+
+def read_text(name: str, default: str) -> str:
+    """Read a text from the environment."""
+    return os.environ.get(name, "").strip() or default
+
+
+def read_list(name: str) -> list[str]:
+    """Read a list, with commas between, from the environment."""
+    return [each.strip() for each in os.environ.get(name, "").split(",") if each.strip()]
+
+
+def read_number(name: str, default: float) -> float:
+    """Read a number above zero from the environment."""
+    text = read_text(name, str(default))
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < float("inf"):
+        raise ImproperlyConfigured(f"{name} is {text!r}; it must be a number above zero")
+    return number
+
+
+def read_database(url: str, data: Path) -> dict[str, Any]:
+    """Describe the database: PostgreSQL at ``url``, or SQLite in the data folder where that is empty.
+
+    >>> database = read_database("postgresql://anna:s%40fe@db.example/judgemap?sslmode=require", Path())
+    >>> database["HOST"], database["PASSWORD"], database["OPTIONS"]["sslmode"]
+    ('db.example', 's@fe', 'require')
+    """
+    if not url:
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": str(data / "judgemap.sqlite3"),
+            "CONN_MAX_AGE": None,
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;",
+            },
+        }
+    parts = urlsplit(url)
+    if parts.scheme not in ("postgres", "postgresql"):
+        raise ImproperlyConfigured(f"DATABASE_URL begins with {parts.scheme!r}; it must begin with 'postgresql://'")
+    options = dict(parse_qsl(parts.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", None) or parts.hostname or "",
+        "PORT": str(parts.port or options.pop("port", "")),
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": options,
+    }
+
+
+def read_secret_key(data: Path) -> str:
+    """Read the secret key; where none was made yet, one that lives as long as this process."""
+    path = data / "secret-key"
+    if key := read_text("JUDGEMAP_SECRET_KEY", ""):
+        return key
+    return path.read_text(encoding="ascii").strip() if path.is_file() else secrets.token_urlsafe(50)
+
+
+DATA = Path(read_text("JUDGEMAP_DATA", "judgemap-data")).absolute()
+PUBLIC_URL = read_text("JUDGEMAP_URL", "").rstrip("/")
+ANSWERS_PER_SECOND = read_number("JUDGEMAP_ANSWERS_PER_SECOND", 4)
+BEHIND_TLS = PUBLIC_URL.startswith("https://")
+PUBLIC_HOST = urlsplit(PUBLIC_URL).hostname
+
+DEBUG = False
+SECRET_KEY = read_secret_key(DATA)
+ALLOWED_HOSTS = [
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+    *([PUBLIC_HOST] if PUBLIC_HOST else []),
+    *read_list("JUDGEMAP_HOSTS"),
+]
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_HOST else []
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "csp",
+    "django_htmx",
+    "leaflet",
+    "judgemap.web.accounts",
+    "judgemap.web.studies",
+    "judgemap.web.judge",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "judgemap.web.urls"
+WSGI_APPLICATION = "judgemap.web.wsgi.application"
+AUTH_USER_MODEL = "accounts.Researcher"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [Path(__file__).parent / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATABASES = {"default": read_database(read_text("DATABASE_URL", ""), DATA)}
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.ScryptPasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+]
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("fr", _("French")), ("ar", _("Arabic"))]
+LOCALE_SOURCE = Path(__file__).parent / "locale"
+LOCALE_PATHS = [DATA / "locale"]
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+LEAFLET_CONFIG = {"TILES": [], "NO_GLOBALS": False}
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "manifest-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "judgemap.web.errors.csrf_failure"
+SECURE_SSL_REDIRECT = BEHIND_TLS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if BEHIND_TLS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = BEHIND_TLS
+SECURE_HSTS_PRELOAD = BEHIND_TLS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"no_tokens": {"()": "judgemap.web.logs.WithoutTokens"}},
+    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["no_tokens"]}},
+    "root": {"handlers": ["stderr"], "level": read_text("JUDGEMAP_LOG_LEVEL", "WARNING").upper()},
+    "loggers": {
+        "django": {"handlers": [], "level": "NOTSET", "propagate": True},
+        "django.request": {"level": "ERROR"},
+        "django.server": {"handlers": [], "level": "ERROR", "propagate": True},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+        "django.security.csrf": {"level": "ERROR"},
+    },
+}
+"""Nobody's address, browser or link is written: the server keeps no access log, and tokens are cut out of paths."""

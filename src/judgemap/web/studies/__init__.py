@@ -1,0 +1,1 @@
+"""Studies: their versions, areas and edges, and what changes them."""

@@ -1,0 +1,10 @@
+"""The app's label."""
+
+from django.apps import AppConfig
+
+
+class StudiesConfig(AppConfig):
+    """The studies slice."""
+
+    name = "judgemap.web.studies"
+    label = "studies"

@@ -1,0 +1,181 @@
+"""Studies: versions, areas and edges. What must never be false is a constraint of the database."""
+
+import hashlib
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+
+class Study(models.Model):
+    """A question about the areas of a map. What it says is in its versions; its areas stay once it is open."""
+
+    class Status(models.TextChoices):
+        """Where a study is in its life."""
+
+        DRAFT = "draft"
+        OPEN = "open"
+        PAUSED = "paused"
+        CLOSED = "closed"
+
+    slug = models.SlugField(max_length=60, unique=True)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.DRAFT)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="studies")
+    colleagues = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="shared_studies", blank=True)
+    current = models.ForeignKey("StudyVersion", models.PROTECT, null=True, related_name="+")
+    join_code = models.CharField(max_length=22, unique=True, null=True)
+    """The open link, which is meant to be passed on; None where judges come by personal links."""
+    outline = models.TextField(blank=True)
+    """The whole map for the locator, as JSON of `display.Locator`; empty where there is no map."""
+    created_at = models.DateTimeField(auto_now_add=True)
+    opened_at = models.DateTimeField(null=True)
+    closed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(condition=Q(status__in=["draft", "open", "paused", "closed"]), name="study_status"),
+        )
+
+    def __str__(self) -> str:
+        return self.slug
+
+    @property
+    def version(self) -> "StudyVersion":
+        """The version in force."""
+        if self.current is None:
+            raise ValueError(f"study {self.slug} has no version")
+        return self.current
+
+
+class StudyVersion(models.Model):
+    """What a study says and asks, as it was from one edit to the next. Never changed once it is made."""
+
+    class Direction(models.TextChoices):
+        """The area that a judge chooses has the lower or the higher rate."""
+
+        LOWER = "lower"
+        HIGHER = "higher"
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    title = models.CharField(max_length=200)
+    question = models.CharField(max_length=300)
+    direction = models.CharField(max_length=6, choices=Direction.choices)
+    example = models.TextField(blank=True)
+    consent = models.TextField()
+    instructions = models.TextField(blank=True)
+    thanks = models.TextField(blank=True)
+    design = models.CharField(max_length=20)
+    recommended = models.PositiveIntegerField()
+    maximum = models.PositiveIntegerField()
+    ties = models.BooleanField()
+    skips = models.BooleanField()
+    practice = models.PositiveSmallIntegerField(default=2)
+    languages = models.JSONField(default=list)
+    """Language codes, the study's own language first."""
+    translations = models.JSONField(default=dict)
+    """Texts in the other languages: {"fr": {"question": …}}."""
+    base_map = models.CharField(max_length=300, blank=True)
+    """The address of map tiles, with {z}, {x} and {y}; empty for none, so that nobody else learns who is looking."""
+    base_map_credit = models.CharField(max_length=200, blank=True)
+    source = models.JSONField(default=dict)
+    """Where the areas came from: file, columns, reference system, contiguity."""
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["study", "number"], name="version_number_once"),
+            models.CheckConstraint(condition=Q(direction__in=["lower", "higher"]), name="version_direction"),
+            models.CheckConstraint(
+                condition=Q(recommended__gte=1) & Q(maximum__gte=F("recommended")),
+                name="version_recommended_to_maximum",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.title} (version {self.number})"
+
+    def text(self, field: str, language: str) -> str:
+        """Return a text in a language, or in the study's own where it was not translated."""
+        translated: dict[str, Any] = self.translations.get(language, {})
+        return str(translated.get(field) or getattr(self, field))
+
+    @property
+    def consent_digest(self) -> str:
+        """A hash of the consent text in every language: the same digest, the same text."""
+        texts = [self.consent, *(self.text("consent", each) for each in sorted(self.translations))]
+        return hashlib.sha256("\x1e".join(texts).encode()).hexdigest()
+
+
+class Area(models.Model):
+    """An area of a study, with what the pages draw it from."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="areas")
+    position = models.PositiveIntegerField()
+    """Its place in the order of the areas, from 0: the index that designs and fits know it by."""
+    code = models.CharField(max_length=200)
+    name = models.CharField(max_length=200)
+    outline = models.TextField(blank=True)
+    """The geometry as it was uploaded, GeoJSON in longitude and latitude."""
+    scene = models.TextField(blank=True)
+    """The area among its neighbours, as JSON of `display.Scene`."""
+    shape = models.TextField(blank=True)
+    """The area on the map of all areas, as an SVG path."""
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["study", "position"], name="area_position_once"),
+            models.UniqueConstraint(fields=["study", "code"], name="area_code_once"),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Edge(models.Model):
+    """Two areas that are neighbours, from the version that it was added in to the version that it was removed in."""
+
+    class Origin(models.TextChoices):
+        """Why they are neighbours."""
+
+        BORDER = "border"
+        BRIDGE = "bridge"
+        ADDED = "added"
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="edges")
+    a = models.ForeignKey(Area, models.CASCADE, related_name="+")
+    b = models.ForeignKey(Area, models.CASCADE, related_name="+")
+    origin = models.CharField(max_length=6, choices=Origin.choices)
+    added_in = models.PositiveIntegerField(default=1)
+    removed_in = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(condition=Q(a__lt=F("b")), name="edge_in_order"),
+            models.UniqueConstraint(fields=["a", "b"], condition=Q(removed_in=None), name="edge_once"),
+            models.CheckConstraint(
+                condition=Q(removed_in=None) | Q(removed_in__gt=F("added_in")), name="edge_added_before_removed"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.a_id}–{self.b_id}"
+
+
+class Act(models.Model):
+    """The audit log: what a researcher did to a study, and when. Rows are only ever added."""
+
+    study = models.ForeignKey(Study, models.SET_NULL, null=True, related_name="acts")
+    researcher = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="acts")
+    """None for the command line."""
+    verb = models.CharField(max_length=40)
+    detail = models.JSONField(default=dict)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = (models.Index(fields=["study", "at"], name="act_by_study"),)
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.study_id}"

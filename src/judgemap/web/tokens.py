@@ -1,0 +1,54 @@
+"""Random tokens for links, and what is kept of them: a hash."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+
+
+def make_token() -> str:
+    """Make a token of 128 random bits for a link.
+
+    >>> len(make_token())
+    22
+    """
+    return secrets.token_urlsafe(16)
+
+
+def make_name() -> str:
+    """Make a random name of ten letters and digits that nobody misreads.
+
+    >>> len(make_name())
+    10
+    """
+    return "".join(secrets.choice("abcdefghjkmnpqrstuvwxyz23456789") for _ in range(10))
+
+
+def hashed(token: str) -> str:
+    """Hash a token for keeping. It has enough random bits that no salt or slow hash is needed.
+
+    >>> hashed("a")[:8]
+    'ca978112'
+    """
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def withdrawal_code(token: str) -> str:
+    """Derive the withdrawal code of a judge's link, so that it can be shown again and only its hash is kept.
+
+    >>> withdrawal_code("dGhlIHRva2Vu")
+    'QU65-XQWT-VX4U-CPCW'
+    """
+    digest = hmac.digest(token.encode(), b"judgemap withdrawal", "sha256")
+    text = base64.b32encode(digest[:10]).decode()
+    return "-".join(text[i : i + 4] for i in range(0, 16, 4))
+
+
+def tidy_code(typed: str) -> str:
+    """Write a withdrawal code as it was given out, whatever case, spaces or dashes it was typed with.
+
+    >>> tidy_code(" qu65xqwt vx4u-cpcw")
+    'QU65-XQWT-VX4U-CPCW'
+    """
+    text = "".join(each for each in typed.upper().replace("0", "O").replace("1", "I") if each.isalnum())[:16]
+    return "-".join(text[i : i + 4] for i in range(0, len(text), 4))

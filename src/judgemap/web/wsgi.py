@@ -1,0 +1,8 @@
+"""The application as granian calls it."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "judgemap.web.settings")
+application = get_wsgi_application()
