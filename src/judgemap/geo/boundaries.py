@@ -60,7 +60,8 @@ def load(path: Path) -> tuple[geopandas.GeoDataFrame, list[str]]:
                 frame = geopandas.read_file(source, layer=layer, on_invalid="fix", encoding="cp1252")
                 notes.append("The file's text is not in the encoding that it claims and was read as Windows-1252.")
         except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, shapely.errors.GEOSException) as error:
-            raise StudyError(f"the file cannot be read as a map ({_first_sentence(error)}); {_advice(path)}") from None
+            reason = str(error).replace(source, path.name).split("; ")[0].strip().rstrip(".")
+            raise StudyError(f"the file cannot be read as a map ({reason}); {_advice(path)}") from None
     if any("Non closed ring" in str(warning.message) for warning in caught):
         notes.append("Some outlines did not end where they began and were closed.")
     if len(frame) == 0:
@@ -195,7 +196,3 @@ def _advice(path: Path) -> str:
     if path.suffix.casefold() == ".shp":
         return "a Shapefile needs its .shx and .dbf files beside it"
     return "export it again as GeoJSON, GeoPackage or Shapefile"
-
-
-def _first_sentence(error: Exception) -> str:
-    return str(error).split("; ")[0].strip().rstrip(".")

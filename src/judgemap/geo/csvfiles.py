@@ -1,5 +1,6 @@
 """Tables of text out of CSV files, with the line number of every row, and errors that say what to put right."""
 
+import codecs
 import csv
 import difflib
 import io
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from judgemap.errors import StudyError
 
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+DELIMITERS = (",", ";", "\t")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,10 +24,11 @@ class Table:
 
     def require(self, *columns: str) -> None:
         """Raise a `StudyError` that lists the columns there are, if one of `columns` is not among them."""
+        others = [column for column in self.columns if column not in columns]
         for column in columns:
             if column not in self.columns:
                 raise StudyError(
-                    f"{self.path.name}: there is no column {column!r}{did_you_mean(column, self.columns)}; "
+                    f"{self.path.name}: there is no column {column!r}{did_you_mean(column, others)}; "
                     f"the columns are {quoted(self.columns)}"
                 )
 
@@ -50,19 +52,11 @@ def read_table(path: str | Path, required: Sequence[str] = ()) -> Table:
     """
     path = Path(path)
     text = _text(path)
-    first_line = text.lstrip("\r\n").splitlines()[0]
+    first_line = next(line for line in io.StringIO(text, newline="") if line.strip())
     delimiter = max(DELIMITERS, key=lambda each: _fit(first_line, each, required))
-    header, *records = _records(path, text, delimiter)
-    columns = [cell.strip() for cell in header[1]]
-    named = [column for column in columns if column]
-    if len(named) == 1 and len(required) > 1:
-        raise StudyError(
-            f"{path.name}: there is only one column, {named[0]!r}, where {quoted(required)} were expected; "
-            f"separate the columns by a {', '.join(DELIMITERS.values())}"
-        )
-    if repeated := sorted({column for column in named if named.count(column) > 1}):
-        raise StudyError(f"{path.name}: the column {repeated[0]!r} is there more than once; rename one of them")
-    table = Table(path, tuple(named), [], [])
+    records = _records(path, text, delimiter)
+    columns = [cell.strip() for cell in next(records)[1]]
+    table = Table(path, _named(path, columns, required), [], [])
     table.require(*required)
     for line, cells in records:
         if len(cells) != len(columns):
@@ -72,11 +66,11 @@ def read_table(path: str | Path, required: Sequence[str] = ()) -> Table:
             )
         table.rows.append(dict(zip(columns, map(str.strip, cells), strict=True)))
         table.lines.append(line)
+    if not table.rows:
+        raise StudyError(f"{path.name}: there is a header but no row below it; add the rows")
     if "" in columns:
         for row in table.rows:
             del row[""]
-    if not table.rows:
-        raise StudyError(f"{path.name}: there is a header but no row below it; add the rows")
     return table
 
 
@@ -110,22 +104,18 @@ def _text(path: Path) -> str:
         data = path.read_bytes()
     except FileNotFoundError:
         raise StudyError(f"{path}: there is no such file; check its name and folder") from None
-    except OSError as error:
-        raise StudyError(f"{path}: the file cannot be read ({error.strerror}); check its permissions") from None
+    except (OSError, ValueError) as error:
+        raise StudyError(f"{path}: the file cannot be read ({error}); check its name and permissions") from None
     if data.startswith(b"PK\x03\x04"):
         raise StudyError(f"{path.name}: this is a spreadsheet or a zip file; save the table as CSV")
-    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        text = "\0" if b"\0" in data else ""
-        line = data.count(b"\n", 0, error.start) + 1
-        if not text:
-            raise StudyError(
-                f"{path.name} line {line}: the text is not in UTF-8; save the table as 'CSV UTF-8'"
-            ) from None
-    if "\0" in text:
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if b"\0" in data and not wide:
         raise StudyError(f"{path.name}: this is not a text file; save the table as CSV")
+    try:
+        text = data.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise StudyError(f"{path.name} line {line}: the text is not in UTF-8; save the table as 'CSV UTF-8'") from None
     if not text.strip():
         raise StudyError(f"{path.name}: the file is empty; it needs a header and rows")
     return text
@@ -137,13 +127,28 @@ def _fit(header: str, delimiter: str, required: Sequence[str]) -> tuple[int, int
     return len(set(cells) & set(required)), len(cells)
 
 
+def _named(path: Path, columns: Sequence[str], required: Sequence[str]) -> tuple[str, ...]:
+    """Check that the columns that have a name have different ones, and are as many as they should be."""
+    named = tuple(column for column in columns if column)
+    if not named:
+        raise StudyError(f"{path.name}: the first line names no columns; add a header")
+    if len(named) == 1 < len(required):
+        raise StudyError(
+            f"{path.name}: there is only one column, {named[0]!r}, where {quoted(required)} are needed; "
+            "separate the columns by commas, semicolons or tabs"
+        )
+    if repeated := [column for column in named if named.count(column) > 1]:
+        raise StudyError(f"{path.name}: the column {repeated[0]!r} is there more than once; rename one of them")
+    return named
+
+
 def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line that each record begins on and its cells, without blank records."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
     try:
         for cells in reader:
-            if any(cells):
+            if any(cells) and (len(cells) > 1 or cells[0].strip()):
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error as error:

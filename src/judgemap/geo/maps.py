@@ -327,7 +327,7 @@ def _parts_notes(graph: AreaGraph, names: Sequence[str]) -> list[str]:
     shown = ", ".join(str(size) for size in sorted(sizes.tolist(), reverse=True)[:10])
     more = " …" if len(sizes) > 10 else ""
     notes.append(
-        f"The areas fall into {len(sizes)} parts that no edge joins, of {shown}{more} areas; they are left apart, and "
+        f"The areas are left in {len(sizes)} parts that no edge joins, of {shown}{more} areas: "
         "one part tells nothing of another."
     )
     return notes

@@ -1,0 +1,131 @@
+"""Areas without a map: an edge list and a table of names."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from judgemap.errors import StudyError
+from judgemap.geo.maps import read_edges
+
+
+@pytest.fixture
+def saved(tmp_path):
+    def save(name: str, *lines: str) -> Path:
+        path = tmp_path / name
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    return save
+
+
+def test_edges_with_names(saved):
+    edges = saved("edges.csv", "area_a,area_b", "1,2", "2,3", "3,2", "1, 2", "Trent,1")
+    names = saved("areas.csv", "id,authority,name", "3,city, Sherwood ", "1,city,Castle", "2,county,Trent")
+    areas = read_edges(edges, names)
+    assert areas.ids == ("3", "1", "2")
+    assert areas.names == ("Sherwood", "Castle", "Trent")
+    assert areas.graph.edges.tolist() == [[0, 2], [1, 2]]
+    assert (areas.geometry, areas.bridges, areas.notes) == (None, (), ())
+
+
+def test_without_names_the_areas_are_those_of_the_edges_in_their_natural_order(saved):
+    areas = read_edges(saved("edges.csv", "area_a,area_b", "10,9", "9,2", "2,B", "A,10", "2.0,10"))
+    assert areas.ids == areas.names == ("2", "9", "10", "A", "B")
+    assert areas.graph.edges.tolist() == [[0, 1], [0, 2], [0, 4], [1, 2], [2, 3]]
+
+
+def test_parts_are_left_apart_and_said(saved):
+    edges = saved("edges.csv", "area_a,area_b", "1,2", "3,4")
+    names = saved("areas.csv", "id,name", *[f"{i},ward {i}" for i in range(1, 6)])
+    areas = read_edges(edges, names)
+    assert areas.graph.components().tolist() == [0, 0, 1, 1, 2]
+    assert areas.notes == (
+        "These areas have no neighbour: 'ward 5'.",
+        "The areas are left in 3 parts that no edge joins, of 2, 2, 1 areas: one part tells nothing of another.",
+    )
+    whole = read_edges(edges, names, extra_edges=[("2", "3"), ("4", "5")])
+    assert whole.graph.components().tolist() == [0] * 5
+    assert whole.notes == ("Edges were added by hand: 'ward 2 – ward 3', 'ward 4 – ward 5'.",)
+
+
+def test_without_a_map_there_are_no_outlines(saved):
+    areas = read_edges(saved("edges.csv", "area_a,area_b", "1,2"))
+    for ask in (areas.centroids, areas.to_frame):
+        with pytest.raises(StudyError, match="these areas come from an edge list and have no outlines"):
+            ask()
+
+
+NAMES = ("id,name", "E01001,Castle", "E01002,Trent", "E01003,Trent")
+
+
+@pytest.mark.parametrize(
+    ("edges", "names", "sentence"),
+    [
+        (
+            ("area_a,area_b", "E01001,E01002", "E01002,E0103"),
+            NAMES,
+            r"^edges\.csv line 3: area 'E0103' is not in the list of areas \(did you mean 'E01003'\?\)$",
+        ),
+        (("area_a,area_b", "E01001,E01001"), NAMES, r"^edges\.csv line 2: the edge joins area 'E01001' to itself; "),
+        (("area_a,area_b", "E01001,Castle"), NAMES, r"^edges\.csv line 2: the edge joins area 'E01001' to itself"),
+        (
+            ("area_a,area_b", "Castle,Trent"),
+            NAMES,
+            r"^edges\.csv line 2: 2 areas are called 'Trent': use an id, one of",
+        ),
+        (("area_a,area_b", "", "E01001,"), NAMES, r"^edges\.csv line 3: an edge joins two areas, and this one reads"),
+        (
+            ("from,to", "E01001,E01002"),
+            NAMES,
+            r"^edges\.csv: there is no column 'area_a'; the columns are 'from', 'to'$",
+        ),
+        (("area_a,area_b",), NAMES, r"^edges\.csv: there is a header but no row below it"),
+        (
+            ("area_a,area_b", "1,2"),
+            ("id,title", "1,x", "2,y"),
+            r"^areas\.csv: there is no column 'name'.*'id', 'title'$",
+        ),
+        (("area_a,area_b", "1,2"), ("id,name", "1,x", ",y"), r"^areas\.csv line 3: the id is missing; fill it in$"),
+        (
+            ("area_a,area_b", "1,2"),
+            ("id,name", "1,x", "2,y", "1.0,z"),
+            r"^areas\.csv line 4: the id '1' is on line 2 alr",
+        ),
+        (("area_a,area_b", "1,2"), ("id,name", "1,x"), r"^areas\.csv: there is only one area; a comparison needs two$"),
+        (("area_a,area_b", ","), None, r"^edges\.csv: there is a header but no row below it"),
+        (("area_a,area_b", "1,1"), None, r"^edges\.csv line 2: the edge joins area '1' to itself"),
+        (("area_a,area_b", "1,"), None, r"^edges\.csv line 2: an edge joins two areas"),
+    ],
+)
+def test_what_is_wrong(saved, edges, names, sentence):
+    edges_path = saved("edges.csv", *edges)
+    names_path = saved("areas.csv", *names) if names else None
+    with pytest.raises(StudyError, match=sentence):
+        read_edges(edges_path, names_path)
+
+
+def test_an_edge_list_is_read_without_the_libraries_that_maps_need(saved):
+    """They take seconds to load, on every command."""
+    path = saved("edges.csv", "area_a,area_b", "1,2")
+    code = (
+        "import sys; from judgemap.geo.maps import read_edges; read_edges(sys.argv[1]); "
+        "print(*{'geopandas', 'pandas', 'shapely', 'libpysal', 'pyproj'} & set(sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "\n", "")
+
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "nottinghamshire"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the Nottinghamshire data are not beside the repository")
+def test_nottinghamshire():
+    areas = read_edges(DATA / "edges.csv", DATA / "areas.csv")
+    assert len(areas) == 76
+    assert len(areas.graph.edges) == 200
+    assert areas.graph.components().max() == 0
+    np.testing.assert_array_equal(areas.index([str(i) for i in range(1, 77)]), np.arange(76))
+    assert areas.notes == ()
