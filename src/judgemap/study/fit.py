@@ -8,7 +8,7 @@ import numpy as np
 
 from judgemap.core.model import Model
 from judgemap.core.prior import Covariance, FixedVariance, InverseGamma, VariancePrior, communicability, independent
-from judgemap.core.samplers.run import Draws, Plan, Watcher, sample
+from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher, sample
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.provenance import data_notes, versions
@@ -128,6 +128,8 @@ def _settle(options: RunOptions) -> tuple[Plan, str, int, Watcher | None]:
     """Fill in the defaults."""
     given: dict[str, Any] = dict(options)
     sampler, cores, watch = given.pop("sampler", "hmc"), given.pop("cores", 1), given.pop("watch", None)
+    if sampler not in SAMPLERS:
+        raise StudyError(f"there is no sampler {sampler!r}; choose one of {', '.join(SAMPLERS)}")
     try:
         plan = Plan(**given)
     except ValueError as error:
@@ -145,6 +147,3 @@ def hyperparameters(variance: VariancePrior) -> dict[str, float]:
     if isinstance(variance, FixedVariance):
         return {"alpha2": variance.value}
     return {"chi": variance.shape, "omega": variance.scale}
-
-
-__all__ = ["Draws", "RunOptions", "fit_spatial", "fit_standard", "hyperparameters"]

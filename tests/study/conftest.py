@@ -1,0 +1,10 @@
+import pytest
+
+import judgemap as jm
+from judgemap.core.graph import AreaGraph
+
+
+@pytest.fixture
+def square() -> jm.Areas:
+    """Four areas in a row, without a map."""
+    return jm.Areas(("a", "b", "c", "d"), ("Ash", "Beech", "Cedar", "Dogwood"), AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))

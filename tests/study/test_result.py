@@ -1,0 +1,192 @@
+import json
+
+import arviz as az
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.study.records import Comparisons
+
+COLUMNS = [
+    "id", "name", "risk_median", "risk_mean", "risk_sd", "risk_low", "risk_high", "rank_median", "rank_low",
+    "rank_high", "p_top10",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def study():
+    return jm.example_study(seed=3)
+
+
+@pytest.fixture(scope="module")
+def fit(study):
+    areas, data = study
+    return jm.fit_spatial(data, areas, seed=3, chains=4, draws=400)
+
+
+def few(square, **changes):
+    """Three comparisons that leave Dogwood out."""
+    fields = {
+        "ids": square.ids,
+        "judge": ("1", "1", "2"),
+        "left": np.array([0, 1, 2]),
+        "right": np.array([1, 2, 0]),
+        "outcome": ("left", "right", "tie"),
+        "seconds": np.ones(3),
+    }
+    return Comparisons(**fields | changes)
+
+
+def test_table(fit):
+    assert list(fit.areas.columns) == COLUMNS
+    assert len(fit.areas) == 77
+    np.testing.assert_allclose(fit.areas["risk_mean"], fit.risk.mean(axis=0))
+    np.testing.assert_allclose(fit.risk.mean(axis=1), 0.0, atol=1e-10)
+    assert fit.areas["p_top10"].sum() == pytest.approx(10)
+
+
+def test_probabilities_carry_names(fit):
+    assert fit.p_top(3).sum() == pytest.approx(3)
+    assert fit.p_riskier().loc["32", "32"] == 0.5
+    np.testing.assert_allclose(fit.alpha**2, fit.posterior["alpha2"].to_numpy().ravel())
+
+
+def test_saved_and_loaded_without_loss(fit, tmp_path):
+    folder = fit.save(tmp_path / "results")
+    assert {path.name for path in folder.iterdir()} == {"areas.csv", "areas.geojson", "posterior.nc", "fit.json"}
+    again = jm.load_fit(folder)
+    for group in ("posterior", "sample_stats", "observed_data"):
+        assert getattr(again, group).identical(getattr(fit, group)), group
+    assert again.info == fit.info
+    assert again.map.ids == fit.map.ids
+    assert again.map.names == fit.map.names
+    np.testing.assert_array_equal(again.map.graph.edges, fit.map.graph.edges)
+    assert again.map.geometry is not None
+    assert again.areas.equals(fit.areas)
+
+
+def test_arviz_reads_the_file(fit, tmp_path):
+    data = az.from_netcdf(fit.save(tmp_path / "results") / "posterior.nc")
+    assert data.posterior["risk"].dims == ("chain", "draw", "area")
+    assert json.loads(data.posterior.attrs["judgemap"])["seed"] == 3
+    assert float(az.rhat(data, var_names=["risk"])["risk"].max()) == pytest.approx(
+        max(fit.info["diagnostics"]["rhat_max"], 0), rel=0.05
+    )
+    assert set(fit.inference_data.groups()) == {"posterior", "sample_stats", "observed_data", "constant_data"}
+    np.testing.assert_array_equal(fit.inference_data.posterior["risk"], data.posterior["risk"])
+
+
+def test_provenance(fit, study):
+    info = fit.info
+    assert info["data"]["sha256"] == study[1].digest()
+    assert info["data"]["comparisons"] == 1848
+    assert info["risk"] == "minus the centred strength"
+    assert info["prior"] == "communicability"
+    assert info["versions"]["judgemap"]
+    assert info["diagnostics"]["ess_bulk_min"] > 0
+
+
+def test_same_seed_same_fit(study, fit):
+    areas, data = study
+    again = jm.fit_spatial(data, areas, seed=3, chains=4, draws=400, cores=2)
+    np.testing.assert_array_equal(again.risk, fit.risk)
+
+
+def test_known_truth_is_found():
+    """95 % intervals of 77 areas: fewer than 62 hits has probability 4e-6 if areas were independent."""
+    study = jm.simulate_study(np.random.default_rng(9), jm.chicago())
+    fit = jm.fit_spatial(study.data, study.areas, seed=9, chains=8, draws=500)
+    inside = (fit.areas["risk_low"] <= study.true_risk) & (study.true_risk <= fit.areas["risk_high"])
+    assert inside.sum() >= 62
+    assert np.corrcoef(fit.areas["risk_median"], study.true_risk)[0, 1] > 0.95
+
+
+def test_an_earlier_fit_is_replaced_and_other_files_are_left_alone(fit, tmp_path):
+    folder = fit.save(tmp_path / "results")
+    fit.save(folder)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(jm.StudyError, match="mine is not empty and holds no fit"):
+        fit.save(tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+    with pytest.raises(jm.StudyError, match="is a file; name a folder"):
+        fit.save(tmp_path / "mine" / "thesis.txt")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "results"], "no draft is left behind"
+
+
+def test_a_failure_leaves_the_earlier_fit(fit, tmp_path, monkeypatch):
+    folder = fit.save(tmp_path / "results")
+    monkeypatch.setattr(jm.Fit, "_attributes", lambda self: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        fit.save(folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+    monkeypatch.undo()
+    assert jm.load_fit(folder).info == fit.info
+
+
+def test_no_fit_there(tmp_path):
+    with pytest.raises(jm.StudyError, match=r"holds no fit .* make one with 'judgemap fit'"):
+        jm.load_fit(tmp_path)
+    (tmp_path / "fit.json").write_text("{}")
+    with pytest.raises(jm.StudyError, match="is not a whole fit"):
+        jm.load_fit(tmp_path)
+
+
+def test_uncompared_areas_and_ties_are_said(square):
+    fit = jm.fit_spatial(few(square), square, seed=1, chains=2, draws=50)
+    notes = " ".join(fit.info["notes"])
+    assert "1 of 3 shown pairs have no winner (1 tie)" in notes
+    assert "1 of 4 areas were never compared ('Dogwood'): their risk rests on their neighbours and the prior" in notes
+    assert "Judges with a single answer, used like any other: '2'." in notes
+
+
+def test_groups_never_compared_are_said(square):
+    data = few(square, left=np.array([0, 0, 2]), right=np.array([1, 1, 3]), outcome=("left",) * 3)
+    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=50)
+    assert "2 groups that were never compared with each other" in " ".join(fit.info["notes"])
+
+
+def test_poor_sampling_is_said_in_words(square):
+    fit = jm.fit_spatial(few(square), square, seed=1, sampler="gibbs", chains=2, draws=30, warmup=0)
+    words = " ".join(fit.warnings)
+    assert "independent ones" in words
+    assert "draws a chain" in words
+    told = int(words.split("run about ")[-1].split(" ")[0])
+    assert told > 30
+
+
+def test_another_map(square, study):
+    with pytest.raises(jm.StudyError, match="read with another map"):
+        jm.fit_spatial(study[1], square, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"draws": 0}, "draws must be at least 4"),
+        ({"sampler": "nuts"}, "no sampler 'nuts'; choose one of hmc, gibbs"),
+        ({"speed": 9}, "no option 'speed'"),
+    ],
+)
+def test_bad_options(square, options, sentence):
+    with pytest.raises(jm.StudyError, match=sentence):
+        jm.fit_spatial(few(square), square, seed=1, **options)
+
+
+@pytest.mark.parametrize(
+    "kind", ["communicability", "exponential", "matern32", "squared-exponential", "graph-exponential"]
+)
+def test_priors_by_name(kind):
+    areas = jm.chicago()
+    matrix = jm.prior_covariance(areas, kind, None if kind != "graph-exponential" else 0.5).matrix
+    i, j = areas.graph.edges.T
+    assert matrix[i, j].mean() > matrix.mean(), "neighbours are more alike than strangers"
+
+
+def test_prior_errors(square):
+    with pytest.raises(jm.StudyError, match=r"no prior 'gaussian'.*the priors are"):
+        jm.prior_covariance(square, "gaussian")
+    with pytest.raises(jm.StudyError, match="have no outlines"):
+        jm.prior_covariance(square, "exponential")
+    with pytest.raises(jm.StudyError, match="cannot be built: the length scale must be a positive"):
+        jm.prior_covariance(square, "graph-exponential", -1.0)
