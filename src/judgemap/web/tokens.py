@@ -37,7 +37,7 @@ def withdrawal_code(token: str) -> str:
     """Derive the withdrawal code of a judge's link, so that it can be shown again and only its hash is kept.
 
     >>> withdrawal_code("dGhlIHRva2Vu")
-    'QU65-XQWT-VX4U-CPCW'
+    'OW7N-M5MP-76UB-G2RV'
     """
     digest = hmac.digest(token.encode(), b"judgemap withdrawal", "sha256")
     text = base64.b32encode(digest[:10]).decode()
@@ -47,8 +47,8 @@ def withdrawal_code(token: str) -> str:
 def tidy_code(typed: str) -> str:
     """Write a withdrawal code as it was given out, whatever case, spaces or dashes it was typed with.
 
-    >>> tidy_code(" qu65xqwt vx4u-cpcw")
-    'QU65-XQWT-VX4U-CPCW'
+    >>> tidy_code(" ow7nm5mp 76ub-g2rv")
+    'OW7N-M5MP-76UB-G2RV'
     """
     text = "".join(each for each in typed.upper().replace("0", "O").replace("1", "I") if each.isalnum())[:16]
     return "-".join(text[i : i + 4] for i in range(0, len(text), 4))

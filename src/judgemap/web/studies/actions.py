@@ -1,0 +1,206 @@
+"""What changes a study. Each act is one transaction, and is written into the audit log."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from django.utils.text import slugify
+
+from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.geo.maps import Areas
+from judgemap.study.definition import StudyDefinition
+from judgemap.web.accounts.models import Researcher
+from judgemap.web.studies.display import draw_areas
+from judgemap.web.studies.models import Act, Area, Edge, Study, StudyVersion
+from judgemap.web.tokens import make_token
+
+VERSION_FIELDS = (
+    "title", "question", "direction", "example", "consent", "instructions", "thanks", "design", "recommended",
+    "maximum", "ties", "skips", "base_map", "base_map_credit",
+)  # fmt: skip
+SOURCE_FIELDS = ("file", "edges", "names", "id", "name", "crs", "contiguity")
+
+
+def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | None = None) -> Study:
+    """Make a draft of a study, with its areas, its edges and version 1."""
+    _check_languages(definition)
+    if len(areas) < 2:
+        raise StudyError("a study needs at least two areas")
+    drawings = draw_areas(areas)
+    with transaction.atomic():
+        study = Study.objects.create(
+            slug=_free_slug(definition.title),
+            owner=owner,
+            outline=drawings.outline,
+            join_code=make_token() if definition.access == "open" else None,
+        )
+        columns = zip(areas.ids, areas.names, drawings.geojson, drawings.scenes, drawings.shapes, strict=True)
+        Area.objects.bulk_create(
+            [
+                Area(study=study, position=i, code=code, name=name, outline=outline, scene=scene, shape=shape)
+                for i, (code, name, outline, scene, shape) in enumerate(columns)
+            ],
+            batch_size=500,
+        )
+        _add_edges(study, areas)
+        _add_version(study, definition, owner)
+        record(study, owner, "created", {"areas": len(areas)})
+    return study
+
+
+def edit_study(study: Study, definition: StudyDefinition, author: Researcher | None = None) -> StudyVersion:
+    """Keep an edit as a new version. Areas and edges stay as they are; no answer is touched."""
+    _check_languages(definition)
+    with transaction.atomic():
+        study = _locked(study)
+        if study.status == Study.Status.CLOSED:
+            raise StudyError(f"study {study.slug!r} is closed; make a new one instead of editing it")
+        if definition.access == "open" and study.join_code is None:
+            study.join_code = make_token()
+        elif definition.access == "personal":
+            study.join_code = None
+        version = _add_version(study, definition, author)
+        record(study, author, "edited", {"version": version.number})
+    return version
+
+
+def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None) -> Edge | None:
+    """Join two areas, or part them if they are joined. An open study gets a new version, so that its pairs know it.
+
+    Returns the edge, or None where it was removed.
+    """
+    first, second = sorted((a, b), key=lambda area: area.pk)
+    with transaction.atomic():
+        study = _locked(study)
+        if study.status == Study.Status.CLOSED:
+            raise StudyError(f"study {study.slug!r} is closed; its edges stay as they are")
+        number = study.version.number
+        if study.status != Study.Status.DRAFT:
+            number = _add_version(study, definition_of(study), author).number
+        edge = Edge.objects.filter(a=first, b=second, removed_in=None).first()
+        if edge is None:
+            edge = Edge.objects.create(study=study, a=first, b=second, origin=Edge.Origin.ADDED, added_in=number)
+            record(study, author, "edge added", {"edge": [first.code, second.code]})
+            return edge
+        if edge.added_in == number:
+            edge.delete()
+        else:
+            edge.removed_in = number
+            edge.save(update_fields=["removed_in"])
+        record(study, author, "edge removed", {"edge": [first.code, second.code]})
+    return None
+
+
+def open_study(study: Study, by: Researcher | None = None) -> Study:
+    """Let judges in."""
+    return _move(study, Study.Status.OPEN, by, {Study.Status.DRAFT, Study.Status.PAUSED})
+
+
+def pause_study(study: Study, by: Researcher | None = None) -> Study:
+    """Keep judges out for a while."""
+    return _move(study, Study.Status.PAUSED, by, {Study.Status.OPEN})
+
+
+def close_study(study: Study, by: Researcher | None = None) -> Study:
+    """End the study; its answers stay."""
+    return _move(study, Study.Status.CLOSED, by, {Study.Status.DRAFT, Study.Status.OPEN, Study.Status.PAUSED})
+
+
+def find_study(slug: str) -> Study:
+    """Find a study by its name in addresses; say which there are if there is none."""
+    study = Study.objects.select_related("current").filter(slug=slug).first()
+    if study is None:
+        slugs = list(Study.objects.order_by("slug").values_list("slug", flat=True))
+        there = f"there are {quoted(slugs)}" if slugs else "there are no studies yet"
+        raise StudyError(f"there is no study {slug!r}{did_you_mean(slug, slugs)}; {there}")
+    return study
+
+
+def record(study: Study | None, researcher: Researcher | None, verb: str, detail: dict[str, Any]) -> None:
+    """Write an act into the audit log."""
+    Act.objects.create(study=study, researcher=researcher, verb=verb, detail=detail)
+
+
+def definition_of(study: Study, version: StudyVersion | None = None) -> StudyDefinition:
+    """Return the definition that a version was made of, with the edges that were added and removed by hand."""
+    from judgemap.study.definition import AreasSource
+
+    version = version or study.version
+    return StudyDefinition(
+        **{field: getattr(version, field) for field in VERSION_FIELDS},
+        access="open" if study.join_code else "personal",
+        languages=tuple(version.languages),
+        translations=version.translations,
+        areas=AreasSource(**version.source),
+    )
+
+
+def _move(study: Study, status: Study.Status, by: Researcher | None, allowed: set[Study.Status]) -> Study:
+    with transaction.atomic():
+        study = _locked(study)
+        if study.status == status:
+            return study
+        if study.status not in allowed:
+            raise StudyError(f"study {study.slug!r} is {study.status} and cannot become {status.value}")
+        study.status = status
+        study.opened_at = study.opened_at or (timezone.now() if status == Study.Status.OPEN else None)
+        study.closed_at = timezone.now() if status == Study.Status.CLOSED else None
+        study.save(update_fields=["status", "opened_at", "closed_at"])
+        record(study, by, status.value, {})
+    return study
+
+
+def _locked(study: Study) -> Study:
+    return Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=study.pk)
+
+
+def _add_version(study: Study, definition: StudyDefinition, author: Researcher | None) -> StudyVersion:
+    last = StudyVersion.objects.filter(study=study).order_by("-number").values_list("number", flat=True).first()
+    version = StudyVersion.objects.create(
+        study=study,
+        number=(last or 0) + 1,
+        author=author,
+        languages=list(definition.languages),
+        translations={language: dict(texts) for language, texts in definition.translations.items()},
+        source={field: value for field in SOURCE_FIELDS if (value := getattr(definition.areas, field))},
+        **{field: getattr(definition, field) for field in VERSION_FIELDS},
+    )
+    study.current = version
+    study.save(update_fields=["current", "join_code"])
+    return version
+
+
+def _add_edges(study: Study, areas: Areas) -> None:
+    rows = list(Area.objects.filter(study=study).order_by("position").values_list("pk", flat=True))
+    bridges = {tuple(sorted(areas.index([each.a, each.b]).tolist())) for each in areas.bridges}
+    Edge.objects.bulk_create(
+        [
+            Edge(
+                study=study,
+                a_id=min(rows[i], rows[j]),
+                b_id=max(rows[i], rows[j]),
+                origin=Edge.Origin.BRIDGE if (i, j) in bridges else Edge.Origin.BORDER,
+            )
+            for i, j in areas.graph.edges.tolist()
+        ],
+        batch_size=500,
+    )
+
+
+def _free_slug(title: str) -> str:
+    base = slugify(title)[:50].strip("-") or "study"
+    taken: Sequence[str] = list(Study.objects.filter(slug__startswith=base).values_list("slug", flat=True))
+    slug, number = base, 2
+    while slug in taken:
+        slug, number = f"{base}-{number}", number + 1
+    return slug
+
+
+def _check_languages(definition: StudyDefinition) -> None:
+    known = [code for code, _ in settings.LANGUAGES]
+    for language in definition.languages:
+        if language not in known:
+            raise StudyError(f"languages: {language!r} is not translated yet; there are {quoted(known)}")

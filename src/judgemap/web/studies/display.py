@@ -1,0 +1,160 @@
+"""What the pages draw areas from: outlines cut, simplified and rounded once, when the study is made.
+
+A scene is one area among its neighbours, in a square of 1000 by 1000 whole units laid over Web Mercator, y downwards:
+the same numbers make the SVG of a page without a script and, through the square's place, Leaflet's polygons.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from judgemap.geo.maps import Areas
+
+if TYPE_CHECKING:
+    import geopandas
+
+UNITS = 1000
+AROUND = 0.9
+"""How much of the surroundings is in a scene, on each side, in widths of the area."""
+LABELLED = 0.012
+"""The share of the scene that a neighbour must cover to be named."""
+
+Shapes = NDArray[Any]
+Rings = list[list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawings:
+    """What is stored for display: the whole map's outline, and each area's scene, shape and own outline."""
+
+    outline: str
+    scenes: list[str]
+    shapes: list[str]
+    geojson: list[str]
+
+
+def draw_areas(areas: Areas) -> Drawings:
+    """Make the drawings of every area; all are empty where there is no map."""
+    if areas.geometry is None:
+        empty = [""] * len(areas)
+        return Drawings("", empty, empty, empty)
+    geographic = areas.geometry.to_crs("EPSG:4326")
+    polygons = _mercator(geographic)
+    frame = _Square.around(shapely.total_bounds(polygons), margin=0.02)
+    return Drawings(
+        outline=json.dumps(_locator(polygons, frame), separators=(",", ":")),
+        scenes=_scenes(areas.names, polygons, frame),
+        shapes=[svg_path(frame.rings(polygon, simplify=1.0)) for polygon in polygons],
+        geojson=[shapely.to_geojson(polygon) for polygon in shapely.set_precision(geographic.to_numpy(), 1e-7)],
+    )
+
+
+def svg_path(rings: Rings) -> str:
+    """Write rings, each a flat list x, y, x, y, …, as an SVG path with relative steps.
+
+    >>> svg_path([[0, 0, 10, 0, 10, 5]])
+    'M0 0l10 0 0 5z'
+    """
+    parts = []
+    for ring in rings:
+        points = np.array(ring, dtype=np.int64).reshape(-1, 2)
+        steps = " ".join(f"{dx} {dy}" for dx, dy in np.diff(points, axis=0))
+        parts.append(f"M{points[0, 0]} {points[0, 1]}l{steps}z")
+    return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Square:
+    """A square of the Web Mercator plane, `UNITS` units wide."""
+
+    west: float
+    north: float
+    size: float
+
+    @classmethod
+    def around(cls, bounds: NDArray[np.float64], margin: float) -> "_Square":
+        west, south, east, north = (float(each) for each in bounds)
+        size = max(east - west, north - south, 1.0) * (1 + 2 * margin)
+        return cls((west + east - size) / 2, (south + north + size) / 2, size)
+
+    @property
+    def unit(self) -> float:
+        return self.size / UNITS
+
+    def box(self) -> tuple[float, float, float, float]:
+        return self.west, self.north - self.size, self.west + self.size, self.north
+
+    def point(self, x: float, y: float) -> list[int]:
+        return [round((x - self.west) / self.unit), round((self.north - y) / self.unit)]
+
+    def rings(self, polygon: shapely.Geometry, simplify: float) -> Rings:
+        """Round a polygon's rings to units, without the points that do not show and the rings that collapse."""
+        simple = shapely.simplify(polygon, simplify * self.unit)
+        rings = []
+        for part in shapely.get_parts(simple):
+            if part.geom_type != "Polygon":
+                continue
+            for ring in [part.exterior, *part.interiors]:
+                points = (shapely.get_coordinates(ring)[:-1] - [self.west, self.north]) / [self.unit, -self.unit]
+                whole = np.rint(points).astype(np.int64)
+                whole = whole[np.any(whole != np.roll(whole, 1, axis=0), axis=1)]
+                if len(whole) >= 3:
+                    rings.append(whole.ravel().tolist())
+        return rings or [self._dot(polygon)]
+
+    def _dot(self, polygon: shapely.Geometry) -> list[int]:
+        """Show an area too small to see as a diamond."""
+        x, y = self.point(*shapely.get_coordinates(shapely.point_on_surface(polygon))[0])
+        return [x, y - 2, x + 2, y, x, y + 2, x - 2, y]
+
+
+def _mercator(geographic: "geopandas.GeoSeries") -> Shapes:
+    projected = geographic.to_crs("EPSG:3857").to_numpy()
+    return shapely.make_valid(projected)  # type: ignore[no-any-return]
+
+
+def _locator(polygons: Shapes, frame: _Square) -> dict[str, object]:
+    whole = shapely.union_all(shapely.buffer(shapely.simplify(polygons, frame.unit), frame.unit / 2))
+    parts = shapely.get_parts(whole)
+    big = parts[shapely.area(parts) >= (3 * frame.unit) ** 2]
+    return {"box": _place(frame), "rings": frame.rings(shapely.multipolygons(big if len(big) else parts), 1.5)}
+
+
+def _scenes(names: tuple[str, ...], polygons: Shapes, frame: _Square) -> list[str]:
+    tree = shapely.STRtree(polygons)
+    scenes = []
+    for own, polygon in enumerate(polygons):
+        square = _Square.around(np.array(shapely.bounds(polygon)), AROUND)
+        near = np.sort(tree.query(shapely.box(*square.box())))
+        others = [
+            _neighbour(names[other], polygons[other], square)
+            for other in near.tolist()
+            if other != own and polygons[other].intersects(shapely.box(*square.box()))
+        ]
+        west, south, east, north = shapely.bounds(polygon)
+        scene = {
+            "box": _place(square),
+            "own": square.rings(polygon, 1.0),
+            "others": others,
+            "where": [*frame.point(west, north), *frame.point(east, south)],
+        }
+        scenes.append(json.dumps(scene, separators=(",", ":"), ensure_ascii=False))
+    return scenes
+
+
+def _neighbour(name: str, polygon: shapely.Geometry, square: _Square) -> dict[str, object]:
+    """Cut a neighbour to the scene, and name it where there is room."""
+    piece = shapely.clip_by_rect(polygon, *square.box())
+    found: dict[str, object] = {"rings": square.rings(piece if not piece.is_empty else polygon, 1.5)}
+    if piece.area >= LABELLED * square.size**2:
+        middle = shapely.maximum_inscribed_circle(piece, tolerance=square.unit * 10)
+        found |= {"name": name, "at": square.point(*shapely.get_coordinates(middle)[0])}
+    return found
+
+
+def _place(square: _Square) -> list[float]:
+    return [round(square.west, 2), round(square.north, 2), round(square.size, 2)]
