@@ -82,16 +82,17 @@ def _variance(alpha: float | None, chi: float, omega: float) -> VariancePrior:
 
 def describe(fit: "Fit", folder: Path) -> str:
     """Say in a few lines what came out: the ten of highest risk, α, how well it was sampled, and what to mind."""
-    from judgemap.report.tables import highest_risk_text
+    from judgemap.report.tables import highest_risk
 
     info, data, diagnostics = fit.info, fit.info["data"], fit.info["diagnostics"]
-    asked = f"{data['comparisons']} comparisons of {data['areas']} areas by {data['judges']} judges"
+    judges = {0: "", 1: " by 1 judge"}.get(data["judges"], f" by {data['judges']} judges")
+    asked = f"{data['comparisons']} comparisons of {data['areas']} areas{judges}"
     drawn = f"{fit.posterior.sizes['chain']} × {fit.posterior.sizes['draw']} draws in {info['seconds']:.1f} s"
     worth = f"worth at least {diagnostics['ess_bulk_min']:.0f} independent ones"
     lines = [
         f"{asked}, {info['model']} model, seed {info['seed']}.",
         "",
-        highest_risk_text(fit),
+        highest_risk(fit).text(),
         "",
         f"{drawn}, {worth}; largest R-hat {diagnostics['rhat_max']:.3f}.",
         *(f"Note: {note}" for note in info["notes"]),

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from judgemap.cli import inputs
-from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.correlation import PRIORS, prior_covariance
 
@@ -28,10 +27,7 @@ def prior(
     """
     from judgemap.report.maps import prior_correlation_map
 
-    if output.suffix not in (".svg", ".png", ".pdf"):
-        raise StudyError(f"{output.name} has no ending that says what picture it is; use .svg, .png or .pdf")
-    figure = prior_correlation_map(places, prior_covariance(places, kind, length), of)
-    figure.savefig(output)
+    prior_correlation_map(places, prior_covariance(places, kind, length), of).save(output)
     for note in places.notes:
         typer.echo(f"Note: {note}")
     typer.echo(f"The picture is in {output}")

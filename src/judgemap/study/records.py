@@ -1,6 +1,7 @@
 """Comparisons as the judges made them: who was shown what, in which order, and what was said."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,11 +71,8 @@ class Comparisons:
         return count_pairs(winners, losers, len(self.ids))
 
     def per_judge(self) -> dict[str, int]:
-        """Count the comparisons of each judge, in the order in which judges first appear."""
-        counts: dict[str, int] = {}
-        for judge in self.judge:
-            counts[judge] = counts.get(judge, 0) + 1
-        return counts
+        """Count the comparisons of each judge, in the order in which judges first appear; unnamed ones are no judge."""
+        return dict(Counter(judge for judge in self.judge if judge))
 
     def only(self, judges: Iterable[str]) -> "Comparisons":
         """Keep the comparisons of these judges."""

@@ -149,7 +149,7 @@ class Fit:
         self.areas.to_csv(folder / "areas.csv", index=False)
         if self.map.geometry is not None:
             frame = self.map.to_frame().to_crs("EPSG:4326").merge(self.areas.drop(columns="name"), on="id")
-            frame.to_file(folder / "areas.geojson", driver="GeoJSON")
+            frame.to_file(folder / "areas.geojson", driver="GeoJSON", COORDINATE_PRECISION=6)
         for group in GROUPS:
             dataset = self._group(group).assign_attrs(self._attributes())
             dataset.to_netcdf(folder / "posterior.nc", mode="a", group=group, engine="h5netcdf")

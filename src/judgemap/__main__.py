@@ -1,0 +1,6 @@
+"""`python -m judgemap`: the command line."""
+
+from judgemap.cli.main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+import pytest
+
+from judgemap.cli.main import app
+
+
+def test_every_command_has_help_with_an_example(judgemap):
+    for command in app.registered_commands:
+        result = judgemap(command.name, "--help")
+        assert result.status == 0
+        assert f"Example: judgemap {command.name}" in result.out
+
+
+def test_version(judgemap):
+    assert judgemap("--version").out.startswith("judgemap 0.")
+
+
+def test_prior_is_drawn(judgemap, edges, tmp_path):
+    result = judgemap("prior", *edges, "--of", "Cedar", "-o", tmp_path / "prior.svg")
+    assert result.status == 0, result.err
+    assert "<svg" in (tmp_path / "prior.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("of", "picture", "words"), [("Cedr", "p.svg", "did you mean 'Cedar'"), ("Elm", "p.doc", ".svg")]
+)
+def test_prior_of_nothing(judgemap, edges, tmp_path, of, picture, words):
+    result = judgemap("prior", *edges, "--of", of, "-o", tmp_path / picture)
+    assert result.status == 2
+    assert words in result.err
+    assert not (tmp_path / picture).exists()
+
+
+def test_demo_writes_its_page(judgemap, tmp_path):
+    result = judgemap("demo", "-o", tmp_path / "demo", "--seed", "2")
+    assert result.status == 0, result.err
+    page = (tmp_path / "demo" / "index.html").read_text(encoding="utf-8")
+    assert "simulated" in page
+    assert (tmp_path / "demo" / "results" / "fit.json").exists()
+    assert (tmp_path / "demo" / "comparisons.csv").exists()
+    assert judgemap("demo", "-o", tmp_path / "demo", "--seed", "2").status == 0, "a second run replaces the first"

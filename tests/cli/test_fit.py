@@ -1,0 +1,153 @@
+import csv
+import json
+import subprocess
+import sys
+
+import geopandas as gpd
+import pytest
+import shapely
+
+import judgemap as jm
+
+QUICK = ["--chains", "2", "--draws", "50", "--seed", "1"]
+
+
+def test_writes_the_folder_and_prints_a_table(judgemap, edges, comparisons, tmp_path):
+    result = judgemap("fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK)
+    assert result.status == 0, result.err
+    assert result.err == "", "quiet where nobody watches"
+    assert "40 comparisons of 6 areas by 3 judges, spatial model, seed 1." in result.out
+    assert "Warning: The draws are worth only" in result.out
+    fit = jm.load_fit(tmp_path / "results")
+    highest = fit.areas.nlargest(1, "risk_median")["name"].item()
+    assert highest in result.out.split("----")[-1].splitlines()[1]
+    with (tmp_path / "results" / "areas.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 6
+    assert not (tmp_path / "results" / "areas.geojson").exists()
+
+
+def test_same_seed_same_numbers_and_json(judgemap, edges, comparisons, tmp_path):
+    words = ["fit", comparisons, *edges, *QUICK, "--json", "-o"]
+    one, two = (json.loads(judgemap(*words, tmp_path / name).out) for name in ("one", "two"))
+    assert one["diagnostics"]["ess_bulk_min"] == two["diagnostics"]["ess_bulk_min"]
+    assert (tmp_path / "one" / "areas.csv").read_text() == (tmp_path / "two" / "areas.csv").read_text()
+    assert json.loads((tmp_path / "one" / "fit.json").read_text()) == one
+
+
+def test_a_seed_is_drawn_and_told(judgemap, edges, comparisons, tmp_path):
+    words = ["fit", comparisons, *edges, "--chains", "2", "--draws", "50", "--json", "-o"]
+    one, two = (json.loads(judgemap(*words, tmp_path / name).out) for name in ("one", "two"))
+    assert one["seed"] != two["seed"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--model", "standard"], {"model": "standard", "prior": "independent"}),
+        (["--sampler", "gibbs"], {"sampler": "gibbs"}),
+        (["--alpha", "2"], {"hyperparameters": {"alpha2": 4.0}}),
+        (["--chi", "2", "--omega", "3"], {"hyperparameters": {"chi": 2.0, "omega": 3.0}}),
+        (["--winner-is", "higher"], {"winner_is": "higher", "risk": "the centred strength"}),
+        (["--prior", "graph-exponential", "--length", "0.5"], {"prior": "graph-exponential, length 0.5"}),
+        (["--thin", "2"], {"plan": {"chains": 2, "warmup": 100, "draws": 50, "thin": 2}}),
+    ],
+)
+def test_options(judgemap, edges, comparisons, tmp_path, options, expected):
+    result = judgemap("fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK, "--json", *options)
+    assert result.status == 0, result.err
+    assert json.loads(result.out).items() >= expected.items()
+
+
+def test_a_map_with_an_island(judgemap, tmp_path):
+    boxes = [shapely.box(i, 0, i + 1, 1) for i in range(4)] + [shapely.box(9, 0, 10, 1)]
+    frame = gpd.GeoDataFrame({"code": list("abcde"), "name": list("ABCDE")}, geometry=boxes, crs="EPSG:27700")
+    frame.to_file(tmp_path / "wards.gpkg")
+    (tmp_path / "answers.csv").write_text("winner,loser\na,b\nb,c\nd,A\n")
+    result = judgemap(
+        "fit", tmp_path / "answers.csv", "--areas", tmp_path / "wards.gpkg", "-o", tmp_path / "out", *QUICK
+    )
+    assert result.status == 0, result.err
+    assert "joined to the nearest, 'D'" in result.out
+    assert "3 comparisons of 5 areas, spatial model" in result.out, "nobody said who judged"
+    assert "1 of 5 areas were never compared ('E')" in result.out
+    assert len(gpd.read_file(tmp_path / "out" / "areas.geojson")) == 5
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ("judge,left,right,outcome\n1,1,99,left\n", "comparisons.csv line 2: area '99' is not"),
+        ("judge,left,right,outcome\n1,1,1,left\n", "comparisons.csv line 2: '1' is compared with itself"),
+        ("judge,left,right,outcome\n", "comparisons.csv: there is a header but no row"),
+        ("", "comparisons.csv: the file is empty"),
+        ("judge,left,right\n1,1,2\n", "comparisons.csv: there is no column 'outcome'"),
+        ("judge,left,right,outcome\n1,1,2,perhaps\n", "comparisons.csv line 2: 'perhaps' is no outcome"),
+        ("judge,left,right,outcome\n1,E1,E2,left\n", "comparisons.csv and the map share no area"),
+        ("judge,left,right,outcome\n1,1,2,left\n1,nan,2,left\n", "comparisons.csv line 3: area 'nan' is not"),
+        ("only\n1\n", "comparisons.csv: there is no column 'left'"),
+        ("judge,left,right,outcome\n1,1,2,tie\n", "none of the 1 comparisons was decided"),
+    ],
+)
+def test_bad_tables(judgemap, edges, tmp_path, table, sentence):
+    path = tmp_path / "comparisons.csv"
+    path.write_text(table)
+    assert_refused(judgemap("fit", path, *edges, "-o", tmp_path / "results", *QUICK), sentence, tmp_path)
+
+
+def assert_refused(result, sentence, folder):
+    assert result.status == 2
+    assert result.err.startswith(f"judgemap: {sentence}")
+    assert result.err.count("\n") == 1, "one sentence, no traceback"
+    assert result.out == ""
+    assert not [path for path in folder.iterdir() if "results" in path.name], "no half-written output"
+
+
+def test_binary_table(judgemap, edges, tmp_path):
+    path = tmp_path / "comparisons.csv"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00" * 20)
+    assert_refused(judgemap("fit", path, *edges, "-o", tmp_path / "results"), "comparisons.csv", tmp_path)
+
+
+def test_missing_table(judgemap, edges, tmp_path):
+    result = judgemap("fit", tmp_path / "answers.csv", *edges, "-o", tmp_path / "results")
+    assert_refused(result, f"{tmp_path / 'answers.csv'}: there is no such file", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--model", "clusterz"], "there is no model 'clusterz'; choose one of"),
+        (["--sampler", "nuts"], "there is no sampler 'nuts'; choose one of hmc, gibbs"),
+        (["--winner-is", "worse"], "the winner's rate is 'lower' or 'higher', not 'worse'"),
+        (["--prior", "comunicability"], "there is no prior 'comunicability' (did you mean 'communicability'?)"),
+        (["--prior", "exponential"], "these areas come from an edge list and have no outlines"),
+        (["--chi", "-1"], "the shape χ of the prior of α² must be a positive number, received -1.0"),
+        (["--alpha", "0"], "a fixed α² must be a positive number, received 0.0"),
+        (["--chains", "0"], "chains must be at least 1, received 0"),
+        (["--areas", "x.gpkg"], "--areas and --edges were both given"),
+    ],
+)
+def test_bad_options(judgemap, edges, comparisons, tmp_path, options, sentence):
+    result = judgemap("fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK, *options)
+    assert_refused(result, sentence, tmp_path)
+
+
+def test_no_areas(judgemap, comparisons, tmp_path):
+    result = judgemap("fit", comparisons, "-o", tmp_path / "results")
+    assert_refused(result, "no areas were given; add --areas MAP, or --edges", tmp_path)
+
+
+def test_output_that_is_somebody_elses(judgemap, edges, comparisons, tmp_path):
+    result = judgemap("fit", comparisons, *edges, "-o", tmp_path, *QUICK)
+    assert_refused(result, f"{tmp_path} is not empty and holds no fit", tmp_path)
+
+
+def test_from_the_shell(edges, comparisons, tmp_path):
+    """The installed command itself, in a process of its own."""
+    words = [sys.executable, "-m", "judgemap", "fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK]
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Results are in" in done.stdout
+    bad = subprocess.run([str(word) for word in [*words, "--model", "x"]], capture_output=True, text=True, check=False)
+    assert bad.returncode == 2
+    assert "Traceback" not in bad.stderr
