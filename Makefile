@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow check format bench lock clean
+.PHONY: demo test test-slow check format bench docs lock clean
 
 demo: $(READY)  ## simulate a study on Chicago's 77 areas, fit it, write and open the page
 	$(BIN)/judgemap demo
@@ -27,6 +27,9 @@ format: $(READY)
 
 bench: $(READY)  ## timings, side by side in one run on one thread; written to benchmarks/results/
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/samplers.py
+
+docs: $(READY)  ## write docs/cli.md from the commands themselves
+	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
 
 lock: $(READY)  ## write requirements.lock anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv

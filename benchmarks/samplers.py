@@ -3,9 +3,9 @@
     make bench
 
 CPU seconds, because other work on the machine would count in wall time. A sampler is timed in rounds that alternate
-with the others', and the fastest round counts, so that a busy minute hurts nobody alone. ESS is of the centred strengths, in
-bulk. "With set-up" counts building the sampler and warming up. Nottinghamshire's data are read from ../shared/data and
-left out where that folder is absent.
+with the others', and the fastest round counts, so that a busy minute hurts nobody alone. ESS is of the centred
+strengths, in bulk. "With set-up" counts building the sampler and warming up. Nottinghamshire's data are read from
+../shared/data and left out where that folder is absent.
 """
 
 import argparse
