@@ -1,0 +1,183 @@
+"""Figures of a fit: intervals, the posterior of α, traces, and the truth where it is known."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
+
+from judgemap.core.diagnostics import ess_bulk, rhat
+from judgemap.core.types import BoolArray, FloatArray
+from judgemap.errors import StudyError
+from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, WIDTH, Picture, style
+from judgemap.study.result import Fit
+
+CHAINS = (BLUE, "#d98200", "#2f8f5b", "#a03a7d", "#6b6f1d", "#56a8d8", "#8a4b2a", "#6a6f7a")
+TRACED = 250
+"""How many draws of a chain a trace shows: more cannot be told apart, and make the file large."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recovery:
+    """How near a fit comes to a known truth.
+
+    `correlation` is Pearson's, of posterior medians with the true risk; `covered` says which 95 % intervals hold it.
+    """
+
+    correlation: float
+    covered: BoolArray
+
+    @property
+    def n_covered(self) -> int:
+        """How many intervals hold the truth."""
+        return int(self.covered.sum())
+
+
+def recovery(fit: Fit, true_risk: ArrayLike) -> Recovery:
+    """Hold a fit against the risk that its data were simulated from; only differences of risk count.
+
+    >>> import judgemap as jm
+    >>> study = jm.simulate_study(np.random.default_rng(1), jm.chicago())
+    >>> fit = jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=200)
+    >>> recovery(fit, study.true_risk).correlation > 0.9
+    True
+    """
+    truth = _centred(fit, true_risk)
+    table = fit.areas
+    inside = (table["risk_low"].to_numpy() <= truth) & (truth <= table["risk_high"].to_numpy())
+    return Recovery(float(np.corrcoef(table["risk_median"], truth)[0, 1]), inside)
+
+
+def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
+    """Draw each area's estimate with its 95 % interval against the risk that its data were simulated from."""
+    truth, found = _centred(fit, true_risk), recovery(fit, true_risk)
+    low, middle, high = _intervals(fit)
+    with style():
+        figure, axes = _chart(300)
+        ends = [min(low.min(), truth.min()), max(high.max(), truth.max())]
+        axes.plot(ends, ends, color=QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+        looks: list[tuple[BoolArray, dict[str, Any]]] = [
+            (found.covered, {"color": BLUE, "label": "interval holds the truth"}),
+            (~found.covered, {"color": MISSED, "marker": "D", "label": "interval misses it"}),
+        ]
+        for members, look in looks:
+            if members.any():
+                axes.vlines(truth[members], low[members], high[members], color=look["color"], linewidth=0.9, alpha=0.55)
+                axes.plot(truth[members], middle[members], **{"marker": "o", "markersize": 4, "linestyle": "", **look})
+        axes.set(xlabel="true risk", ylabel="estimated risk, with 95 % interval")
+        axes.legend(loc="upper left", frameon=False, fontsize=9, handletextpad=0.2, borderaxespad=0)
+    share = f"{found.n_covered} of {len(truth)} intervals ({100 * found.n_covered / len(truth):.0f} %) hold the truth"
+    said = f"Correlation of estimate and truth {found.correlation:.3f}; {share}, where 95 % should."
+    return Picture(figure, f"Scatter of the estimated against the true risk of {len(truth)} areas. {said}", said)
+
+
+def risk_intervals(fit: Fit, top: int = 20) -> Picture:
+    """Draw the areas of highest risk in order, each with its 95 % interval."""
+    if top < 1:
+        raise StudyError(f"there must be at least one area to show, not {top}")
+    low, middle, high = _intervals(fit)
+    order = np.argsort(-middle, kind="stable")[:top]
+    rows = np.arange(len(order), 0, -1)
+    with style():
+        figure, axes = _chart(44 + 15.5 * len(order))
+        axes.hlines(rows, low[order], high[order], color=BLUE, linewidth=2.2, alpha=0.45)
+        axes.plot(middle[order], rows, "o", color=BLUE, markersize=5)
+        axes.set_yticks(rows, [_short(fit.map.names[area]) for area in order])
+        axes.set(xlabel="risk, with 95 % interval (0 is the average area)", ylim=(0.3, len(order) + 0.7))
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        if axes.get_xlim()[0] < 0 < axes.get_xlim()[1]:
+            axes.axvline(0, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+        axes.grid(axis="x", color=FAINT, linewidth=0.6)
+    first, last = order[0], order[-1]
+    alt = (
+        f"The {len(order)} areas of highest risk with 95 % intervals, from {_with_interval(fit, int(first))} down "
+        f"to {_with_interval(fit, int(last))}."
+    )
+    return Picture(figure, alt, "Where intervals overlap, the order of two areas is not certain.")
+
+
+def alpha_posterior(fit: Fit) -> Picture:
+    """Draw the posterior of α, the prior's standard deviation; of its long tail the last thousandth is not drawn."""
+    alpha = fit.alpha
+    if np.ptp(alpha) == 0:
+        raise StudyError(f"α was fixed at {alpha[0]:g} in this fit, so it has no posterior to draw")
+    low, middle, high = np.quantile(alpha, [0.025, 0.5, 0.975])
+    with style():
+        figure, axes = _chart(210)
+        inside = alpha[alpha <= np.quantile(alpha, 0.999)]
+        axes.hist(inside, bins=40, density=True, color=BLUE, alpha=0.75, edgecolor="white", linewidth=0.4)
+        foot = -0.04 * axes.get_ylim()[1]
+        axes.plot([low, high], [foot, foot], color=INK, linewidth=2, solid_capstyle="butt")
+        axes.plot(middle, foot, "o", color=INK, markersize=6)
+        axes.set(xlabel="α", yticks=[], ylim=(2 * foot, None))
+        axes.spines["left"].set_visible(False)
+    said = f"α has posterior median {middle:.2f} and 95 % interval {low:.2f} to {high:.2f}"
+    return Picture(figure, f"Histogram of the posterior of α. {said}.", f"{said} (the line below the bars).")
+
+
+def variance_against_median(fit: Fit) -> Picture:
+    """Draw each area's posterior variance of risk against its posterior median."""
+    median, variance = fit.areas["risk_median"].to_numpy(), fit.areas["risk_sd"].to_numpy() ** 2
+    with style():
+        figure, axes = _chart(260)
+        axes.plot(median, variance, "o", color=BLUE, markersize=4.5, alpha=0.75, markeredgewidth=0)
+        axes.set(xlabel="risk, posterior median", ylabel="posterior variance")
+        axes.set_ylim(bottom=0)
+    least, most = fit.map.names[int(variance.argmin())], fit.map.names[int(variance.argmax())]
+    said = f"The variance is smallest for {least} ({variance.min():.3f}) and largest for {most} ({variance.max():.3f})."
+    alt = f"Scatter of posterior variance against posterior median of risk for {len(median)} areas. {said}"
+    return Picture(figure, alt, said)
+
+
+def traces(fit: Fit) -> Picture:
+    """Draw the draws of α and of the three areas with the fewest effective draws, one line a chain."""
+    risk, alpha = fit.posterior["risk"].to_numpy(), np.sqrt(fit.posterior["alpha2"].to_numpy())
+    worst = np.argsort(ess_bulk(risk), kind="stable")[:3]
+    shown = [] if np.ptp(alpha) == 0 else [("α", alpha)]
+    shown += [(fit.map.names[area], risk[:, :, area]) for area in worst]
+    every = -(-risk.shape[1] // TRACED)
+    facts = [f"{name}: R-hat {rhat(draws):.3f}, ESS {ess_bulk(draws):.0f}" for name, draws in shown]
+    with style():
+        figure = Figure(figsize=(WIDTH / 72, (20 + 78 * len(shown)) / 72), layout="constrained")
+        panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, fact, (_, draws) in zip(panels, facts, shown, strict=True):
+            for chain, line in enumerate(draws[:, ::every]):
+                where = np.arange(len(line)) * every
+                axes.plot(where, line, color=CHAINS[chain % len(CHAINS)], linewidth=0.6, alpha=0.8)
+            axes.set_title(fact, loc="left", fontsize=9, pad=3)
+            axes.yaxis.set_major_locator(MaxNLocator(4))
+        panels[-1].set_xlabel("draw")
+    thinned = f", one draw in {every}" if every > 1 else ""
+    caption = f"α and the areas that mix worst, a colour for each chain{thinned}. Chains that agree overlap throughout."
+    return Picture(figure, f"Traces of {len(risk)} chains. {'; '.join(facts)}.", caption)
+
+
+def _chart(height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _intervals(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
+    low, middle, high = (fit.areas[column].to_numpy() for column in ("risk_low", "risk_median", "risk_high"))
+    return low, middle, high
+
+
+def _centred(fit: Fit, true_risk: ArrayLike) -> FloatArray:
+    truth = np.asarray(true_risk, dtype=np.float64)
+    if truth.shape != (len(fit.map),):
+        raise StudyError(f"the fit has {len(fit.map)} areas and the true risk {truth.size}; give one value an area")
+    centred: FloatArray = truth - truth.mean()
+    return centred
+
+
+def _with_interval(fit: Fit, area: int) -> str:
+    low, middle, high = (values[area] for values in _intervals(fit))
+    return f"{fit.map.names[area]}, {middle:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _short(name: str, most: int = 24) -> str:
+    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"

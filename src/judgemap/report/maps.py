@@ -1,0 +1,238 @@
+"""Maps: areas shaded by what a fit, or a prior, says of them; a network drawing where there is no boundary file."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+
+from judgemap.core.prior import Covariance
+from judgemap.core.types import FloatArray
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.report.colours import CHANCE, LIKENESS, RISK, UNCERTAINTY, Scale, readable_on
+from judgemap.report.ground import Ground, ground
+from judgemap.report.picture import FAINT, INK, MISSED, QUIET, WIDTH, Picture, style
+from judgemap.study.result import Fit
+
+TITLE, LEGEND = 26.0, 60.0
+"""How much paper the title and the legend take, in points."""
+
+BADGE = 7.0
+"""Radius of the numbered circles, in points."""
+
+NO_MAP = " There is no boundary file, so areas are circles and lines join neighbours; position has no other meaning."
+
+
+def risk_map(fit: Fit, title: str = "") -> Picture:
+    """Draw the posterior median of risk, the ten highest areas numbered as in `tables.highest_risk`.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> picture = risk_map(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100))
+    >>> picture.alt[:44]
+    'Map of 77 areas shaded by estimated risk (0 '
+    """
+    risk = fit.areas["risk_median"].to_numpy()
+    first = np.argsort(-risk, kind="stable")[:10]
+    picture = choropleth(fit.map, risk, RISK, title=title, numbered=first.tolist())
+    caption = f"The darker an area, the higher its estimated risk. Numbers mark the {len(first)} highest."
+    return replace(picture, caption=caption + _drawn_how(fit.map))
+
+
+def uncertainty_map(fit: Fit, title: str = "") -> Picture:
+    """Draw the posterior standard deviation of risk."""
+    picture = choropleth(fit.map, fit.areas["risk_sd"].to_numpy(), UNCERTAINTY, title=title)
+    caption = "The darker an area, the less the answers tell about it."
+    return replace(picture, caption=caption + _drawn_how(fit.map))
+
+
+def p_top_map(fit: Fit, k: int = 10, title: str = "") -> Picture:
+    """Draw the probability that an area is among the k of highest risk."""
+    if not 1 <= k <= len(fit.map):
+        raise StudyError(f"there are {len(fit.map)} areas, so k must lie in 1 … {len(fit.map)}, not {k}")
+    scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
+    picture = choropleth(fit.map, fit.p_top(k).to_numpy(), scale, title=title)
+    caption = f"The darker an area, the surer that it is one of the {k} with the highest risk."
+    return replace(picture, caption=caption + _drawn_how(fit.map))
+
+
+def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title: str = "") -> Picture:
+    """Draw the correlation C_ij / √(C_ii C_jj) of one area, by id or name, with all others: the prior, before any data.
+
+    >>> import judgemap as jm
+    >>> areas = jm.chicago()
+    >>> prior_correlation_map(areas, jm.prior_covariance(areas), "Hyde Park").caption[:44]
+    'What is learnt about Hyde Park (outlined) is'
+    """
+    if covariance.n_areas != len(areas):
+        raise StudyError(
+            f"the prior is of {covariance.n_areas} areas and the map of {len(areas)}; build the prior from this map"
+        )
+    chosen = int(areas.index([area])[0])
+    C = covariance.matrix
+    correlation = np.clip(C[chosen] / np.sqrt(C[chosen, chosen] * np.diag(C)), -1.0, 1.0)
+    picture = choropleth(areas, correlation, LIKENESS, title=title, outlined=[chosen])
+    caption = f"What is learnt about {areas.names[chosen]} (outlined) is believed to hold for darker areas too."
+    return replace(picture, caption=caption + _drawn_how(areas))
+
+
+def adjacency_map(areas: Areas, title: str = "") -> Picture:
+    """Draw who borders whom: lines between neighbours, dashed where islands were joined to the nearest area."""
+    place, edges = ground(areas), areas.graph.edges
+    bridges = np.array([areas.index([each.a, each.b]) for each in areas.bridges], dtype=np.int64).reshape(-1, 2)
+    size = len(areas)
+    borders = edges[~np.isin(edges @ [size, 1], np.sort(bridges, axis=1) @ [size, 1])]
+    with style():
+        figure, axes = _sheet(place.height, title)
+        if place.is_map:
+            place.paint(axes, np.arange(size), FAINT)
+        place.link(axes, borders, edgecolor=QUIET, linewidth=0.9, zorder=3)
+        place.link(axes, bridges, edgecolor=MISSED, linewidth=1.8, linestyle=(0, (2.5, 1.2)), zorder=3)
+        place.dots(axes, 4.0 if place.is_map else max(4.0, place.room[0] / 2))
+    counted = f"{size} areas and {len(borders)} borders between them"
+    joined = f", and {len(bridges)} joined by hand or across water (dashed)" if len(bridges) else ""
+    most = int(np.argmax(np.bincount(edges.ravel(), minlength=size)))
+    alt = f"{_kind(areas)} of {counted}{joined}. {areas.names[most]} has the most neighbours."
+    caption = f"Lines join neighbours: {counted}{joined}."
+    return Picture(figure, alt, caption + _drawn_how(areas))
+
+
+def choropleth(
+    areas: Areas,
+    values: ArrayLike,
+    scale: Scale,
+    *,
+    title: str = "",
+    numbered: Sequence[int] = (),
+    outlined: Sequence[int] = (),
+) -> Picture:
+    """Shade every area by its value, with a legend; number some areas 1, 2, 3 …, outline some.
+
+    `numbered` and `outlined` are positions in the order of `areas`. Without a map the areas are circles of a network.
+
+    >>> from judgemap.core.graph import AreaGraph
+    >>> areas = Areas(("1", "2"), ("Castle", "Trent"), AreaGraph(2, [[0, 1]]))
+    >>> choropleth(areas, [0.2, 0.8], CHANCE).alt
+    'Network drawing of 2 areas shaded by probability. Highest: Trent, Castle; lowest: Castle, Trent.'
+    """
+    shown = np.asarray(values, dtype=np.float64)
+    if shown.shape != (len(areas),):
+        raise StudyError(f"a map of {len(areas)} areas needs one value each, not {shown.size}")
+    if not np.all(np.isfinite(shown)):
+        name = areas.names[int(np.flatnonzero(~np.isfinite(shown))[0])]
+        raise StudyError(f"area {name!r} has no finite value to draw; give it one, or leave it off the map")
+    place = ground(areas)
+    classes, limits = scale.classify(shown)
+    colours = scale.colours(len(limits) - 1)
+    with style():
+        figure, axes = _sheet(place.height + LEGEND, title, LEGEND)
+        place.frame(axes)
+        for each, colour in enumerate(colours):
+            place.paint(axes, np.flatnonzero(classes == each), colour)
+        for area in outlined:
+            place.outline(axes, area)
+        _number(axes, place, numbered, [colours[classes[area]] for area in numbered])
+        _legend(axes, scale, limits, colours)
+        _compass(axes, place)
+    order = np.argsort(-shown, kind="stable")
+    highest, lowest = (", ".join(areas.names[area] for area in some) for some in (order[:3], order[:-4:-1]))
+    alt = f"{_kind(areas)} of {len(areas)} areas shaded by {_sentence(scale.title)}"
+    return Picture(figure, f"{alt}. Highest: {highest}; lowest: {lowest}.")
+
+
+def _kind(areas: Areas) -> str:
+    return "Network drawing" if areas.geometry is None else "Map"
+
+
+def _drawn_how(areas: Areas) -> str:
+    return NO_MAP if areas.geometry is None else ""
+
+
+def _sentence(title: str) -> str:
+    return title[0].lower() + title[1:]
+
+
+def _sheet(height: float, title: str, below: float = 0.0) -> tuple[Figure, Axes]:
+    """Return a figure whose axes count points, 0 at the foot of the map, with room for a legend below it."""
+    top = TITLE if title else 0.0
+    figure = Figure(figsize=(WIDTH / 72, (height + top) / 72))
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(-below, height - below + top))
+    axes.set_axis_off()
+    if title:
+        axes.text(8, height - below + top - 8, title, fontsize=min(13, 600 / len(title)), fontweight="bold", va="top")
+    return figure, axes
+
+
+def _legend(axes: Axes, scale: Scale, limits: FloatArray, colours: list[str]) -> None:
+    """Draw a bar of the classes' colours, with their limits, a title, and words at the ends."""
+    left, width, top, height = 10.0, 262.0, -18.0, 12.0
+    step = width / len(colours)
+    axes.text(left, -4, scale.title, va="top")
+    for each, colour in enumerate(colours):
+        axes.add_patch(Rectangle((left + each * step, top - height), step, height, color=colour, linewidth=0))
+    axes.add_patch(Rectangle((left, top - height), width, height, fill=False, edgecolor=QUIET, linewidth=0.5))
+    for each, limit in enumerate(limits):
+        axes.text(left + each * step, top - height - 2, _number_text(limit), fontsize=9, va="top", ha="center")
+    for x, words, side in ((left, f"← {scale.low}", "left"), (left + width, f"{scale.high} →", "right")):
+        axes.text(x, top - height - 15, words, va="top", ha=side)
+
+
+def _compass(axes: Axes, place: Ground) -> None:
+    """Say how long a kilometre is, and that north is up."""
+    if not np.isfinite(place.kilometre):
+        return
+    right, y = WIDTH - 10.0, -30.0
+    longest = 48.0 / place.kilometre
+    power = 10.0 ** np.floor(np.log10(longest))
+    length = power * max(step for step in (1, 2, 5) if step * power <= longest)
+    axes.plot([right - length * place.kilometre, right], [y, y], color=INK, linewidth=1.5, solid_capstyle="butt")
+    axes.text(right, y - 3, f"{length:g} km", fontsize=9, va="top", ha="right")
+    axes.text(right, y + 6, "N ↑", ha="right")
+
+
+def _number(axes: Axes, place: Ground, numbered: Sequence[int], colours: Sequence[str]) -> None:
+    """Put 1, 2, 3 … on areas: in a white circle, beside an area that is too small, or inside a network's circle."""
+    if not len(numbered):
+        return
+    anchors, room = place.points[list(numbered)], place.room[list(numbered)]
+    text: dict[str, Any] = {"fontsize": 8.5, "fontweight": "bold", "ha": "center", "va": "center_baseline", "zorder": 8}
+    if not place.is_map and room.min() > 1.6 * BADGE:
+        for each, (anchor, colour) in enumerate(zip(anchors, colours, strict=True), start=1):
+            axes.text(anchor[0], anchor[1], str(each), color=readable_on(colour), **text)
+        return
+    outward = anchors - np.array([WIDTH, place.height]) / 2
+    outward /= np.maximum(np.hypot(*outward.T)[:, None], 1e-9)
+    beside = 2.2 * BADGE * outward * (room < 2.2 * BADGE)[:, None]
+    spots = np.clip(_spread(anchors + beside, 2 * BADGE + 1.5), BADGE, np.array([WIDTH, place.height]) - BADGE)
+    for each, (anchor, spot) in enumerate(zip(anchors, spots, strict=True), start=1):
+        if np.hypot(*(spot - anchor)) > BADGE:
+            axes.plot(*np.transpose([anchor, spot]), color=INK, linewidth=0.7, zorder=6)
+            axes.plot(*anchor, "o", color=INK, markersize=2.5, zorder=6)
+        axes.plot(*spot, "o", markersize=2 * BADGE, color="white", markeredgecolor=INK, markeredgewidth=0.7, zorder=7)
+        axes.text(spot[0], spot[1], str(each), **text)
+
+
+def _spread(spots: FloatArray, gap: float) -> FloatArray:
+    """Push spots apart until none are nearer than `gap`, or two hundred pushes are done."""
+    spots = spots.copy()
+    for _ in range(200):
+        steps = spots[:, None] - spots[None]
+        length = np.hypot(steps[..., 0], steps[..., 1])
+        overlap = np.maximum(gap - length, 0.0)
+        np.fill_diagonal(overlap, 0.0)
+        if not overlap.any():
+            break
+        turn = np.arange(len(spots)) * 2.4
+        away = np.where(length[..., None] > 1e-9, steps, np.column_stack([np.cos(turn), np.sin(turn)])[:, None])
+        away = away / np.maximum(np.hypot(away[..., 0], away[..., 1]), 1e-9)[..., None]
+        spots += 0.55 * (overlap[..., None] * away).sum(axis=1)
+    return spots
+
+
+def _number_text(value: float) -> str:
+    return f"{value:.4g}".replace("-", "−") if abs(value) > 1e-9 else "0"

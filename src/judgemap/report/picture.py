@@ -1,0 +1,121 @@
+"""A picture: a matplotlib figure with the words that belong to it, written as SVG, PNG or PDF, the same bytes always.
+
+The style is set here alone. Figures are made and written inside `style()`, so a user's own matplotlib settings change
+nothing and are left as they were.
+"""
+
+import io
+import re
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from judgemap.errors import StudyError
+
+WIDTH = 360.0
+"""Width of every picture in points: five inches, so that text of 10 points can still be read on a telephone."""
+
+INK, QUIET, FAINT, MISSED = "#1b1f27", "#5b6270", "#d5d8de", "#b8480a"
+"""Text and marks; what stands back; grid and borders; what deserves a second look. All but FAINT read well on white."""
+
+BLUE = "#1f5d92"
+
+FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+"""What SVG text is shown in. It is measured in DejaVu Sans, which matplotlib brings and which is wider than these."""
+
+STYLE: dict[Any, Any] = {
+    "font.family": ["sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10,
+    "text.color": INK,
+    "text.parse_math": False,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.unicode_minus": True,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "judgemap",
+}
+
+_settings = threading.RLock()
+"""matplotlib's settings belong to the whole process: one picture at a time."""
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw in the house style, whatever the user's settings; they are back afterwards."""
+    with _settings, mpl.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # a name in a script that DejaVu Sans lacks
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        yield
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """A figure, what it shows for those who cannot see it (`alt`), and the sentence below it (`caption`).
+
+    >>> Picture(Figure(figsize=(1, 1)), alt="An empty square.").svg().startswith("<svg")
+    True
+    """
+
+    figure: Figure
+    alt: str
+    caption: str = ""
+
+    def svg(self) -> str:
+        """Return the picture as an SVG element, text as text, with `alt` as its description."""
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        with style(), io.StringIO() as written:
+            self.figure.savefig(written, format="svg", metadata=nothing)
+            text = written.getvalue()
+        text = text[text.index("<svg") :]
+        text = re.sub(r' d="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
+        text = text.replace("'DejaVu Sans', sans-serif", FONTS).replace("'DejaVu Sans'", FONTS)
+        head, rest = text.split(">", 1)
+        return f'{head} role="img">\n <desc>{escape(self.alt)}</desc>{rest}'
+
+    def png(self, dpi: int = 200) -> bytes:
+        """Return the picture as a PNG file."""
+        with style(), io.BytesIO() as written:
+            self.figure.savefig(written, format="png", dpi=dpi, metadata={"Software": None})
+            return written.getvalue()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the picture to a file, as SVG, PNG or PDF by the name's ending."""
+        path = Path(path)
+        if path.suffix == ".svg":
+            data = self.svg().encode()
+        elif path.suffix == ".png":
+            data = self.png()
+        elif path.suffix == ".pdf":
+            with style(), io.BytesIO() as written:
+                self.figure.savefig(written, format="pdf", metadata={"CreationDate": None})
+                data = written.getvalue()
+        else:
+            raise StudyError(f"{path.name}: a picture is written as .svg, .png or .pdf; end the name in one of them")
+        try:
+            path.write_bytes(data)
+        except OSError as error:
+            raise StudyError(f"{path} cannot be written ({error.strerror}); name another file") from None
+        return path
+
+    def _repr_svg_(self) -> str:
+        """Show the picture in a notebook."""
+        return self.svg()

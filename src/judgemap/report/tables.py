@@ -1,0 +1,116 @@
+"""Tables for people: the areas of highest risk, as plain text for a terminal or as rows for a page."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from judgemap.errors import StudyError
+from judgemap.study.result import Fit
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value, and what stands beside it in smaller type: an interval."""
+
+    text: str
+    beside: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.beside})" if self.beside else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's heading; numbers stand to the right."""
+
+    heading: Cell
+    numeric: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns and rows of cells, with a caption that says what they are.
+
+    >>> columns = (Column(Cell("Area")), Column(Cell("Risk"), numeric=True))
+    >>> print(Table("Areas", columns, ((Cell("Loop"), Cell("1.20")),)).text())
+    Area  Risk
+    ----  ----
+    Loop  1.20
+    """
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def text(self) -> str:
+        """Return the table in plain text, columns lined up."""
+        lines = [[str(column.heading) for column in self.columns], *([str(cell) for cell in row] for row in self.rows)]
+        widths = [max(_width(line[place]) for line in lines) for place in range(len(self.columns))]
+        lines.insert(1, ["-" * width for width in widths])
+        return "\n".join(self._line(line, widths) for line in lines)
+
+    def _line(self, words: Sequence[str], widths: Sequence[int]) -> str:
+        padded = []
+        for column, word, width in zip(self.columns, words, widths, strict=True):
+            space = " " * (width - _width(word))
+            padded.append(space + word if column.numeric else word + space)
+        return "  ".join(padded).rstrip()
+
+
+def highest_risk(fit: Fit, count: int = 10) -> Table:
+    """List the areas of highest risk, by posterior median, with 95 % intervals of risk and rank, and P(in the top ten).
+
+    An area's rank is its place among the medians, the number that `maps.risk_map` shows.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> table = highest_risk(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), count=3)
+    >>> [str(column.heading) for column in table.columns]
+    ['Rank (95 % interval)', 'Area', 'Risk (95 % interval)', 'P(top ten)']
+    """
+    if count < 1:
+        raise StudyError(f"there must be at least one area to list, not {count}")
+    listed = fit.areas.sort_values("risk_median", ascending=False, kind="stable").head(count)
+    rows = tuple(
+        (
+            Cell(str(place), f"{area['rank_low']}–{area['rank_high']}"),
+            Cell(area["name"]),
+            Cell(signed(area["risk_median"]), f"{signed(area['risk_low'])} to {signed(area['risk_high'])}"),
+            Cell(percentage(area["p_top10"])),
+        )
+        for place, area in enumerate(listed.to_dict("records"), start=1)
+    )
+    top = "ten" if len(fit.map) >= 10 else str(len(fit.map))
+    columns = (
+        Column(Cell("Rank", "95 % interval"), numeric=True),
+        Column(Cell("Area")),
+        Column(Cell("Risk", "95 % interval"), numeric=True),
+        Column(Cell(f"P(top {top})"), numeric=True),
+    )
+    return Table(f"The {len(rows)} areas of highest estimated risk", columns, rows)
+
+
+def percentage(chance: float) -> str:
+    """Write a probability in per cent, never rounding to certainty.
+
+    >>> percentage(0.514), percentage(0.9991), percentage(0.002)
+    ('51 %', '> 99 %', '< 1 %')
+    """
+    if chance > 0.99:
+        return "> 99 %"
+    return "< 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
+
+
+def signed(value: float) -> str:
+    """Write a risk with two decimals and a true minus sign.
+
+    >>> signed(-0.125), signed(-0.001)
+    ('−0.12', '0.00')
+    """
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+
+
+def _width(text: str) -> int:
+    """Count the columns that text takes on a terminal: two for a wide letter, none for a combining mark."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
