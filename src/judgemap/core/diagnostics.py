@@ -70,7 +70,8 @@ def _rhat(draws: FloatArray) -> FloatArray:
     within = draws.var(axis=1, ddof=1).mean(axis=0)
     between = draws.mean(axis=1).var(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.sqrt((between + within * (n - 1) / n) / within)
+        ratio: FloatArray = np.sqrt((between + within * (n - 1) / n) / within)
+    return ratio
 
 
 def _ess(draws: FloatArray) -> FloatArray:

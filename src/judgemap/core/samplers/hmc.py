@@ -183,8 +183,8 @@ def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: in
     change = np.where(np.isfinite(change), np.minimum(change, 0.0), -np.inf)
     accepted = np.log(rng.random(chains)) < change
     end = State(q, residual, point.w, density, np.exp(change))
-    kept = [np.where(accepted, new, old) for new, old in zip(end[:-1], state[:-1], strict=True)]
-    return State(*kept, end.acceptance)
+    kept = State._make(np.where(accepted, new, old) for new, old in zip(end, state, strict=True))
+    return kept._replace(acceptance=end.acceptance)
 
 
 def choose_kicks(target: Target) -> int:

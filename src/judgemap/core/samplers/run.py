@@ -52,7 +52,8 @@ class Draws:
     @property
     def centred(self) -> FloatArray:
         """λ − mean(λ), the part of the strengths that comparisons can tell."""
-        return self.strengths - self.strengths.mean(axis=2, keepdims=True)
+        centred: FloatArray = self.strengths - self.strengths.mean(axis=2, keepdims=True)
+        return centred
 
 
 Watcher = Callable[[Draws, int], None]
