@@ -1,0 +1,137 @@
+"""e^A on the pairs of a map of any size: exact on small maps, sparse with a proven error on large ones.
+
+(e^A)_ij = Σ_k (A^k)_ij / k! counts the ways from i to j over borders, long ways for little. It falls so quickly with
+distance that on a map of 35,000 areas all but some hundreds of entries a row can be left out.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+
+from judgemap.core.graph import AreaGraph
+from judgemap.core.pair_values import PairValues, from_matrix
+from judgemap.core.types import FloatArray, IntArray, frozen_floats
+
+EXACT_LIMIT = 2_000
+"""Up to this many areas e^A is computed from all eigenvectors of A; beyond, by its series with small terms left out."""
+DROP = 1e-7
+"""A term of the series is left out where it would add less than this to a correlation."""
+STORED_LIMIT = 60_000_000
+"""Pairs that may be stored: a gigabyte."""
+TERMS = 1_000
+"""The series is given up after this many terms; a map of usual borders needs about 25."""
+BLOCK = 1_000
+"""Rows of e^A computed at a time; what they need besides the result is some tens of megabytes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Communicability:
+    """(e^A)_ij for every pair, (e^A)_ii for every area, and the most by which a correlation can be wrong.
+
+    >>> connection = communicability_pairs(AreaGraph(2, [[0, 1]]))
+    >>> connection.pairs.values.round(4), connection.diagonal.round(4)
+    (array([1.1752]), array([1.5431, 1.5431]))
+    """
+
+    pairs: PairValues
+    diagonal: FloatArray
+    accuracy: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "diagonal", frozen_floats(self.diagonal))
+
+    def correlation(self) -> PairValues:
+        """C_ij = (e^A)_ij / √((e^A)_ii (e^A)_jj), the prior correlation of two areas' strengths.
+
+        >>> communicability_pairs(AreaGraph(2, [[0, 1]])).correlation().values.round(4)
+        array([0.7616])
+        """
+        root = np.sqrt(self.diagonal)
+        values = self.pairs.values / (root[self.pairs.first] * root[self.pairs.second])
+        return PairValues(self.pairs.n_areas, self.pairs.keys, values)
+
+
+def communicability_pairs(graph: AreaGraph) -> Communicability:
+    """Compute e^A on all pairs of a map, by the way that suits its size."""
+    return exact_pairs(graph) if graph.n_areas <= EXACT_LIMIT else sparse_pairs(graph)
+
+
+def exact_pairs(graph: AreaGraph) -> Communicability:
+    """e^A = U e^a Uᵀ from the eigenvectors of A: O(N³), accurate to rounding."""
+    values, U = linalg.eigh(graph.adjacency())
+    matrix = (U * np.exp(values)) @ U.T
+    return Communicability(from_matrix(matrix), np.diagonal(matrix), accuracy=1e-12)
+
+
+def sparse_pairs(graph: AreaGraph) -> Communicability:
+    """e^A = Σ_k T_k with T_k = T_{k−1} A / k, dropping entries of T_k below δ s_i s_j, where s_i² ≤ (e^A)_ii.
+
+    Every term is positive, so what is computed is too small, and by how much is bounded: all that was dropped and would
+    have been handed on comes to at most δ s_i r_j (see `_lost`), and a correlation errs by at most 2δ max r_j/s_j.
+
+    >>> ring = AreaGraph(6, [[i, (i + 1) % 6] for i in range(6)])
+    >>> error = sparse_pairs(ring).correlation().values - exact_pairs(ring).correlation().values
+    >>> bool(abs(error).max() < sparse_pairs(ring).accuracy < 1e-5)
+    True
+    """
+    A, n = graph.sparse_adjacency(), graph.n_areas
+    scale = _root_of_diagonal_from_below(A)
+    keys, values, diagonal = [], [], np.empty(n)
+    stored, first_drop, last_term = 0, TERMS, 0
+    for start in range(0, n, BLOCK):
+        rows = np.arange(start, min(start + BLOCK, n))
+        block, dropped, terms = _rows_of_exponential(A, rows, scale)
+        first_drop, last_term = min(first_drop, dropped), max(last_term, terms)
+        row, column = rows[block.row], block.col.astype(np.int64)
+        diagonal[rows] = block.data[row == column]
+        above = row < column
+        keys.append(row[above] * n + column[above])
+        values.append(block.data[above])
+        stored += len(keys[-1])
+        if stored > STORED_LIMIT:
+            raise ValueError(
+                f"this map of {n} areas is so closely knit that more than {STORED_LIMIT} pairs are connected; "
+                "check its edges for areas that border very many others, or use the uniform design"
+            )
+    lost = _lost(A, scale, first_drop, last_term)
+    pairs = PairValues(n, np.concatenate(keys), np.concatenate(values))
+    return Communicability(pairs, diagonal, accuracy=2 * DROP * float((lost / scale).max()))
+
+
+def _root_of_diagonal_from_below(A: sparse.csr_array) -> FloatArray:
+    """√(1 + (A²)_ii/2 + (A³)_ii/6 + (A⁴)_ii/24) ≤ √(e^A)_ii."""
+    A2 = (A @ A).tocsr()
+    twice, thrice, four = A2.diagonal(), (A2 * A).sum(axis=1), (A2 * A2).sum(axis=1)
+    root: FloatArray = np.sqrt(1 + twice / 2 + thrice / 6 + four / 24)
+    return root
+
+
+def _rows_of_exponential(A: sparse.csr_array, rows: IntArray, scale: FloatArray) -> tuple[sparse.coo_array, int, int]:
+    """Sum some rows of e^A without small entries, columns in order; also the first term with a drop, and the last."""
+    start = (np.ones(len(rows)), rows, np.arange(len(rows) + 1))
+    term = total = sparse.csr_array(start, shape=(len(rows), A.shape[0]))
+    first_drop = TERMS
+    for k in range(1, TERMS):
+        term = term @ A
+        row = np.repeat(np.arange(len(rows)), np.diff(term.indptr))
+        data = term.data / k
+        large = data >= DROP * scale[rows[row]] * scale[term.indices]
+        if not large.all():
+            first_drop = min(first_drop, k)
+        if not large.any():
+            total.sort_indices()
+            return total.tocoo(), first_drop, k
+        kept = np.concatenate([[0], np.cumsum(large)])[term.indptr]
+        term = sparse.csr_array((data[large], term.indices[large], kept), shape=term.shape)
+        total = total + term
+    raise ValueError("e^A cannot be summed on this map: some areas border thousands of others; check the edges")
+
+
+def _lost(A: sparse.csr_array, scale: FloatArray, first: int, last: int) -> FloatArray:
+    """Sum r = Σ_k z_k, z_k = s [first ≤ k ≤ last] + A z_{k−1} / k: every drop, handed on through all later terms."""
+    handed_on, total = np.zeros_like(scale), np.zeros_like(scale)
+    for k in range(first, last + 100):
+        handed_on = scale * (k <= last) + A @ handed_on / k
+        total += handed_on
+    return total
