@@ -112,7 +112,7 @@ def log_conditional(
 
 
 def log_proposal(value: FloatArray, location: FloatArray, deviation: float) -> FloatArray:
-    """Evaluate the log-density of N(location, deviation²) up to a constant of both directions of a move."""
+    """Evaluate the log-density of N(location, deviation²) up to a constant that cancels in the ratio."""
     return -(((value - location) / deviation) ** 2) / 2
 
 
@@ -162,8 +162,8 @@ def underrelax(strengths: FloatArray, noise: FloatArray, delta: float) -> FloatA
 def tune_delta(rng: np.random.Generator, model: Model, start: Sample, steps: int = 200, rounds: int = 12) -> float:
     """Choose δ for `block_walk_kernel` by a pilot: scale it until about 23 % of proposals are accepted.
 
-    Each round runs ``steps`` steps from where the last one ended; start near the posterior, where the walk would take
-    long to arrive. What it returns is to be fixed for the run proper.
+    Each round runs ``steps`` steps from where the last one ended; start near the posterior, because the
+    walk takes long to arrive there. What it returns is to be fixed for the run proper.
     """
     delta = 0.01
     for _ in range(rounds):
