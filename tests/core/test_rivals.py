@@ -205,7 +205,7 @@ def test_quadrature_catches_in_caron_doucet(monkeypatch, name, bug):
 
 @pytest.mark.statistical
 def test_quadrature_catches_a_rate_left_out_of_the_conditional(monkeypatch):
-    """A kernel built with b next to nothing draws as one that forgets b; rescaling, which would set it right, is off."""
+    """A kernel built with b next to nothing draws as one that forgets b; rescaling, which would mend it, is off."""
     monkeypatch.setattr(rivals, "rescale", no_rescale)
     kernel = caron_doucet_kernel(THREE, shape=2.0, rate=0.01)
     assert not agrees(scores(np.random.default_rng(17), kernel, gamma_moments(THREE, 2.0, 1.7)))
