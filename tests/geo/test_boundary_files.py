@@ -279,6 +279,15 @@ def test_metres_in_a_geojson_file_that_means_degrees(tmp_path):
     assert "The coordinates were taken to be EPSG:27700, where the file says WGS 84." in areas.notes
 
 
+def test_degrees_in_a_file_that_says_metres_are_doubted(tmp_path):
+    frame = wards(id=[1, 2])
+    frame.geometry = [shapely.box(-1.2, 52.9, -1.1, 53.0), shapely.box(-1.1, 52.9, -1.0, 53.0)]
+    frame.to_file(tmp_path / "wards.gpkg")
+    doubt = r"The coordinates (x -1.2 … -1, y 52.9 … 53) look like degrees, which OSGB36 / British National Grid does"
+    assert any(note.startswith(doubt) for note in read_areas(tmp_path / "wards.gpkg").notes)
+    assert not any("degrees" in note for note in read_areas(tmp_path / "wards.gpkg", crs=4326).notes)
+
+
 def test_the_systems_own_name_again_is_no_news(tmp_path):
     path = geojson(tmp_path, *[shapely.geometry.mapping(shapely.box(x, 0, x + 1, 1)) for x in range(2)])
     assert read_areas(path, id="id", name="id", crs="OGC:CRS84").notes == ()
@@ -333,7 +342,17 @@ def test_zip_files_without_a_map_or_with_another_one_than_they_say(tmp_path):
 def test_a_shapefile_without_its_index(tmp_path):
     path = shapefile(tmp_path, wards())
     path.with_suffix(".shx").unlink()
-    with pytest.raises(StudyError, match=r"a Shapefile needs its \.shx and \.dbf files beside it"):
+    for broken in (path, zipped(path.parent)):
+        with pytest.raises(StudyError, match=r"a Shapefile needs its \.shx and \.dbf files beside it") as caught:
+            read_areas(broken)
+        assert str(tmp_path) not in str(caught.value)
+
+
+def test_a_shapefile_whose_reference_system_is_not_in_utf_8(tmp_path):
+    path = shapefile(tmp_path, wards())
+    prj = path.with_suffix(".prj")
+    prj.write_bytes(prj.read_bytes().replace(b"British", "Brîtish".encode("latin-1")))
+    with pytest.raises(StudyError, match=r"^wards\.shp: the file cannot be read as a map"):
         read_areas(path)
 
 
@@ -366,7 +385,7 @@ def test_points_and_lines_are_no_areas(tmp_path, shape, kind):
     square = shapely.geometry.mapping(shapely.box(0, 0, 1, 1))
     with pytest.raises(StudyError, match=rf"the file holds {kind} features, not polygons"):
         read_areas(geojson(tmp_path, shape, shape))
-    with pytest.raises(StudyError, match=r"these rows are not polygons: 'W2'; remove them"):
+    with pytest.raises(StudyError, match=r"these areas are not polygons: 'W2'; remove them"):
         read_areas(geojson(tmp_path, square, shape))
 
 
@@ -379,16 +398,21 @@ def test_areas_without_outlines_are_named(tmp_path):
         read_areas(geojson(tmp_path, None, None))
 
 
-def test_areas_without_surface_and_coordinates_that_are_no_numbers(tmp_path):
-    square = shapely.box(0, 0, 1000, 1000)
-    flat = shapely.Polygon([(1000, 0), (1000, 500), (1000, 1000), (1000, 0)])
-    nowhere = shapely.Polygon([(1000, 0), (np.inf, 0), (2000, 1000), (1000, 0)])
-    for shape, sentence in ((flat, "have no surface: '2'"), (nowhere, "coordinates that are not numbers: '2'")):
-        frame = wards(id=[1, 2])
-        frame.geometry = [square, shape]
-        frame.to_file(tmp_path / "wards.gpkg")
-        with pytest.raises(StudyError, match=sentence):
-            read_areas(tmp_path / "wards.gpkg")
+@pytest.mark.parametrize(
+    ("corner", "sentence"),
+    [
+        ((1000, 500), "these areas have no surface: '2'; redraw"),
+        ((np.inf, 0), "these areas have coordinates that are not on Earth: '2'; redraw"),
+        ((1e300, 0), "these areas have coordinates that are not on Earth: '2'; redraw"),
+        ((1e11, 0), "are nowhere on Earth in OSGB36"),
+    ],
+)
+def test_areas_without_surface_and_coordinates_that_cannot_be(tmp_path, corner, sentence):
+    frame = wards(id=[1, 2])
+    frame.geometry = [shapely.box(0, 0, 1000, 1000), shapely.Polygon([(1000, 0), corner, (1000, 1000), (1000, 0)])]
+    frame.to_file(tmp_path / "wards.gpkg")
+    with pytest.raises(StudyError, match=sentence):
+        read_areas(tmp_path / "wards.gpkg")
 
 
 def test_one_area_is_not_enough(tmp_path):
@@ -403,3 +427,34 @@ def test_choices_that_do_not_exist(tmp_path):
         read_areas(tmp_path / "wards.gpkg", contiguity="qeen")
     with pytest.raises(StudyError, match=r"bridge='no' is not known"):
         read_areas(tmp_path / "wards.gpkg", bridge="no")
+
+
+@pytest.mark.parametrize("kind", ["wards.gpkg", "wards.geojson", "wards.zip", "wards.shp", "wards.dbf", "wards.prj"])
+def test_a_damaged_file_gives_a_map_or_one_sentence(tmp_path, kind):
+    """Cut short or with bytes changed, at places drawn with a fixed seed: never another error, never a warning."""
+    whole = shapefile(tmp_path, wards())
+    wards().to_file(tmp_path / "shapefile" / "wards.gpkg")
+    (tmp_path / "shapefile" / "wards.geojson").write_text(wards().to_crs("EPSG:4326").to_json())
+    zipped(whole.parent).rename(whole.with_suffix(".zip"))
+    damaged = whole.parent / kind
+    sound = damaged.read_bytes()
+    rng = np.random.default_rng(4)
+    for trial in range(24):
+        data = np.frombuffer(sound, dtype=np.uint8).copy()
+        if trial % 2:
+            data = data[: rng.integers(len(data))]
+        else:
+            data[rng.integers(len(data), size=8)] = rng.integers(256, size=8)
+        damaged.write_bytes(data.tobytes())
+        sentence = outcome(damaged if kind.endswith(("gpkg", "geojson", "zip")) else whole)
+        assert sentence.startswith("wards.")
+        assert "\n" not in sentence
+        assert str(tmp_path) not in sentence
+
+
+def outcome(path: Path) -> str:
+    try:
+        areas = read_areas(path)
+    except StudyError as error:
+        return str(error)
+    return f"{path.name}: {len(areas)} areas"

@@ -154,12 +154,16 @@ def in_metres(geometry: "geopandas.GeoSeries") -> "geopandas.GeoSeries":
     >>> round(in_metres(degree).area.iloc[0] / 1e6)
     12308
     """
+    import geopandas
     import pyproj
+    import shapely
 
     crs = geometry.crs
     if crs is None or not (crs.is_geographic or crs.is_projected):
         return geometry
-    points = geometry.representative_point().to_crs("EPSG:4326")
+    corners, of = shapely.get_coordinates(geometry.to_numpy(), return_index=True)
+    one_each = corners[np.unique(of, return_index=True)[1]]
+    points = geopandas.GeoSeries.from_xy(*one_each.T, crs=crs).to_crs("EPSG:4326")
     lon, lat = np.radians(points.x), np.radians(points.y)
     x, y, z = np.mean([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=1)
     middle = float(np.degrees(np.arctan2(y, x))), float(np.degrees(np.arctan2(z, np.hypot(x, y))))

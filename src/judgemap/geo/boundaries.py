@@ -1,7 +1,9 @@
 """Boundary files: what is opened, what is refused, and how outlines are mended."""
 
+import re
 import warnings
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +13,7 @@ import numpy as np
 import pyogrio
 import pyproj
 import shapely
+from numpy.typing import NDArray
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import quoted
@@ -18,6 +21,17 @@ from judgemap.geo.labels import choose_labels
 
 BEGINNINGS = {".geojson": b"{", ".json": b"{", ".gpkg": b"SQLite format 3\0", ".shp": b"\0\0\x27\x0a"}
 """How a file of each kind begins; anything else is refused before GDAL, which reads a hundred formats, guesses."""
+
+ShapeArray = NDArray[np.object_]
+UNREADABLE = (
+    pyogrio.errors.DataSourceError,
+    pyogrio.errors.DataLayerError,
+    shapely.errors.GEOSException,
+    UnicodeDecodeError,
+    UnboundLocalError,  # pyogrio's answer to a .prj file that is not in UTF-8
+)
+
+BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, UnicodeDecodeError)
 
 
 class Outlines(NamedTuple):
@@ -49,7 +63,12 @@ def load(path: Path) -> tuple[geopandas.GeoDataFrame, list[str]]:
     StudyError
         If there is no such file, or it is not a map, or an empty one.
     """
-    source, notes = _source(path)
+    try:
+        source, notes = _source(path)
+    except OSError as error:
+        raise StudyError(
+            f"the file cannot be read ({error.strerror}); check its permissions, or export it again"
+        ) from None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -59,9 +78,10 @@ def load(path: Path) -> tuple[geopandas.GeoDataFrame, list[str]]:
             except UnicodeDecodeError:
                 frame = geopandas.read_file(source, layer=layer, on_invalid="fix", encoding="cp1252")
                 notes.append("The file's text is not in the encoding that it claims and was read as Windows-1252.")
-        except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, shapely.errors.GEOSException) as error:
-            reason = str(error).replace(source, path.name).split("; ")[0].strip().rstrip(".")
-            raise StudyError(f"the file cannot be read as a map ({reason}); {_advice(path)}") from None
+        except UNREADABLE as error:
+            reason = str(error).replace(f"{source.rpartition('/')[0]}/", "")
+            first = re.split(r"[;.]\s", reason)[0].strip().rstrip(".")
+            raise StudyError(f"the file cannot be read as a map ({first}); {_advice(source)}") from None
     if any("Non closed ring" in str(warning.message) for warning in caught):
         notes.append("Some outlines did not end where they began and were closed.")
     if len(frame) == 0:
@@ -90,13 +110,24 @@ def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopand
             "the file does not say its coordinate reference system (a Shapefile says it in a .prj file beside it); "
             "say which, for example crs='EPSG:27700'"
         )
+    return geometry, notes + _doubts(geometry)
+
+
+def _doubts(geometry: geopandas.GeoSeries) -> list[str]:
+    """Compare the coordinates with what their reference system has: refuse what cannot be, note what is odd."""
+    crs = geometry.crs
     west, south, east, north = geometry.total_bounds
-    if geometry.crs.is_geographic and (west < -360 or east > 360 or south < -90.001 or north > 90.001):
-        raise StudyError(
-            f"the coordinates (x {west:.0f} … {east:.0f}, y {south:.0f} … {north:.0f}) cannot be degrees, as "
-            f"{geometry.crs.name} has them; say the true reference system, for example crs='EPSG:27700'"
-        )
-    return geometry, notes
+    seen = f"the coordinates (x {west:.6g} … {east:.6g}, y {south:.6g} … {north:.6g})"
+    true = "say the true reference system, for example crs='EPSG:27700'"
+    degrees = west >= -360 and east <= 360 and south >= -90.001 and north <= 90.001
+    if crs.is_geographic and not degrees:
+        raise StudyError(f"{seen} cannot be degrees, as {crs.name} has them; {true}")
+    corners = geopandas.GeoSeries.from_xy([west, east], [south, north], crs=crs)
+    if crs.is_projected and not np.isfinite(corners.to_crs("EPSG:4326").total_bounds).all():
+        raise StudyError(f"{seen} are nowhere on Earth in {crs.name}; {true}")
+    if crs.is_projected and degrees:
+        return [f"T{seen[1:]} look like degrees, which {crs.name} does not have; check the reference system."]
+    return []
 
 
 def mend(geometry: geopandas.GeoSeries, names: Sequence[str]) -> tuple[geopandas.GeoSeries, list[str]]:
@@ -111,32 +142,32 @@ def mend(geometry: geopandas.GeoSeries, names: Sequence[str]) -> tuple[geopandas
     """
     shapes = shapely.force_2d(geometry.to_numpy())
     labels = np.array(names, dtype=object)
+    _check_polygons(shapes, labels)
+    broken = ~shapely.is_valid(shapes)
+    shapes[broken] = shapely.make_valid(shapes[broken], method="structure", keep_collapsed=False)
+    _refuse(labels[shapely.area(shapes) <= 0], "have no surface", "redraw or remove them")
+    repaired = [f"Outlines that crossed themselves were repaired: {quoted(labels[broken])}."] if broken.any() else []
+    return geopandas.GeoSeries(shapes, crs=geometry.crs), repaired
+
+
+def _check_polygons(shapes: ShapeArray, labels: ShapeArray) -> None:
     empty = shapely.is_missing(shapes) | shapely.is_empty(shapes)
     if empty.all():
         raise StudyError("no area has an outline; export the map with its geometry")
-    kinds = shapely.get_type_id(shapes)
-    polygonal = np.isin(kinds, [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON])
+    polygonal = np.isin(shapely.get_type_id(shapes), [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON])
     if not polygonal[~empty].any():
         found = sorted({shape.geom_type for shape in shapes[~empty]})
         raise StudyError(f"the file holds {' and '.join(found)} features, not polygons; choose a file of boundaries")
-    if empty.any():
-        raise StudyError(f"these areas have no outline: {quoted(labels[empty])}; draw or remove them")
-    if not polygonal.all():
-        raise StudyError(
-            f"these rows are not polygons: {quoted(labels[~polygonal])}; remove them or draw their outlines"
-        )
-    if not np.isfinite(shapely.bounds(shapes)).all():
-        wrong = ~np.isfinite(shapely.bounds(shapes)).all(axis=1)
-        raise StudyError(f"these areas have coordinates that are not numbers: {quoted(labels[wrong])}; redraw them")
-    broken = ~shapely.is_valid(shapes)
-    shapes[broken] = shapely.make_valid(shapes[broken], method="structure", keep_collapsed=False)
-    flat = shapely.area(shapes) <= 0
-    if flat.any():
-        raise StudyError(f"these areas have no surface: {quoted(labels[flat])}; redraw or remove them")
-    notes = []
-    if broken.any():
-        notes.append(f"Outlines that crossed themselves were repaired: {quoted(labels[broken])}.")
-    return geopandas.GeoSeries(shapes, crs=geometry.crs), notes
+    _refuse(labels[empty], "have no outline", "draw or remove them")
+    _refuse(labels[~polygonal], "are not polygons", "remove them or draw their outlines")
+    coordinates, of = shapely.get_coordinates(shapes, return_index=True)
+    absurd = ~(np.abs(coordinates) < 1e12).all(axis=1)
+    _refuse(labels[np.unique(of[absurd])], "have coordinates that are not on Earth", "redraw them")
+
+
+def _refuse(labels: ShapeArray, fault: str, remedy: str) -> None:
+    if len(labels):
+        raise StudyError(f"these areas {fault}: {quoted(labels)}; {remedy}")
 
 
 def _source(path: Path) -> tuple[str, list[str]]:
@@ -152,7 +183,7 @@ def _source(path: Path) -> tuple[str, list[str]]:
         raise StudyError("the file is empty; export the map again")
     if suffix != ".zip":
         with path.open("rb") as file:
-            _check_beginning(file.read(4096), suffix, path)
+            _check_beginning(file.read(4096), suffix)
         return str(path), []
     try:
         with zipfile.ZipFile(path) as archive:
@@ -161,8 +192,8 @@ def _source(path: Path) -> tuple[str, list[str]]:
                 raise StudyError("there is no map in the zip file; it should hold a .shp with its .shx, .dbf and .prj")
             chosen = inside[0]
             with archive.open(chosen) as file:
-                _check_beginning(file.read(4096), Path(chosen).suffix.casefold(), path)
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+                _check_beginning(file.read(4096), Path(chosen).suffix.casefold())
+    except BAD_ZIP as error:
         raise StudyError(f"the zip file cannot be opened ({error}); zip the map again, without a password") from None
     notes = [f"Of the maps in the zip file, {chosen!r} was read; the others are {quoted(inside[1:])}."]
     return f"/vsizip/{path.resolve().as_posix()}/{chosen}", notes if len(inside) > 1 else []
@@ -174,11 +205,11 @@ def _is_map(name: str) -> bool:
     return inner.suffix.casefold() in BEGINNINGS and not hidden and ".." not in inner.parts
 
 
-def _check_beginning(head: bytes, suffix: str, path: Path) -> None:
+def _check_beginning(head: bytes, suffix: str) -> None:
     text = suffix in {".geojson", ".json"}
     beginning = head.removeprefix(b"\xef\xbb\xbf").lstrip() if text else head
     if not beginning.startswith(BEGINNINGS[suffix]):
-        raise StudyError(f"the file is not what its ending {suffix} says; {_advice(path)}")
+        raise StudyError(f"the file is not what its ending {suffix} says; {_advice(suffix)}")
 
 
 def _layer(source: str, notes: list[str]) -> str:
@@ -192,7 +223,7 @@ def _layer(source: str, notes: list[str]) -> str:
     return names[0]
 
 
-def _advice(path: Path) -> str:
-    if path.suffix.casefold() == ".shp":
-        return "a Shapefile needs its .shx and .dbf files beside it"
+def _advice(source: str) -> str:
+    if source.casefold().endswith(".shp"):
+        return "a Shapefile needs its .shx and .dbf files beside it, all whole"
     return "export it again as GeoJSON, GeoPackage or Shapefile"
