@@ -249,11 +249,12 @@ def test_what_is_wrong_with_edges_by_hand(tmp_path, extra, sentence):
 
 
 def test_borders_that_do_not_meet_at_all_are_suspected(tmp_path):
-    frame = wards(id=list(range(12)))
+    frame = wards(id=list(range(30)))
     frame.geometry = frame.geometry.buffer(-20, join_style="mitre")
     frame.to_file(tmp_path / "wards.gpkg")
     areas = read_areas(tmp_path / "wards.gpkg")
-    assert len(areas.bridges) == 11
+    assert len(areas.bridges) == 29
+    assert areas.notes[-2] == "9 more areas were joined to the nearest in the same way."
     assert areas.notes[-1].startswith("So many parts suggest that the borders in the file do not meet")
 
 

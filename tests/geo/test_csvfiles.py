@@ -74,7 +74,8 @@ def test_without_required_columns_the_caller_decides(tmp_path):
         (" \n\n", r"edges\.csv: the file is empty"),
         (b"\xef\xbb\xbf", r"the file is empty"),
         ("area_a,area_b\n", r"there is a header but no row below it"),
-        (" , \n1,2\n", r"the first line names no columns; add a header"),
+        (" , \n1,2\n", r"no column 'area_a'; the columns are '1', '2'"),
+        ("area_a,area_b\n , \n", r"there is a header but no row below it"),
         ("area_a|area_b\n1|2\n", r"only one column, 'area_a\|area_b', .* commas, semicolons or tabs"),
         (
             "area_a,aera_b,x\n1,2,3\n",

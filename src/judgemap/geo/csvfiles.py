@@ -130,8 +130,6 @@ def _fit(header: str, delimiter: str, required: Sequence[str]) -> tuple[int, int
 def _named(path: Path, columns: Sequence[str], required: Sequence[str]) -> tuple[str, ...]:
     """Check that the columns that have a name have different ones, and are as many as they should be."""
     named = tuple(column for column in columns if column)
-    if not named:
-        raise StudyError(f"{path.name}: the first line names no columns; add a header")
     if len(named) == 1 < len(required):
         raise StudyError(
             f"{path.name}: there is only one column, {named[0]!r}, where {quoted(required)} are needed; "
@@ -148,7 +146,7 @@ def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[
     line = 1
     try:
         for cells in reader:
-            if any(cells) and (len(cells) > 1 or cells[0].strip()):
+            if any(map(str.strip, cells)):
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error as error:
