@@ -2,6 +2,7 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.html import escape
 from django.utils.translation import gettext as _
 
 
@@ -26,10 +27,12 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     return kind_page(request, 404, _("Page not found"), text)
 
 
-def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer when the fault is ours."""
-    text = _("Something went wrong on our side. Nothing that was saved is lost. Please try again in a minute.")
-    return kind_page(request, 500, _("Our mistake"), text)
+def server_error(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
+    """Answer when the fault is ours, without anything that could fail again."""
+    title = escape(_("Our mistake"))
+    text = escape(_("Something went wrong on our side. Nothing that was saved is lost. Please try again in a minute."))
+    page = f'<!DOCTYPE html><meta charset="utf-8"><title>{title}</title><h1>{title}</h1><p>{text}</p>'
+    return HttpResponse(page, status=500)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - Django's

@@ -1,5 +1,21 @@
 """Every address of the study server."""
 
-from django.urls import URLPattern, URLResolver
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.urls import include, path
+from django.views.decorators.http import require_safe
 
-urlpatterns: list[URLPattern | URLResolver] = []
+
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
+    """Say that the server and its database answer."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return HttpResponse("ok", "text/plain")
+
+
+urlpatterns = [path("healthz", healthz, name="healthz"), path("", include("judgemap.web.judge.urls"))]
+handler400 = "judgemap.web.errors.bad_request"
+handler403 = "judgemap.web.errors.forbidden"
+handler404 = "judgemap.web.errors.not_found"
+handler500 = "judgemap.web.errors.server_error"

@@ -1,5 +1,6 @@
 """What changes a study. Each act is one transaction, and is written into the audit log."""
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.designs import prepare_design
 from judgemap.web.studies.display import draw_areas
 from judgemap.web.studies.models import Act, Area, Edge, Study, StudyVersion
 from judgemap.web.tokens import make_token
@@ -30,6 +33,7 @@ def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | 
     if len(areas) < 2:
         raise StudyError("a study needs at least two areas")
     drawings = draw_areas(areas)
+    packed = prepare_design(definition.design, areas.graph, definition.recommended)
     with transaction.atomic():
         study = Study.objects.create(
             slug=_free_slug(definition.title),
@@ -46,7 +50,7 @@ def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | 
             batch_size=500,
         )
         _add_edges(study, areas)
-        _add_version(study, definition, owner)
+        _add_version(study, definition, packed, owner)
         record(study, owner, "created", {"areas": len(areas)})
     return study
 
@@ -54,6 +58,7 @@ def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | 
 def edit_study(study: Study, definition: StudyDefinition, author: Researcher | None = None) -> StudyVersion:
     """Keep an edit as a new version. Areas and edges stay as they are; no answer is touched."""
     _check_languages(definition)
+    packed = prepare_design(definition.design, load_graph(study.version), definition.recommended)
     with transaction.atomic():
         study = _locked(study)
         if study.status == Study.Status.CLOSED:
@@ -62,13 +67,13 @@ def edit_study(study: Study, definition: StudyDefinition, author: Researcher | N
             study.join_code = make_token()
         elif definition.access == "personal":
             study.join_code = None
-        version = _add_version(study, definition, author)
+        version = _add_version(study, definition, packed, author)
         record(study, author, "edited", {"version": version.number})
     return version
 
 
 def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None) -> Edge | None:
-    """Join two areas, or part them if they are joined. An open study gets a new version, so that its pairs know it.
+    """Join two areas, or part them if they are joined, in a new version of the study.
 
     Returns the edge, or None where it was removed.
     """
@@ -77,21 +82,17 @@ def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None
         study = _locked(study)
         if study.status == Study.Status.CLOSED:
             raise StudyError(f"study {study.slug!r} is closed; its edges stay as they are")
-        number = study.version.number
-        if study.status != Study.Status.DRAFT:
-            number = _add_version(study, definition_of(study), author).number
+        definition, number = definition_of(study), study.version.number + 1
         edge = Edge.objects.filter(a=first, b=second, removed_in=None).first()
         if edge is None:
             edge = Edge.objects.create(study=study, a=first, b=second, origin=Edge.Origin.ADDED, added_in=number)
-            record(study, author, "edge added", {"edge": [first.code, second.code]})
-            return edge
-        if edge.added_in == number:
-            edge.delete()
         else:
             edge.removed_in = number
             edge.save(update_fields=["removed_in"])
-        record(study, author, "edge removed", {"edge": [first.code, second.code]})
-    return None
+        graph = load_graph(StudyVersion(study=study, number=number))
+        _add_version(study, definition, prepare_design(definition.design, graph, definition.recommended), author)
+        record(study, author, "edge removed" if edge.removed_in else "edge added", {"edge": [first.code, second.code]})
+    return None if edge.removed_in else edge
 
 
 def open_study(study: Study, by: Researcher | None = None) -> Study:
@@ -157,12 +158,16 @@ def _locked(study: Study) -> Study:
     return Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=study.pk)
 
 
-def _add_version(study: Study, definition: StudyDefinition, author: Researcher | None) -> StudyVersion:
+def _add_version(
+    study: Study, definition: StudyDefinition, packed_design: bytes | None, author: Researcher | None
+) -> StudyVersion:
     last = StudyVersion.objects.filter(study=study).order_by("-number").values_list("number", flat=True).first()
     version = StudyVersion.objects.create(
         study=study,
         number=(last or 0) + 1,
         author=author,
+        packed_design=packed_design,
+        consent_digest=_consent_digest(definition),
         languages=list(definition.languages),
         translations={language: dict(texts) for language, texts in definition.translations.items()},
         source={field: value for field in SOURCE_FIELDS if (value := getattr(definition.areas, field))},
@@ -171,6 +176,11 @@ def _add_version(study: Study, definition: StudyDefinition, author: Researcher |
     study.current = version
     study.save(update_fields=["current", "join_code"])
     return version
+
+
+def _consent_digest(definition: StudyDefinition) -> str:
+    translated = [definition.translations.get(each, {}).get("consent", "") for each in definition.languages]
+    return hashlib.sha256("\x1e".join([definition.consent, *translated]).encode()).hexdigest()
 
 
 def _add_edges(study: Study, areas: Areas) -> None:

@@ -1,6 +1,5 @@
 """Studies: versions, areas and edges. What must never be false is a constraint of the database."""
 
-import hashlib
 from typing import Any
 
 from django.conf import settings
@@ -66,9 +65,13 @@ class StudyVersion(models.Model):
     direction = models.CharField(max_length=6, choices=Direction.choices)
     example = models.TextField(blank=True)
     consent = models.TextField()
+    consent_digest = models.CharField(max_length=64)
+    """A hash of the consent text in every language: the same digest, the same text."""
     instructions = models.TextField(blank=True)
     thanks = models.TextField(blank=True)
     design = models.CharField(max_length=20)
+    packed_design = models.BinaryField(null=True)
+    """The design, where making it takes long."""
     recommended = models.PositiveIntegerField()
     maximum = models.PositiveIntegerField()
     ties = models.BooleanField()
@@ -101,12 +104,6 @@ class StudyVersion(models.Model):
         """Return a text in a language, or in the study's own where it was not translated."""
         translated: dict[str, Any] = self.translations.get(language, {})
         return str(translated.get(field) or getattr(self, field))
-
-    @property
-    def consent_digest(self) -> str:
-        """A hash of the consent text in every language: the same digest, the same text."""
-        texts = [self.consent, *(self.text("consent", each) for each in sorted(self.translations))]
-        return hashlib.sha256("\x1e".join(texts).encode()).hexdigest()
 
 
 class Area(models.Model):

@@ -1,0 +1,23 @@
+"""`judgemap serve`: the study server."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DataFolder = Annotated[Path, typer.Option(help="Folder of the database and the secret key.", envvar="JUDGEMAP_DATA")]
+
+
+def serve(
+    data: DataFolder = Path("judgemap-data"),
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all of this machine's.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
+    workers: Annotated[int, typer.Option(help="Server processes.", min=1, max=64)] = 1,
+) -> None:
+    """Serve studies to judges and researchers, until Ctrl-C.
+
+    Example: judgemap serve --data studies --port 8000
+    """
+    from judgemap.web import server
+
+    server.serve(server.ServerOptions(data, host, port, workers), typer.echo)

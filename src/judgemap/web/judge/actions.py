@@ -1,0 +1,339 @@
+"""What changes a judge's data. Each act is one transaction that holds the judge's row, so that limits hold."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
+from judgemap.web.judge.refusals import Refused
+from judgemap.web.judge.scheduling import draw_pair
+from judgemap.web.studies.actions import record
+from judgemap.web.studies.models import Area, Study, StudyVersion
+from judgemap.web.tokens import hashed, make_name, make_token, tidy_code, withdrawal_code
+
+BURST = timedelta(seconds=10)
+"""How far ahead of the permitted pace a judge may run."""
+JOINS_A_MINUTE = 60
+LONGEST_MS = 24 * 3600 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Invited:
+    """A new judge: the random name, and the token of the link, which is not kept."""
+
+    name: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """What a judge's browser sent: which pair, what is said about it, and the revision that this one follows."""
+
+    pair: str
+    outcome: str
+    unknown_side: str = ""
+    follows: int = 0
+    reason: str = ""
+    seen_ms: int | None = None
+
+
+def find_judge(token: str) -> Judge | None:
+    """Find the judge of a link, with the study and its version."""
+    return _judges().filter(token_hash=hashed(token)).first()
+
+
+def has_consented(judge: Judge) -> bool:
+    """Say whether the judge agreed to the consent text in force; asked for by `find_judge`."""
+    return bool(getattr(judge, "consented", False))
+
+
+def invite(study: Study, count: int) -> list[Invited]:
+    """Make personal links for so many judges."""
+    invited = [Invited(make_name(), make_token()) for _ in range(count)]
+    with transaction.atomic():
+        Judge.objects.bulk_create([_new_judge(study, each) for each in invited])
+        record(study, None, "invited", {"judges": count})
+    return invited
+
+
+def join(study: Study) -> Invited:
+    """Make a judge for somebody who came by the open link."""
+    if study.status != Study.Status.OPEN or study.join_code is None:
+        raise Refused("not open")
+    last_minute = timezone.now() - timedelta(minutes=1)
+    if Judge.objects.filter(study=study, created_at__gt=last_minute).count() >= JOINS_A_MINUTE:
+        raise Refused("too many")
+    invited = Invited(make_name(), make_token())
+    _new_judge(study, invited).save(force_insert=True)
+    return invited
+
+
+def give_consent(token: str, language: str, practice: int) -> None:
+    """Keep that the judge agreed to the consent text in force, and wants so many pairs for practice."""
+    with transaction.atomic():
+        judge = _held(token)
+        version = judge.study.version
+        if not has_consented(judge):
+            Consent.objects.create(judge=judge, version=version, language=language, text_digest=version.consent_digest)
+            judge.language = language
+            judge.practice_left = min(practice, version.practice) if judge.judged == 0 else 0
+            judge.save(update_fields=["language", "practice_left"])
+
+
+def choose_language(token: str, language: str) -> None:
+    """Keep the language that the judge reads, if the study has it."""
+    with transaction.atomic():
+        judge = _held(token)
+        if language in judge.study.version.languages:
+            judge.language = language
+            judge.save(update_fields=["language"])
+
+
+def end_practice(token: str) -> None:
+    """Leave the rest of the practice out."""
+    with transaction.atomic():
+        judge = _held(token)
+        Pair.objects.filter(judge=judge, open=True, practice=True).delete()
+        judge.practice_left = 0
+        judge.save(update_fields=["practice_left"])
+
+
+def go_on(token: str) -> None:
+    """Go on after the recommended number."""
+    with transaction.atomic():
+        judge = _held(token)
+        judge.went_on = True
+        judge.save(update_fields=["went_on"])
+
+
+def current_pair(token: str) -> Pair | None:
+    """Return the judge's open pair, with the judge as of now, or draw one; None where nothing is left to judge."""
+    with transaction.atomic():
+        judge = _held(token)
+        return _open_pair(judge) or _next_pair(judge, _last_position(judge))
+
+
+def last_answered(judge: Judge) -> tuple[Pair, Answer] | None:
+    """Return the pair that the judge answered last, with the answer, so that it can be changed."""
+    pairs = _pairs().filter(judge=judge, open=False, practice=judge.practice_left > 0)
+    if (pair := pairs.order_by("-position").first()) is None:
+        return None
+    return pair, _latest(pair)
+
+
+def answer(token: str, given: GivenAnswer) -> Pair | None:
+    """Store an answer, or a changed one as a new revision, and return the pair to judge next.
+
+    The same answer again changes nothing. Raises `Refused`, and stores nothing, for a pair that is not the judge's or
+    was answered otherwise, an outcome that the study does not allow, and past the maximum.
+    """
+    with transaction.atomic():
+        judge = _held(token)
+        pair = Pair.objects.filter(judge=judge, token=given.pair).first()
+        if pair is None:
+            raise Refused("not shown")
+        _check_outcome(_version_of(judge, pair), given)
+        before = None if pair.open else _latest(pair)
+        if before is not None and _same(before, given):
+            return _open_pair(judge) or _next_pair(judge, _last_position(judge))
+        if given.follows != (before.revision if before else 0):
+            raise Refused("answered")
+        now = timezone.now()
+        judge.busy_until = _paced(judge, now)
+        _store(judge, pair, before, given, now)
+        if before is None:
+            return _next_pair(judge, pair.position)
+        _save(judge)
+        return _open_pair(judge) or _next_pair(judge, _last_position(judge))
+
+
+def mark_unknown(token: str, positions: Collection[int]) -> None:
+    """Replace the list of areas that the judge does not know; an open pair with a new one of them is left alone."""
+    with transaction.atomic():
+        judge = _held(token)
+        if not has_consented(judge):
+            raise Refused("no consent")
+        areas = dict(Area.objects.filter(study_id=judge.study_id, position__in=positions).values_list("pk", "position"))
+        UnknownArea.objects.filter(judge=judge).exclude(area_id__in=areas).delete()
+        UnknownArea.objects.bulk_create(
+            [UnknownArea(judge=judge, area_id=each) for each in areas], ignore_conflicts=True
+        )
+        pair = Pair.objects.filter(judge=judge, open=True).first()
+        if pair is not None and (pair.left_id in areas or pair.right_id in areas):
+            side = "left" if pair.left_id in areas else "right"
+            _store(judge, pair, None, GivenAnswer(pair.token, "unknown", side), timezone.now())
+            _save(judge)
+
+
+def withdraw(code: str) -> Study:
+    """Remove everything that a judge gave; the empty row stays, so that the link and the code are not used again."""
+    with transaction.atomic():
+        judge = _judges().select_for_update(of=("self",)).filter(withdrawal_hash=hashed(tidy_code(code))).first()
+        if judge is None:
+            raise Refused("no code")
+        for rows in (judge.pairs, judge.unknown, judge.consents):
+            rows.all().delete()
+        if judge.withdrawn_at is None:
+            judge.withdrawn_at = timezone.now()
+            judge.judged = judge.practice_left = 0
+            judge.language, judge.busy_until = "", None
+            judge.save()
+        return judge.study
+
+
+def _judges() -> QuerySet[Judge]:
+    agreed = Consent.objects.filter(judge=OuterRef("pk"), text_digest=OuterRef("study__current__consent_digest"))
+    texts = ("consent", "instructions", "thanks", "example", "translations", "source", "packed_design")
+    return (
+        Judge.objects.select_related("study__current")
+        .annotate(consented=Exists(agreed))
+        .defer("study__outline", *(f"study__current__{text}" for text in texts))
+    )
+
+
+def _held(token: str) -> Judge:
+    """Take hold of a judge's row, and check that the judge may act."""
+    judge = _judges().select_for_update(of=("self",)).filter(token_hash=hashed(token)).first()
+    if judge is None:
+        raise Refused("no link")
+    if judge.withdrawn_at is not None:
+        raise Refused("withdrawn")
+    if judge.study.status != Study.Status.OPEN:
+        raise Refused("not open")
+    return judge
+
+
+def _new_judge(study: Study, invited: Invited) -> Judge:
+    return Judge(
+        name=invited.name,
+        study=study,
+        token_hash=hashed(invited.token),
+        withdrawal_hash=hashed(withdrawal_code(invited.token)),
+        maximum=study.version.maximum,
+    )
+
+
+def _pairs() -> QuerySet[Pair]:
+    return Pair.objects.select_related("left", "right").defer(
+        "left__outline", "right__outline", "left__shape", "right__shape"
+    )
+
+
+def _open_pair(judge: Judge) -> Pair | None:
+    if not has_consented(judge):
+        raise Refused("no consent")
+    pair = _pairs().filter(judge=judge, open=True).first()
+    if pair is not None:
+        pair.judge = judge
+    return pair
+
+
+def _last_position(judge: Judge) -> int:
+    pairs = Pair.objects.filter(judge=judge, practice=judge.practice_left > 0)
+    return pairs.order_by("-position").values_list("position", flat=True).first() or 0
+
+
+def _next_pair(judge: Judge, last_position: int) -> Pair | None:
+    """Draw the next pair, and save the judge; None at the pause, at the maximum, and where too few areas are known."""
+    if not has_consented(judge):
+        raise Refused("no consent")
+    version = judge.study.version
+    practice = judge.practice_left > 0
+    judge.maximum = max(version.maximum, judge.judged)
+    pause = judge.judged >= version.recommended and not judge.went_on
+    _save(judge)
+    if not practice and (judge.judged >= version.maximum or pause):
+        return None
+    unknown = set(UnknownArea.objects.filter(judge=judge).values_list("area__position", flat=True))
+    drawn = draw_pair(np.random.default_rng(), version.pk, unknown)
+    if drawn is None:
+        return None
+    areas = Area.objects.filter(study_id=judge.study_id, position__in=(drawn.left, drawn.right))
+    by_position = {area.position: area for area in areas.only("study", "position", "name", "scene")}
+    return Pair.objects.create(
+        judge=judge,
+        version=version,
+        token=make_token(),
+        left=by_position[drawn.left],
+        right=by_position[drawn.right],
+        position=last_position + 1,
+        practice=practice,
+        design=version.design,
+        probability=drawn.probability,
+        issued_at=timezone.now(),
+    )
+
+
+def _save(judge: Judge) -> None:
+    judge.save(update_fields=["judged", "maximum", "busy_until", "practice_left"])
+
+
+def _version_of(judge: Judge, pair: Pair) -> StudyVersion:
+    """Return the version that a pair was shown under, most often the one in force."""
+    current = judge.study.version
+    return current if pair.version_id == current.pk else pair.version
+
+
+def _check_outcome(version: StudyVersion, given: GivenAnswer) -> None:
+    if given.outcome == "tie" and not version.ties:
+        raise Refused("no ties")
+    if given.outcome == "skipped" and not version.skips:
+        raise Refused("no skips")
+    if given.outcome not in ("left", "right", "tie", "skipped", "unknown"):
+        raise Refused("no answer")
+    if (given.outcome == "unknown") != (given.unknown_side in ("left", "right")):
+        raise Refused("no answer")
+
+
+def _latest(pair: Pair) -> Answer:
+    return pair.answers.order_by("-revision")[0]
+
+
+def _same(before: Answer, given: GivenAnswer) -> bool:
+    return (before.outcome, before.unknown_side) == (given.outcome, given.unknown_side)
+
+
+def _paced(judge: Judge, now: datetime) -> datetime:
+    """Return until when the judge is busy at the permitted pace, or refuse one who is too far ahead of it."""
+    start = max(judge.busy_until or now, now)
+    if start - now > BURST:
+        raise Refused("too fast")
+    return start + timedelta(seconds=1 / settings.ANSWERS_PER_SECOND)
+
+
+def _store(judge: Judge, pair: Pair, before: Answer | None, given: GivenAnswer, now: datetime) -> None:
+    """Add the answer, close the pair, and count it on the judge, who is saved by the caller."""
+    if not has_consented(judge):
+        raise Refused("no consent")
+    seen = None if given.seen_ms is None else min(max(given.seen_ms, 0), LONGEST_MS)
+    Answer.objects.create(
+        pair=pair,
+        revision=(before.revision if before else 0) + 1,
+        outcome=given.outcome,
+        unknown_side=given.unknown_side,
+        reason=given.reason[:200] if given.outcome in ("tie", "skipped") else "",
+        answered_at=now,
+        seen_ms=seen,
+    )
+    if before is None:
+        pair.open = False
+        pair.save(update_fields=["open"])
+    elif before.outcome == "unknown":
+        area = pair.left_id if before.unknown_side == "left" else pair.right_id
+        UnknownArea.objects.filter(judge=judge, area_id=area).delete()
+    if given.outcome == "unknown":
+        area = pair.left_id if given.unknown_side == "left" else pair.right_id
+        UnknownArea.objects.get_or_create(judge=judge, area_id=area)
+    if pair.practice:
+        judge.practice_left -= 1 if before is None else 0
+    else:
+        counted = judge.judged
+        judge.judged += int(given.outcome != "unknown") - int(before is not None and before.outcome != "unknown")
+        if judge.judged > max(judge.study.version.maximum, counted):
+            raise Refused("maximum")

@@ -1,0 +1,136 @@
+"""Where a judge is in a study, and what the pair's page shows. The server alone decides it."""
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from judgemap.web.judge.actions import has_consented
+from judgemap.web.judge.models import Answer, Judge, Pair
+from judgemap.web.studies.display import svg_path
+from judgemap.web.studies.models import Area, Study
+
+VIEW = 0.25
+"""How much of the surroundings is in view at first, on each side, in widths of the area."""
+
+
+class Place(StrEnum):
+    """Where a judge can be."""
+
+    WITHDRAWN = "withdrawn"
+    NOT_OPEN = "not open"
+    CONSENT = "consent"
+    PAIR = "pair"
+    PAUSE = "pause"
+    END = "end"
+
+
+def place_of(judge: Judge) -> Place:
+    """Say where the judge is. At `Place.PAIR` there may turn out to be no pair left, of areas that the judge knows."""
+    version = judge.study.version
+    if judge.withdrawn_at is not None:
+        return Place.WITHDRAWN
+    if judge.study.status != Study.Status.OPEN:
+        return Place.NOT_OPEN
+    if not has_consented(judge):
+        return Place.CONSENT
+    if judge.practice_left > 0:
+        return Place.PAIR
+    if judge.judged >= version.maximum:
+        return Place.END
+    return Place.PAUSE if judge.judged >= version.recommended and not judge.went_on else Place.PAIR
+
+
+def language_of(judge: Judge, accepted: str) -> str:
+    """Return the language that the judge chose, or the first that the browser asks for and the study has."""
+    languages: list[str] = judge.study.version.languages
+    if judge.language in languages:
+        return judge.language
+    for wish in accepted.lower().split(","):
+        code = wish.split(";")[0].strip().split("-")[0]
+        if code in languages:
+            return code
+    return languages[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of the page without a script: its name, and its map as SVG."""
+
+    side: str
+    name: str
+    area: int
+    own: str
+    others: list[str]
+    labels: list[tuple[int, int, str]]
+    view: str
+    font: float
+    where: tuple[int, int, int]
+    neighbours: str
+
+
+def side_of(side: str, area: Area) -> Side:
+    """Draw one side from the area's scene."""
+    if not area.scene:
+        return Side(side, area.name, area.position, "", [], [], "", 0, (0, 0, 0), "")
+    scene: dict[str, Any] = json.loads(area.scene)
+    named = [other for other in scene["others"] if "name" in other]
+    west, north, east, south = scene["where"]
+    spot = ((west + east) // 2, (north + south) // 2, max(east - west, south - north, 40) // 2)
+    view = _view(scene["own"])
+    return Side(
+        side=side,
+        name=area.name,
+        area=area.position,
+        own=svg_path(scene["own"]),
+        others=[svg_path(other["rings"]) for other in scene["others"]],
+        labels=[(*other["at"], other["name"]) for other in named],
+        view=" ".join(str(each) for each in view),
+        font=round(view[2] / 30, 1),
+        where=spot,
+        neighbours=", ".join(other["name"] for other in named),
+    )
+
+
+def _view(rings: list[list[int]]) -> tuple[int, int, int, int]:
+    xs = [x for ring in rings for x in ring[::2]]
+    ys = [y for ring in rings for y in ring[1::2]]
+    size = round(max(max(xs) - min(xs), max(ys) - min(ys)) * (1 + 2 * VIEW))
+    return (min(xs) + max(xs) - size) // 2, (min(ys) + max(ys) - size) // 2, size, size
+
+
+def counter(judge: Judge, pair: Pair) -> str:
+    """Say how far the judge is: «23 of about 50»."""
+    version = judge.study.version
+    if pair.practice:
+        number = version.practice - judge.practice_left + 1
+        return _("Practice %(number)d of %(total)d") % {"number": number, "total": version.practice}
+    number = judge.judged + 1
+    if number > version.recommended:
+        return _("%(number)d of at most %(total)d") % {"number": number, "total": version.maximum}
+    return _("%(number)d of about %(total)d") % {"number": number, "total": version.recommended}
+
+
+def pair_json(judge: Judge, pair: Pair, before: Answer | None = None, said: str = "") -> str:
+    """Write a pair for the page's script. The scenes are stored as JSON and are put in as they are."""
+    facts = {
+        "place": "pair",
+        "pair": pair.token,
+        "follows": before.revision if before else 0,
+        "practice": pair.practice,
+        "counter": _("Changing your last answer") if before else counter(judge, pair),
+        "progress": progress(judge),
+        "undo": bool(before is None and pair.position > 1),
+        "said": said,
+        "left": pair.left.name,
+        "right": pair.right.name,
+    }
+    text = json.dumps(facts, ensure_ascii=False)
+    return f'{text[:-1]},"scenes":[{pair.left.scene or "null"},{pair.right.scene or "null"}]}}'
+
+
+def progress(judge: Judge) -> int:
+    """Return how far the judge is, in per cent of the recommended number."""
+    return min(100, 100 * judge.judged // judge.study.version.recommended)

@@ -1,0 +1,28 @@
+// The map of all areas: a tap on an area ticks it in the list, which is what is sent; and a search in the list.
+const list = document.getElementById("list");
+const map = document.getElementById("all");
+const find = document.getElementById("find");
+const boxes = new Map([...list.querySelectorAll("input")].map((box) => [box.value, box]));
+
+function show(box) {
+  map?.querySelector(`[data-area="${box.value}"]`)?.classList.toggle("ticked", box.checked);
+}
+
+map?.addEventListener("click", (event) => {
+  const box = boxes.get(event.target.dataset?.area);
+  if (!box) return;
+  box.checked = !box.checked;
+  show(box);
+  box.closest("li").scrollIntoView({ block: "nearest" });
+});
+list.addEventListener("change", (event) => show(event.target));
+boxes.forEach(show);
+
+find.hidden = false;
+find.querySelector("input").addEventListener("input", (event) => {
+  const wanted = event.target.value.trim().toLocaleLowerCase();
+  for (const box of boxes.values()) {
+    const item = box.closest("li");
+    item.hidden = !item.textContent.toLocaleLowerCase().includes(wanted);
+  }
+});

@@ -1,0 +1,21 @@
+"""The judge's addresses."""
+
+from django.urls import path
+
+from judgemap.web.judge import views
+
+app_name = "judge"
+urlpatterns = [
+    path("j/<slug:token>", views.short),
+    path("j/<slug:token>/", views.home, name="home"),
+    path("j/<slug:token>/consent", views.consent, name="consent"),
+    path("j/<slug:token>/answer", views.answer, name="answer"),
+    path("j/<slug:token>/last", views.last, name="last"),
+    path("j/<slug:token>/begin", views.end_practice, name="end_practice"),
+    path("j/<slug:token>/go-on", views.go_on, name="go_on"),
+    path("j/<slug:token>/language", views.language, name="language"),
+    path("j/<slug:token>/areas", views.areas, name="areas"),
+    path("j/<slug:token>/link", views.link, name="link"),
+    path("s/<slug:code>/", views.join, name="join"),
+    path("withdraw", views.withdraw, name="withdraw"),
+]

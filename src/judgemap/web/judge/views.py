@@ -1,0 +1,285 @@
+"""The judge's pages. A link is /j/<token>/; what it shows is decided by where the judge is."""
+
+import json
+from collections.abc import Callable
+from functools import wraps
+from urllib.parse import urlsplit
+
+import segno
+from csp.decorators import csp_update
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import translation
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from judgemap.web.judge import actions
+from judgemap.web.judge.forms import read_answer, read_positions
+from judgemap.web.judge.models import Answer, Judge, Pair, UnknownArea
+from judgemap.web.judge.refusals import Refused
+from judgemap.web.judge.screens import Place, counter, language_of, pair_json, place_of, progress, side_of
+from judgemap.web.limits import WRONG_GUESSES
+from judgemap.web.markdown import render_markdown
+from judgemap.web.studies.display import svg_path
+from judgemap.web.studies.models import Area, Study
+
+JudgeView = Callable[[HttpRequest, Judge, str], HttpResponse]
+TEMPLATES = {
+    Place.WITHDRAWN: "judge/withdrawn.html",
+    Place.NOT_OPEN: "judge/not_open.html",
+    Place.CONSENT: "judge/consent.html",
+    Place.PAUSE: "judge/pause.html",
+    Place.END: "judge/end.html",
+}
+
+
+def judge_page(view: JudgeView) -> Callable[[HttpRequest, str], HttpResponse]:
+    """Find the judge of the link, speak the judge's language, and turn a refusal into a kind page."""
+
+    @wraps(view)
+    def page(request: HttpRequest, token: str) -> HttpResponse:
+        judge = actions.find_judge(token)
+        if judge is None:
+            return refusal(request, token, Refused("no link"))
+        with translation.override(language_of(judge, request.headers.get("Accept-Language", ""))):
+            try:
+                return private(view(request, judge, token))
+            except Refused as refused:
+                return refusal(request, token, refused)
+
+    return page
+
+
+def private(response: HttpResponse) -> HttpResponse:
+    """Keep a page out of caches and search engines."""
+    response["Cache-Control"] = "no-store"
+    response["X-Robots-Tag"] = "noindex, nofollow"
+    return response
+
+
+def refusal(request: HttpRequest, token: str, refused: Refused) -> HttpResponse:
+    """Say kindly what was refused, as a page or to the page's script, and lead back."""
+    if refused.status == 404 and not WRONG_GUESSES.allows():
+        refused = Refused("too many")
+    sentence = str(refused.sentence)
+    home = reverse("judge:home", args=[token]) if refused.why not in ("no link", "no code", "too many") else ""
+    if wants_json(request):
+        body = json.dumps({"place": "refused", "said": sentence, "why": refused.why})
+        return private(HttpResponse(body, "application/json", refused.status))
+    context = {"sentence": sentence, "home": home, "language": translation.get_language()}
+    return private(render(request, "judge/refused.html", context, status=refused.status))
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Say whether the page's script asks, and not the browser itself."""
+    return "application/json" in request.headers.get("Accept", "")
+
+
+def common(judge: Judge, token: str) -> dict[str, object]:
+    """Return what every page of a judge shows."""
+    version = judge.study.version
+    language = translation.get_language() or "en"
+    return {
+        "judge": judge,
+        "token": token,
+        "version": version,
+        "language": language,
+        "languages": [each for each in all_languages() if each[0] in version.languages],
+        "title": version.text("title", language),
+        "question": version.text("question", language),
+        "consented": actions.has_consented(judge),
+    }
+
+
+def all_languages() -> list[tuple[str, str]]:
+    """Return the languages, each by its own name."""
+    return [(code, translation.get_language_info(code)["name_local"]) for code, _ in settings.LANGUAGES]
+
+
+@require_safe
+@judge_page
+def home(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
+    """Show the page where the judge is."""
+    place = place_of(judge)
+    if place == Place.PAIR:
+        pair = actions.current_pair(token)
+        if pair is not None:
+            return show_pair(request, token, pair)
+        return redirect("judge:areas", token)
+    if wants_json(request):
+        return HttpResponse('{"place":"elsewhere"}', "application/json")
+    version, language = judge.study.version, translation.get_language() or "en"
+    texts = {each: render_markdown(version.text(each, language)) for each in ("consent", "instructions", "thanks")}
+    context = common(judge, token) | {"texts": texts, "example": render_markdown(version.text("example", language))}
+    return render(request, TEMPLATES[place], context)
+
+
+def show_pair(request: HttpRequest, token: str, pair: Pair, before: Answer | None = None) -> HttpResponse:
+    """Show a pair, to the page's script or as a page that works without one."""
+    judge = pair.judge
+    if wants_json(request):
+        return HttpResponse(pair_json(judge, pair, before), "application/json")
+    version = judge.study.version
+    context = common(judge, token) | {
+        "pair": pair,
+        "before": before,
+        "counter": counter(judge, pair),
+        "progress": progress(judge),
+        "sides": [side_of("left", pair.left), side_of("right", pair.right)],
+        "outline": svg_path(json.loads(judge.study.outline)["rings"]) if judge.study.outline else "",
+        "data": pair_json(judge, pair, before),
+        "instructions": render_markdown(version.text("instructions", translation.get_language() or "en")),
+    }
+    response = render(request, "judge/pair.html", context)
+    if version.base_map:
+        host = urlsplit(version.base_map).netloc.replace("{s}", "*")
+        response = csp_update({"img-src": [f"https://{host}"]})(lambda _: response)(request)
+    return response
+
+
+@require_POST
+def answer(request: HttpRequest, token: str) -> HttpResponse:
+    """Store an answer, and hand the script the next pair in the same response."""
+    try:
+        pair = actions.answer(token, read_answer(request.POST))
+    except Refused as refused:
+        return _refused_answer(request, token, refused)
+    if not wants_json(request):
+        return private(redirect("judge:home", token))
+    if pair is None:
+        return private(HttpResponse('{"place":"elsewhere"}', "application/json"))
+    with translation.override(language_of(pair.judge, request.headers.get("Accept-Language", ""))):
+        return private(HttpResponse(pair_json(pair.judge, pair), "application/json"))
+
+
+def _refused_answer(request: HttpRequest, token: str, refused: Refused) -> HttpResponse:
+    @judge_page
+    def page(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # noqa: ARG001
+        raise refused
+
+    return page(request, token)
+
+
+@require_safe
+@judge_page
+def last(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
+    """Show the pair answered last, so that its answer can be changed."""
+    if place_of(judge) not in (Place.PAIR, Place.PAUSE, Place.END):
+        return redirect("judge:home", token)
+    found = actions.last_answered(judge)
+    if found is None:
+        return redirect("judge:home", token)
+    pair, before = found
+    pair.judge = judge
+    return show_pair(request, token, pair, before)
+
+
+@require_POST
+@judge_page
+def consent(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
+    """Keep that the judge agrees."""
+    if request.POST.get("agree") != "yes":
+        raise Refused("no consent")
+    practice = judge.study.version.practice if request.POST.get("begin") != "now" else 0
+    actions.give_consent(token, translation.get_language() or "en", practice)
+    return redirect("judge:home", token)
+
+
+@require_POST
+@judge_page
+def end_practice(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # noqa: ARG001
+    """Leave the rest of the practice out."""
+    actions.end_practice(token)
+    return redirect("judge:home", token)
+
+
+@require_POST
+@judge_page
+def go_on(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # noqa: ARG001
+    """Go on after the recommended number."""
+    actions.go_on(token)
+    return redirect("judge:home", token)
+
+
+@require_POST
+@judge_page
+def language(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # noqa: ARG001
+    """Change the language."""
+    actions.choose_language(token, request.POST.get("language", ""))
+    return redirect("judge:home", token)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@judge_page
+def areas(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
+    """Show all areas on one map, and let the judge say which are not known, or are known after all."""
+    if place_of(judge) not in (Place.PAIR, Place.PAUSE, Place.END):
+        return redirect("judge:home", token)
+    if request.method == "POST":
+        actions.mark_unknown(token, read_positions(request.POST.getlist("unknown")))
+        return redirect("judge:home", token)
+    unknown = set(UnknownArea.objects.filter(judge=judge).values_list("area__position", flat=True))
+    rows = Area.objects.filter(study_id=judge.study_id).order_by("name", "position").only("position", "name", "shape")
+    listed = [{"position": row.position, "name": row.name, "shape": row.shape, "unknown": row.position in unknown}
+              for row in rows]  # fmt: skip
+    context = common(judge, token) | {"areas": listed, "too_few": len(listed) - len(unknown) < 2}
+    return render(request, "judge/areas.html", context)
+
+
+@require_safe
+@judge_page
+def link(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
+    """Show the judge's link, as text and QR code, and the withdrawal code."""
+    address = request.build_absolute_uri(reverse("judge:home", args=[token]))
+    context = common(judge, token) | {
+        "address": address,
+        "qr_code": segno.make(address, error="m").svg_data_uri(scale=4, border=2),
+        "code": actions.withdrawal_code(token),
+    }
+    return render(request, "judge/link.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def withdraw(request: HttpRequest) -> HttpResponse:
+    """Remove what a judge gave, by the withdrawal code."""
+    if request.method != "POST":
+        return private(render(request, "judge/withdraw.html"))
+    try:
+        actions.withdraw(request.POST.get("code", ""))
+    except Refused as found:
+        refused = found if WRONG_GUESSES.allows() else Refused("too many")
+        context = {"wrong": refused.sentence, "code": request.POST.get("code", "")[:40]}
+        return private(render(request, "judge/withdraw.html", context, status=refused.status))
+    return private(render(request, "judge/withdrawn.html"))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, code: str) -> HttpResponse:
+    """Let somebody in by a study's open link."""
+    study = Study.objects.select_related("current").filter(join_code=code).first()
+    if study is None:
+        return refusal(request, "", Refused("no link"))
+    with translation.override(_wished_language(request, study)):
+        if request.method == "POST":
+            try:
+                return private(redirect("judge:home", actions.join(study).token))
+            except Refused as refused:
+                return refusal(request, "", refused)
+        language = translation.get_language() or "en"
+        context = {
+            "language": language,
+            "title": study.version.text("title", language),
+            "question": study.version.text("question", language),
+            "open": study.status == Study.Status.OPEN,
+        }
+        return private(render(request, "judge/join.html", context))
+
+
+def _wished_language(request: HttpRequest, study: Study) -> str:
+    return language_of(Judge(study=study), request.headers.get("Accept-Language", ""))
+
+
+def short(request: HttpRequest, token: str) -> HttpResponseRedirect:  # noqa: ARG001
+    """Lead a link that lost its last stroke to where it belongs."""
+    return HttpResponseRedirect(reverse("judge:home", args=[token]))

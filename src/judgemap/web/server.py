@@ -1,0 +1,123 @@
+"""Starting the study server: the data folder, the database, the files that pages use, and granian."""
+
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from judgemap.errors import StudyError
+
+THREADS = 4
+"""Requests that one worker answers at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Where the server keeps its data, and where it listens."""
+
+    data: Path
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+
+
+def use_data_folder(data: Path) -> None:
+    """Make the data folder and its secret key if need be, and set Django up to use them; once in a process."""
+    try:
+        data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_secret_key(data / "secret-key")
+    except OSError as error:
+        raise StudyError(f"{data} cannot be used as a data folder ({error.strerror}); name another") from None
+    os.environ["JUDGEMAP_DATA"] = str(data.absolute())
+    os.environ["DJANGO_SETTINGS_MODULE"] = "judgemap.web.settings"
+    compile_translations(Path(__file__).parent / "locale", data / "locale")
+    import django
+
+    django.setup()
+
+
+def migrate() -> None:
+    """Bring the database up to date."""
+    from django.core.management import call_command
+    from django.db import OperationalError
+
+    try:
+        call_command("migrate", interactive=False, verbosity=0)
+    except OperationalError as error:
+        raise StudyError(f"the database cannot be reached ({str(error).splitlines()[0]}); check DATABASE_URL") from None
+
+
+def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM."""
+    from granian import Granian
+    from granian.constants import Interfaces
+
+    use_data_folder(options.data)
+    if options.host not in ("127.0.0.1", "localhost", "::1"):
+        hosts = {*filter(None, os.environ.get("JUDGEMAP_HOSTS", "").split(",")), options.host}
+        os.environ["JUDGEMAP_HOSTS"] = ",".join(sorted(hosts - {"0.0.0.0", "::"}))  # noqa: S104 - these are no names
+    migrate()
+    collect_static()
+    first_researcher(options, say)
+    say(f"Judgemap serves {public_address(options)} from {options.data.absolute()}. Stop it with Ctrl-C.")
+    server = Granian(
+        "judgemap.web.wsgi:application",
+        address=options.host,
+        port=options.port,
+        interface=Interfaces.WSGI,
+        workers=options.workers,
+        blocking_threads=THREADS,
+        backpressure=256,
+        log_access=False,
+        log_enabled=False,
+        websockets=False,
+        respawn_failed_workers=True,
+        workers_kill_timeout=20,
+    )
+    server.serve()
+
+
+def public_address(options: ServerOptions) -> str:
+    """Return the address that judges use."""
+    from django.conf import settings
+
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    return settings.PUBLIC_URL or f"http://{host}:{options.port}"
+
+
+def first_researcher(options: ServerOptions, say: Callable[[str], None]) -> None:
+    """Where there is no researcher yet, print a link, good once, that makes the first."""
+    from judgemap.web.accounts.actions import first_invitation
+
+    token = first_invitation()
+    if token is not None:
+        say(f"No researcher yet. Make the first one here, within a day: {public_address(options)}/first/{token}/")
+
+
+def collect_static() -> None:
+    """Copy the pages' scripts and styles into the data folder, compressed and named by their content."""
+    from django.core.management import call_command
+
+    call_command("collectstatic", interactive=False, verbosity=0)
+
+
+def compile_translations(source: Path, target: Path) -> None:
+    """Compile the translations into the data folder, where they changed."""
+    import polib
+
+    for path in sorted(source.glob("*/LC_MESSAGES/*.po")):
+        compiled = target / path.relative_to(source).with_suffix(".mo")
+        if not compiled.exists() or compiled.stat().st_mtime < path.stat().st_mtime:
+            compiled.parent.mkdir(parents=True, exist_ok=True)
+            polib.pofile(str(path)).save_as_mofile(str(compiled))
+
+
+def _make_secret_key(path: Path) -> None:
+    """Make a secret key that only its owner can read; of two processes at once, the first wins."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_urlsafe(50))

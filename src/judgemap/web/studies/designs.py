@@ -1,0 +1,47 @@
+"""A version's design: made from its graph, and kept with it where making it takes long."""
+
+import io
+
+import numpy as np
+
+from judgemap.core.designs import PairDesign, naive_spatial, principal_component, uniform
+from judgemap.core.graph import AreaGraph
+from judgemap.core.optimal import OPTIMAL_LIMIT, optimal
+from judgemap.core.pair_values import PairValues
+from judgemap.core.prior import communicability
+from judgemap.errors import StudyError
+
+ALPHA = 3.0
+JUDGES = 10
+"""How many judges the optimal design is made for, each with the recommended number of pairs."""
+
+
+def prepare_design(name: str, graph: AreaGraph, recommended: int) -> bytes | None:
+    """Make a design that takes long, and pack it; None for one that is made in a moment when it is needed.
+
+    >>> packed = prepare_design("optimal", AreaGraph(4, [[0, 1], [1, 2], [2, 3]]), 20)
+    >>> make_design("optimal", AreaGraph(4, []), packed).probability(0, 3) > 0
+    True
+    """
+    if name != "optimal":
+        return None
+    if graph.n_areas > OPTIMAL_LIMIT:
+        raise StudyError(f"the optimal design is for up to {OPTIMAL_LIMIT} areas; choose 'principal'")
+    offsets = optimal(communicability(graph), ALPHA, JUDGES * recommended).offsets
+    packed = io.BytesIO()
+    np.savez_compressed(packed, n_areas=np.array(offsets.n_areas), keys=offsets.keys, values=offsets.values)
+    return packed.getvalue()
+
+
+def make_design(name: str, graph: AreaGraph, packed: bytes | None) -> PairDesign:
+    """Make a design by its name, or unpack it.
+
+    >>> make_design("uniform", AreaGraph(3, []), None).n_areas
+    3
+    """
+    if packed:
+        with np.load(io.BytesIO(packed)) as stored:
+            n_areas = int(stored["n_areas"])
+            return PairDesign(np.arange(n_areas), 0.0, PairValues(n_areas, stored["keys"], stored["values"]))
+    makers = {"uniform": lambda each: uniform(each.n_areas), "naive": naive_spatial, "principal": principal_component}
+    return makers.get(name, principal_component)(graph)
