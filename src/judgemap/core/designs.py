@@ -40,7 +40,7 @@ class PairDesign:
     cumulative: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "areas", _checked_areas(self.areas, self.offsets.n_areas))
+        object.__setattr__(self, "areas", known_areas(self.areas, self.offsets.n_areas))
         if not (np.isfinite(self.base) and self.base >= 0):
             raise ValueError(f"the base weight of a design must be zero or more, received {self.base}")
         if self.offsets.lowest < -self.base - 1e-9:
@@ -88,7 +88,7 @@ class PairDesign:
         >>> uniform(5).restricted([1, 3]).draw(np.random.default_rng(1), 1)
         array([[1, 3]])
         """
-        known = np.intersect1d(_checked_areas(areas, self.n_areas), self.areas)
+        known = np.intersect1d(known_areas(areas, self.n_areas), self.areas)
         return PairDesign(known, self.base, self.offsets)
 
     def mixed(self, share: float) -> "PairDesign":
@@ -252,7 +252,12 @@ def _uniform_pairs(rng: np.random.Generator, areas: IntArray, size: int) -> IntA
     return areas[np.stack([left, right], axis=1)]
 
 
-def _checked_areas(areas: ArrayLike, n_areas: int) -> IntArray:
+def known_areas(areas: ArrayLike, n_areas: int) -> IntArray:
+    """Sort the areas that a judge knows, check that they are on the map, and that there are two at least.
+
+    >>> known_areas([3, 1, 3], n_areas=4)
+    array([1, 3])
+    """
     known = np.unique(np.asarray(areas, dtype=np.int64))
     if len(known) and (known[0] < 0 or known[-1] >= n_areas):
         raise ValueError(f"areas must lie in 0 … {n_areas - 1}")

@@ -1,0 +1,200 @@
+"""The adaptive design: each pair chosen in the light of all answers so far.
+
+The posterior is taken as Gaussian, N(λ̂, V) with V⁻¹ = XᵀWX + C⁻¹/α² at its mode λ̂ (Laplace). Asking pair x = e_i − e_j
+adds w x xᵀ to the precision, w = p(1 − p) at the mode, and so takes from the trace of the covariance of centred
+strengths exactly
+
+    gain_ij = tr KVK − tr K(V⁻¹ + w x xᵀ)⁻¹K = w ‖KVx‖² / (1 + w xᵀVx).
+
+What is approximate: the Gaussian shape, α² taken as known, and w taken at the mode, before the answer moves it. What is
+not: mode and V are brought to convergence after every answer, so a state follows from the tallies alone, and a server
+that restarts goes on with the pairs that it would have asked.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from judgemap.core import laplace
+from judgemap.core.centred_trace import centred_square, contrasts, inverse
+from judgemap.core.comparisons import PairCounts
+from judgemap.core.designs import known_areas
+from judgemap.core.likelihood import information, score
+from judgemap.core.model import Model
+from judgemap.core.prior import FixedVariance
+from judgemap.core.types import FloatArray, frozen_floats
+
+CONVERGED = 1e-20
+"""Squared distance to the mode, in posterior standard deviations, at which it is taken as reached."""
+STEPS = 60
+"""Steps in which the mode must be reached; about six are usual."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdaptiveState:
+    """The model with its tallies, the mode λ̂ of the strengths, and their covariance V there."""
+
+    model: Model
+    mode: FloatArray
+    covariance: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mode", frozen_floats(self.mode))
+        object.__setattr__(self, "covariance", frozen_floats(self.covariance))
+        n_areas = self.model.counts.n_areas
+        if self.mode.shape != (n_areas,) or self.covariance.shape != (n_areas, n_areas):
+            raise ValueError(f"mode and covariance must be of the model's {n_areas} areas")
+
+
+class NextPair(NamedTuple):
+    """A pair to ask, with the probability that it, on whichever sides, was drawn."""
+
+    left: int
+    right: int
+    probability: float
+
+
+def init(model: Model) -> AdaptiveState:
+    """Find the state from the tallies alone; α² must be fixed, at a guess or at a pilot's estimate.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> from judgemap.core.prior import independent
+    >>> state = init(Model(count_pairs([0], [1], n_areas=3), independent(3), FixedVariance(9.0)))
+    >>> bool(state.mode[0] > state.mode[2] > state.mode[1])
+    True
+    """
+    return _settle(model, _newton(model, np.zeros(model.counts.n_areas)))
+
+
+def update(state: AdaptiveState, winner: int, loser: int) -> AdaptiveState:
+    """Add one answer, and find the new mode from the last one.
+
+    V with the new pair added (Sherman and Morrison) is nearly the inverse Hessian at the new mode: a few products with
+    it converge. Then V is computed afresh, so that no error builds up.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> from judgemap.core.prior import independent
+    >>> state = init(Model(count_pairs([0], [1], n_areas=3), independent(3), FixedVariance(9.0)))
+    >>> update(state, winner=2, loser=1).model.counts.total
+    2
+    """
+    counts = _with_answer(state.model.counts, winner, loser)
+    model = Model(counts, state.model.covariance, state.model.variance)
+    d = state.mode[winner] - state.mode[loser]
+    w = float(_binomial_variance(np.array([d, 0.0]))[0, 1])
+    change = state.covariance[:, winner] - state.covariance[:, loser]
+    V = state.covariance - np.outer(change, change * (w / (1 + w * (change[winner] - change[loser]))))
+    return _settle(model, AdaptiveState(model, state.mode, V))
+
+
+def next_pair(
+    rng: np.random.Generator, state: AdaptiveState, temperature: float = 1.0, allowed: ArrayLike | None = None
+) -> NextPair:
+    """Draw the next pair with probability ∝ gain^{1/temperature}, sides alike; only of ``allowed`` areas if given.
+
+    At a low temperature the most telling pairs are nearly always asked, and these are hard for judges: close calls. At
+    a high one all pairs are alike, early and late judges too. Takes O(N³) for VKV and O(N²) for the pairs.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> from judgemap.core.prior import independent
+    >>> state = init(Model(count_pairs([0], [1], n_areas=3), independent(3), FixedVariance(9.0)))
+    >>> pair = next_pair(np.random.default_rng(1), state, temperature=0.01)
+    >>> 2 in pair[:2]
+    True
+    """
+    if not (np.isfinite(temperature) and temperature > 0):
+        raise ValueError(f"the temperature must be a positive number, received {temperature}")
+    n_areas = state.model.counts.n_areas
+    areas = known_areas(np.arange(n_areas) if allowed is None else allowed, n_areas)
+    weights = gains(state)[np.ix_(areas, areas)] if len(areas) < n_areas else gains(state)
+    if not weights.max() > 0:
+        raise ValueError("no pair of these areas can tell anything more; ask about other areas, or end the study")
+    weights /= weights.max()
+    if temperature != 1:
+        np.power(weights, 1 / temperature, out=weights)
+    of_rows = weights.sum(axis=1)
+    left = _draw_place(rng, of_rows)
+    right = _draw_place(rng, weights[left])
+    return NextPair(int(areas[left]), int(areas[right]), float(2 * weights[left, right] / of_rows.sum()))
+
+
+def gains(state: AdaptiveState) -> FloatArray:
+    """By how much each pair, if asked next, lowers the trace of the covariance of centred strengths; zero diagonal."""
+    V = state.covariance
+    w = _binomial_variance(state.mode)
+    gain = contrasts(centred_square(V))
+    gain *= w
+    w *= contrasts(V)
+    w += 1.0
+    gain /= w
+    np.fill_diagonal(gain, 0.0)
+    return np.maximum(gain, 0.0, out=gain)
+
+
+def _draw_place(rng: np.random.Generator, weights: FloatArray) -> int:
+    cumulative = np.cumsum(weights)
+    place = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
+    return min(int(place), len(weights) - 1)
+
+
+def _binomial_variance(strengths: FloatArray) -> FloatArray:
+    """p_ij(1 − p_ij) = a_i a_j / (a_i + a_j)² for all pairs, a = e^λ."""
+    middle = (strengths.max() + strengths.min()) / 2
+    a = np.exp(np.clip(strengths - middle, -150.0, 150.0))
+    result: FloatArray = np.add.outer(a, a)
+    result *= result
+    return np.divide(np.outer(a, a), result, out=result)
+
+
+def _with_answer(counts: PairCounts, winner: int, loser: int) -> PairCounts:
+    first, second = min(winner, loser), max(winner, loser)
+    if first < 0 or second >= counts.n_areas or first == second:
+        raise ValueError(f"an answer names two different areas in 0 … {counts.n_areas - 1}, received {winner}, {loser}")
+    won = int(winner == first)
+    place = np.flatnonzero((counts.first == first) & (counts.second == second))
+    if len(place):
+        n, wins = counts.n.copy(), counts.wins.copy()
+        n[place] += 1
+        wins[place] += won
+        return PairCounts(counts.n_areas, counts.first, counts.second, n, wins)
+    return PairCounts(
+        counts.n_areas,
+        np.append(counts.first, first),
+        np.append(counts.second, second),
+        np.append(counts.n, 1),
+        np.append(counts.wins, won),
+    )
+
+
+def _known_variance(model: Model) -> float:
+    match model.variance:
+        case FixedVariance(value):
+            return value
+        case _:
+            raise ValueError("the adaptive design needs a fixed α²; take a guess, or the posterior mean of a pilot")
+
+
+def _newton(model: Model, start: FloatArray) -> AdaptiveState:
+    variance = _known_variance(model)
+    mode = laplace.mode(model, float(np.log(variance)), start)
+    return AdaptiveState(model, mode, inverse(information(model.counts, mode) + model.covariance.inverse / variance))
+
+
+def _settle(model: Model, near: AdaptiveState) -> AdaptiveState:
+    """Go from a state near the mode to the mode: λ ← λ + Vg, with Newton's own steps where that does not get nearer."""
+    precision = model.covariance.inverse / _known_variance(model)
+    mode, V, last = near.mode, near.covariance, np.inf
+    for _ in range(STEPS):
+        gradient = score(model.counts, mode) - precision @ mode
+        step = V @ gradient
+        distance = float(gradient @ step)
+        if distance < CONVERGED:
+            return AdaptiveState(model, mode, inverse(information(model.counts, mode) + precision))
+        if distance > last / 4:
+            newton = _newton(model, mode)
+            mode, V, last = newton.mode, newton.covariance, np.inf
+        else:
+            mode, last = mode + step, distance
+    raise ValueError("the mode of the strengths was not found; check the prior's covariance and α²")

@@ -1,0 +1,257 @@
+"""Schedules: lists of pairs drawn from a design, with what a real study asks of such a list.
+
+A design says how often a pair should come; a list must also be pleasant to answer and safe to analyse. `ListOptions`
+says which of that is wanted, and `draw_list` draws the list. Where an option and the design disagree, the option wins.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from judgemap.core.designs import PairDesign
+from judgemap.core.trees import random_path, random_tree
+from judgemap.core.types import IntArray
+
+Pair = tuple[int, int]
+PATIENCE = 200
+"""Batches of draws in a row without a pair that may come next, before a list is given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOptions:
+    """What a list of pairs must hold to.
+
+    connected
+        The first m − 1 pairs join all m areas, as early as that can be: a random tree with the design's weights.
+    balanced_sides
+        Each area is shown left as often as right, or once more or less; otherwise sides are independent coin throws.
+    balanced_exposure
+        At every point of the list no area has been asked more than once oftener than another, planned repeats aside.
+        It can fail only with ``spacing`` above 1 on maps of a few areas.
+    spacing
+        At least so many other pairs come between two showings of a pair; 1 means never twice running.
+    repeats
+        The share of the list that shows an earlier pair again with sides swapped, for judges' self-consistency.
+
+    >>> ListOptions(repeats=0.1).spacing
+    1
+    """
+
+    connected: bool = True
+    balanced_sides: bool = True
+    balanced_exposure: bool = False
+    spacing: int = 1
+    repeats: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.spacing < 0:
+            raise ValueError(f"spacing counts the pairs between two showings of a pair, received {self.spacing}")
+        if not 0 <= self.repeats <= 1 / 3:
+            raise ValueError(f"planned repeats may be up to a third of the list, received {self.repeats}")
+
+
+def draw_list(
+    rng: np.random.Generator,
+    design: PairDesign,
+    n_pairs: int,
+    options: ListOptions,
+    allowed: ArrayLike | None = None,
+) -> IntArray:
+    """Draw ``n_pairs`` pairs, one a row, the area in column 0 to be shown left; only of ``allowed`` areas if given.
+
+    >>> from judgemap.core.designs import uniform
+    >>> pairs = draw_list(np.random.default_rng(1), uniform(5), 20, ListOptions(balanced_exposure=True))
+    >>> np.bincount(pairs.ravel()), np.bincount(pairs[:, 0])
+    (array([8, 8, 8, 8, 8]), array([4, 4, 4, 4, 4]))
+    """
+    design = design if allowed is None else design.restricted(allowed)
+    n_repeats = round(options.repeats * n_pairs)
+    _check_length(design, n_pairs, n_repeats, options)
+    recent: deque[Pair] = deque(maxlen=options.spacing)
+    start = _start(rng, design, options)
+    if options.balanced_exposure:
+        fresh = _balanced_pairs(rng, design, recent, start)
+    else:
+        fresh = _independent_pairs(rng, design, recent)
+    order = _Order(rng, recent)
+    for pair in start:
+        order.show(pair)
+    for left in range(n_pairs - len(start), 0, -1):
+        repeats_left = n_repeats - order.n_repeats
+        due = repeats_left == left or rng.random() * left < repeats_left
+        if not (due and order.repeat()):
+            if repeats_left == left:
+                raise ValueError(
+                    f"a list of {n_pairs} pairs has no room for {n_repeats} planned repeats with {options.spacing} "
+                    "other pairs between; draw a longer list, or plan fewer repeats"
+                )
+            order.show(next(fresh))
+    return _with_sides(rng, order, options)
+
+
+class _Order:
+    """The list while it grows: pairs in order, and for each the place of the pair that it repeats, or −1."""
+
+    def __init__(self, rng: np.random.Generator, recent: deque[Pair]) -> None:
+        self.rng, self.recent = rng, recent
+        self.pairs: list[Pair] = []
+        self.repeat_of: list[int] = []
+        self.unrepeated: list[int] = []
+        self.n_repeats = 0
+
+    def show(self, pair: Pair) -> None:
+        self.unrepeated.append(len(self.pairs))
+        self._append(pair, -1)
+
+    def repeat(self) -> bool:
+        """Show a randomly chosen earlier pair again, if there is one that was not shown just now."""
+        for place in self.rng.permutation(len(self.unrepeated)):
+            earlier = self.unrepeated[place]
+            if self.pairs[earlier] not in self.recent:
+                self.unrepeated[place] = self.unrepeated[-1]
+                self.unrepeated.pop()
+                self._append(self.pairs[earlier], earlier)
+                self.n_repeats += 1
+                return True
+        return False
+
+    def _append(self, pair: Pair, repeat_of: int) -> None:
+        self.pairs.append(pair)
+        self.repeat_of.append(repeat_of)
+        self.recent.append(pair)
+
+
+def _check_length(design: PairDesign, n_pairs: int, n_repeats: int, options: ListOptions) -> None:
+    n_areas = len(design.areas)
+    if n_pairs < 1:
+        raise ValueError(f"a list needs at least one pair, received {n_pairs}")
+    if options.connected and n_pairs - n_repeats < n_areas - 1:
+        besides = f" besides {n_repeats} repeats" if n_repeats else ""
+        raise ValueError(
+            f"{n_pairs - n_repeats} pairs{besides} cannot connect {n_areas} areas; ask for at least {n_areas - 1}, "
+            "or do without a connected start"
+        )
+    if n_areas * (n_areas - 1) // 2 <= options.spacing and n_pairs > 1:
+        raise ValueError(
+            f"{n_areas} areas have too few pairs to keep {options.spacing} others between two showings of one; "
+            "use a smaller spacing"
+        )
+
+
+def _start(rng: np.random.Generator, design: PairDesign, options: ListOptions) -> list[Pair]:
+    if not options.connected:
+        return []
+    pairs = random_path(rng, design) if options.balanced_exposure else random_tree(rng, design)
+    return [_pair(row) for row in pairs]
+
+
+def _independent_pairs(rng: np.random.Generator, design: PairDesign, recent: deque[Pair]) -> Iterator[Pair]:
+    """Draw pairs from the design, each on condition that it is not recent."""
+    idle = 0
+    while idle < PATIENCE:
+        idle += 1
+        for row in design.draw(rng, 256):
+            pair = _pair(row)
+            if pair not in recent:
+                idle = 0
+                yield pair
+    raise ValueError("the design asks nearly always the same few pairs; mix it with the uniform design")
+
+
+def _balanced_pairs(
+    rng: np.random.Generator, design: PairDesign, recent: deque[Pair], start: list[Pair]
+) -> Iterator[Pair]:
+    """Draw pairs from the design, each on condition that it is not recent and its areas are among the least asked.
+
+    A pair of weight zero can be needed to keep the balance; one draw in a thousand is uniform, so that it can come.
+    """
+    design = design.mixed(1e-3)
+    counts = np.bincount(np.array(start, dtype=np.int64).ravel(), minlength=design.n_areas)
+    while True:
+        level = counts[design.areas]
+        least = design.areas[level == level.min()]
+        taken = 0
+        for pair in _matching(rng, design, least, recent):
+            counts[list(pair)] += 1
+            taken += 1
+            yield pair
+        if not taken:
+            area = int(rng.choice(least))
+            pair = _pair((area, _partner(rng, design, area, counts, recent)))
+            counts[list(pair)] += 1
+            yield pair
+
+
+def _matching(rng: np.random.Generator, design: PairDesign, pool: IntArray, recent: deque[Pair]) -> Iterator[Pair]:
+    """Take pairs from the pool until fewer than two areas are left in it, or nothing but recent pairs comes.
+
+    Draws for the whole pool of which those with a used area are skipped are draws on condition of unused areas.
+    """
+    unused = set(pool.tolist())
+    idle = 0
+    while len(unused) > 1 and idle < PATIENCE:
+        idle += 1
+        for row in design.restricted(sorted(unused)).draw(rng, len(unused)):
+            pair = _pair(row)
+            if pair[0] in unused and pair[1] in unused and pair not in recent:
+                unused.difference_update(pair)
+                idle = 0
+                yield pair
+
+
+def _partner(rng: np.random.Generator, design: PairDesign, area: int, counts: IntArray, recent: deque[Pair]) -> int:
+    """Draw a partner for one area, by weight, among the least asked of the others with which it is not recent."""
+    fresh = np.array([other for other in design.areas if other != area and _pair((area, other)) not in recent])
+    if not len(fresh):
+        raise ValueError("these areas have too few pairs for this spacing; use a smaller one")
+    least = fresh[counts[fresh] == counts[fresh].min()]
+    weights = design.weight(area, least)
+    return int(rng.choice(least, p=weights / weights.sum()))
+
+
+def _pair(areas: ArrayLike) -> Pair:
+    first, second = np.asarray(areas).tolist()
+    return (first, second) if first < second else (second, first)
+
+
+def _with_sides(rng: np.random.Generator, order: _Order, options: ListOptions) -> IntArray:
+    """Choose sides: repeats opposite to what they repeat, which cancels out; all others balanced, or by a coin."""
+    sided = rng.permuted(np.array(order.pairs, dtype=np.int64), axis=1)
+    repeat_of = np.array(order.repeat_of)
+    again = np.flatnonzero(repeat_of >= 0)
+    single = np.setdiff1d(np.arange(len(sided)), np.concatenate([again, repeat_of[again]]))
+    if options.balanced_sides:
+        sided[single] = _balanced_sides(rng, sided[single])
+    sided[again] = sided[repeat_of[again]][:, ::-1]
+    return sided
+
+
+def _balanced_sides(rng: np.random.Generator, pairs: IntArray) -> IntArray:
+    """Turn pairs so that each area is left and right equally often, or differs by one.
+
+    Walk along unused pairs, leaving each area that was come to. A walk ends where it began, if every area has an even
+    number of pairs; an area with an odd number gets one more, with a helper, which is dropped at the end.
+    """
+    n_areas = int(pairs.max(initial=0)) + 1
+    odd = np.flatnonzero(np.bincount(pairs.ravel(), minlength=n_areas) % 2)
+    ends = np.concatenate([pairs, np.stack([odd, np.full_like(odd, n_areas)], axis=1)]).tolist()
+    at: list[list[int]] = [[] for _ in range(n_areas + 1)]
+    for number in rng.permutation(len(ends)):
+        at[ends[number][0]].append(int(number))
+        at[ends[number][1]].append(int(number))
+    used = [False] * len(ends)
+    turned = np.empty((len(ends), 2), dtype=np.int64)
+    for origin in range(n_areas + 1):
+        here, backwards = origin, bool(rng.integers(2))
+        while at[here]:
+            number = at[here].pop()
+            if used[number]:
+                continue
+            used[number] = True
+            there = ends[number][0] + ends[number][1] - here
+            turned[number] = (there, here) if backwards else (here, there)
+            here = there
+    return turned[: len(pairs)]
