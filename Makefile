@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
 .PHONY: demo test test-slow check format bench docs lock clean
 
@@ -32,7 +33,6 @@ docs: $(READY)  ## write docs/cli.md from the commands themselves
 	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
 
 lock: $(READY)  ## write requirements.lock anew from pyproject.toml
-	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --all-extras --group dev pyproject.toml -o requirements.lock
 
 clean:
@@ -41,6 +41,7 @@ clean:
 $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "judgemap needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(INSTALL) -r requirements.lock
+	$(INSTALL) --no-deps --editable .
 	@touch $(READY)
