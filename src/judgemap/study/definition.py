@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import tomli_w
@@ -25,8 +25,8 @@ TEXTS = ("title", "question", "example", "consent", "instructions", "thanks")
 LONGEST = {"title": 200, "question": 300, "consent": 20_000}
 CONSENT = (
     "Taking part is voluntary, and you may stop at any time. We keep your answers and how long they took, under a "
-    "random name; we do not ask for or keep your name, e-mail address or internet address. You will be given a code that "
-    "removes your answers."
+    "random name; we do not ask for or keep your name, e-mail address or internet address. You will be given a code "
+    "that removes your answers."
 )
 
 
@@ -185,7 +185,7 @@ def _known(given: Mapping[str, Any], prefix: str, keys: Sequence[str]) -> None:
             raise StudyError(f"there is no key {prefix + key!r}{did_you_mean(key, keys)}; the keys are {quoted(keys)}")
 
 
-def _checked(cls: type, key: str, value: object, prefix: str = "") -> object:
+def _checked(cls: type, key: str, value: Any, prefix: str = "") -> Any:  # noqa: ANN401 - as TOML has it
     """Check a value against the type of its field; lists become tuples."""
     kind = str(next(each.type for each in fields(cls) if each.name == key))
     if "tuple[tuple" in kind:
@@ -264,4 +264,4 @@ def without_edges(areas: Areas, removed: Sequence[tuple[str, str]]) -> Areas:
     gone = {tuple(sorted(areas.index(pair).tolist())) for pair in removed}
     edges = [edge for edge in areas.graph.edges.tolist() if tuple(edge) not in gone]
     kept = np.array(edges, dtype=np.int64).reshape(-1, 2)
-    return cast("Areas", replace(areas, graph=AreaGraph(len(areas), kept)))
+    return replace(areas, graph=AreaGraph(len(areas), kept))

@@ -23,6 +23,7 @@ from judgemap.web.limits import WRONG_GUESSES
 from judgemap.web.markdown import render_markdown
 from judgemap.web.studies.display import svg_path
 from judgemap.web.studies.models import Area, Study
+from judgemap.web.tokens import withdrawal_code
 
 JudgeView = Callable[[HttpRequest, Judge, str], HttpResponse]
 TEMPLATES = {
@@ -88,6 +89,7 @@ def common(judge: Judge, token: str) -> dict[str, object]:
         "languages": [each for each in all_languages() if each[0] in version.languages],
         "title": version.text("title", language),
         "question": version.text("question", language),
+        "code": withdrawal_code(token),
         "consented": actions.has_consented(judge),
     }
 
@@ -235,7 +237,6 @@ def link(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     context = common(judge, token) | {
         "address": address,
         "qr_code": segno.make(address, error="m").svg_data_uri(scale=4, border=2),
-        "code": actions.withdrawal_code(token),
     }
     return render(request, "judge/link.html", context)
 

@@ -175,6 +175,7 @@ function stay() {
   ready = performance.now() + SETTLE;
 }
 
+field("reason")?.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (event.submitter?.value) choose(event.submitter.value);
