@@ -1,5 +1,7 @@
 """Figures of a fit: intervals, the posterior of α, traces, and the truth where it is known."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,8 +57,7 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
     """Draw each area's estimate with its 95 % interval against the risk that its data were simulated from."""
     truth, found = _centred(fit, true_risk), recovery(fit, true_risk)
     low, middle, high = _intervals(fit)
-    with style():
-        figure, axes = _chart(300)
+    with _drawing(300) as (figure, [axes]):
         ends = [min(low.min(), truth.min()), max(high.max(), truth.max())]
         axes.plot(ends, ends, color=QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         looks: list[tuple[BoolArray, dict[str, Any]]] = [
@@ -81,8 +82,7 @@ def risk_intervals(fit: Fit, top: int = 20) -> Picture:
     low, middle, high = _intervals(fit)
     order = np.argsort(-middle, kind="stable")[:top]
     rows = np.arange(len(order), 0, -1)
-    with style():
-        figure, axes = _chart(44 + 15.5 * len(order))
+    with _drawing(44 + 15.5 * len(order)) as (figure, [axes]):
         axes.hlines(rows, low[order], high[order], color=BLUE, linewidth=2.2, alpha=0.45)
         axes.plot(middle[order], rows, "o", color=BLUE, markersize=5)
         axes.set_yticks(rows, [_short(fit.map.names[area]) for area in order])
@@ -106,8 +106,7 @@ def alpha_posterior(fit: Fit) -> Picture:
     if np.ptp(alpha) == 0:
         raise StudyError(f"α was fixed at {alpha[0]:g} in this fit, so it has no posterior to draw")
     low, middle, high = np.quantile(alpha, [0.025, 0.5, 0.975])
-    with style():
-        figure, axes = _chart(210)
+    with _drawing(210) as (figure, [axes]):
         inside = alpha[alpha <= np.quantile(alpha, 0.999)]
         axes.hist(inside, bins=40, density=True, color=BLUE, alpha=0.75, edgecolor="white", linewidth=0.4)
         foot = -0.04 * axes.get_ylim()[1]
@@ -122,8 +121,7 @@ def alpha_posterior(fit: Fit) -> Picture:
 def variance_against_median(fit: Fit) -> Picture:
     """Draw each area's posterior variance of risk against its posterior median."""
     median, variance = fit.areas["risk_median"].to_numpy(), fit.areas["risk_sd"].to_numpy() ** 2
-    with style():
-        figure, axes = _chart(260)
+    with _drawing(260) as (figure, [axes]):
         axes.plot(median, variance, "o", color=BLUE, markersize=4.5, alpha=0.75, markeredgewidth=0)
         axes.set(xlabel="risk, posterior median", ylabel="posterior variance")
         axes.set_ylim(bottom=0)
@@ -141,9 +139,7 @@ def traces(fit: Fit) -> Picture:
     shown += [(fit.map.names[area], risk[:, :, area]) for area in worst]
     every = -(-risk.shape[1] // TRACED)
     facts = [f"{name}: R-hat {rhat(draws):.3f}, ESS {ess_bulk(draws):.0f}" for name, draws in shown]
-    with style():
-        figure = Figure(figsize=(WIDTH / 72, (20 + 78 * len(shown)) / 72), layout="constrained")
-        panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
+    with _drawing(20 + 78 * len(shown), rows=len(shown)) as (figure, panels):
         for axes, fact, (_, draws) in zip(panels, facts, shown, strict=True):
             for chain, line in enumerate(draws[:, ::every]):
                 where = np.arange(len(line)) * every
@@ -156,9 +152,14 @@ def traces(fit: Fit) -> Picture:
     return Picture(figure, f"Traces of {len(risk)} chains. {'; '.join(facts)}.", caption)
 
 
-def _chart(height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
-    return figure, figure.add_subplot()
+@contextmanager
+def _drawing(height: float, rows: int = 1) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Make a figure of so many rows in the house style, and lay it out once, so that it is written alike each time."""
+    with style():
+        figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
+        yield figure, list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
 
 
 def _intervals(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:

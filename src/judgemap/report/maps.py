@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from judgemap.core.prior import Covariance
-from judgemap.core.types import FloatArray
+from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.report.colours import CHANCE, LIKENESS, RISK, UNCERTAINTY, Scale, readable_on
@@ -94,8 +94,8 @@ def adjacency_map(areas: Areas, title: str = "") -> Picture:
         place.link(axes, borders, edgecolor=QUIET, linewidth=0.9, zorder=3)
         place.link(axes, bridges, edgecolor=MISSED, linewidth=1.8, linestyle=(0, (2.5, 1.2)), zorder=3)
         place.dots(axes, 4.0 if place.is_map else max(4.0, place.room[0] / 2))
-    counted = f"{size} areas and {len(borders)} borders between them"
-    joined = f", and {len(bridges)} joined by hand or across water (dashed)" if len(bridges) else ""
+    counted = f"{size} areas and {len(borders)} {'border' if len(borders) == 1 else 'borders'} between them"
+    joined = f", and {len(bridges)} across a gap to the nearest area (dashed)" if len(bridges) else ""
     most = int(np.argmax(np.bincount(edges.ravel(), minlength=size)))
     alt = f"{_kind(areas)} of {counted}{joined}. {areas.names[most]} has the most neighbours."
     caption = f"Lines join neighbours: {counted}{joined}."
@@ -205,10 +205,7 @@ def _number(axes: Axes, place: Ground, numbered: Sequence[int], colours: Sequenc
         for each, (anchor, colour) in enumerate(zip(anchors, colours, strict=True), start=1):
             axes.text(anchor[0], anchor[1], str(each), color=readable_on(colour), **text)
         return
-    outward = anchors - np.array([WIDTH, place.height]) / 2
-    outward /= np.maximum(np.hypot(*outward.T)[:, None], 1e-9)
-    beside = 2.2 * BADGE * outward * (room < 2.2 * BADGE)[:, None]
-    spots = np.clip(_spread(anchors + beside, 2 * BADGE + 1.5), BADGE, np.array([WIDTH, place.height]) - BADGE)
+    spots = _free_spots(anchors, room < 2.2 * BADGE, np.array([WIDTH, place.height]))
     for each, (anchor, spot) in enumerate(zip(anchors, spots, strict=True), start=1):
         if np.hypot(*(spot - anchor)) > BADGE:
             axes.plot(*np.transpose([anchor, spot]), color=INK, linewidth=0.7, zorder=6)
@@ -217,21 +214,33 @@ def _number(axes: Axes, place: Ground, numbered: Sequence[int], colours: Sequenc
         axes.text(spot[0], spot[1], str(each), **text)
 
 
-def _spread(spots: FloatArray, gap: float) -> FloatArray:
-    """Push spots apart until none are nearer than `gap`, or two hundred pushes are done."""
-    spots = spots.copy()
-    for _ in range(200):
-        steps = spots[:, None] - spots[None]
-        length = np.hypot(steps[..., 0], steps[..., 1])
-        overlap = np.maximum(gap - length, 0.0)
-        np.fill_diagonal(overlap, 0.0)
-        if not overlap.any():
-            break
-        turn = np.arange(len(spots)) * 2.4
-        away = np.where(length[..., None] > 1e-9, steps, np.column_stack([np.cos(turn), np.sin(turn)])[:, None])
-        away = away / np.maximum(np.hypot(away[..., 0], away[..., 1]), 1e-9)[..., None]
-        spots += 0.55 * (overlap[..., None] * away).sum(axis=1)
-    return spots
+def _free_spots(anchors: FloatArray, small: BoolArray, paper: FloatArray) -> FloatArray:
+    """Find a spot for each number: on its area or, if that is small or taken, on the nearest free ring around it.
+
+    Numbers never overlap, never leave the paper, and cover no other number's area; rings are searched from the
+    direction that leads away from the middle of the paper.
+    """
+    spots: list[FloatArray] = []
+    for each, anchor in enumerate(anchors):
+        others = np.delete(anchors, each, axis=0)
+        start = np.arctan2(*(anchor - paper / 2)[::-1])
+        turns = start + np.pi * np.array([half * side / 12 for half in range(13) for side in (1, -1)])
+        ways = np.column_stack([np.cos(turns), np.sin(turns)])
+        rings = [0.0] * (not small[each]) + [BADGE * (2.2 + 0.6 * ring) for ring in range(60)]
+        choices = np.concatenate([anchor + ring * ways for ring in rings])
+        free = np.all((choices >= BADGE) & (choices <= paper - BADGE), axis=1)
+        free &= _distances(choices, np.reshape(spots, (-1, 2))) > 2 * BADGE + 1
+        clear = free & (_distances(choices, others) > BADGE + 1)
+        best = clear if clear.any() else free
+        spots.append(choices[int(best.argmax())])
+    return np.array(spots)
+
+
+def _distances(points: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the distance from each point to the nearest of the others."""
+    steps = points[:, None] - others[None]
+    nearest: FloatArray = np.hypot(steps[..., 0], steps[..., 1]).min(axis=1, initial=np.inf)
+    return nearest
 
 
 def _number_text(value: float) -> str:

@@ -100,11 +100,11 @@ class Picture:
     def save(self, path: str | Path) -> Path:
         """Write the picture to a file, as SVG, PNG or PDF by the name's ending."""
         path = Path(path)
-        if path.suffix == ".svg":
+        if path.suffix.lower() == ".svg":
             data = self.svg().encode()
-        elif path.suffix == ".png":
+        elif path.suffix.lower() == ".png":
             data = self.png()
-        elif path.suffix == ".pdf":
+        elif path.suffix.lower() == ".pdf":
             with style(), io.BytesIO() as written:
                 self.figure.savefig(written, format="pdf", metadata={"CreationDate": None})
                 data = written.getvalue()

@@ -1,0 +1,63 @@
+"""Colours keep their order for everybody: in colour, under each kind of colour blindness, and in grey."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.colors import to_hex, to_rgb
+
+from judgemap.report.colours import CHANCE, CLASSES, LIKENESS, RISK, UNCERTAINTY, Scale, lightness, readable_on
+
+# Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
+SIGHT = {
+    "all colours": np.eye(3),
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+
+
+def seen(colour, sight):
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    linear = np.clip(SIGHT[sight] @ linear, 0, 1)
+    return to_hex(np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055))
+
+
+def smallest_step_down(scale, sight):
+    """How much darker each class is than the one before, at least."""
+    return -np.diff([lightness(seen(colour, sight)) for colour in scale.colours(CLASSES)]).max()
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+@pytest.mark.parametrize("scale", [RISK, UNCERTAINTY, CHANCE, LIKENESS], ids=lambda scale: scale.hue)
+def test_every_class_is_darker_than_the_one_before(scale, sight):
+    assert smallest_step_down(scale, sight) > 4
+    assert lightness(seen(scale.colours(CLASSES)[-1], sight)) < 35
+
+
+@pytest.mark.parametrize("hue", ["RdBu", "jet"])
+def test_scales_that_turn_back_are_caught(hue):
+    assert smallest_step_down(Scale(hue, "", "", ""), "all colours") < 0
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30))
+def test_every_value_lies_in_its_class(values):
+    shown = np.array(values)
+    classes, limits = RISK.classify(shown)
+    assert np.all(np.diff(limits) > 0)
+    assert 2 <= len(limits) <= CLASSES + 2
+    assert np.all(limits[classes] <= shown + 1e-9)
+    assert np.all(shown <= limits[classes + 1] + 1e-9)
+
+
+def test_fixed_limits_give_way_to_values_outside():
+    assert LIKENESS.limits_for(np.array([0.1, 1.0])).tolist() == list(LIKENESS.limits)
+    assert LIKENESS.limits_for(np.array([-0.4, 1.0]))[0] <= -0.4
+
+
+def test_numbers_can_be_read_on_every_class():
+    for scale in (RISK, UNCERTAINTY, CHANCE, LIKENESS):
+        for colour in scale.colours(CLASSES):
+            light, dark = sorted((lightness(readable_on(colour)), lightness(colour)), reverse=True)
+            assert light - dark > 40

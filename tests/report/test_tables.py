@@ -1,0 +1,45 @@
+"""The table of the highest-risk areas holds the fit's own numbers."""
+
+import pytest
+
+import judgemap as jm
+from judgemap.report.tables import Cell, Column, Table, highest_risk, signed
+
+
+def test_rows_are_the_fits_numbers(fit):
+    table = highest_risk(fit)
+    expected = fit.areas.nlargest(10, "risk_median")
+    assert [row[1].text for row in table.rows] == expected["name"].tolist()
+    for place, (row, area) in enumerate(zip(table.rows, expected.to_dict("records"), strict=True), start=1):
+        rank, _, risk, chance = row
+        assert str(rank) == f"{place} ({area['rank_low']}–{area['rank_high']})"
+        assert str(risk) == f"{area['risk_median']:.2f} ({area['risk_low']:.2f} to {area['risk_high']:.2f})"
+        if 0.01 <= area["p_top10"] <= 0.99:
+            assert chance.text == f"{100 * area['p_top10']:.0f} %"
+        else:
+            assert chance.text == ("> 99 %" if area["p_top10"] > 0.5 else "< 1 %")
+
+
+def test_text_lines_up(fit):
+    head, rule, *rows = highest_risk(fit).text().splitlines()
+    assert len(rows) == 10
+    assert len({len(line) for line in (head, rule, *rows)}) == 1
+    starts = {row.index(area) for row, area in zip(rows, [row[1].text for row in highest_risk(fit).rows], strict=True)}
+    assert starts == {head.index("Area")}
+
+
+def test_wide_letters_take_two_columns():
+    columns = (Column(Cell("Area")), Column(Cell("Risk"), numeric=True))
+    lines = Table("", columns, ((Cell("东城区"), Cell("1")), (Cell("Castle"), Cell("2")))).text().splitlines()
+    assert lines[2] == "东城区     1"
+    assert lines[3] == "Castle     2"
+
+
+def test_few_areas_and_bad_counts(bare_fit):
+    assert len(highest_risk(bare_fit, count=50).rows) == 14
+    with pytest.raises(jm.StudyError, match="at least one area"):
+        highest_risk(bare_fit, count=0)
+
+
+def test_negative_numbers_have_a_true_minus():
+    assert signed(-1.234) == "−1.23"
