@@ -3,8 +3,12 @@
 import csv
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
+
+hypothesis.settings.register_profile("judgemap", deadline=None)  # nothing is timed in a test
+hypothesis.settings.load_profile("judgemap")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
