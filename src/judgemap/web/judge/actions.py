@@ -251,7 +251,7 @@ def _next_pair(judge: Judge, last_position: int) -> Pair | None:
     if not practice and (judge.judged >= version.maximum or pause):
         return None
     unknown = set(UnknownArea.objects.filter(judge=judge).values_list("area__position", flat=True))
-    drawn = draw_pair(np.random.default_rng(), version.pk, unknown)
+    drawn = draw_pair(np.random.default_rng(), version.pk, version.design, unknown)
     if drawn is None:
         return None
     areas = Area.objects.filter(study_id=judge.study_id, position__in=(drawn.left, drawn.right))

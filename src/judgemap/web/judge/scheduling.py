@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from judgemap.core.designs import PairDesign
+from judgemap.web.judge.adaptive import draw_adaptive
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.designs import make_design
 from judgemap.web.studies.models import StudyVersion
@@ -24,11 +25,17 @@ class DrawnPair:
     probability: float
 
 
-def draw_pair(rng: np.random.Generator, version_id: int, unknown: Collection[int]) -> DrawnPair | None:
+def draw_pair(
+    rng: np.random.Generator, version_id: int, design_name: str, unknown: Collection[int]
+) -> DrawnPair | None:
     """Draw a pair among the areas that a judge knows, sides at random; None where no pair is left.
 
-    Constant time at any number of areas, but for the first pair after the judge's list of unknown areas changed.
+    Constant time at any number of areas, but for the first pair after the judge's list of unknown areas changed, and
+    for the adaptive design.
     """
+    if design_name == "adaptive":
+        pair = draw_adaptive(rng, version_id, frozenset(unknown))
+        return pair and DrawnPair(pair.left, pair.right, min(1.0, pair.probability))
     found = _design_without(version_id, frozenset(unknown))
     if found is None:
         return None
@@ -40,7 +47,7 @@ def draw_pair(rng: np.random.Generator, version_id: int, unknown: Collection[int
 @lru_cache(maxsize=64)
 def _design(version_id: int) -> PairDesign:
     version = StudyVersion.objects.get(pk=version_id)
-    return make_design(version.design, load_graph(version), version.packed_design)
+    return make_design(version.design, load_graph(version), bytes(version.packed_design or b""))
 
 
 @lru_cache(maxsize=512)

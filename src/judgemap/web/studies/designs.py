@@ -12,6 +12,8 @@ from judgemap.core.prior import communicability
 from judgemap.errors import StudyError
 
 ALPHA = 3.0
+ADAPTIVE_LIMIT = 1_000
+"""Areas for which the next pair of the adaptive design can be found while a judge waits."""
 JUDGES = 10
 """How many judges the optimal design is made for, each with the recommended number of pairs."""
 
@@ -20,9 +22,11 @@ def prepare_design(name: str, graph: AreaGraph, recommended: int) -> bytes | Non
     """Make a design that takes long, and pack it; None for one that is made in a moment when it is needed.
 
     >>> packed = prepare_design("optimal", AreaGraph(4, [[0, 1], [1, 2], [2, 3]]), 20)
-    >>> make_design("optimal", AreaGraph(4, []), packed).probability(0, 3) > 0
+    >>> bool(make_design("optimal", AreaGraph(4, []), packed).probability(0, 3) > 0)
     True
     """
+    if name == "adaptive" and graph.n_areas > ADAPTIVE_LIMIT:
+        raise StudyError(f"the adaptive design is for up to {ADAPTIVE_LIMIT} areas; choose 'principal'")
     if name != "optimal":
         return None
     if graph.n_areas > OPTIMAL_LIMIT:

@@ -121,7 +121,8 @@ def _locator(polygons: Shapes, frame: _Square) -> dict[str, object]:
     whole = shapely.union_all(shapely.buffer(shapely.simplify(polygons, frame.unit), frame.unit / 2))
     parts = shapely.get_parts(whole)
     big = parts[shapely.area(parts) >= (3 * frame.unit) ** 2]
-    return {"box": _place(frame), "rings": frame.rings(shapely.multipolygons(big if len(big) else parts), 1.5)}
+    shown = shapely.MultiPolygon(list(big if len(big) else parts))
+    return {"box": _place(frame), "rings": frame.rings(shown, 1.5)}
 
 
 def _scenes(names: tuple[str, ...], polygons: Shapes, frame: _Square) -> list[str]:
@@ -151,7 +152,7 @@ def _neighbour(name: str, polygon: shapely.Geometry, square: _Square) -> dict[st
     piece = shapely.clip_by_rect(polygon, *square.box())
     found: dict[str, object] = {"rings": square.rings(piece if not piece.is_empty else polygon, 1.5)}
     if piece.area >= LABELLED * square.size**2:
-        middle = shapely.maximum_inscribed_circle(piece, tolerance=square.unit * 10)
+        middle = shapely.maximum_inscribed_circle(piece, tolerance=square.unit * 10)  # type: ignore[call-overload]
         found |= {"name": name, "at": square.point(*shapely.get_coordinates(middle)[0])}
     return found
 

@@ -1,0 +1,186 @@
+"""`judgemap study`: all that a study needs, without a browser. The server may run at the same time."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from judgemap.errors import StudyError
+
+DataFolder = Annotated[Path, typer.Option(help="Folder of the database and the secret key.", envvar="JUDGEMAP_DATA")]
+Slug = Annotated[str, typer.Argument(help="The study, as 'judgemap study list' names it.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
+DATA = Path("judgemap-data")
+
+app = typer.Typer(help="Make, run and export studies.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command()
+def new(
+    definition: Annotated[Path, typer.Argument(help="The study.toml; its map is looked for beside it.")],
+    data: DataFolder = DATA,
+) -> None:
+    """Make a draft of a study from a study.toml.
+
+    Example: judgemap study new wards/study.toml
+    """
+    _connect(data)
+    from judgemap.study.definition import read_definition, read_study_areas
+    from judgemap.web.studies.actions import create_study
+
+    read = read_definition(definition)
+    areas = read_study_areas(read, definition.parent)
+    study = create_study(read, areas)
+    for note in areas.notes:
+        typer.echo(note)
+    typer.echo(f"Study {study.slug}: a draft with {len(areas)} areas. Open it with: judgemap study open {study.slug}")
+
+
+@app.command(name="list")
+def list_studies(data: DataFolder = DATA, *, as_json: AsJson = False) -> None:
+    """List the studies.
+
+    Example: judgemap study list --json
+    """
+    _connect(data)
+    from judgemap.web.judge.overview import studies_overview
+
+    studies = studies_overview()
+    if as_json:
+        typer.echo(json.dumps(studies, ensure_ascii=False))
+        return
+    for each in studies:
+        counts = f"{each['areas']} areas, {each['judges']} judges, {each['judged']} answers"
+        typer.echo(f"{each['study']}  {each['status']}  {counts}  {each['title']}")
+    if not studies:
+        typer.echo("There are no studies yet. Make one with: judgemap study new STUDY.toml")
+
+
+@app.command(name="open")
+def open_study(study: Slug, data: DataFolder = DATA) -> None:
+    """Let judges in.
+
+    Example: judgemap study open wards
+    """
+    _connect(data)
+    from judgemap.web.studies import actions
+
+    opened = actions.open_study(actions.find_study(study))
+    typer.echo(f"Study {study} is open.")
+    if opened.join_code:
+        typer.echo(f"Anybody may join with {_address('')}/s/{opened.join_code}/")
+
+
+@app.command()
+def pause(study: Slug, data: DataFolder = DATA) -> None:
+    """Keep judges out for a while.
+
+    Example: judgemap study pause wards
+    """
+    _connect(data)
+    from judgemap.web.studies import actions
+
+    actions.pause_study(actions.find_study(study))
+    typer.echo(f"Study {study} is paused. Go on with: judgemap study open {study}")
+
+
+@app.command()
+def close(study: Slug, data: DataFolder = DATA) -> None:
+    """End a study; its answers stay.
+
+    Example: judgemap study close wards
+    """
+    _connect(data)
+    from judgemap.web.studies import actions
+
+    actions.close_study(actions.find_study(study))
+    typer.echo(f"Study {study} is closed.")
+
+
+@app.command()
+def invite(
+    study: Slug,
+    judges: Annotated[int, typer.Option(help="How many links to make.", min=1, max=10_000)] = 1,
+    url: Annotated[str, typer.Option(help="The server's address.", envvar="JUDGEMAP_URL")] = "",
+    data: DataFolder = DATA,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Make personal links for judges. They are shown this once: only hashes are kept.
+
+    Example: judgemap study invite wards --judges 12
+    """
+    _connect(data)
+    from judgemap.web.judge.actions import invite as make_links
+    from judgemap.web.studies.actions import find_study
+
+    invited = make_links(find_study(study), judges)
+    links = [{"judge": each.name, "link": f"{_address(url)}/j/{each.token}/"} for each in invited]
+    typer.echo(json.dumps(links) if as_json else "\n".join(each["link"] for each in links))
+
+
+@app.command()
+def export(
+    study: Slug,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The zip file to write.")] = None,
+    data: DataFolder = DATA,
+) -> None:
+    """Write every pair and answer of a study into a zip file.
+
+    Example: judgemap study export wards -o wards.zip
+    """
+    _connect(data)
+    from judgemap.web.judge.export import export_study
+    from judgemap.web.studies.actions import find_study, record
+
+    found = find_study(study)
+    path = export_study(found, output or Path(f"{study}.zip"))
+    record(found, None, "exported", {})
+    typer.echo(f"Written: {path}")
+
+
+@app.command()
+def backup(
+    output: Annotated[Path, typer.Argument(help="The file to write; it must not be there yet.")],
+    data: DataFolder = DATA,
+) -> None:
+    """Write a consistent copy of the whole database, while the server runs.
+
+    Example: judgemap study backup studies-monday.sqlite3
+    """
+    _connect(data)
+    from judgemap.web.snapshots import back_up
+
+    typer.echo(f"Written: {back_up(output)}. Keep the data folder's secret-key with it.")
+
+
+@app.command()
+def restore(
+    copy: Annotated[Path, typer.Argument(help="A file that 'judgemap study backup' wrote.")],
+    data: DataFolder = DATA,
+) -> None:
+    """Fill a new data folder, or an empty PostgreSQL database, from a backup.
+
+    Example: judgemap study restore studies-monday.sqlite3 --data new-folder
+    """
+    _connect(data)
+    from judgemap.web.snapshots import restore as fill
+
+    fill(copy)
+    typer.echo(f"Restored from {copy}.")
+
+
+def _connect(data: Path) -> None:
+    try:
+        from judgemap.web import server
+    except ImportError:
+        raise StudyError("the study server is not installed; install it with: pip install 'judgemap[web]'") from None
+    server.use_data_folder(data)
+    server.migrate()
+
+
+def _address(url: str) -> str:
+    from django.conf import settings
+
+    return url.rstrip("/") or settings.PUBLIC_URL or "http://127.0.0.1:8000"

@@ -1,0 +1,166 @@
+"""A study as a zip file of tables: every pair that was shown, every answer and its revisions, and how to read them."""
+
+import csv
+import hashlib
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from django.db.models import Prefetch, QuerySet
+
+from judgemap.errors import StudyError
+from judgemap.study.definition import write_definition
+from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
+from judgemap.web.snapshots import snapshot
+from judgemap.web.studies.actions import definition_of
+from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.models import Area, Study
+
+PAIR_COLUMNS = (
+    "judge", "left", "right", "outcome", "seconds", "answered_at", "issued_at", "position", "revisions", "unknown_side",
+    "reason", "design", "probability", "version",
+)  # fmt: skip
+REVISION_COLUMNS = ("judge", "position", "revision", "outcome", "unknown_side", "seconds", "answered_at", "reason")
+
+
+def export_study(study: Study, path: Path) -> Path:
+    """Write a study's export, all of it from one moment, and all or nothing."""
+    draft = path.with_name(f".{path.name}.part")
+    try:
+        with snapshot(), zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
+            sums = []
+            for name, text in export_files(study):
+                data = text.encode()
+                archive.writestr(name, data)
+                sums.append(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
+            archive.writestr("SHA256SUMS", "".join(sums))
+        draft.replace(path)
+    except OSError as error:
+        raise StudyError(f"{path} cannot be written ({error.strerror}); name another file") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return path
+
+
+def export_files(study: Study) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each file of an export."""
+    areas = list(Area.objects.filter(study=study).order_by("position").only("code", "name", "outline", "position"))
+    codes = {area.pk: area.code for area in areas}
+    yield "comparisons.csv", table(PAIR_COLUMNS, _pair_rows(study, codes))
+    yield "revisions.csv", table(REVISION_COLUMNS, _revision_rows(study))
+    yield "areas.csv", table(("id", "name"), ([area.code, area.name] for area in areas))
+    edges = load_graph(study.version).edges.tolist()
+    yield "edges.csv", table(("area_a", "area_b"), ([areas[a].code, areas[b].code] for a, b in edges))
+    if all(area.outline for area in areas):
+        yield "areas.geojson", _geojson(areas)
+    yield "judges.csv", table(("judge", "joined_at", "language", "consented_at", "consent_version", "judged"),
+                              _judge_rows(study))  # fmt: skip
+    unknown = UnknownArea.objects.filter(judge__study=study).order_by("judge_id", "area__position")
+    rows = unknown.values_list("judge_id", "area_id", "marked_at")
+    yield "unknown_areas.csv", table(("judge", "area", "marked_at"), ([a, codes[b], time(c)] for a, b, c in rows))
+    yield "study.toml", write_definition(definition_of(study))
+    for version in study.versions.order_by("number"):
+        yield f"versions/study-{version.number}.toml", write_definition(definition_of(study, version))
+    yield "codebook.md", Path(__file__).with_name("codebook.md").read_text(encoding="utf-8")
+
+
+def table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    r"""Write a CSV table whose cells no spreadsheet runs.
+
+    >>> print(table(("reason", "n"), [["=1+1", -2], ["a, b", None]]).replace("\r", ""))
+    reason,n
+    '=1+1,-2
+    "a, b",
+    <BLANKLINE>
+    """
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows([defused(each) for each in row] for row in rows)
+    return text.getvalue()
+
+
+def defused(value: object) -> str:
+    """Put an apostrophe before what a spreadsheet would take for a formula; numbers stay as they are.
+
+    >>> [defused(each) for each in ("=A1", "-2.5", "-a", None, "@x", "Castle")]
+    ["'=A1", '-2.5', "'-a", '', "'@x", 'Castle']
+    """
+    text = "" if value is None else str(value)
+    if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") and not re.fullmatch(r"[+-]?\d+(\.\d+)?", text):
+        return f"'{text}"
+    return text
+
+
+def time(moment: datetime | None) -> str:
+    """Write a moment in UTC, to the millisecond."""
+    return "" if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def seconds(pair: Pair, answer: Answer | None) -> str:
+    """Return how long a pair was in view, by the browser's clock, or by the server's where there was no script."""
+    if answer is None:
+        return ""
+    if answer.seen_ms is not None:
+        return f"{answer.seen_ms / 1000:.3f}"
+    return f"{max((answer.answered_at - pair.issued_at).total_seconds(), 0.0):.3f}"
+
+
+def _pairs(study: Study) -> QuerySet[Pair]:
+    return (
+        Pair.objects.filter(judge__study=study, practice=False)
+        .select_related("version")
+        .defer("version__consent", "version__instructions", "version__packed_design")
+        .prefetch_related(Prefetch("answers", Answer.objects.order_by("revision"), to_attr="said"))
+        .order_by("judge_id", "position")
+    )
+
+
+def _pair_rows(study: Study, codes: dict[int, str]) -> Iterator[list[object]]:
+    for pair in _pairs(study).iterator(chunk_size=2000):
+        said: list[Answer] = pair.said  # type: ignore[attr-defined]
+        last = said[-1] if said else None
+        yield [
+            pair.judge_id, codes[pair.left_id], codes[pair.right_id], last.outcome if last else "unknown",
+            seconds(pair, last), time(last.answered_at if last else None), time(pair.issued_at), pair.position,
+            len(said),
+            last.unknown_side if last else "", last.reason if last else "", pair.design, repr(pair.probability),
+            pair.version.number,
+        ]  # fmt: skip
+
+
+def _revision_rows(study: Study) -> Iterator[list[object]]:
+    for pair in _pairs(study).iterator(chunk_size=2000):
+        for each in pair.said:  # type: ignore[attr-defined]
+            yield [
+                pair.judge_id, pair.position, each.revision, each.outcome, each.unknown_side, seconds(pair, each),
+                time(each.answered_at), each.reason,
+            ]  # fmt: skip
+
+
+def _judge_rows(study: Study) -> Iterator[list[object]]:
+    consents = Prefetch("consents", Consent.objects.select_related("version").order_by("given_at"), to_attr="given")
+    judges = Judge.objects.filter(study=study, withdrawn_at=None).prefetch_related(consents).order_by("name")
+    for judge in judges.iterator(chunk_size=2000):
+        given: list[Consent] = judge.given
+        last = given[-1] if given else None
+        yield [
+            judge.name, time(judge.created_at), judge.language, time(last.given_at if last else None),
+            last.version.number if last else "", judge.judged,
+        ]  # fmt: skip
+
+
+def _geojson(areas: list[Area]) -> str:
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"id": defused(area.code), "name": area.name},
+            "geometry": json.loads(area.outline),
+        }
+        for area in areas
+    ]
+    return json.dumps({"type": "FeatureCollection", "features": features}, ensure_ascii=False)
