@@ -18,6 +18,8 @@ from judgemap.core.types import IntArray
 Pair = tuple[int, int]
 PATIENCE = 200
 """Batches of draws in a row without a pair that may come next, before a list is given up."""
+MATCHING_PATIENCE = 20
+"""The same among the least asked areas, before a partner from the others is taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,8 +181,7 @@ def _balanced_pairs(
             taken += 1
             yield pair
         if not taken:
-            area = int(rng.choice(least))
-            pair = _pair((area, _partner(rng, design, area, counts, recent)))
+            pair = _least_asked_pair(rng, design, counts, recent)
             counts[list(pair)] += 1
             yield pair
 
@@ -192,7 +193,7 @@ def _matching(rng: np.random.Generator, design: PairDesign, pool: IntArray, rece
     """
     unused = set(pool.tolist())
     idle = 0
-    while len(unused) > 1 and idle < PATIENCE:
+    while len(unused) > 1 and idle < MATCHING_PATIENCE:
         idle += 1
         for row in design.restricted(sorted(unused)).draw(rng, len(unused)):
             pair = _pair(row)
@@ -202,14 +203,17 @@ def _matching(rng: np.random.Generator, design: PairDesign, pool: IntArray, rece
                 yield pair
 
 
-def _partner(rng: np.random.Generator, design: PairDesign, area: int, counts: IntArray, recent: deque[Pair]) -> int:
-    """Draw a partner for one area, by weight, among the least asked of the others with which it is not recent."""
-    fresh = np.array([other for other in design.areas if other != area and _pair((area, other)) not in recent])
-    if not len(fresh):
-        raise ValueError("these areas have too few pairs for this spacing; use a smaller one")
-    least = fresh[counts[fresh] == counts[fresh].min()]
-    weights = design.weight(area, least)
-    return int(rng.choice(least, p=weights / weights.sum()))
+def _least_asked_pair(rng: np.random.Generator, design: PairDesign, counts: IntArray, recent: deque[Pair]) -> Pair:
+    """Pair the least asked area with the least asked other, by weight among equals, leaving out recent pairs."""
+    shuffled = rng.permutation(design.areas)
+    for area in shuffled[np.argsort(counts[shuffled], kind="stable")]:
+        met = {first + second - area for first, second in recent if area in (first, second)}
+        others = np.setdiff1d(design.areas, [area, *met])
+        if len(others):
+            least = others[counts[others] == counts[others].min()]
+            weights = design.weight(area, least)
+            return _pair((area, rng.choice(least, p=weights / weights.sum())))
+    raise ValueError("these areas have too few pairs for this spacing; use a smaller one")
 
 
 def _pair(areas: ArrayLike) -> Pair:

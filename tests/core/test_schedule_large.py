@@ -1,0 +1,59 @@
+"""Schedules on maps as large as a country's: what takes minutes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from synthetic import all_pairs, delaunay_map
+
+from judgemap.core.communicability import exact_pairs, sparse_pairs
+
+LARGE = """
+import resource
+import numpy as np
+from synthetic import delaunay_map
+from judgemap.core.designs import principal_component
+from judgemap.core.schedule import ListOptions, draw_list
+
+graph = delaunay_map(35_000)
+design = principal_component(graph)
+rng = np.random.default_rng(1)
+pairs = draw_list(rng, design, 50_000, ListOptions(balanced_exposure=True, repeats=0.05))
+exposure = design.exposure()
+i, j = graph.edges.T
+print(
+    len(pairs),
+    int((pairs[:, 0] == pairs[:, 1]).sum()),
+    exposure.sum(),
+    design.probability(i, j).max() * 35_000 * 34_999 / 2,
+    design.restricted(np.arange(100)).draw(rng, 50).max(),
+    resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+)
+"""
+
+
+@pytest.mark.slow
+def test_35000_areas_work_in_little_memory():
+    here = Path(__file__).parent
+    run = subprocess.run(
+        [sys.executable, "-c", LARGE], cwd=here, capture_output=True, text=True, check=False, timeout=1_800
+    )
+    assert run.returncode == 0, run.stderr
+    length, loops, exposure, most_of_neighbours, last, gigabytes = map(float, run.stdout.split())
+    assert (length, loops) == (50_000, 0)
+    assert exposure == pytest.approx(2, abs=1e-9)
+    assert most_of_neighbours < 0.9, "pairs of neighbours are asked less than under the uniform design"
+    assert last < 100
+    assert gigabytes < 1.5, "a dense matrix would take 9.8"
+
+
+@pytest.mark.slow
+def test_sparse_exponential_of_2000_areas_is_as_accurate_as_it_says():
+    graph = delaunay_map(2_000)
+    approximate, exact = sparse_pairs(graph), exact_pairs(graph)
+    i, j = all_pairs(2_000).T
+    error = np.abs(approximate.correlation().at(i, j) - exact.correlation().at(i, j)).max()
+    assert error < 1e-6 < approximate.accuracy < 1e-5
+    assert len(approximate.pairs.keys) < 0.4 * len(i)

@@ -1,0 +1,240 @@
+"""Lists of pairs: every option holds on every list, and the rest follows the design."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.special import chdtrc
+from synthetic import delaunay_map, fit_of_draws, matrix_of
+
+from judgemap.core import trees
+from judgemap.core.comparisons import count_pairs
+from judgemap.core.designs import principal_component, uniform, weighted
+from judgemap.core.schedule import ListOptions, draw_list
+from judgemap.core.trees import random_path, random_tree
+
+FALSE_ALARM = 1e-4
+FREE = ListOptions(connected=False, balanced_sides=False, spacing=0)
+
+
+@st.composite
+def lists(draw):
+    """A design, the areas that a judge knows, options, and a list drawn with them."""
+    n_areas = draw(st.integers(3, 14))
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    weights = rng.exponential(size=(n_areas, n_areas)) ** 3
+    design = draw(
+        st.sampled_from(
+            [uniform(n_areas), principal_component(delaunay_map(max(n_areas, 4), 3)), weighted(weights + weights.T)]
+        )
+    )
+    known = np.sort(rng.choice(design.n_areas, size=draw(st.integers(3, design.n_areas)), replace=False))
+    options = ListOptions(
+        connected=draw(st.booleans()),
+        balanced_sides=draw(st.booleans()),
+        balanced_exposure=draw(st.booleans()),
+        spacing=draw(st.integers(0, 1)),
+        repeats=draw(st.sampled_from([0.0, 0.1, 0.3])),
+    )
+    n_pairs = draw(st.integers(2 * len(known) + 5, 60))
+    return known, options, draw_list(rng, design, n_pairs, options, known), n_pairs
+
+
+def planned(options, n_pairs):
+    return round(options.repeats * n_pairs)
+
+
+def swapped_repeats(pairs):
+    """How many rows can be told apart as an earlier row with sides swapped, each earlier row used once."""
+    open_rows, found = [], 0
+    for left, right in pairs.tolist():
+        if (right, left) in open_rows:
+            open_rows.remove((right, left))
+            found += 1
+        else:
+            open_rows.append((left, right))
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(lists())
+def test_options_hold(drawn):
+    known, options, pairs, n_pairs = drawn
+    assert pairs.shape == (n_pairs, 2)
+    assert np.isin(pairs, known).all()
+    assert np.all(pairs[:, 0] != pairs[:, 1])
+    unordered = np.sort(pairs, axis=1)
+    if options.spacing:
+        assert np.any(unordered[1:] != unordered[:-1], axis=1).all()
+    if options.connected:
+        tree = pairs[: len(known) - 1]
+        parts = count_pairs(tree[:, 0], tree[:, 1], int(known.max()) + 1).components()[known]
+        assert len(np.unique(parts)) == 1
+    if options.balanced_sides:
+        left, right = (np.bincount(pairs[:, side], minlength=known.max() + 1) for side in (0, 1))
+        assert abs(left - right).max() <= 1
+    if options.balanced_exposure and not options.repeats:
+        for length in range(1, n_pairs + 1):
+            assert np.ptp(np.bincount(pairs[:length].ravel(), minlength=known.max() + 1)[known]) <= 1
+    assert swapped_repeats(pairs) >= planned(options, n_pairs)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(3, 9), st.integers(2, 6), st.booleans())
+def test_wider_spacing_holds(seed, n_areas, spacing, balanced):
+    assume(n_areas * (n_areas - 1) // 2 > spacing)
+    options = ListOptions(spacing=spacing, balanced_exposure=balanced, repeats=0.2)
+    pairs = np.sort(draw_list(np.random.default_rng(seed), uniform(n_areas), 60, options), axis=1)
+    for gap in range(1, spacing + 1):
+        assert np.any(pairs[gap:] != pairs[:-gap], axis=1).all()
+
+
+def test_repeats_come_with_sides_swapped_and_the_share_is_kept():
+    pairs = draw_list(np.random.default_rng(1), uniform(1_000), 400, ListOptions(repeats=0.1, connected=False))
+    assert swapped_repeats(pairs) == 40
+    assert len(np.unique(np.sort(pairs, axis=1), axis=0)) == 360
+
+
+def test_same_seed_same_list():
+    design, options = principal_component(delaunay_map(20)), ListOptions(repeats=0.1)
+    first, second = (draw_list(np.random.default_rng(7), design, 80, options) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_a_judge_who_knows_two_areas_gets_one_pair():
+    pairs = draw_list(np.random.default_rng(1), uniform(9), 1, ListOptions(), allowed=[3, 5])
+    assert sorted(pairs[0].tolist()) == [3, 5]
+
+
+@pytest.mark.statistical
+def test_a_list_without_options_is_drawn_from_the_design():
+    design = principal_component(delaunay_map(8))
+    pairs = draw_list(np.random.default_rng(1), design, 30_000, FREE)
+    assert fit_of_draws(pairs, matrix_of(design)) > FALSE_ALARM
+    assert fit_of_draws(draw_list(np.random.default_rng(1), uniform(8), 30_000, FREE), matrix_of(design)) < 1e-12
+    assert abs((pairs[:, 0] < pairs[:, 1]).mean() - 0.5) < 3.9 * 0.5 / np.sqrt(30_000)
+
+
+@pytest.mark.statistical
+def test_without_immediate_repeats_a_pair_follows_the_conditional_design():
+    """P(b after a) = q_b/(1 − q_a): three pairs, six possible steps, χ² with 6 − 1 − 2 degrees of freedom."""
+    design = weighted([[0, 1, 2], [1, 0, 4], [2, 4, 0]])
+    pairs = draw_list(np.random.default_rng(3), design, 20_000, ListOptions(connected=False, balanced_sides=False))
+    kind = pairs.sum(axis=1) - 1
+    q = np.array([1, 2, 4]) / 7
+
+    def misfit(chance):
+        total = 0.0
+        for a in range(3):
+            after = np.bincount(kind[1:][kind[:-1] == a], minlength=3)
+            expected = after.sum() * np.where(np.arange(3) == a, 0, chance(a))
+            assert after[a] == 0
+            total += sum((after[b] - expected[b]) ** 2 / expected[b] for b in range(3) if b != a)
+        return chdtrc(3, total)
+
+    assert misfit(lambda a: q / (1 - q[a])) > FALSE_ALARM
+    assert misfit(lambda a: np.full(3, 0.5)) < 1e-12
+
+
+@pytest.mark.statistical
+def test_sides_are_fair_when_balanced():
+    """Which of two areas is shown left is a fair coin at every place of the list: binomial, limits of 1 in 10,000."""
+    drawn = [draw_list(np.random.default_rng(seed), uniform(5), 8, ListOptions()) for seed in range(1_000)]
+    lower_left = [np.sort(pairs, axis=1) for pairs in drawn]
+
+    def unfair(lists, place):
+        first = np.mean([pairs[place, 0] < pairs[place, 1] for pairs in lists])
+        return abs(first - 0.5) > 3.9 * 0.5 / np.sqrt(len(lists))
+
+    for place in (0, 3, 7):
+        assert not unfair(drawn, place)
+        assert unfair(lower_left, place)
+
+
+def tree_left_out(tree):
+    """Of three areas' three pairs, which one a tree leaves out: 0 for {0,1}, 1 for {0,2}, 2 for {1,2}."""
+    return ({0, 1, 2} - set((tree.sum(axis=1) - 1).tolist())).pop()
+
+
+@pytest.mark.statistical
+def test_random_trees_have_the_greedy_distribution():
+    """The pair left out is the one that would be drawn last: P(c last) = q_a q_b (1/(1 − q_a) + 1/(1 − q_b))."""
+    q = np.array([1, 2, 4]) / 7
+    design = weighted([[0, 1, 2], [1, 0, 4], [2, 4, 0]])
+    rng, size = np.random.default_rng(2), 1_500
+    left_out = np.bincount([tree_left_out(random_tree(rng, design)) for _ in range(size)], minlength=3)
+    expected = size * np.array([q[a] * q[b] * (1 / (1 - q[a]) + 1 / (1 - q[b])) for a, b in ((1, 2), (0, 2), (0, 1))])
+    assert expected.sum() == pytest.approx(size)
+    assert chdtrc(2, ((left_out - expected) ** 2 / expected).sum()) > FALSE_ALARM
+    unweighted = np.bincount([tree_left_out(random_tree(rng, uniform(3))) for _ in range(size)], minlength=3)
+    assert chdtrc(2, ((unweighted - expected) ** 2 / expected).sum()) < 1e-12
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("tries", [32, 1])
+def test_random_paths_step_with_the_design(monkeypatch, tries):
+    """From a uniform start, the next area by weight; both by rejection and, where that fails, by weighing all areas."""
+    monkeypatch.setattr(trees, "TRIES", tries)
+    weights = np.array([[0, 1, 2], [1, 0, 4], [2, 4, 0]], dtype=float)
+    design = weighted(weights)
+    rng, size = np.random.default_rng(4), 2_000
+    left_out = np.bincount([tree_left_out(random_path(rng, design)) for _ in range(size)], minlength=3)
+    step = weights / weights.sum(axis=1, keepdims=True)
+    chance = np.array([(step[0, 2] + step[1, 2]) / 3, (step[0, 1] + step[2, 1]) / 3, (step[1, 0] + step[2, 0]) / 3])
+    expected = size * chance
+    assert expected.sum() == pytest.approx(size)
+    assert chdtrc(2, ((left_out - expected) ** 2 / expected).sum()) > FALSE_ALARM
+    unweighted = np.bincount([tree_left_out(random_path(rng, uniform(3))) for _ in range(size)], minlength=3)
+    assert chdtrc(2, ((unweighted - expected) ** 2 / expected).sum()) < 1e-12
+
+
+def test_a_path_goes_on_where_the_design_has_no_weight():
+    star = np.zeros((5, 5))
+    star[0, 1:] = star[1:, 0] = 1.0
+    path = random_path(np.random.default_rng(1), weighted(star))
+    assert np.bincount(path.ravel(), minlength=5).tolist().count(1) == 2
+
+
+def apart():
+    blocks = np.zeros((4, 4))
+    blocks[0, 1] = blocks[1, 0] = blocks[2, 3] = blocks[3, 2] = 1.0
+    return weighted(blocks)
+
+
+def one_pair_only():
+    weights = np.zeros((4, 4))
+    weights[0, 1] = weights[1, 0] = 1.0
+    return weighted(weights)
+
+
+@pytest.mark.parametrize(
+    ("design", "n_pairs", "options", "allowed", "message"),
+    [
+        (uniform(76), 10, {}, None, "10 pairs cannot connect 76 areas; ask for at least 75"),
+        (uniform(9), 9, {"repeats": 0.3}, None, "6 pairs besides 3 repeats cannot connect 9 areas"),
+        (uniform(9), 0, {}, None, "at least one pair"),
+        (uniform(9), 20, {}, [4], "only one area can be asked"),
+        (uniform(9), 20, {}, [], "no area can be asked"),
+        (uniform(9), 20, {}, [3, 5], "2 areas have too few pairs"),
+        (uniform(4), 20, {"spacing": 6}, None, "4 areas have too few pairs"),
+        (uniform(4), 3, {"repeats": 0.33, "spacing": 5, "connected": False}, None, "no room for 1 planned repeats"),
+        (apart(), 20, {}, None, "does not connect these 4 areas"),
+        (one_pair_only(), 20, {"connected": False}, None, "nearly always the same few pairs"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(design, n_pairs, options, allowed, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        draw_list(np.random.default_rng(1), design, n_pairs, ListOptions(**options), allowed)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bad", [{"spacing": -1}, {"repeats": 0.5}, {"repeats": -0.1}])
+def test_bad_options_are_refused(bad):
+    with pytest.raises(ValueError, match=r"spacing counts|planned repeats"):
+        ListOptions(**bad)
+
+
+def test_balance_is_kept_where_the_design_has_no_weight():
+    pairs = draw_list(np.random.default_rng(1), apart(), 41, ListOptions(connected=False, balanced_exposure=True))
+    assert np.ptp(np.bincount(pairs.ravel())) <= 1
