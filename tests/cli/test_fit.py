@@ -1,7 +1,12 @@
+import contextlib
 import csv
 import json
+import os
+import pty
+import signal
 import subprocess
 import sys
+import threading
 
 import geopandas as gpd
 import pytest
@@ -71,6 +76,7 @@ def test_a_map_with_an_island(judgemap, tmp_path):
     assert "3 comparisons of 5 areas, spatial model" in result.out, "nobody said who judged"
     assert "1 of 5 areas were never compared ('E')" in result.out
     assert len(gpd.read_file(tmp_path / "out" / "areas.geojson")) == 5
+    assert [(bridge.a, bridge.b) for bridge in jm.load_fit(tmp_path / "out").map.bridges] == [("e", "d")]
 
 
 @pytest.mark.parametrize(
@@ -151,3 +157,40 @@ def test_from_the_shell(edges, comparisons, tmp_path):
     bad = subprocess.run([str(word) for word in [*words, "--model", "x"]], capture_output=True, text=True, check=False)
     assert bad.returncode == 2
     assert "Traceback" not in bad.stderr
+
+
+def drain(terminal):
+    """Read on, so that the process is not held up; a closed terminal ends it."""
+    with contextlib.suppress(OSError):
+        while os.read(terminal, 4096):
+            pass
+
+
+def test_ctrl_c_keeps_what_was_drawn(edges, comparisons, tmp_path):
+    """A long run on a terminal: it shows draws, ESS and R-hat, is interrupted, and still writes a whole folder."""
+    words = [
+        sys.executable,
+        "-m",
+        "judgemap",
+        "fit",
+        comparisons,
+        *edges,
+        "-o",
+        tmp_path / "results",
+        "--draws",
+        "200000",
+    ]
+    terminal, inside = pty.openpty()
+    with subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=inside, text=True) as process:
+        os.close(inside)
+        shown = b""
+        while b"ESS" not in shown:
+            shown += os.read(terminal, 4096)
+        process.send_signal(signal.SIGINT)
+        threading.Thread(target=drain, args=(terminal,), daemon=True).start()
+        out, _ = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert b"draws" in shown
+    assert b"R-hat" in shown
+    assert "Warning: The run was interrupted" in out
+    assert not jm.load_fit(tmp_path / "results").info["complete"]

@@ -62,6 +62,7 @@ def test_saved_and_loaded_without_loss(fit, tmp_path):
     assert again.map.names == fit.map.names
     np.testing.assert_array_equal(again.map.graph.edges, fit.map.graph.edges)
     assert again.map.geometry is not None
+    assert again.map.bridges == fit.map.bridges
     assert again.areas.equals(fit.areas)
 
 

@@ -20,12 +20,13 @@ def sampling_progress(chains: int) -> Iterator[Watcher | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("sampling"),
         BarColumn(),
-        TextColumn("{task.completed:.0f}/{task.total:.0f} draws"),
+        MofNCompleteColumn(),
+        TextColumn("draws"),
         TextColumn("{task.fields[news]}"),
         TimeRemainingColumn(),
     )

@@ -119,6 +119,7 @@ def _fit(
         },
         "seconds": round(time.perf_counter() - began, 3),
         "versions": versions(),
+        "bridges": [asdict(bridge) for bridge in areas.bridges],
         "notes": [*areas.notes, *data_notes(data, counts, areas, name)],
     }
     return Fit.from_draws(areas, counts, draws, info)

@@ -17,7 +17,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.geo.maps import Areas
+from judgemap.geo.maps import Areas, Bridge
 from judgemap.study.folder import new_folder
 
 if TYPE_CHECKING:
@@ -189,7 +189,13 @@ def load_fit(folder: str | Path) -> Fit:
     samples = groups["posterior"]
     ids = tuple(str(each) for each in samples["area"].to_numpy())
     names = tuple(str(each) for each in samples["name"].to_numpy())
-    areas = Areas(ids, names, AreaGraph(len(ids), groups["constant_data"]["edges"].to_numpy()), _geometry(folder, ids))
+    areas = Areas(
+        ids,
+        names,
+        AreaGraph(len(ids), groups["constant_data"]["edges"].to_numpy()),
+        _geometry(folder, ids),
+        tuple(Bridge(**bridge) for bridge in info["bridges"]),
+    )
     return Fit(areas, samples, groups["sample_stats"], groups["observed_data"], info)
 
 

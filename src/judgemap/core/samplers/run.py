@@ -124,9 +124,9 @@ class _Batch(NamedTuple):
 
 
 def _blocks(plan: Plan) -> list[tuple[int, bool]]:
-    """Cut the run into about 40 blocks of (steps, whether they are kept), so that Ctrl-C is answered soon."""
+    """Cut the run into blocks of (steps, whether they are kept), 40 or more, so that Ctrl-C is answered soon."""
     blocks = [(plan.warmup, False)] if plan.warmup else []
-    size = max(1, -(-plan.draws // 40))
+    size = min(-(-plan.draws // 40), 250)
     full, rest = divmod(plan.draws, size)
     blocks += [(size * plan.thin, True)] * full
     return blocks + ([(rest * plan.thin, True)] if rest else [])
