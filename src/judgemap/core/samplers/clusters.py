@@ -1,0 +1,259 @@
+"""The clustering sampler: links by Gibbs, strengths by Hamiltonian Monte Carlo or Pólya-Gamma.
+
+An iteration draws every link θ_i given the strengths, with the clusters' means and variances integrated out, then the
+strengths given the clusters. `kernel` is the compiled default; `gibbs_kernel` does it as the paper does, with
+m_k, σ_k² and Pólya-Gamma weights drawn one after the other, and serves to check the first:
+
+    1/σ_k² ~ Gamma(a0 + n/2, rate b̄),  m_k ~ N((κ0 μ0 + Σλ)/(κ0 + n), σ_k²/(κ0 + n))
+    z_ij ~ PG(n_ij, λ_i − λ_j),  λ ~ N(B(κ + m_c/σ_c²), B),  B = (XᵀZX + diag(1/σ_c²))⁻¹,  κ = Xᵀ(y − n/2)
+
+Both take blocks of iterations at once, hold no lock while they run, and give the same draws for the same generator.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from judgemap.core.cluster_prior import ClusterPrior, labels_of_links, log_marginal, marginal_constants
+from judgemap.core.comparisons import PairCounts
+from judgemap.core.laplace import mode
+from judgemap.core.likelihood import information, laplacian, log_likelihood
+from judgemap.core.model import Model
+from judgemap.core.polyagamma import draw_polyagamma
+from judgemap.core.prior import FixedVariance, independent
+from judgemap.core.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from judgemap.core.samplers.clusters_links import Comparisons, Tables
+
+START_VARIANCE = 4.0
+"""Variance of the independent prior under which chains find their first strengths."""
+START_SPREAD = 1.5
+"""How much wider than that approximation the chains start."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterModel:
+    """logit P(i beats j) = λ_i − λ_j, strengths and clusters as in `ClusterPrior`."""
+
+    counts: PairCounts
+    prior: ClusterPrior
+
+    def __post_init__(self) -> None:
+        if self.counts.n_areas != self.prior.n_areas:
+            raise ValueError(f"the comparisons know {self.counts.n_areas} areas, the prior {self.prior.n_areas}")
+
+
+class ClusterState(NamedTuple):
+    """Where a chain is."""
+
+    links: IntArray
+    strengths: FloatArray
+
+
+class ClusterDraws(NamedTuple):
+    """What is kept of a chain, one row a draw; of several chains, arrays (chain, draw, …)."""
+
+    strengths: FloatArray
+    """λ, not centred."""
+    labels: IntArray
+    """The cluster of each area, numbered in every draw by the first area of each: 0 is area 0's."""
+    n_clusters: IntArray
+    log_posterior: FloatArray
+    """log p(y, λ, θ) up to a constant, m and σ² integrated out."""
+    acceptance: FloatArray
+
+
+class ClusterKernel(NamedTuple):
+    """A Markov transition of one chain that leaves the posterior of one `ClusterModel` unchanged."""
+
+    init: Callable[[np.random.Generator, IntArray], ClusterState]
+    """(rng, labels of a starting partition) → state."""
+    advance: Callable[[np.random.Generator, ClusterState, int, int], tuple[ClusterState, ClusterDraws]]
+    """(rng, state, iterations, thin) → (state, every ``thin``-th draw)."""
+
+
+def kernel(model: ClusterModel) -> ClusterKernel:
+    """Build the compiled sampler.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> model = ClusterModel(count_pairs([0, 1], [2, 2], n_areas=3), ClusterPrior(np.ones((3, 3))))
+    >>> rng, sampler = np.random.default_rng(1), kernel(model)
+    >>> state, draws = sampler.advance(rng, sampler.init(rng, np.zeros(3, dtype=int)), 100, 2)
+    >>> draws.labels.shape
+    (50, 3)
+    """
+    from judgemap.core.samplers import clusters_strengths
+
+    comparisons, tables = _comparisons(model.counts), _tables(model.prior)
+    start = _Start(model)
+
+    def advance(
+        rng: np.random.Generator, state: ClusterState, iterations: int, thin: int
+    ) -> tuple[ClusterState, ClusterDraws]:
+        _check_block(iterations, thin)
+        links, strengths = state.links.copy(), state.strengths.copy()
+        trace = clusters_strengths.advance(
+            rng, links, strengths, comparisons, tables, start.information, iterations, thin
+        )
+        return ClusterState(links, strengths), ClusterDraws(*trace)
+
+    return ClusterKernel(start.draw, advance)
+
+
+def gibbs_kernel(model: ClusterModel) -> ClusterKernel:
+    """Build the paper's sampler: the same sweep over links, then m, σ², Pólya-Gamma weights and strengths in turn."""
+    from judgemap.core.samplers import clusters_strengths
+
+    tables = _tables(model.prior)
+
+    def step(rng: np.random.Generator, state: ClusterState) -> ClusterState:
+        links = clusters_strengths.sweep_links(rng, state.links, state.strengths, tables)
+        labels = labels_of_links(links)
+        mean, variance = draw_clusters(rng, model.prior, labels, state.strengths)
+        return ClusterState(links, draw_strengths(rng, model.counts, state.strengths, mean[labels], variance[labels]))
+
+    def advance(
+        rng: np.random.Generator, state: ClusterState, iterations: int, thin: int
+    ) -> tuple[ClusterState, ClusterDraws]:
+        _check_block(iterations, thin)
+        kept = []
+        for iteration in range(1, iterations + 1):
+            state = step(rng, state)
+            if iteration % thin == 0:
+                kept.append(state)
+        labels = np.array([labels_of_links(draw.links) for draw in kept])
+        draws = ClusterDraws(
+            strengths=np.array([draw.strengths for draw in kept]),
+            labels=labels,
+            n_clusters=labels.max(axis=1) + 1,
+            log_posterior=np.array([log_posterior(model, draw) for draw in kept]),
+            acceptance=np.ones(len(kept)),
+        )
+        return state, draws
+
+    return ClusterKernel(_Start(model).draw, advance)
+
+
+def draw_clusters(
+    rng: np.random.Generator, prior: ClusterPrior, labels: IntArray, strengths: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Draw m_k and σ_k² of every cluster 0 … K−1 given its strengths."""
+    x = strengths - prior.mu0
+    n, total, square = np.bincount(labels), np.bincount(labels, x), np.bincount(labels, x**2)
+    rate = prior.b0 + (square - total**2 / (prior.kappa0 + n)) / 2
+    variance = rate / rng.standard_gamma(prior.a0 + n / 2)
+    spread = np.sqrt(variance / (prior.kappa0 + n))
+    mean = prior.mu0 + total / (prior.kappa0 + n) + spread * rng.standard_normal(len(n))
+    return mean, variance
+
+
+def draw_strengths(
+    rng: np.random.Generator, counts: PairCounts, strengths: FloatArray, mean: FloatArray, variance: FloatArray
+) -> FloatArray:
+    """Draw z given λ, then λ given z, where λ_i ~ N(mean_i, variance_i) in the prior."""
+    z = draw_polyagamma(rng, counts.n.astype(np.float64), strengths[counts.first] - strengths[counts.second])
+    factor = linalg.cholesky(laplacian(counts, z) + np.diag(1 / variance), lower=True)
+    half = linalg.solve_triangular(factor, counts.excess() + mean / variance, lower=True)
+    draw: FloatArray = linalg.solve_triangular(
+        factor, half + rng.standard_normal(counts.n_areas), lower=True, trans="T"
+    )
+    return draw
+
+
+def log_posterior(model: ClusterModel, state: ClusterState) -> float:
+    """Add up log p(y | λ) + Σ_k log f(λ_k) + Σ_i log w(i, θ_i), with w = h, or β for i itself."""
+    labels = labels_of_links(state.links)
+    weights = model.prior.link_weights()[np.arange(len(labels)), state.links]
+    clusters = sum(log_marginal(model.prior, state.strengths[labels == k]) for k in range(labels.max() + 1))
+    return float(log_likelihood(model.counts, state.strengths) + clusters + np.log(weights).sum())
+
+
+def links_of_labels(prior: ClusterPrior, labels: IntArray) -> IntArray:
+    """Find links whose components are the given clusters: in each, a tree of the largest affinities.
+
+    Members that no affinity above 0 joins, such as those in different parts of the map, start in clusters apart.
+
+    >>> links_of_labels(ClusterPrior(np.ones((4, 4))), np.array([0, 1, 0, 1]))
+    array([0, 1, 0, 1])
+    """
+    labels = np.asarray(labels)
+    if labels.shape != (prior.n_areas,):
+        raise ValueError(f"a starting partition needs one label an area, received shape {labels.shape}")
+    links = np.arange(prior.n_areas)
+    for label in np.unique(labels):
+        outside = np.flatnonzero(labels == label)
+        best, nearest = np.zeros(len(outside)), outside.copy()
+        while len(outside):
+            chosen = int(np.argmax(best))
+            area = outside[chosen]
+            links[area] = nearest[chosen]
+            left = np.arange(len(outside)) != chosen
+            outside, best, nearest = outside[left], best[left], nearest[left]
+            affinity = prior.affinity[outside, area]
+            nearest = np.where(affinity > best, area, nearest)
+            best = np.maximum(affinity, best)
+    return links
+
+
+def starting_partitions(model: ClusterModel, chains: int) -> list[IntArray]:
+    """Spread starting partitions, so that a chain that is stuck shows: all together, all apart, then by strength.
+
+    From the third chain on, areas are cut into 2, 3, 4, … groups of equal size by their approximate strengths.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> model = ClusterModel(count_pairs([0, 1], [2, 3], n_areas=4), ClusterPrior(np.ones((4, 4))))
+    >>> starting_partitions(model, chains=3)
+    [array([0, 0, 0, 0]), array([0, 1, 2, 3]), array([1, 1, 0, 0])]
+    """
+    n = model.prior.n_areas
+    order = np.argsort(np.argsort(_Start(model).mode, kind="stable"), kind="stable")
+    by_strength = [order * groups // n for groups in range(2, chains)]
+    return [np.zeros(n, dtype=np.int64), np.arange(n), *by_strength][:chains]
+
+
+class _Start:
+    """The mode of λ under an independent prior, and diag(XᵀWX) there."""
+
+    def __init__(self, model: ClusterModel) -> None:
+        self.prior = model.prior
+        n = model.counts.n_areas
+        plain = Model(model.counts, independent(n), FixedVariance(START_VARIANCE))
+        self.mode = model.prior.mu0 + mode(plain, float(np.log(START_VARIANCE)), np.zeros(n))
+        self.information = np.ascontiguousarray(np.diagonal(information(model.counts, self.mode)))
+
+    def draw(self, rng: np.random.Generator, labels: IntArray) -> ClusterState:
+        noise = rng.standard_normal(len(self.mode)) / np.sqrt(self.information + 1 / START_VARIANCE)
+        return ClusterState(links_of_labels(self.prior, labels), self.mode + START_SPREAD * noise)
+
+
+def _check_block(iterations: int, thin: int) -> None:
+    if iterations < 1 or thin < 1:
+        raise ValueError(f"iterations and thin must be at least 1, received {iterations} and {thin}")
+
+
+def _tables(prior: ClusterPrior) -> "Tables":
+    from judgemap.core.samplers import clusters_links
+
+    hyper = (float(prior.mu0), float(prior.kappa0), float(prior.a0), float(prior.b0))
+    return clusters_links.Tables(prior.link_weights(), marginal_constants(prior), hyper)
+
+
+def _comparisons(counts: PairCounts) -> "Comparisons":
+    from judgemap.core.samplers import clusters_links
+
+    area = np.concatenate([counts.first, counts.second])
+    order = np.argsort(area, kind="stable")
+    return clusters_links.Comparisons(
+        first=counts.first.copy(),
+        second=counts.second.copy(),
+        n=counts.n.astype(np.float64),
+        wins=counts.wins.astype(np.float64),
+        start=np.searchsorted(area[order], np.arange(counts.n_areas + 1)),
+        other=np.concatenate([counts.second, counts.first])[order],
+        met=np.concatenate([counts.n, counts.n])[order].astype(np.float64),
+        won=np.concatenate([counts.wins, counts.n - counts.wins])[order].astype(np.float64),
+    )

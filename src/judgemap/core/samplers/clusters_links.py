@@ -1,0 +1,341 @@
+"""Compiled moves on the links of the clustering model: a Gibbs sweep, and a move that carries strengths along.
+
+Clusters are the connected components of the links. With the link of area i cut, i's component is exactly the tree of
+areas whose links lead to i: every other member has one link, so n members hold n − 1 links. A list of children per area
+finds that tree in time proportional to its size, also where the links held a cycle, which the cut then opens.
+
+Areas and clusters are records in two arrays, because a compiled function that is handed many arrays spends its time on
+counting references. Import this module only where it is used: numba takes a moment to load.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar, cast
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from judgemap.core.types import BoolArray, FloatArray, IntArray
+
+F = TypeVar("F", bound=Callable[..., object])
+Records = NDArray[np.void]
+Hyper = tuple[float, float, float, float]
+"""μ0, κ0, a0, b0."""
+TINY = 1e-250
+"""A sum of weights below this has lost its digits."""
+
+AREA = np.dtype(
+    [(field, np.int64) for field in ("link", "child", "after", "before", "label", "below")] + [("x", np.float64)]
+)
+"""link: θ_i. child, after, before: first child and siblings in doubly linked lists that −1 ends. label: the cluster.
+below: not of this area, but a list across all records, the tree that was cut last. x: λ_i − μ0."""
+
+CLUSTER = np.dtype(
+    [(field, np.int64) for field in ("size", "slot", "place")]
+    + [(field, np.float64) for field in ("total", "square", "log_f", "precision")]
+)
+"""size, total = Σx, square = Σx², log_f = log f(λ_k), precision = 1/σ_k² while strengths are updated. slot: a list
+across all records, of clusters, the first n_clusters of them in use; place: where in that list this cluster stands."""
+
+
+def compiled(function: F) -> F:
+    """Compile to machine code that lets other threads run, kept on disk between runs."""
+    return cast("F", njit(nogil=True, cache=True)(function))
+
+
+class Tables(NamedTuple):
+    """What the moves need of a `ClusterPrior`: h with β on its diagonal, `marginal_constants`, μ0, κ0, a0, b0."""
+
+    weights: FloatArray
+    constants: FloatArray
+    hyper: Hyper
+
+
+class Comparisons(NamedTuple):
+    """The pair counts twice: as pairs, and by area, those of area i from ``start[i]`` to ``start[i + 1]``."""
+
+    first: IntArray
+    second: IntArray
+    n: FloatArray
+    wins: FloatArray
+    start: IntArray
+    other: IntArray
+    met: FloatArray
+    won: FloatArray
+
+
+@compiled
+def log_f(n: int, total: float, square: float, constants: FloatArray, hyper: Hyper) -> float:
+    """Compute log f(λ_k) from the size, Σx and Σx² of a cluster: see `judgemap.core.cluster_prior.log_marginal`."""
+    _, kappa0, a0, b0 = hyper
+    rate = b0 + 0.5 * max(0.0, square - total * total / (kappa0 + n))
+    return float(constants[n] - (a0 + 0.5 * n) * np.log(rate))
+
+
+@compiled
+def refresh(clusters: Records, k: int, constants: FloatArray, hyper: Hyper) -> None:
+    """Recompute log f of cluster k from its sums."""
+    clusters[k]["log_f"] = log_f(clusters[k]["size"], clusters[k]["total"], clusters[k]["square"], constants, hyper)
+
+
+@compiled
+def hang(areas: Records, i: int, j: int) -> None:
+    """Set θ_i = j and make i the first child of j, unless they are one."""
+    areas[i]["link"] = j
+    if i != j:
+        first = areas[j]["child"]
+        areas[i]["before"] = -1
+        areas[i]["after"] = first
+        if first != -1:
+            areas[first]["before"] = i
+        areas[j]["child"] = i
+
+
+@compiled
+def plant(areas: Records, clusters: Records, links: IntArray, strengths: FloatArray, tables: Tables) -> int:
+    """Fill the records from links and strengths, anew in every iteration so that rounding does not build up.
+
+    Clusters are numbered by their first area. Return how many there are.
+    """
+    n_areas = len(links)
+    for i in range(n_areas):
+        areas[i]["child"] = -1
+        areas[i]["label"] = -1
+        areas[i]["x"] = strengths[i] - tables.hyper[0]
+        clusters[i]["size"] = 0
+        clusters[i]["total"] = 0.0
+        clusters[i]["square"] = 0.0
+        clusters[i]["slot"] = i
+        clusters[i]["place"] = i
+    for i in range(n_areas):
+        hang(areas, i, links[i])
+    n_clusters = 0
+    for start in range(n_areas):
+        area = start
+        while areas[area]["label"] == -1:
+            areas[area]["label"] = n_clusters
+            area = links[area]
+        found = areas[area]["label"]
+        if found == n_clusters:
+            n_clusters += 1
+        else:
+            area = start
+            while areas[area]["label"] == n_clusters:
+                areas[area]["label"] = found
+                area = links[area]
+    for i in range(n_areas):
+        k, x = areas[i]["label"], areas[i]["x"]
+        clusters[k]["size"] += 1
+        clusters[k]["total"] += x
+        clusters[k]["square"] += x * x
+    for k in range(n_clusters):
+        refresh(clusters, k, tables.constants, tables.hyper)
+    return n_clusters
+
+
+@compiled
+def cut(areas: Records, clusters: Records, n_clusters: int, i: int, constants: FloatArray, hyper: Hyper) -> int:
+    """Take away i's link and put the tree that leads to i into the list ``below``; return how many clusters there are.
+
+    Where the component falls in two, the tree becomes a cluster of its own; where it stays whole, nothing changes.
+    """
+    parent, before, after = areas[i]["link"], areas[i]["before"], areas[i]["after"]
+    if parent != i:
+        if before == -1:
+            areas[parent]["child"] = after
+        else:
+            areas[before]["after"] = after
+        if after != -1:
+            areas[after]["before"] = before
+    areas[0]["below"] = i
+    n, at, total, square = 1, 0, 0.0, 0.0
+    while at < n:
+        area = areas[at]["below"]
+        total += areas[area]["x"]
+        square += areas[area]["x"] ** 2
+        child = areas[area]["child"]
+        while child != -1:
+            areas[n]["below"] = child
+            n += 1
+            child = areas[child]["after"]
+        at += 1
+    k = areas[i]["label"]
+    if n < clusters[k]["size"]:
+        clusters[k]["size"] -= n
+        clusters[k]["total"] -= total
+        clusters[k]["square"] -= square
+        refresh(clusters, k, constants, hyper)
+        k = clusters[n_clusters]["slot"]
+        n_clusters += 1
+        for at in range(n):
+            areas[areas[at]["below"]]["label"] = k
+        clusters[k]["size"] = n
+        clusters[k]["total"] = total
+        clusters[k]["square"] = square
+        refresh(clusters, k, constants, hyper)
+    return n_clusters
+
+
+@compiled
+def tie(areas: Records, clusters: Records, n_clusters: int, i: int, j: int, constants: FloatArray, hyper: Hyper) -> int:
+    """Link i, whose link was cut last, to j, joining their clusters if they are two; return how many there are."""
+    k, other = areas[i]["label"], areas[j]["label"]
+    hang(areas, i, j)
+    if k == other:
+        return n_clusters
+    for at in range(clusters[k]["size"]):
+        areas[areas[at]["below"]]["label"] = other
+    clusters[other]["size"] += clusters[k]["size"]
+    clusters[other]["total"] += clusters[k]["total"]
+    clusters[other]["square"] += clusters[k]["square"]
+    refresh(clusters, other, constants, hyper)
+    n_clusters -= 1
+    last, hole = clusters[n_clusters]["slot"], clusters[k]["place"]
+    clusters[hole]["slot"] = last
+    clusters[last]["place"] = hole
+    clusters[n_clusters]["slot"] = k
+    clusters[k]["place"] = n_clusters
+    return n_clusters
+
+
+@compiled
+def draw_link(
+    rng: np.random.Generator,
+    areas: Records,
+    clusters: Records,
+    n_clusters: int,
+    weights: FloatArray,
+    log_ratio: FloatArray,
+) -> int:
+    """Draw j with probability ∝ weights[j] · exp(log_ratio[label of j])."""
+    top = -np.inf
+    for at in range(n_clusters):
+        top = max(top, log_ratio[clusters[at]["slot"]])
+    ratio, cumulative = np.empty(len(areas)), np.empty(len(areas))
+    mass = 0.0
+    for _ in range(2):
+        for at in range(n_clusters):
+            k = clusters[at]["slot"]
+            ratio[k] = np.exp(min(0.0, log_ratio[k] - top))
+        mass = 0.0
+        for j in range(len(areas)):
+            mass += weights[j] * ratio[areas[j]["label"]]
+            cumulative[j] = mass
+        if mass > TINY:
+            break
+        # The best cluster is out of reach and the others vanish beside it: measure them against the best in reach.
+        top = -np.inf
+        for j in range(len(areas)):
+            if weights[j] > 0.0:
+                top = max(top, log_ratio[areas[j]["label"]])
+    threshold = rng.random() * mass
+    low, high = 0, len(areas) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle] > threshold:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def sweep(rng: np.random.Generator, areas: Records, clusters: Records, n_clusters: int, tables: Tables) -> int:
+    """Draw every θ_i in turn from its full conditional, m and σ² integrated out; return how many clusters there are.
+
+    With i's link cut and its tree in cluster k: weight β for itself, h(i, j) for j in k, and
+    h(i, j) f(k ∪ l)/(f(k) f(l)) for j in another cluster l.
+    """
+    weights, constants, hyper = tables.weights, tables.constants, tables.hyper
+    log_ratio = np.zeros(len(areas))
+    for i in range(len(areas)):
+        n_clusters = cut(areas, clusters, n_clusters, i, constants, hyper)
+        k = areas[i]["label"]
+        tree = clusters[k]
+        for at in range(n_clusters):
+            other = clusters[clusters[at]["slot"]]
+            n = tree["size"] + other["size"]
+            joined = log_f(
+                min(n, len(areas)), tree["total"] + other["total"], tree["square"] + other["square"], constants, hyper
+            )
+            log_ratio[clusters[at]["slot"]] = joined - tree["log_f"] - other["log_f"]
+        log_ratio[k] = 0.0
+        j = draw_link(rng, areas, clusters, n_clusters, weights[i], log_ratio)
+        n_clusters = tie(areas, clusters, n_clusters, i, j, constants, hyper)
+    return n_clusters
+
+
+@compiled
+def carry(
+    rng: np.random.Generator,
+    areas: Records,
+    clusters: Records,
+    n_clusters: int,
+    comparisons: Comparisons,
+    tables: Tables,
+) -> int:
+    """Propose, once per area, to carry a tree from one cluster to another, strengths and all; return how many were.
+
+    A sweep holds the strengths still. Where clusters are tight against what comparisons tell of one area, no area can
+    then change cluster, because its strength has settled in the one it is in. Here an area i is drawn, and a link
+    θ_i = j from its prior. Where this takes i's tree T from the rest A of its cluster to another cluster B, the
+    strengths of T all move by δ, the difference of the centres of B and A, each (κ0 μ0 + Σλ)/(κ0 + n). A and B stay
+    as they are, so the move back is the same move with −δ, and Metropolis' ratio is
+    f(λ_T + δ, λ_B) f(λ_A) / (f(λ_T, λ_A) f(λ_B)) times that of the likelihoods; the links' prior cancels.
+    """
+    weights, constants, hyper = tables.weights, tables.constants, tables.hyper
+    n_areas, kappa0 = len(areas), hyper[1]
+    even = np.zeros(n_areas)
+    inside = np.zeros(n_areas, np.bool_)
+    carried = 0
+    for _ in range(n_areas):
+        i = min(int(rng.random() * n_areas), n_areas - 1)
+        link, a = areas[i]["link"], areas[i]["label"]
+        n_clusters = cut(areas, clusters, n_clusters, i, constants, hyper)
+        k = areas[i]["label"]
+        j = draw_link(rng, areas, clusters, n_clusters, weights[i], even)
+        b = areas[j]["label"]
+        if k not in (a, b) and a != b:
+            tree, rest, new = clusters[k], clusters[a], clusters[b]
+            n = tree["size"]
+            shift = new["total"] / (kappa0 + new["size"]) - rest["total"] / (kappa0 + rest["size"])
+            total = tree["total"] + n * shift
+            square = tree["square"] + 2 * shift * tree["total"] + n * shift * shift
+            gain = log_f(n + new["size"], total + new["total"], square + new["square"], constants, hyper)
+            gain -= log_f(
+                n + rest["size"], tree["total"] + rest["total"], tree["square"] + rest["square"], constants, hyper
+            )
+            gain += rest["log_f"] - new["log_f"] + shifted_likelihood(areas, n, inside, shift, comparisons)
+            if np.log(rng.random()) < gain:
+                for at in range(n):
+                    areas[areas[at]["below"]]["x"] += shift
+                tree["total"] = total
+                tree["square"] = square
+                link = j
+                carried += 1
+        n_clusters = tie(areas, clusters, n_clusters, i, link, constants, hyper)
+    return carried
+
+
+@compiled
+def shifted_likelihood(areas: Records, n: int, inside: BoolArray, shift: float, comparisons: Comparisons) -> float:
+    """By how much the log-likelihood grows when the strengths of the ``n`` areas in ``below`` grow by ``shift``."""
+    start, other, met, won = comparisons.start, comparisons.other, comparisons.met, comparisons.won
+    for at in range(n):
+        inside[areas[at]["below"]] = True
+    gain = 0.0
+    for at in range(n):
+        area = areas[at]["below"]
+        for r in range(start[area], start[area + 1]):
+            if not inside[other[r]]:
+                d = areas[area]["x"] - areas[other[r]]["x"]
+                gain += won[r] * shift - met[r] * (log1pexp(d + shift) - log1pexp(d))
+    for at in range(n):
+        inside[areas[at]["below"]] = False
+    return gain
+
+
+@compiled
+def log1pexp(x: float) -> float:
+    """log(1 + e^x), without overflow."""
+    return float(max(x, 0.0) + np.log1p(np.exp(-abs(x))))
