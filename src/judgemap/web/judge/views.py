@@ -63,7 +63,7 @@ def refusal(request: HttpRequest, token: str, refused: Refused) -> HttpResponse:
     if refused.status == 404 and not WRONG_GUESSES.allows():
         refused = Refused("too many")
     sentence = str(refused.sentence)
-    home = reverse("judge:home", args=[token]) if refused.why not in ("no link", "no code", "too many") else ""
+    home = reverse("judge:home", args=[token]) if token and refused.why not in ("no link", "too many") else ""
     if wants_json(request):
         body = json.dumps({"place": "refused", "said": sentence, "why": refused.why})
         return private(HttpResponse(body, "application/json", refused.status))

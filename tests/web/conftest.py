@@ -1,0 +1,127 @@
+"""A small map, a study on it, and people who come to it."""
+
+import json
+from dataclasses import dataclass, replace
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+from django.test import Client
+
+from judgemap.core.graph import AreaGraph
+from judgemap.geo.maps import Areas
+from judgemap.study.definition import StudyDefinition
+from judgemap.web.judge import actions as judging
+from judgemap.web.judge import scheduling
+from judgemap.web.limits import WRONG_GUESSES
+from judgemap.web.studies import actions
+from judgemap.web.studies.models import Study
+
+SIDE = 4
+
+
+def grid(side: int) -> Areas:
+    """Squares of a kilometre near Nottingham, named by row and column."""
+    squares = [shapely.box(x, y, x + 1000, y + 1000) for y in range(0, side * 1000, 1000)
+               for x in range(0, side * 1000, 1000)]  # fmt: skip
+    geometry = geopandas.GeoSeries(squares, crs="EPSG:27700").translate(450_000, 340_000)
+    places = np.arange(side * side).reshape(side, side)
+    edges = np.concatenate([
+        np.stack([places[:, :-1].ravel(), places[:, 1:].ravel()], axis=1),
+        np.stack([places[:-1].ravel(), places[1:].ravel()], axis=1),
+    ])  # fmt: skip
+    ids = tuple(f"W{i:02}" for i in range(side * side))
+    names = tuple(f"Ward {i // side + 1}.{i % side + 1}" for i in range(side * side))
+    return Areas(ids, names, AreaGraph(side * side, edges), geometry)
+
+
+@pytest.fixture(scope="session")
+def areas() -> Areas:
+    return grid(SIDE)
+
+
+@pytest.fixture
+def definition() -> StudyDefinition:
+    return StudyDefinition(
+        title="Wards",
+        question="Which ward has the LOWER rate?",
+        direction="lower",
+        design="uniform",
+        recommended=3,
+        maximum=5,
+        languages=("en", "fr", "ar"),
+        translations={"fr": {"question": "Quel quartier ?"}},
+        thanks="Many thanks.",
+    )
+
+
+@pytest.fixture
+def study(db, areas, definition) -> Study:
+    return actions.open_study(actions.create_study(definition, areas))
+
+
+@pytest.fixture(autouse=True)
+def _fresh_process():
+    """Forget what a process derives from the database, which is another one in each test."""
+    scheduling._design.cache_clear()
+    scheduling._design_without.cache_clear()
+    WRONG_GUESSES._level = WRONG_GUESSES._burst
+
+
+@dataclass
+class Visitor:
+    """A judge at a browser."""
+
+    client: Client
+    token: str
+    name: str
+
+    def get(self, page: str = "", **headers):
+        return self.client.get(f"/j/{self.token}/{page}", headers=headers)
+
+    def post(self, page: str, **fields):
+        return self.client.post(f"/j/{self.token}/{page}", fields)
+
+    def agree(self, begin: str = "now"):
+        return self.post("consent", agree="yes", begin=begin)
+
+    def pair(self) -> dict:
+        """The open pair, as the page's script gets it."""
+        return json.loads(self.get(Accept="application/json").content)
+
+    def last(self) -> dict:
+        return json.loads(self.get("last", Accept="application/json").content)
+
+    def answer(self, outcome: str, pair: str | None = None, **fields):
+        fields = {"pair": pair or self.pair()["pair"], "outcome": outcome, **fields}
+        return self.client.post(f"/j/{self.token}/answer", fields, headers={"Accept": "application/json"})
+
+
+@pytest.fixture
+def visit(study):
+    """Make a new judge of the study, who has agreed."""
+
+    def make(agreed: bool = True, of: Study | None = None) -> Visitor:
+        invited = judging.invite(of or study, 1)[0]
+        visitor = Visitor(Client(), invited.token, invited.name)
+        if agreed:
+            visitor.agree()
+        return visitor
+
+    return make
+
+
+@pytest.fixture
+def judge(visit) -> Visitor:
+    return visit()
+
+
+@pytest.fixture
+def edit(study, definition):
+    """Change the study's definition while it is open."""
+
+    def change(**fields):
+        return actions.edit_study(study, replace(actions.definition_of(study), **fields))
+
+    return change

@@ -1,0 +1,269 @@
+"""Answers: to the pair that was shown, once; anything else is refused kindly and stores nothing."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from judgemap.web.judge.models import Answer, Judge, Pair, UnknownArea
+from judgemap.web.studies import actions
+
+
+def outcomes() -> list[str]:
+    return list(Answer.objects.order_by("pk").values_list("outcome", flat=True))
+
+
+@pytest.mark.parametrize("outcome", ["left", "right", "tie", "skipped"])
+def test_an_answer_is_stored_and_brings_the_next_pair(judge, outcome):
+    first = judge.pair()
+    after = judge.answer(outcome, seen_ms="1234").json()
+    answer = Answer.objects.get()
+    assert (answer.pair.token, answer.outcome, answer.seen_ms) == (first["pair"], outcome, 1234)
+    assert answer.answered_at >= answer.pair.issued_at
+    assert after["pair"] != first["pair"]
+    assert after["place"] == "pair"
+    assert after == judge.pair()
+
+
+def test_without_a_script_the_answer_leads_home(judge):
+    pair = judge.pair()["pair"]
+    response = judge.client.post(f"/j/{judge.token}/answer", {"pair": pair, "outcome": "right"})
+    assert (response.status_code, response["Location"]) == (302, f"/j/{judge.token}/")
+    assert outcomes() == ["right"]
+
+
+def test_a_repeated_answer_changes_nothing(judge):
+    pair = judge.pair()["pair"]
+    once, twice = judge.answer("left", pair=pair), judge.answer("left", pair=pair)
+    assert once.json() == twice.json()
+    assert outcomes() == ["left"]
+    assert Judge.objects.get(name=judge.name).judged == 1
+
+
+def test_another_answer_to_an_answered_pair_is_refused(judge):
+    pair = judge.pair()["pair"]
+    judge.answer("left", pair=pair)
+    response = judge.answer("right", pair=pair)
+    assert (response.status_code, response.json()["why"]) == (409, "answered")
+    assert outcomes() == ["left"]
+
+
+def test_a_changed_answer_is_a_new_revision_and_the_old_one_is_kept(judge):
+    judge.answer("left")
+    waiting = judge.pair()
+    last = judge.last()
+    assert last["follows"] == 1
+    after = judge.answer("right", pair=last["pair"], follows="1").json()
+    assert after == waiting
+    assert list(Answer.objects.order_by("pk").values_list("revision", "outcome")) == [(1, "left"), (2, "right")]
+    assert Judge.objects.get(name=judge.name).judged == 1
+
+
+def test_the_same_change_twice_is_one_revision(judge):
+    judge.answer("left")
+    pair = judge.last()["pair"]
+    for _ in range(2):
+        assert judge.answer("tie", pair=pair, follows="1").status_code == 200
+    assert outcomes() == ["left", "tie"]
+
+
+@pytest.mark.parametrize("token", ["", "A" * 22, "../../etc/passwd", "' OR 1=1 --", "\0"])
+def test_a_forged_token_is_refused(judge, token):
+    judge.pair()
+    response = judge.answer("left", pair=token or " ")
+    assert (response.status_code, response.json()["why"]) == (409, "not shown")
+    assert not Answer.objects.exists()
+
+
+def test_another_judges_token_is_refused(judge, visit):
+    response = judge.answer("left", pair=visit().pair()["pair"])
+    assert (response.status_code, response.json()["why"]) == (409, "not shown")
+    assert not Answer.objects.exists()
+
+
+@pytest.mark.parametrize("act", [actions.pause_study, actions.close_study])
+def test_an_answer_to_a_study_that_is_not_open_is_refused(judge, study, act):
+    pair = judge.pair()["pair"]
+    act(study)
+    response = judge.answer("left", pair=pair)
+    assert (response.status_code, response.json()["why"]) == (409, "not open")
+    assert not Answer.objects.exists()
+
+
+@pytest.mark.parametrize(("field", "outcome", "why"), [("ties", "tie", "no ties"), ("skips", "skipped", "no skips")])
+def test_ties_and_skips_where_they_are_off_are_refused(judge, edit, field, outcome, why):
+    edit(**{field: False})
+    response = judge.answer(outcome)
+    assert (response.status_code, response.json()["why"]) == (400, why)
+    assert not Answer.objects.exists()
+    assert f'value="{outcome}"' not in judge.get().text
+
+
+def test_a_pair_keeps_the_rules_that_it_was_shown_under(judge, edit):
+    pair = judge.pair()["pair"]
+    edit(ties=False)
+    assert judge.answer("tie", pair=pair).status_code == 200
+    assert judge.answer("tie").status_code == 400
+
+
+@pytest.mark.parametrize("outcome", ["", "both", "LEFT", "unknown", "unknown-both", "left-left", "9999"])
+def test_an_outcome_that_is_none_is_refused(judge, outcome):
+    assert judge.answer(outcome).status_code == 400
+    assert not Answer.objects.exists()
+
+
+def test_an_answer_past_the_maximum_is_refused(judge, edit):
+    judge.answer("left")
+    judge.answer("left")
+    pair = judge.pair()["pair"]
+    edit(recommended=1, maximum=2)
+    response = judge.answer("left", pair=pair)
+    assert (response.status_code, response.json()["why"]) == (409, "maximum")
+    assert len(outcomes()) == 2
+
+
+def test_undoing_unknown_cannot_pass_the_maximum(judge, edit):
+    edit(recommended=2, maximum=2)
+    judge.answer("left")
+    judge.answer("unknown-left")
+    pair = judge.last()["pair"]
+    judge.answer("right")
+    response = judge.answer("left", pair=pair, follows="1")
+    assert response.json()["why"] == "maximum"
+    assert Judge.objects.get(name=judge.name).judged == 2
+
+
+def test_the_database_itself_holds_the_limits(judge, study):
+    judge.pair()
+    row = Judge.objects.get(name=judge.name)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Judge.objects.filter(pk=row.pk).update(judged=6)
+    pair = Pair.objects.get()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Pair.objects.create(
+            judge=row,
+            version=pair.version,
+            token="x" * 22,
+            left=pair.left,
+            right=pair.right,
+            position=2,
+            design="uniform",
+            probability=0.5,
+            issued_at=pair.issued_at,
+        )
+    judge.answer("left")
+    with pytest.raises(Exception, match="only ever added"), transaction.atomic():
+        Answer.objects.update(outcome="right")
+
+
+def test_dont_know_this_area_removes_it_and_does_not_count(judge):
+    pair = judge.pair()
+    after = judge.answer("unknown-right").json()
+    answer = Answer.objects.get()
+    assert (answer.outcome, answer.unknown_side) == ("unknown", "right")
+    assert UnknownArea.objects.get().area.name == pair["right"]
+    assert after["counter"] == "1 of about 3"
+
+
+def test_an_unknown_area_is_never_shown_again(judge, edit):
+    edit(recommended=200, maximum=200)
+    unknown = {judge.pair()["left"]}
+    judge.answer("unknown-left")
+    shown = set()
+    for _ in range(60):
+        state = judge.pair()
+        shown |= {state["left"], state["right"]}
+        judge.answer("left")
+        Judge.objects.update(busy_until=None)
+    assert not shown & unknown
+    assert len(shown) == 15
+
+
+def test_taking_unknown_back_asks_about_the_area_again(judge):
+    judge.answer("unknown-left")
+    last = judge.last()
+    judge.answer("right", pair=last["pair"], follows="1")
+    assert not UnknownArea.objects.exists()
+    assert Judge.objects.get(name=judge.name).judged == 1
+
+
+def test_a_reason_is_kept_for_ties_and_skips_only(judge):
+    judge.answer("tie", reason=" the\0 same \n" + "x" * 300)
+    judge.answer("left", reason="because")
+    first, second = Answer.objects.order_by("pk")
+    assert first.reason.startswith("the same")
+    assert len(first.reason) == 200
+    assert second.reason == ""
+
+
+@pytest.mark.parametrize("seen", ["", "-5", "1e9", "99999999999999999999", "nan", "½"])
+def test_a_time_that_is_none_is_left_out_and_the_answer_kept(judge, seen):
+    judge.answer("left", seen_ms=seen)
+    assert Answer.objects.get().seen_ms is None
+
+
+def test_a_judge_faster_than_anybody_is_slowed(judge, settings, edit):
+    edit(recommended=500, maximum=500)
+    settings.ANSWERS_PER_SECOND = 0.5
+    statuses = [judge.answer("left").status_code for _ in range(8)]
+    assert statuses[0] == 200
+    assert statuses[-1] == 429
+    stored = len(outcomes())
+    Judge.objects.update(busy_until=Judge.objects.get(name=judge.name).busy_until - timedelta(seconds=30))
+    assert judge.answer("left").status_code == 200
+    assert len(outcomes()) == stored + 1
+
+
+def test_a_form_without_its_token_is_refused(judge):
+    strict = Client(enforce_csrf_checks=True)
+    response = strict.post(f"/j/{judge.token}/answer", {"pair": judge.pair()["pair"], "outcome": "left"})
+    assert response.status_code == 403
+    assert "reload the page" in response.text
+    assert not Answer.objects.exists()
+
+
+def test_an_answer_behind_a_wrong_link_is_not_found(judge, client):
+    response = client.post("/j/AAAAAAAAAAAAAAAAAAAAAA/answer", {"pair": judge.pair()["pair"], "outcome": "left"})
+    assert response.status_code == 404
+    assert not Answer.objects.exists()
+
+
+def test_wrong_method(judge):
+    assert judge.get("answer").status_code == 405
+
+
+def test_a_refusal_without_a_script_is_a_kind_page(judge):
+    page = judge.post("answer", pair="A" * 22, outcome="left")
+    assert page.status_code == 409
+    assert f'href="/j/{judge.token}/"' in page.text
+
+
+def test_a_judgement_takes_a_handful_of_queries(judge):
+    pair = judge.pair()["pair"]
+    judge.answer("left", pair=pair)
+    pair = judge.pair()["pair"]
+    with CaptureQueriesContext(connection) as queries:
+        judge.answer("left", pair=pair)
+    asked = [each["sql"] for each in queries if not each["sql"].startswith(("SAVEPOINT", "RELEASE"))]
+    assert len(asked) <= 8, "\n".join(asked)
+
+
+def test_every_pair_says_how_it_was_drawn(judge, edit):
+    edit(design="principal", recommended=30, maximum=30)
+    for _ in range(5):
+        judge.answer("left")
+    pairs = Pair.objects.order_by("position")
+    assert [pair.position for pair in pairs] == list(range(1, 7))
+    assert {pair.design for pair in pairs} == {"principal"}
+    assert all(0 < pair.probability < 0.1 for pair in pairs)
+
+
+def test_sides_are_random(judge, edit):
+    edit(recommended=500, maximum=500)
+    for _ in range(100):
+        judge.answer("left")
+        Judge.objects.update(busy_until=None)
+    lower_left = sum(pair.left.position < pair.right.position for pair in Pair.objects.select_related("left", "right"))
+    assert 25 < lower_left < 76, "a fair coin goes beyond this less than once in a million runs"

@@ -1,0 +1,68 @@
+"""Agreeing: stored with the version of the text, and enforced by the server."""
+
+from judgemap.web.judge.models import Answer, Consent, Judge, Pair
+from judgemap.web.studies import actions
+
+
+def test_consent_is_stored_with_its_version_and_language(visit, study):
+    visitor = visit(agreed=False)
+    visitor.post("language", language="fr")
+    assert visitor.agree()["Location"] == f"/j/{visitor.token}/"
+    consent = Consent.objects.get()
+    assert (consent.version_id, consent.language) == (study.current_id, "fr")
+    assert consent.text_digest == consent.version.consent_digest
+
+
+def test_without_the_tick_nothing_is_stored(visit):
+    visitor = visit(agreed=False)
+    assert visitor.post("consent", begin="now").status_code == 403
+    assert not Consent.objects.exists()
+
+
+def test_consent_twice_is_once(judge):
+    judge.agree()
+    assert Consent.objects.count() == 1
+
+
+def test_an_answer_without_consent_is_refused(visit):
+    visitor = visit(agreed=False)
+    other = visit()
+    assert visitor.answer("left", pair=other.pair()["pair"]).status_code == 409
+    assert not Answer.objects.exists()
+
+
+def test_an_answer_to_ones_own_pair_after_a_new_consent_text_is_refused(judge, edit):
+    pair = judge.pair()["pair"]
+    edit(consent="A new text.")
+    response = judge.answer("left", pair=pair)
+    assert (response.status_code, response.json()["why"]) == (403, "no consent")
+    assert not Answer.objects.exists()
+
+
+def test_practice_is_two_pairs_that_do_not_count(visit):
+    visitor = visit(agreed=False)
+    visitor.agree(begin="practice")
+    assert visitor.pair()["counter"] == "Practice 1 of 2"
+    visitor.answer("left")
+    assert visitor.answer("tie").json()["counter"] == "1 of about 3"
+    assert Pair.objects.filter(practice=True).count() == 2
+    assert Judge.objects.get(name=visitor.name).judged == 0
+
+
+def test_practice_can_be_ended(visit):
+    visitor = visit(agreed=False)
+    visitor.agree(begin="practice")
+    visitor.pair()
+    visitor.post("begin")
+    assert visitor.pair()["counter"] == "1 of about 3"
+
+
+def test_consent_to_a_closed_study_is_refused(visit, study):
+    visitor = visit(agreed=False)
+    actions.close_study(study)
+    assert visitor.agree().status_code == 409
+    assert not Consent.objects.exists()
+
+
+def test_wrong_method(judge):
+    assert judge.get("consent").status_code == 405

@@ -1,0 +1,49 @@
+"""The open link: anybody who has it becomes a judge with a link of their own."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from judgemap.web.judge.actions import JOINS_A_MINUTE
+from judgemap.web.judge.models import Judge
+from judgemap.web.studies import actions
+
+
+@pytest.fixture
+def open_link(edit, study) -> str:
+    edit(access="open")
+    study.refresh_from_db()
+    return f"/s/{study.join_code}/"
+
+
+def test_everybody_who_joins_gets_a_link(client, open_link):
+    assert "Take part" in client.get(open_link).text
+    assert not Judge.objects.exists()
+    links = {client.post(open_link)["Location"] for _ in range(2)}
+    assert len(links) == 2
+    assert all(client.get(link).status_code == 200 for link in links)
+
+
+def test_a_closed_study_takes_nobody(client, open_link, study):
+    actions.close_study(study)
+    assert "not taking answers" in client.get(open_link).text
+    assert client.post(open_link).status_code == 409
+    assert not Judge.objects.exists()
+
+
+def test_a_study_with_personal_links_has_no_open_one(client, open_link, edit):
+    edit(access="personal")
+    assert client.get(open_link).status_code == 404
+
+
+def test_too_many_at_once_are_asked_to_wait(client, open_link):
+    for _ in range(JOINS_A_MINUTE):
+        client.post(open_link)
+    assert client.post(open_link).status_code == 429
+    Judge.objects.update(created_at=timezone.now() - timedelta(minutes=2))
+    assert client.post(open_link).status_code == 302
+
+
+def test_a_wrong_link(client, study):
+    assert client.get("/s/nothing/").status_code == 404
