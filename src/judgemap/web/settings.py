@@ -7,6 +7,8 @@
 | ``DATABASE_URL`` | a PostgreSQL database | SQLite in the data folder |
 | ``JUDGEMAP_SECRET_KEY`` | the secret key, one for all processes on all machines | ``secret-key`` in the data folder |
 | ``JUDGEMAP_HOSTS`` | more names that the server answers to, with commas between | none |
+| ``JUDGEMAP_MAIL`` | the mail server, ``smtp://user:password@host:587`` | no mail is sent |
+| ``JUDGEMAP_MAIL_FROM`` | the sender of mail | ``judgemap@`` and the host of ``JUDGEMAP_URL`` |
 | ``JUDGEMAP_ANSWERS_PER_SECOND`` | how fast one judge may answer for long | 4 |
 | ``JUDGEMAP_LOG_LEVEL`` | how much is logged, to standard error | WARNING |
 """
@@ -79,6 +81,31 @@ def read_database(url: str, data: Path) -> dict[str, Any]:
     }
 
 
+def read_mail(url: str) -> dict[str, Any]:
+    """Describe the mail server; port 465 speaks TLS from the start, any other turns to it.
+
+    >>> mail = read_mail("smtp://anna:s%40fe@mail.example")
+    >>> mail["EMAIL_HOST"], mail["EMAIL_PORT"], mail["EMAIL_HOST_PASSWORD"], mail["EMAIL_USE_TLS"]
+    ('mail.example', 587, 's@fe', True)
+    """
+    if not url:
+        return {"EMAIL_BACKEND": "django.core.mail.backends.dummy.EmailBackend"}
+    parts = urlsplit(url)
+    if parts.scheme != "smtp" or not parts.hostname:
+        raise ImproperlyConfigured("JUDGEMAP_MAIL must read 'smtp://user:password@host:587'")
+    port = parts.port or 587
+    return {
+        "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": port,
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_SSL": port == 465,
+        "EMAIL_USE_TLS": port not in (25, 465),
+        "EMAIL_TIMEOUT": 20,
+    }
+
+
 def read_secret_key(data: Path) -> str:
     """Read the secret key; where none was made yet, one that lives as long as this process."""
     path = data / "secret-key"
@@ -110,15 +137,22 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.forms",
     "csp",
     "django_htmx",
     "leaflet",
     "judgemap.web.accounts",
     "judgemap.web.studies",
     "judgemap.web.judge",
+    "judgemap.web.making",
+    "judgemap.web.preview",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "judgemap.web.bodies.limit_bodies",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -127,6 +161,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
 ]
 ROOT_URLCONF = "judgemap.web.urls"
 WSGI_APPLICATION = "judgemap.web.wsgi.application"
@@ -158,6 +193,30 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
 ]
+
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "studies:list"
+LOGOUT_REDIRECT_URL = ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+ACCOUNT_ADAPTER = "judgemap.web.accounts.adapter.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SESSION_REMEMBER = False
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "20/m/ip,5/15m/key"}
+MFA_TOTP_ISSUER = "judgemap"
+ALLAUTH_TRUSTED_PROXY_COUNT = 1 if BEHIND_TLS else 0
+SESSION_COOKIE_AGE = 12 * 3600
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "accounts_count"},
+}
+"""What rate limits count, in the database, so that every process knows it."""
+MAIL = read_mail(read_text("JUDGEMAP_MAIL", ""))
+globals().update(MAIL)
+MAIL_IS_SENT = "EMAIL_HOST" in MAIL
+DEFAULT_FROM_EMAIL = read_text("JUDGEMAP_MAIL_FROM", f"judgemap@{PUBLIC_HOST or 'localhost'}")
+FORM_RENDERER = "judgemap.web.forms.Renderer"
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("fr", _("French")), ("ar", _("Arabic"))]
@@ -203,6 +262,9 @@ SECURE_HSTS_PRELOAD = BEHIND_TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
+DATA_UPLOAD_MAX_NUMBER_FILES = 4
+LONGEST_BODY = 26_000_000
+"""The most that a request may send, files and all, in bytes."""
 
 LOGGING = {
     "version": 1,

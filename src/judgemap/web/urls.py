@@ -14,7 +14,14 @@ def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
     return HttpResponse("ok", "text/plain")
 
 
-urlpatterns = [path("healthz", healthz, name="healthz"), path("", include("judgemap.web.judge.urls"))]
+urlpatterns = [
+    path("healthz", healthz, name="healthz"),
+    path("", include("judgemap.web.judge.urls")),
+    path("", include("judgemap.web.studies.urls")),
+    path("", include("judgemap.web.making.urls")),
+    path("", include("judgemap.web.preview.urls", namespace="preview")),
+    path("", include("judgemap.web.accounts.urls")),
+]
 handler400 = "judgemap.web.errors.bad_request"
 handler403 = "judgemap.web.errors.forbidden"
 handler404 = "judgemap.web.errors.not_found"

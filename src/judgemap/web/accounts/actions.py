@@ -5,10 +5,12 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 
+from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Invitation, Researcher
 from judgemap.web.tokens import hashed, make_token
 
 GOOD_FOR = timedelta(days=1)
+INVITED_FOR = timedelta(days=7)
 
 
 def first_invitation() -> str | None:
@@ -20,13 +22,39 @@ def first_invitation() -> str | None:
     return token
 
 
-def accept_invitation(token: str, email: str, password: str) -> Researcher | None:
-    """Make a researcher by an invitation that is neither used nor expired; None for any other token."""
+def invite_researcher(by: Researcher | None = None) -> str:
+    """Make the token of a link that makes one more researcher."""
+    token = make_token()
+    Invitation.objects.create(token_hash=hashed(token), expires_at=timezone.now() + INVITED_FOR, invited_by=by)
+    return token
+
+
+def password_link(email: str) -> str:
+    """Make the token of a link with which a researcher sets a new password."""
+    researcher = Researcher.objects.filter(email=email.strip().lower(), is_active=True).first()
+    if researcher is None:
+        raise StudyError(f"no researcher has the address {email!r}; check its spelling")
+    token = make_token()
+    expires_at = timezone.now() + GOOD_FOR
+    Invitation.objects.create(token_hash=hashed(token), expires_at=expires_at, researcher=researcher)
+    return token
+
+
+def find_invitation(token: str) -> Invitation | None:
+    """Find an invitation that is neither used nor expired."""
+    unused = Invitation.objects.select_related("researcher").filter(token_hash=hashed(token), used_at=None)
+    return unused.filter(expires_at__gte=timezone.now()).first()
+
+
+def accept_invitation(token: str, email: str, password: str, name: str = "") -> Researcher | None:
+    """Make a researcher by an invitation, or set the password of the one it is for; None for any other token."""
     with transaction.atomic():
         invitation = Invitation.objects.select_for_update().filter(token_hash=hashed(token), used_at=None).first()
         if invitation is None or invitation.expires_at < timezone.now():
             return None
-        researcher = Researcher.objects.create_user(email, password)
+        researcher = invitation.researcher or Researcher(email=email.lower(), name=name)
+        researcher.set_password(password)
+        researcher.save()
         invitation.used_at, invitation.used_by = timezone.now(), researcher
         invitation.save(update_fields=["used_at", "used_by"])
         return researcher

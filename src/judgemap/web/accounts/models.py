@@ -49,6 +49,21 @@ class Invitation(models.Model):
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
     used_by = models.ForeignKey(Researcher, models.SET_NULL, null=True, related_name="+")
+    invited_by = models.ForeignKey(Researcher, models.SET_NULL, null=True, related_name="+")
+    """None for the first link, and for links made on the command line."""
+    researcher = models.ForeignKey(Researcher, models.CASCADE, null=True, related_name="+")
+    """Whose password the link sets anew; None where it makes a new researcher."""
 
     def __str__(self) -> str:
         return f"invitation {self.pk}"
+
+
+class Count(models.Model):
+    """What rate limits count, as Django's database cache keeps it, so that every process knows it."""
+
+    cache_key = models.CharField(max_length=255, primary_key=True)
+    value = models.TextField()
+    expires = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.cache_key

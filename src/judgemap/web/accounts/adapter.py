@@ -1,0 +1,21 @@
+"""How allauth behaves here: nobody signs up, and addresses are counted by but not kept."""
+
+import hashlib
+import hmac
+
+from allauth.account.adapter import DefaultAccountAdapter
+from django.conf import settings
+from django.http import HttpRequest
+
+
+class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
+    """Researchers come by one-time links only."""
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:  # noqa: ARG002 - allauth's
+        """Say that nobody can sign up."""
+        return False
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """Return a keyed hash of the address: enough to count by, and no address is kept."""
+        address = super().get_client_ip(request)
+        return hmac.new(settings.SECRET_KEY.encode(), address.encode(), hashlib.sha256).hexdigest()[:32]

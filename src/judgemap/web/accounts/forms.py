@@ -1,0 +1,68 @@
+"""What a new researcher, or one with a forgotten password, fills in."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth import password_validation
+from django.core.exceptions import ValidationError
+
+from judgemap.web.accounts.models import Researcher
+
+NEW_PASSWORD = {"autocomplete": "new-password"}
+
+
+class PasswordForm(forms.Form):
+    """A new password, typed twice."""
+
+    password = forms.CharField(
+        widget=forms.PasswordInput(NEW_PASSWORD),
+        strip=False,
+        max_length=200,
+        help_text="At least 10 characters. Three or four words that do not belong together are easy to remember.",
+    )
+    again = forms.CharField(
+        label="The password again", widget=forms.PasswordInput(NEW_PASSWORD), strip=False, max_length=200
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Check the password against the rules, and that it was typed the same twice."""
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        password = given.get("password")
+        if password and given.get("again") is not None and password != given["again"]:
+            self.add_error("again", "The two passwords differ. Type the same one twice.")
+        if password:
+            try:
+                password_validation.validate_password(password, self.researcher(given))
+            except ValidationError as error:
+                self.add_error("password", error)
+        return given
+
+    def researcher(self, given: dict[str, Any]) -> Researcher:
+        """Return the researcher that the password may not resemble."""
+        return Researcher(email=given.get("email") or "", name=given.get("name") or "")
+
+
+class NewResearcherForm(PasswordForm):
+    """Somebody who was invited."""
+
+    email = forms.EmailField(
+        label="E-mail address",
+        max_length=254,
+        widget=forms.EmailInput({"autocomplete": "username"}),
+        help_text="You sign in with it, and colleagues share studies with you by it.",
+    )
+    name = forms.CharField(
+        label="Your name",
+        max_length=100,
+        required=False,
+        widget=forms.TextInput({"autocomplete": "name"}),
+        help_text="Shown to your colleagues. Judges never see it.",
+    )
+    field_order = ("email", "name", "password", "again")
+
+    def clean_email(self) -> str:
+        """Check that nobody has the address already; in capitals it is the same address."""
+        email = str(self.cleaned_data["email"]).lower()
+        if Researcher.objects.filter(email=email).exists():
+            raise ValidationError("A researcher has this address already. Sign in with it instead.")
+        return email

@@ -1,0 +1,81 @@
+"""Researchers' own pages, beside those of allauth: one-time links, the account, and who else there is."""
+
+from allauth.account import views as allauth_views
+from django.conf import settings
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from judgemap.web.accounts import actions
+from judgemap.web.accounts.forms import NewResearcherForm, PasswordForm
+from judgemap.web.accounts.models import Researcher
+from judgemap.web.errors import kind_page
+from judgemap.web.limits import WRONG_GUESSES
+
+BACKEND = settings.AUTHENTICATION_BACKENDS[0]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """Make a researcher, or set a forgotten password, by a one-time link."""
+    found = actions.find_invitation(token)
+    if found is None:
+        return _gone(request)
+    form_class = PasswordForm if found.researcher else NewResearcherForm
+    form = form_class(request.POST or None)
+    if form.is_valid():
+        given = form.cleaned_data
+        made = actions.accept_invitation(token, given.get("email", ""), given["password"], given.get("name", ""))
+        return _enter(request, made, is_new=found.researcher is None)
+    page = render(request, "accounts/invitation.html", {"form": form, "researcher": found.researcher})
+    page["Cache-Control"] = "no-store"
+    return page
+
+
+def _enter(request: HttpRequest, researcher: Researcher | None, *, is_new: bool) -> HttpResponse:
+    """Sign a new researcher in; one with a new password signs in as always, second factor and all."""
+    if researcher is None:
+        return _gone(request)
+    if not is_new:
+        return redirect("account_login")
+    login(request, researcher, backend=BACKEND)
+    return redirect("studies:list")
+
+
+def _gone(request: HttpRequest) -> HttpResponse:
+    if not WRONG_GUESSES.allows():
+        return kind_page(request, 429, "One moment", "Too many links were tried at once. Please wait a minute.")
+    text = "This link was used already, or is too old, or was not copied whole. Ask whoever sent it for a new one."
+    return kind_page(request, 404, "This link does not work", text)
+
+
+@require_safe
+@login_required
+def account(request: HttpRequest) -> HttpResponse:
+    """Show the researcher's own account."""
+    return render(request, "accounts/account.html")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def researchers(request: HttpRequest) -> HttpResponse:
+    """List the researchers, and make a one-time link for one more, which is shown once."""
+    context: dict[str, object] = {"researchers": Researcher.objects.filter(is_active=True).order_by("email")}
+    if request.method == "POST":
+        by = request.user if isinstance(request.user, Researcher) else None
+        token = actions.invite_researcher(by)
+        context["address"] = request.build_absolute_uri(reverse("accounts:invitation", args=[token]))
+    page = render(request, "accounts/researchers.html", context)
+    page["Cache-Control"] = "no-store"
+    return page
+
+
+def password_reset(request: HttpRequest) -> HttpResponse:
+    """Send a link by mail, where mail is sent; else say whom to ask."""
+    if settings.MAIL_IS_SENT:
+        response: HttpResponse = allauth_views.password_reset(request)
+        return response
+    return render(request, "accounts/no_mail.html")

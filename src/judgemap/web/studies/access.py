@@ -1,0 +1,65 @@
+"""Who may see which study: its owner and the colleagues it is shared with. For everybody else it is not there."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+
+from judgemap.web.accounts.models import Researcher
+from judgemap.web.studies.models import Study
+
+View = Callable[..., HttpResponseBase]
+
+
+def researcher_of(request: HttpRequest) -> Researcher:
+    """Return the researcher who is signed in."""
+    if not isinstance(request.user, Researcher):
+        raise PermissionDenied
+    return request.user
+
+
+def studies_of(researcher: Researcher) -> QuerySet[Study]:
+    """Return the studies that a researcher owns or shares."""
+    mine = Q(owner=researcher) | Q(pk__in=researcher.shared_studies.values("pk"))
+    return Study.objects.select_related("current", "owner").defer("current__packed_design").filter(mine)
+
+
+def researcher_page(view: View) -> View:
+    """Ask for a sign-in, and keep the page out of caches."""
+
+    @wraps(view)
+    def page(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        response = view(request, *args, **kwargs)
+        response["Cache-Control"] = "no-store"
+        return response
+
+    return login_required(page)
+
+
+def study_page(view: View) -> View:
+    """Find the study for its owner and colleagues; nobody else learns that it exists."""
+
+    @wraps(view)
+    def page(request: HttpRequest, slug: str, **more: object) -> HttpResponseBase:
+        study = studies_of(researcher_of(request)).filter(slug=slug).first()
+        if study is None:
+            raise Http404
+        return view(request, study, **more)
+
+    return researcher_page(page)
+
+
+def owner_page(view: View) -> View:
+    """Let only the owner in: a colleague is told so."""
+
+    @wraps(view)
+    def page(request: HttpRequest, study: Study, **more: object) -> HttpResponseBase:
+        if study.owner_id != researcher_of(request).pk:
+            raise PermissionDenied
+        return view(request, study, **more)
+
+    return study_page(page)

@@ -1,0 +1,179 @@
+"""What researchers fill in about a study that is there."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+
+from judgemap.errors import StudyError
+from judgemap.web.making.forms import DIRECTIONS, sentence
+from judgemap.web.studies.definitions import MOST
+from judgemap.web.studies.models import Area, Study, StudyVersion
+
+MARKDOWN = "You can use **bold**, lists with - and [links](https://…)."
+DESIGNS = (
+    ("principal", "Spatial (recommended): neighbours tell about each other, so pairs that teach most come more often"),
+    ("uniform", "Uniform: every pair is as likely as any other"),
+    ("naive", "Neighbours first: the nearer two areas, the likelier the pair"),
+    ("optimal", "Optimal for the map: computed for maps of some hundred areas; takes a while to prepare"),
+    ("adaptive", "Adaptive: learns from the answers so far; needs more computing for each pair"),
+)
+ACCESS = (
+    ("personal", "By personal links, one for each judge: you know how many there are"),
+    ("open", "By one open link that can be passed on: anybody who has it may join"),
+)
+
+
+class VersionForm(forms.Form):
+    """A form that changes a study, and knows which version it was filled in for."""
+
+    based_on = forms.IntegerField(widget=forms.HiddenInput, required=False)
+
+    def __init__(self, version: StudyVersion, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
+        super().__init__(*args, **kwargs)
+        self.version = version
+
+    def clean_based_on(self) -> int:
+        """Notice a colleague's edit since the form was shown."""
+        based_on: int | None = self.cleaned_data["based_on"]
+        if based_on is not None and based_on != self.version.number:
+            self.add_error(
+                None, "Somebody changed this study meanwhile. Open the page anew, and make your change again."
+            )
+        return based_on or 0
+
+    def add_study_error(self, error: StudyError) -> None:
+        """Put a sentence beside the field that it begins with."""
+        first = str(error).split()[0].rpartition(".")[2]
+        self.add_error(first if first in self.fields else None, sentence(error))
+
+    def changes(self) -> dict[str, Any]:
+        """Return what to change in the study's definition."""
+        return {key: value for key, value in self.cleaned_data.items() if key != "based_on"}
+
+
+def text_field(rows: int, help_text: str, *, required: bool = False) -> forms.CharField:
+    """Make a field for a text in Markdown."""
+    area = forms.Textarea({"rows": rows, "data-markdown": ""})
+    return forms.CharField(required=required, max_length=20_000, widget=area, help_text=help_text)
+
+
+class TextsForm(VersionForm):
+    """What judges read."""
+
+    title = forms.CharField(max_length=200, help_text="At the top of every page.")
+    question = forms.CharField(max_length=300, help_text="In view all the time. Name the direction in it.")
+    direction = forms.ChoiceField(label="Judges choose", choices=DIRECTIONS, widget=forms.RadioSelect)
+    example = text_field(3, f"An example under the question, so that nobody gets the direction wrong. {MARKDOWN}")
+    instructions = text_field(5, "How to decide, what counts and what does not.")
+    consent = text_field(
+        7,
+        "What judges agree to before they begin. Whoever agreed to the old text is asked again when you change it. "
+        "Add who runs the study and whom to ask.",
+        required=True,
+    )
+    thanks = text_field(3, "Shown at the end.")
+
+
+class TranslationForm(VersionForm):
+    """The texts in another language; what is left empty is shown in the study's own."""
+
+    title = forms.CharField(max_length=200, required=False)
+    question = forms.CharField(max_length=300, required=False)
+    example = text_field(3, "")
+    instructions = text_field(5, "")
+    consent = text_field(7, "")
+    thanks = text_field(3, "")
+
+    def __init__(self, version: StudyVersion, language: str, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+        super().__init__(version, *args, **kwargs)
+        self.language = language
+
+    def changes(self) -> dict[str, Any]:
+        """Return the translations with this one changed."""
+        texts = {key: text for key, text in super().changes().items() if text}
+        return {"translations": self.version.translations | {self.language: texts}}
+
+
+class JudgingForm(VersionForm):
+    """How judges are asked, and who may be one."""
+
+    recommended = forms.IntegerField(
+        label="Pairs that you ask each judge for",
+        min_value=1,
+        max_value=MOST,
+        help_text="A pair takes about ten seconds. At this number judges are thanked, and may go on.",
+    )
+    maximum = forms.IntegerField(label="Most pairs that one judge can do", min_value=1, max_value=MOST)
+    ties = forms.BooleanField(required=False, label="Judges may say “about the same”")
+    skips = forms.BooleanField(required=False, label="Judges may skip a pair")
+    access = forms.ChoiceField(label="How judges come in", choices=ACCESS, widget=forms.RadioSelect)
+    design = forms.ChoiceField(label="How pairs are drawn", choices=DESIGNS, widget=forms.RadioSelect)
+    language = forms.ChoiceField(label="The language that you write in", choices=settings.LANGUAGES)
+    more_languages = forms.MultipleChoiceField(
+        label="Judges may also read the pages in",
+        required=False,
+        choices=settings.LANGUAGES,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="The buttons are translated already. Translate your own texts on the page of texts.",
+    )
+    base_map = forms.CharField(
+        label="Address of a base map",
+        required=False,
+        max_length=300,
+        help_text="Leave it empty unless you must. With a base map, streets are drawn behind the areas, but "
+        "the company that serves them learns the internet address of every judge. Form: https://tiles.example.org/{z}/{x}/{y}.png",
+    )
+    base_map_credit = forms.CharField(
+        label="Credit for the base map", required=False, max_length=200, help_text="For example: © OpenStreetMap."
+    )
+
+    def changes(self) -> dict[str, Any]:
+        """Return the changes, with the languages in one list and translations only into those."""
+        given = super().changes()
+        own, more = given.pop("language"), given.pop("more_languages")
+        languages = (own, *(code for code, _ in settings.LANGUAGES if code in more and code != own))
+        kept = {code: texts for code, texts in self.version.translations.items() if code in languages[1:]}
+        return given | {"languages": languages, "translations": kept}
+
+
+class EdgeForm(forms.Form):
+    """Two areas to join or to part."""
+
+    a = forms.ModelChoiceField(Area.objects.none(), label="One area", to_field_name="position")
+    b = forms.ModelChoiceField(Area.objects.none(), label="Another area", to_field_name="position")
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
+        super().__init__(*args, **kwargs)
+        areas = study.areas.order_by("name", "position").only("position", "name")
+        for field in ("a", "b"):
+            self.fields[field].queryset = areas  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Check that the areas are two."""
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        if given.get("a") is not None and given.get("a") == given.get("b"):
+            self.add_error("b", "Choose two different areas.")
+        return given
+
+
+class InviteForm(forms.Form):
+    """How many judges to make links for."""
+
+    judges = forms.IntegerField(
+        label="How many judges?",
+        min_value=1,
+        max_value=200,
+        initial=12,
+        help_text="Up to 200 at a time. You can make more later.",
+    )
+
+
+class ColleagueForm(forms.Form):
+    """Somebody to share a study with."""
+
+    email = forms.EmailField(
+        label="Your colleague's e-mail address",
+        max_length=254,
+        help_text="The one that they sign in with here. Somebody new is invited under Researchers first.",
+    )

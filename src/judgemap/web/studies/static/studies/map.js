@@ -1,0 +1,65 @@
+// The map's page: pan and zoom the drawing, and pick two areas on it to join or part them. The form works by itself.
+const canvas = document.getElementById("canvas");
+const drawing = document.getElementById("network");
+const form = document.getElementById("edge");
+const said = document.getElementById("said");
+const areas = new Map([...drawing.querySelectorAll("[data-area]")].map((path) => [path.dataset.area, path]));
+let first = null;
+
+const map = L.map(canvas, { crs: L.CRS.Simple, attributionControl: false, minZoom: -3, maxZoom: 6, zoomSnap: 0.25, scrollWheelZoom: false });
+const bounds = [[0, 0], [1000, 1000]];
+L.svgOverlay(drawing, bounds, { interactive: true }).addTo(map);
+drawing.removeAttribute("width");
+map.fitBounds(bounds);
+new ResizeObserver(() => map.invalidateSize()).observe(canvas);
+
+function edgeBetween(a, b) {
+  return drawing.querySelector(`[data-edge="${a}-${b}"], [data-edge="${b}-${a}"]`);
+}
+
+function draw(a, b) {
+  const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+  const [from, to] = [areas.get(a).dataset, areas.get(b).dataset];
+  for (const [name, value] of Object.entries({ x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: "added" })) line.setAttribute(name, value);
+  line.dataset.edge = `${a}-${b}`;
+  drawing.append(line);
+}
+
+function unpick() {
+  drawing.querySelectorAll(".picked").forEach((path) => path.classList.remove("picked"));
+  first = null;
+}
+
+async function change(a, b) {
+  form.elements.namedItem("a").value = a;
+  form.elements.namedItem("b").value = b;
+  try {
+    const response = await fetch(window.location.href, { method: "POST", body: new FormData(form), headers: { Accept: "application/json" } });
+    if (!(response.headers.get("Content-Type") ?? "").includes("json")) throw new Error("refused");
+    const result = await response.json();
+    edgeBetween(a, b)?.remove();
+    if (result.joined) draw(a, b);
+    said.textContent = result.said;
+  } catch {
+    said.textContent = form.dataset.lost ?? "That did not work. Reload the page and try again.";
+  }
+  unpick();
+}
+
+drawing.addEventListener("click", (event) => {
+  const path = event.target.closest("[data-area]");
+  if (!path || !form) return;
+  if (first === path.dataset.area) return unpick();
+  path.classList.add("picked");
+  const name = path.querySelector("title").textContent;
+  if (first === null) {
+    first = path.dataset.area;
+    said.textContent = `${name} is chosen. Now choose the other area.`;
+  } else change(first, path.dataset.area);
+});
+
+if (form) {
+  canvas.classList.add("picking");
+  document.getElementById("how").textContent =
+    "Click two areas on the map, or choose them here. If they are neighbours they are parted, otherwise they are joined.";
+}

@@ -1,0 +1,26 @@
+"""Researchers' addresses of their studies."""
+
+from django.urls import path
+
+from judgemap.web.studies import inviting, views
+
+app_name = "studies"
+urlpatterns = [
+    path("", views.list_studies),
+    path("studies/", views.list_studies, name="list"),
+    path("studies/<slug:slug>/", views.overview, name="overview"),
+    path("studies/<slug:slug>/map", views.show_map, name="map"),
+    path("studies/<slug:slug>/texts", views.texts, name="texts"),
+    path("studies/<slug:slug>/texts/<slug:language>", views.translate, name="translate"),
+    path("studies/<slug:slug>/judging", views.judging, name="judging"),
+    path("studies/<slug:slug>/status", views.status, name="status"),
+    path("studies/<slug:slug>/close", views.close, name="close"),
+    path("studies/<slug:slug>/judges", inviting.judges, name="judges"),
+    path("studies/<slug:slug>/judges.csv", inviting.links_csv, name="links_csv"),
+    path("studies/<slug:slug>/export", inviting.export, name="export"),
+    path("studies/<slug:slug>/colleagues", views.colleagues, name="colleagues"),
+    path("studies/<slug:slug>/share", views.share, name="share"),
+    path("studies/<slug:slug>/log", views.log, name="log"),
+    path("studies/<slug:slug>/study.toml", views.definition, name="definition"),
+    path("markdown", views.markdown, name="markdown"),
+]

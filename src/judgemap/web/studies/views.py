@@ -1,0 +1,210 @@
+"""Researchers' pages about their studies."""
+
+import json
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import translation
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from judgemap.errors import StudyError
+from judgemap.study.definition import TEXTS, write_definition
+from judgemap.web.making.forms import sentence
+from judgemap.web.markdown import render_markdown
+from judgemap.web.studies import actions
+from judgemap.web.studies.access import owner_page, researcher_of, researcher_page, studies_of, study_page
+from judgemap.web.studies.colleagues import share_study, unshare_study
+from judgemap.web.studies.definitions import change_study
+from judgemap.web.studies.forms import ColleagueForm, EdgeForm, JudgingForm, TextsForm, TranslationForm, VersionForm
+from judgemap.web.studies.maps import draw_map
+from judgemap.web.studies.models import Study
+from judgemap.web.studies.summary import summarise
+
+FORM = ["GET", "HEAD", "POST"]
+LONGEST_LOG = 500
+
+
+@require_safe
+@researcher_page
+def list_studies(request: HttpRequest) -> HttpResponse:
+    """List the researcher's studies."""
+    studies = studies_of(researcher_of(request)).annotate(n_judges=Count("judges")).order_by("-created_at")
+    return render(request, "studies/list.html", {"studies": studies})
+
+
+@require_safe
+@study_page
+def overview(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show where a study is, and what to do next."""
+    address = request.build_absolute_uri(reverse("judge:join", args=[study.join_code])) if study.join_code else ""
+    context = {"study": study, "summary": summarise(study), "join_address": address, "here": "overview"}
+    return render(request, "studies/overview.html", context)
+
+
+@require_http_methods(FORM)
+@study_page
+def show_map(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the areas and their edges; join or part two areas."""
+    form = EdgeForm(study, request.POST or None)
+    if form.is_valid():
+        try:
+            return _edge_changed(request, study, form)
+        except StudyError as error:
+            form.add_error(None, sentence(error))
+    notes = study.acts.filter(verb="map read").values_list("detail__notes", flat=True).first()
+    context = {"study": study, "form": form, "map": draw_map(study), "notes": notes or [], "here": "map"}
+    return render(request, "studies/map.html", context, status=400 if form.errors else 200)
+
+
+def _edge_changed(request: HttpRequest, study: Study, form: EdgeForm) -> HttpResponse:
+    a, b = form.cleaned_data["a"], form.cleaned_data["b"]
+    edge = actions.change_edge(study, a, b, researcher_of(request))
+    verb = "are neighbours now" if edge else "are no neighbours any more"
+    said = f"{a.name} and {b.name} {verb}."
+    if "application/json" in request.headers.get("Accept", ""):
+        return JsonResponse({"said": said, "joined": edge is not None, "a": a.position, "b": b.position})
+    messages.success(request, said)
+    return redirect("studies:map", study.slug)
+
+
+@require_http_methods(FORM)
+@study_page
+def texts(request: HttpRequest, study: Study) -> HttpResponse:
+    """Edit what judges read."""
+    initial = {key: getattr(study.version, key) for key in (*TEXTS, "direction")}
+    form = TextsForm(study.version, request.POST or None, initial=initial | {"based_on": study.version.number})
+    return _edit(request, study, form, "studies/texts.html", "studies:judging")
+
+
+@require_http_methods(FORM)
+@study_page
+def translate(request: HttpRequest, study: Study, language: str) -> HttpResponse:
+    """Edit what judges read in another language."""
+    version = study.version
+    if language not in version.languages[1:]:
+        return redirect("studies:texts", study.slug)
+    initial = version.translations.get(language, {}) | {"based_on": version.number}
+    form = TranslationForm(version, language, request.POST or None, initial=initial)
+    return _edit(request, study, form, "studies/translate.html", "studies:texts")
+
+
+@require_http_methods(FORM)
+@study_page
+def judging(request: HttpRequest, study: Study) -> HttpResponse:
+    """Edit how judges are asked, and who may be one."""
+    definition = actions.definition_of(study)
+    initial = {key: getattr(definition, key, None) for key in JudgingForm.base_fields} | {
+        "language": definition.languages[0],
+        "more_languages": list(definition.languages[1:]),
+        "based_on": study.version.number,
+    }
+    form = JudgingForm(study.version, request.POST or None, initial=initial)
+    return _edit(request, study, form, "studies/judging.html", "studies:overview")
+
+
+def _edit(request: HttpRequest, study: Study, form: VersionForm, template: str, after: str) -> HttpResponse:
+    """Show a form, with a preview where one is asked for, or keep what it says as a new version."""
+    preview = {}
+    if form.is_valid() and "preview" in request.POST:
+        preview = {key: render_markdown(form.cleaned_data[key]) for key in TEXTS if form.cleaned_data.get(key)}
+    elif form.is_valid():
+        try:
+            changed = change_study(study, researcher_of(request), form.changes())
+            messages.success(request, "Saved." if changed else "Nothing was changed.")
+            return redirect(after, study.slug)
+        except StudyError as error:
+            form.add_study_error(error)
+    names = [(code, translation.get_language_info(code)["name"]) for code in study.version.languages]
+    context = {"study": study, "form": form, "preview": preview, "languages": names, "here": template}
+    return render(request, template, context, status=400 if form.errors else 200)
+
+
+@require_POST
+@researcher_page
+def markdown(request: HttpRequest) -> HttpResponse:
+    """Return a text in Markdown as clean HTML, for the preview beside the field."""
+    return HttpResponse(render_markdown(request.POST.get("text", "")[:20_000]))
+
+
+@require_POST
+@study_page
+def status(request: HttpRequest, study: Study) -> HttpResponse:
+    """Open or pause a study."""
+    acts = {"open": actions.open_study, "pause": actions.pause_study}
+    act = acts.get(request.POST.get("act", ""))
+    if act is None:
+        return redirect("studies:overview", study.slug)
+    try:
+        moved = act(study, researcher_of(request))
+        messages.success(request, f"The study is {moved.status} now.")
+    except StudyError as error:
+        messages.error(request, sentence(error))
+    return redirect("studies:overview", study.slug)
+
+
+@require_http_methods(FORM)
+@owner_page
+def close(request: HttpRequest, study: Study) -> HttpResponse:
+    """Close a study for good, after asking."""
+    if request.method != "POST":
+        return render(request, "studies/close.html", {"study": study})
+    actions.close_study(study, researcher_of(request))
+    messages.success(request, "The study is closed. Its answers stay.")
+    return redirect("studies:overview", study.slug)
+
+
+@require_safe
+@study_page
+def colleagues(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show with whom a study is shared."""
+    return _colleagues(request, study, ColleagueForm())
+
+
+@require_POST
+@owner_page
+def share(request: HttpRequest, study: Study) -> HttpResponse:
+    """Share a study with a colleague, or stop sharing it."""
+    by = researcher_of(request)
+    if "remove" in request.POST:
+        unshare_study(study, request.POST["remove"], by)
+        return redirect("studies:colleagues", study.slug)
+    form = ColleagueForm(request.POST)
+    if form.is_valid():
+        try:
+            messages.success(request, f"Shared with {share_study(study, form.cleaned_data['email'], by)}.")
+            return redirect("studies:colleagues", study.slug)
+        except StudyError as error:
+            form.add_error("email", sentence(error))
+    return _colleagues(request, study, form)
+
+
+def _colleagues(request: HttpRequest, study: Study, form: ColleagueForm) -> HttpResponse:
+    context = {
+        "study": study,
+        "form": form,
+        "colleagues": study.colleagues.order_by("email"),
+        "owner": study.owner_id == researcher_of(request).pk,
+        "here": "colleagues",
+    }
+    return render(request, "studies/colleagues.html", context, status=400 if form.errors else 200)
+
+
+@require_safe
+@study_page
+def log(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show who did what to a study, the latest first."""
+    acts = study.acts.select_related("researcher").order_by("-at", "-pk")[:LONGEST_LOG]
+    rows = [(act, json.dumps(act.detail, ensure_ascii=False) if act.detail else "") for act in acts]
+    return render(request, "studies/log.html", {"study": study, "rows": rows, "here": "log"})
+
+
+@require_safe
+@study_page
+def definition(request: HttpRequest, study: Study) -> HttpResponse:  # noqa: ARG001 - a page like the others
+    """Hand out a study's definition as study.toml."""
+    text = write_definition(actions.definition_of(study))
+    name = f'attachment; filename="{study.slug}.toml"'
+    return HttpResponse(text, "application/toml", headers={"Content-Disposition": name})
