@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from judgemap.core.diagnostics import ess_bulk, rhat
-from judgemap.core.samplers.run import Draws, Watcher
+from judgemap.core.samplers.run import SoFar, Watcher
 
 SECONDS_BETWEEN_NEWS = 0.5
 
@@ -34,9 +34,9 @@ def sampling_progress(chains: int) -> Iterator[Watcher | None]:
         task = bar.add_task("sampling", total=None, news="")
         last = time.monotonic()
 
-        def watch(draws: Draws, wanted: int) -> None:
+        def watch(draws: SoFar, wanted: int) -> None:
             nonlocal last
-            done = draws.log_variance.shape[1]
+            done = draws.n_draws
             bar.update(task, completed=done * chains, total=wanted * chains)
             if done >= 8 and (time.monotonic() - last > SECONDS_BETWEEN_NEWS or done == wanted):
                 bar.update(task, news=describe(draws))
@@ -45,9 +45,8 @@ def sampling_progress(chains: int) -> Iterator[Watcher | None]:
         yield watch
 
 
-def describe(draws: Draws) -> str:
-    """Say how good the draws so far are, from log α² and twenty areas spread over the list."""
-    shown = np.unique(np.linspace(0, draws.strengths.shape[2] - 1, 20).astype(int))
-    watched = np.concatenate([draws.centred[:, :, shown], draws.log_variance[:, :, None]], axis=2)
+def describe(draws: SoFar) -> str:
+    """Say how good the draws so far are."""
+    watched = draws.watched()
     moving = watched[:, :, np.ptp(watched, axis=(0, 1)) > 0]
     return f"ESS {ess_bulk(moving).min():.0f}  R-hat {rhat(moving).max():.3f}"

@@ -7,7 +7,7 @@ thread: the same seed gives the same draws whatever the number of cores.
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -55,9 +55,36 @@ class Draws:
         centred: FloatArray = self.strengths - self.strengths.mean(axis=2, keepdims=True)
         return centred
 
+    @property
+    def n_draws(self) -> int:
+        """The number of draws of each chain."""
+        return len(self.strengths[0])
 
-Watcher = Callable[[Draws, int], None]
-"""Called after every block with the draws so far and the number asked for per chain (0 draws while warming up)."""
+    def watched(self) -> FloatArray:
+        """Pick what tells soonest how good the draws are, (chain, draw, quantity): twenty areas and log α²."""
+        return np.concatenate([spread_out(self.strengths), self.log_variance[:, :, None]], axis=2)
+
+
+class SoFar(Protocol):
+    """Draws while they come."""
+
+    @property
+    def n_draws(self) -> int:
+        """The number of draws of each chain; 0 while warming up."""
+
+    def watched(self) -> FloatArray:
+        """Quantities to judge them by, (chain, draw, quantity)."""
+
+
+Watcher = Callable[[SoFar, int], None]
+"""Called after every block with the draws so far and the number asked for per chain."""
+
+
+def spread_out(strengths: FloatArray, count: int = 20) -> FloatArray:
+    """Centre the strengths, (chain, draw, area), and keep up to ``count`` areas spread over the list."""
+    shown = np.unique(np.linspace(0, strengths.shape[2] - 1, count).astype(int))
+    chosen: FloatArray = strengths[:, :, shown] - strengths.mean(axis=2, keepdims=True)
+    return chosen
 
 
 def sample(
