@@ -1,17 +1,18 @@
 """From comparisons and areas to a fit: every step of an analysis, in order."""
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
+from judgemap.core.comparisons import PairCounts
 from judgemap.core.model import Model
 from judgemap.core.prior import Covariance, FixedVariance, InverseGamma, VariancePrior, communicability, independent
 from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher, sample
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.provenance import data_notes, versions
+from judgemap.study.provenance import record
 from judgemap.study.records import Comparisons
 
 if TYPE_CHECKING:
@@ -86,60 +87,50 @@ def _fit(
     variance: VariancePrior,
     options: RunOptions,
 ) -> "Fit":
-    """Count, build the model, sample, assess: the same for both models."""
+    """Count, build the model, sample, record, assess: the same for both models."""
     from judgemap.study.result import Fit
 
-    plan, sampler, cores, watch = _settle(options)
-    if data.ids != areas.ids:
-        raise StudyError("the comparisons were read with another map; read them again with this one")
+    plan, sampler, cores, watch = settle(options, Plan())
+    counts = checked_counts(data, areas)
     began = time.perf_counter()
-    counts = data.counts()
-    model = Model(counts, covariance, variance)
     try:
-        draws = sample(np.random.default_rng(seed), model, sampler, plan, cores, watch)
+        draws = sample(np.random.default_rng(seed), Model(counts, covariance, variance), sampler, plan, cores, watch)
     except FloatingPointError as error:
         raise StudyError(f"the fit broke down ({error}); try the other sampler, or check the map's edges") from None
-    info = {
+    facts = {
         "model": name,
-        "winner_is": data.winner_is,
-        "risk": "minus the centred strength" if data.winner_is == "lower" else "the centred strength",
         "prior": covariance.name,
         "hyperparameters": hyperparameters(variance),
         "sampler": sampler,
         "seed": seed,
         "plan": asdict(plan),
         "complete": draws.complete,
-        "data": {
-            "sha256": data.digest(),
-            "areas": len(areas),
-            "shown": len(data),
-            "comparisons": counts.total,
-            "pairs": len(counts.n),
-            "judges": len(data.per_judge()),
-        },
         "seconds": round(time.perf_counter() - began, 3),
-        "versions": versions(),
-        "bridges": [asdict(bridge) for bridge in areas.bridges],
-        "notes": [*areas.notes, *data_notes(data, counts, areas, name)],
     }
-    return Fit.from_draws(areas, counts, draws, info)
+    return Fit.from_draws(areas, counts, draws, record(facts, data, counts, areas))
 
 
-def _settle(options: RunOptions) -> tuple[Plan, str, int, Watcher | None]:
-    """Fill in the defaults."""
+def checked_counts(data: Comparisons, areas: Areas) -> PairCounts:
+    """Count the pairs, if the comparisons are of these areas."""
+    if data.ids != areas.ids:
+        raise StudyError("the comparisons were read with another map; read them again with this one")
+    return data.counts()
+
+
+def settle(options: RunOptions, usual: Plan) -> tuple[Plan, str, int, Watcher | None]:
+    """Fill in what was left out of the options."""
     given: dict[str, Any] = dict(options)
     sampler, cores, watch = given.pop("sampler", "hmc"), given.pop("cores", 1), given.pop("watch", None)
     if sampler not in SAMPLERS:
         raise StudyError(f"there is no sampler {sampler!r}; choose one of {', '.join(SAMPLERS)}")
     try:
-        plan = Plan(**given)
+        plan = replace(usual, **given)
     except ValueError as error:
         raise StudyError(str(error)) from None
     except TypeError:
-        unknown = sorted(set(given) - set(RunOptions.__annotations__))
-        raise StudyError(
-            f"there is no option {unknown[0]!r}; the options are {', '.join(RunOptions.__annotations__)}"
-        ) from None
+        known = RunOptions.__annotations__
+        unknown = sorted(set(given) - set(known))
+        raise StudyError(f"there is no option {unknown[0]!r}; the options are {', '.join(known)}") from None
     return plan, sampler, cores, watch
 
 

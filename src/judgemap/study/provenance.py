@@ -1,7 +1,9 @@
 """What a reader of a fit must know: versions, and what the data could not say."""
 
 import platform
+from dataclasses import asdict
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +11,26 @@ from judgemap.core.comparisons import PairCounts
 from judgemap.geo.csvfiles import quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.records import Comparisons
+
+
+def record(facts: dict[str, Any], data: Comparisons, counts: PairCounts, areas: Areas) -> dict[str, Any]:
+    """Put together what fit.json says of a fit: how it was made (``facts``), from what, by which software."""
+    return {
+        **facts,
+        "winner_is": data.winner_is,
+        "risk": "minus the centred strength" if data.winner_is == "lower" else "the centred strength",
+        "data": {
+            "sha256": data.digest(),
+            "areas": len(areas),
+            "shown": len(data),
+            "comparisons": counts.total,
+            "pairs": len(counts.n),
+            "judges": len(data.per_judge()),
+        },
+        "versions": versions(),
+        "bridges": [asdict(bridge) for bridge in areas.bridges],
+        "notes": [*areas.notes, *data_notes(data, counts, areas, facts["model"])],
+    }
 
 
 def versions() -> dict[str, str]:
@@ -32,7 +54,7 @@ def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) 
         notes.append(f"{left_out} of {len(data)} shown pairs have no winner ({kinds}) and are left out of the model.")
     silent = np.flatnonzero(counts.per_area() == 0)
     if len(silent):
-        rests = "on their neighbours and the prior" if model == "spatial" else "on the prior alone"
+        rests = "on the prior alone" if model == "standard" else "on their neighbours and the prior"
         names = quoted([areas.names[area] for area in silent], most=5)
         notes.append(f"{len(silent)} of {len(areas)} areas were never compared ({names}): their risk rests {rests}.")
     labels = counts.components()

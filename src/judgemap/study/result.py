@@ -45,26 +45,13 @@ class Fit:
     @classmethod
     def from_draws(cls, areas: Areas, counts: PairCounts, draws: Draws, info: dict[str, Any]) -> "Fit":
         """Name the draws, turn strength into risk, and add diagnostics to ``info``."""
-        sign = -1.0 if info["winner_is"] == "lower" else 1.0
-        chains, kept = draws.log_variance.shape
-        coords = {"chain": np.arange(chains), "draw": np.arange(kept), "area": list(areas.ids)}
-        samples = xr.Dataset(
-            {
-                "risk": (("chain", "draw", "area"), sign * draws.centred),
-                "level": (("chain", "draw"), draws.strengths.mean(axis=2)),
-                "alpha2": (("chain", "draw"), np.exp(draws.log_variance)),
-            },
-            coords={**coords, "name": ("area", list(areas.names))},
+        samples = _dataset(areas, draws.centred, draws.strengths, info["winner_is"])
+        samples["alpha2"] = (("chain", "draw"), np.exp(draws.log_variance))
+        moving = {} if np.ptp(draws.log_variance) == 0 else {"α²": draws.log_variance}
+        assessed = assess(samples, moving, info["seconds"])
+        return cls(
+            areas, samples, _statistics(draws.acceptance), _pairs(areas, counts), {**info, "diagnostics": assessed}
         )
-        stats = xr.Dataset(
-            {"acceptance_rate": (("chain", "draw"), draws.acceptance)}, coords={k: coords[k] for k in ("chain", "draw")}
-        )
-        ids = np.array(areas.ids)
-        observed = xr.Dataset(
-            {"n": ("pair", counts.n), "wins": ("pair", counts.wins)},
-            coords={"first": ("pair", ids[counts.first]), "second": ("pair", ids[counts.second])},
-        )
-        return cls(areas, samples, stats, observed, {**info, "diagnostics": _assess(samples, info["seconds"])})
 
     @property
     def risk(self) -> FloatArray:
@@ -209,23 +196,53 @@ def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a Ge
     return frame.set_index(frame["id"].astype(str)).loc[list(ids)].geometry.reset_index(drop=True)
 
 
-def _assess(samples: xr.Dataset, seconds: float) -> dict[str, Any]:
-    """Judge the draws: R-hat, ESS of every area's risk and of log α², and ESS per second."""
+def _dataset(areas: Areas, centred: FloatArray, strengths: FloatArray, winner_is: str) -> xr.Dataset:
+    """Name the draws, and turn strength into risk."""
+    chains, kept, _ = strengths.shape
+    sign = -1.0 if winner_is == "lower" else 1.0
+    return xr.Dataset(
+        {
+            "risk": (("chain", "draw", "area"), sign * centred),
+            "level": (("chain", "draw"), strengths.mean(axis=2)),
+        },
+        coords={
+            "chain": np.arange(chains),
+            "draw": np.arange(kept),
+            "area": list(areas.ids),
+            "name": ("area", list(areas.names)),
+        },
+    )
+
+
+def _statistics(acceptance: FloatArray) -> xr.Dataset:
+    chains, kept = acceptance.shape
+    rates = {"acceptance_rate": (("chain", "draw"), acceptance)}
+    return xr.Dataset(rates, coords={"chain": np.arange(chains), "draw": np.arange(kept)})
+
+
+def _pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:
+    ids = np.array(areas.ids)
+    return xr.Dataset(
+        {"n": ("pair", counts.n), "wins": ("pair", counts.wins)},
+        coords={"first": ("pair", ids[counts.first]), "second": ("pair", ids[counts.second])},
+    )
+
+
+def assess(samples: xr.Dataset, others: dict[str, FloatArray], seconds: float) -> dict[str, Any]:
+    """Judge the draws of every area's risk, and of ``others`` (chain, draw): R-hat, ESS, and ESS per second."""
     risk = samples["risk"].to_numpy()
-    log_alpha2 = np.log(samples["alpha2"].to_numpy())
-    names = [*samples["name"].to_numpy().tolist(), "α²"]
-    fixed = bool(np.ptp(log_alpha2) == 0)
-    watched = risk if fixed else np.concatenate([risk, log_alpha2[..., None]], axis=2)
+    names = [*samples["name"].to_numpy().tolist(), *others]
+    watched = np.concatenate([risk, *(each[..., None] for each in others.values())], axis=2)
     bulk, tail, agreement = ess_bulk(watched), ess_tail(watched), rhat(watched)
-    areas_only = bulk[: risk.shape[2]]
+    of_areas, of_others = np.split(bulk, [risk.shape[2]])
     return {
         "rhat_max": float(agreement.max()),
         "ess_bulk_min": float(bulk.min()),
         "ess_bulk_min_of": str(names[int(bulk.argmin())]),
-        "ess_bulk_median": float(np.median(areas_only)),
-        "ess_bulk_alpha2": None if fixed else float(bulk[-1]),
+        "ess_bulk_median": float(np.median(of_areas)),
+        "ess_bulk_of": dict(zip(others, of_others.tolist(), strict=True)),
         "ess_tail_min": float(tail.min()),
-        "ess_per_second": float(np.median(areas_only) / max(seconds, 1e-9)),
+        "ess_per_second": float(np.median(of_areas) / max(seconds, 1e-9)),
     }
 
 
