@@ -107,13 +107,20 @@ def home(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
         pair = actions.current_pair(token)
         if pair is not None:
             return show_pair(request, token, pair)
-        return redirect("judge:areas", token)
     if wants_json(request):
         return HttpResponse('{"place":"elsewhere"}', "application/json")
+    if place == Place.PAIR:
+        return redirect(_where_no_pair_is_left(token), token)
     version, language = judge.study.version, translation.get_language() or "en"
     texts = {each: render_markdown(version.text(each, language)) for each in ("consent", "instructions", "thanks")}
     context = common(judge, token) | {"texts": texts, "example": render_markdown(version.text("example", language))}
     return render(request, TEMPLATES[place], context)
+
+
+def _where_no_pair_is_left(token: str) -> str:
+    """Say where a judge without a pair belongs: with the areas if too few are known, or at the end, come meanwhile."""
+    judge = actions.find_judge(token)
+    return "judge:areas" if judge is not None and place_of(judge) == Place.PAIR else "judge:home"
 
 
 def show_pair(request: HttpRequest, token: str, pair: Pair, before: Answer | None = None) -> HttpResponse:

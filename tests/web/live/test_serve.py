@@ -1,0 +1,92 @@
+"""Starting and stopping the server, and the commands beside it."""
+
+import json
+import re
+import signal
+import stat
+
+import pytest
+
+import judgemap as jm
+
+pytestmark = pytest.mark.slow
+
+
+def test_first_start_makes_a_key_and_prints_a_link_good_once(server):
+    key = server.folder / "data" / "secret-key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert len(key.read_text()) > 50
+    assert re.search(rf"{server.address}/first/[\w-]{{22}}/", server.log)
+    kept = key.read_text()
+    server.stop()
+    server.start()
+    assert key.read_text() == kept
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stops_cleanly(server, number):
+    assert server.stop(number) == 0
+    assert "Traceback" not in server.log
+
+
+def test_a_study_from_the_command_line_to_a_fit(server, areas, tmp_path):
+    slug = server.new_study(areas, recommended=40, maximum=60)
+    for judge in server.invite(slug, 3):
+        judge.agree()
+        for _ in range(40):
+            pair = judge.pair()
+            outcome = "left" if pair["left"] < pair["right"] else "right"
+            assert judge.answer(pair["pair"], outcome).status == 200
+    listed = json.loads(server.study("list", "--json"))
+    assert listed == [{"study": slug, "status": "open", "title": "Wards", "areas": 16, "judges": 3, "judged": 120}]
+    rows = server.comparisons(slug)
+    assert len(rows) == 120
+    import zipfile
+
+    with zipfile.ZipFile(server.folder / "export.zip") as archive:
+        archive.extractall(tmp_path / "export")
+    read = jm.read_areas(tmp_path / "export" / "areas.geojson", id="id", name="name")
+    data = jm.read_comparisons(tmp_path / "export" / "comparisons.csv", read)
+    fit = jm.fit_spatial(data, read, seed=1, chains=2, draws=300)
+    order = fit.areas.sort_values("risk_median")["name"].tolist()
+    misplaced = sum(abs(order.index(name) - place) for place, name in enumerate(areas.names))
+    assert misplaced <= 24, "the planted ranking; a random one is out of place by 85 on average"
+
+
+def test_backup_while_judges_answer_and_restore_elsewhere(server, new_server, areas, tmp_path):
+    slug = server.new_study(areas)
+    judge = server.invite(slug, 1)[0]
+    judge.agree()
+    for _ in range(5):
+        judge.answer(judge.pair()["pair"], "left")
+    server.study("backup", "copy.sqlite3")
+    before = server.comparisons(slug)
+    elsewhere = type(server)(tmp_path / "elsewhere")
+    elsewhere.folder.mkdir()
+    elsewhere.study("restore", str(server.folder / "copy.sqlite3"))
+    assert elsewhere.comparisons(slug) == before
+    elsewhere.start()
+    again = type(judge)(elsewhere, judge.name, judge.token)
+    assert again.pair()["counter"] == "6 of about 50"
+    elsewhere.stop()
+
+
+def test_nothing_about_judges_is_logged(server, areas):
+    judge = server.invite(server.new_study(areas), 1)[0]
+    judge.agree()
+    judge.get(**{"User-Agent": "Mozilla/Special"})
+    server.request("GET", f"/j/{judge.token}/nowhere")
+    server.request("POST", f"/j/{judge.token}/answer", {})
+    assert judge.token not in server.log
+    assert "127.0.0.1" not in server.log.replace(server.address, "")
+    assert "Special" not in server.log
+
+
+def test_scripts_and_styles_are_compressed_and_kept(server, areas):
+    judge = server.invite(server.new_study(areas), 1)[0]
+    judge.agree()
+    for path in re.findall(r'(?:src|href)="(/static/[^"]+)"', judge.get().data.decode()):
+        response = server.request("GET", path, headers={"Accept-Encoding": "gzip"})
+        assert response.status == 200
+        assert "immutable" in response.headers["Cache-Control"]
+        assert path.endswith(".svg") or response.headers["Content-Encoding"] == "gzip"

@@ -1,0 +1,105 @@
+"""What researchers' acts do to a study: never to an answer."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from django.db import IntegrityError, transaction
+
+from judgemap.errors import StudyError
+from judgemap.study.definition import StudyDefinition
+from judgemap.web.judge.models import Answer, Pair
+from judgemap.web.studies import actions
+from judgemap.web.studies.areas import load_areas, load_graph
+from judgemap.web.studies.models import Act, Edge, Study, StudyVersion
+
+
+def test_a_study_keeps_its_areas_edges_and_definition(study, areas, definition):
+    loaded = load_areas(study.version)
+    assert (loaded.ids, loaded.names) == (areas.ids, areas.names)
+    assert np.array_equal(loaded.graph.edges, areas.graph.edges)
+    assert loaded.geometry.to_crs("EPSG:27700").area.round(-2).eq(1_000_000).all()
+    assert actions.definition_of(study) == definition
+
+
+def test_studies_of_one_title_get_names_of_their_own(study, areas, definition):
+    assert actions.create_study(definition, areas).slug == "wards-2"
+
+
+def test_an_edit_is_a_new_version_and_destroys_no_answer(judge, study, edit):
+    judge.answer("left")
+    edit(question="Which ward, then?")
+    assert list(StudyVersion.objects.values_list("number", "question")) == [
+        (1, "Which ward has the LOWER rate?"),
+        (2, "Which ward, then?"),
+    ]
+    assert Answer.objects.count() == 1
+    assert Pair.objects.order_by("pk").first().version.number == 1
+    judge.answer("left")
+    assert Pair.objects.order_by("pk").last().version.number == 2
+
+
+def test_an_edge_is_added_and_removed_in_new_versions(study):
+    far, near, first = study.areas.get(code="W15"), study.areas.get(code="W01"), study.areas.get(code="W00")
+    before = load_graph(study.version)
+    assert actions.change_edge(study, far, first) is not None
+    assert actions.change_edge(study, first, near) is None
+    study = actions.find_study(study.slug)
+    edges = load_graph(study.version).edges.tolist()
+    assert [0, 15] in edges
+    assert [0, 1] not in edges
+    assert np.array_equal(load_graph(study.versions.get(number=1)).edges, before.edges)
+    assert actions.change_edge(study, near, first) is not None
+    assert [0, 1] in load_graph(actions.find_study(study.slug).version).edges.tolist()
+
+
+def test_life_of_a_study(areas, definition, db):
+    study = actions.create_study(definition, areas)
+    assert study.status == "draft"
+    for act, status in [(actions.open_study, "open"), (actions.pause_study, "paused"), (actions.open_study, "open"),
+                        (actions.close_study, "closed")]:  # fmt: skip
+        assert act(study).status == status
+    with pytest.raises(StudyError, match="is closed and cannot become open"):
+        actions.open_study(study)
+    with pytest.raises(StudyError, match="is closed"):
+        actions.edit_study(study, definition)
+    assert list(Act.objects.order_by("pk").values_list("verb", flat=True)) == [
+        "created", "open", "paused", "open", "closed",
+    ]  # fmt: skip
+
+
+def test_an_unknown_study_lists_those_there_are(study):
+    with pytest.raises(StudyError, match=r"no study 'ward' \(did you mean 'wards'\?\); there are 'wards'"):
+        actions.find_study("ward")
+
+
+def test_a_language_that_is_not_translated_is_refused(areas, definition, db):
+    with pytest.raises(StudyError, match="'de' is not translated"):
+        actions.create_study(replace(definition, languages=("en", "de"), translations={}), areas)
+    assert not Study.objects.exists()
+
+
+def test_the_optimal_design_is_kept_with_its_version(areas, definition, visit):
+    study = actions.open_study(actions.create_study(replace(definition, design="optimal"), areas))
+    assert study.version.packed_design
+    visitor = visit(of=study)
+    visitor.answer("left")
+    assert {pair.design for pair in Pair.objects.all()} == {"optimal"}
+
+
+@pytest.mark.parametrize("fields", [{"recommended": 0}, {"maximum": 1}, {"direction": "sideways"}])
+def test_the_database_refuses_what_cannot_be(study, fields):
+    with pytest.raises(IntegrityError), transaction.atomic():
+        StudyVersion.objects.filter(study=study).update(**fields)
+
+
+def test_the_database_refuses_an_edge_twice_or_to_itself(study):
+    edge = Edge.objects.filter(study=study).first()
+    for a, b in [(edge.a, edge.b), (edge.b, edge.a), (edge.a, edge.a)]:
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Edge.objects.create(study=study, a=a, b=b, origin="added")
+
+
+def test_definitions_survive_the_database(db, areas):
+    definition = StudyDefinition("T", "Q?", "higher", ties=False, skips=False, access="open", thanks="*Ta*")
+    assert actions.definition_of(actions.create_study(definition, areas)) == definition

@@ -1,0 +1,62 @@
+"""Drawings of areas: true to the map, and small."""
+
+import json
+
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.web.studies.display import draw_areas
+
+
+@pytest.fixture(scope="module")
+def chicago():
+    areas = jm.chicago()
+    return areas, draw_areas(areas)
+
+
+def points(rings):
+    return np.concatenate([np.array(ring).reshape(-1, 2) for ring in rings])
+
+
+def test_two_scenes_are_a_small_part_of_what_a_pair_may_weigh(chicago):
+    sizes = sorted(len(scene.encode()) for scene in chicago[1].scenes)
+    assert sizes[-1] + sizes[-2] < 40_000
+
+
+def test_every_area_is_in_the_middle_of_its_scene(chicago):
+    for scene in map(json.loads, chicago[1].scenes):
+        own = points(scene["own"])
+        middle = (own.min(axis=0) + own.max(axis=0)) / 2
+        assert np.allclose(middle, 500, atol=5)
+        assert 300 < np.ptp(own, axis=0).max() < 400
+
+
+def test_scenes_lie_where_the_areas_are(chicago):
+    areas, drawings = chicago
+    mercator = areas.geometry.to_crs("EPSG:3857")
+    for scene, bounds in zip(map(json.loads, drawings.scenes), mercator.bounds.to_numpy(), strict=True):
+        west, north, size = scene["box"]
+        own = points(scene["own"])
+        x, y = west + own[:, 0] * size / 1000, north - own[:, 1] * size / 1000
+        found = [x.min(), y.min(), x.max(), y.max()]
+        assert np.abs(np.array(found) - bounds).max() < 3 * size / 1000
+
+
+def test_neighbours_are_in_the_scene(chicago):
+    areas, drawings = chicago
+    first = areas.graph.edges[areas.graph.edges[:, 0] == 0][:, 1]
+    scene = json.loads(drawings.scenes[0])
+    assert len(scene["others"]) >= len(first)
+    named = {other["name"] for other in scene["others"] if "name" in other}
+    assert named <= set(areas.names)
+
+
+def test_the_locator_holds_every_area(chicago):
+    drawings = chicago[1]
+    rings = json.loads(drawings.outline)["rings"]
+    whole = points(rings)
+    for scene in map(json.loads, drawings.scenes):
+        west, north, east, south = scene["where"]
+        assert whole[:, 0].min() - 5 <= west <= east <= whole[:, 0].max() + 5
+        assert whole[:, 1].min() - 5 <= north <= south <= whole[:, 1].max() + 5

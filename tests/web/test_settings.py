@@ -1,0 +1,79 @@
+"""Settings: safe where nothing is said, and strict behind TLS."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from judgemap.web.settings import read_database, read_number
+
+SHOW = "import json; from judgemap.web import settings as s; print(json.dumps([getattr(s, n) for n in {names!r}]))"
+
+
+def settings_with(names: list[str], **environment: str) -> list:
+    import json
+
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("JUDGEMAP", "DJANGO", "DATABASE"))}
+    done = subprocess.run(
+        [sys.executable, "-c", SHOW.format(names=names)], capture_output=True, text=True, check=True,
+        env=kept | environment,
+    )  # fmt: skip
+    return json.loads(done.stdout)
+
+
+def test_by_default_only_this_machine_and_no_debug():
+    debug, hosts, key = settings_with(["DEBUG", "ALLOWED_HOSTS", "SECRET_KEY"])
+    assert debug is False
+    assert hosts == ["localhost", "127.0.0.1", "[::1]"]
+    assert len(key) > 50
+
+
+def test_behind_tls_cookies_are_secure_and_the_browser_remembers():
+    names = [
+        "SESSION_COOKIE_SECURE",
+        "CSRF_COOKIE_SECURE",
+        "SECURE_SSL_REDIRECT",
+        "SECURE_HSTS_SECONDS",
+        "ALLOWED_HOSTS",
+    ]
+    *secure, seconds, hosts = settings_with(names, JUDGEMAP_URL="https://cj.example.org/")
+    assert secure == [True, True, True]
+    assert seconds == 365 * 24 * 3600
+    assert "cj.example.org" in hosts
+
+
+def test_check_deploy_finds_nothing(tmp_path):
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("JUDGEMAP", "DJANGO", "DATABASE"))}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "django", "check", "--deploy", "--fail-level", "WARNING"],
+        env=kept | {"DJANGO_SETTINGS_MODULE": "judgemap.web.settings", "JUDGEMAP_URL": "https://cj.example.org",
+                    "JUDGEMAP_DATA": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_migration_is_missing(db):
+    from django.core.management import call_command
+
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "many", "nan", "inf"])
+def test_a_number_must_be_one(monkeypatch, text):
+    monkeypatch.setenv("JUDGEMAP_ANSWERS_PER_SECOND", text)
+    with pytest.raises(ImproperlyConfigured, match="must be a number above zero"):
+        read_number("JUDGEMAP_ANSWERS_PER_SECOND", 4)
+
+
+def test_another_database_is_refused(tmp_path):
+    with pytest.raises(ImproperlyConfigured, match="must begin with 'postgresql://'"):
+        read_database("mysql://x", tmp_path)
+
+
+def test_sqlite_is_told_to_be_safe(tmp_path):
+    options = read_database("", tmp_path)["OPTIONS"]
+    assert options["transaction_mode"] == "IMMEDIATE"
+    assert all(each in options["init_command"] for each in ("WAL", "synchronous=FULL", "foreign_keys=ON"))
