@@ -21,10 +21,9 @@ def centred_trace(V: FloatArray) -> float:
 
 
 def centred_square(V: FloatArray) -> FloatArray:
-    """VKV = V² − (V1)(V1)ᵀ/N."""
-    sums = V.sum(axis=1)
-    square: FloatArray = V @ V.T  # NumPy halves the work where it sees a matrix times its own transpose
-    square -= np.outer(sums, sums / len(V))
+    """VKV = (KV)ᵀ(KV), because K² = K; NumPy halves the work where it sees a matrix times its own transpose."""
+    centred = V - V.mean(axis=0)
+    square: FloatArray = centred.T @ centred
     return square
 
 
