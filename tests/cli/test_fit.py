@@ -194,3 +194,22 @@ def test_ctrl_c_keeps_what_was_drawn(edges, comparisons, tmp_path):
     assert b"R-hat" in shown
     assert "Warning: The run was interrupted" in out
     assert not jm.load_fit(tmp_path / "results").info["complete"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("wards.gpkg", None, "wards.gpkg: there is no such file"),
+        ("wards.gpkg", "hello", "wards.gpkg: the file is not what its ending .gpkg says"),
+        ("wards.geojson", '{"type": "FeatureCollection", "features": []}', "wards.geojson: there are no areas"),
+        ("wards.txt", "hello", "wards.txt: maps are read from"),
+    ],
+)
+def test_bad_maps(judgemap, comparisons, tmp_path, name, content, sentence):
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    result = judgemap("fit", comparisons, "--areas", tmp_path / name, "-o", tmp_path / "results")
+    assert result.status == 2
+    assert sentence in result.err
+    assert result.err.count("\n") == 1
+    assert not (tmp_path / "results").exists()

@@ -108,7 +108,7 @@ def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopand
     elif said is None:
         raise StudyError(
             "the file does not say its coordinate reference system (a Shapefile says it in a .prj file beside it); "
-            "say which, for example crs='EPSG:27700'"
+            "say which, for example crs='EPSG:27700' (--crs EPSG:27700 on the command line)"
         )
     return geometry, notes + _doubts(geometry)
 

@@ -171,7 +171,7 @@ def read_areas(
         frame, notes = boundaries.load(path)
         outlines = boundaries.outlines(frame, id, name, crs)
     except StudyError as error:
-        raise StudyError(f"{path.name}: {error}") from None
+        raise StudyError(f"{path.name or path}: {error}") from None
     return _connect(outlines._replace(notes=(*notes, *outlines.notes)), contiguity, extra_edges, bridge)
 
 
