@@ -1,0 +1,106 @@
+"""Where sets are run: on the cores of this machine (joblib), or on a Dask cluster."""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+from judgemap.errors import StudyError
+from judgemap.study.experiments.runner import Backend, Job, SetResult, prepare, run_set
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+PATIENCE = 8.0
+"""Seconds in which a cluster must answer, and in which it must have a worker."""
+
+AGAIN = "the finished sets are kept: run the same command again to go on"
+
+
+def on_cores(cores: int) -> Backend:
+    """Run sets on so many cores of this machine, a process each."""
+
+    def go(job: Job, numbers: Sequence[int]) -> Generator[SetResult, None, None]:
+        from joblib import Parallel, delayed
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+        prepared = prepare(job.experiment, job.graph)
+        calls = (delayed(run_set)(job.experiment, prepared, job.seed, number) for number in numbers)
+        try:
+            yield from Parallel(n_jobs=cores, return_as="generator_unordered")(calls)
+        except TerminatedWorkerError:
+            raise StudyError(
+                f"a worker process was ended from outside, perhaps for want of memory; {AGAIN}, with fewer --cores"
+            ) from None
+
+    return go
+
+
+def on_cluster(address: str) -> Backend:
+    """Run sets on the Dask cluster whose scheduler has this address, such as tcp://10.0.0.1:8786.
+
+    The scheduler gives the sets of a worker that is lost to another. What all sets share is a task too and not data
+    sent beforehand, because data are lost with the workers that hold them and a task is done again; for the same
+    reason this is not joblib's own Dask backend.
+    """
+
+    def go(job: Job, numbers: Sequence[int]) -> Generator[SetResult, None, None]:
+        with _connected(address) as client:
+            if job.experiment.timed:
+                _check_threads(client, address)
+            yield from _submitted(client, job, numbers, address)
+
+    return go
+
+
+def _submitted(client: "Client", job: Job, numbers: Sequence[int], address: str) -> Generator[SetResult, None, None]:
+    from distributed import CancelledError, KilledWorker, as_completed
+
+    prepared = client.submit(prepare, job.experiment, job.graph, pure=False)
+    futures = [client.submit(run_set, job.experiment, prepared, job.seed, number, pure=False) for number in numbers]
+    try:
+        for future in as_completed(futures):  # type: ignore[no-untyped-call]
+            yield cast("SetResult", future.result())
+            future.release()
+    except KilledWorker:
+        raise StudyError(
+            f"a set was lost with several workers of {address} in turn, perhaps for want of memory; {AGAIN}"
+        ) from None
+    except ModuleNotFoundError as error:
+        raise StudyError(
+            f"the workers of {address} cannot run judgemap ({error}); install the same version of it there"
+        ) from None
+    except (CancelledError, OSError):
+        raise StudyError(f"the cluster at {address} was lost; {AGAIN}") from None
+
+
+@contextmanager
+def _connected(address: str) -> Iterator["Client"]:
+    """Connect, and wait for a worker; a `StudyError` within seconds if nothing answers."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise StudyError(
+            "a cluster needs Dask, which is not installed; install it with: pip install 'judgemap[cluster]'"
+        ) from None
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError, TypeError):
+        raise StudyError(
+            f"no Dask scheduler answers at {address}; check the address, or start one with: dask scheduler"
+        ) from None
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise StudyError(
+                f"the cluster at {address} has no worker; start one with: dask worker {address} --nthreads 1"
+            ) from None
+        yield client
+
+
+def _check_threads(client: "Client", address: str) -> None:
+    if max(client.nthreads().values()) > 1:  # type: ignore[no-untyped-call]
+        raise StudyError(
+            f"workers of {address} have several threads, and the CPU time of one set cannot be told from another's; "
+            "start them with: dask worker --nthreads 1"
+        )

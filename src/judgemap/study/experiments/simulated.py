@@ -1,0 +1,34 @@
+"""What the studies share: comparisons simulated by a design, and checks of their settings."""
+
+import numpy as np
+
+from judgemap.core.comparisons import PairCounts, count_pairs
+from judgemap.core.designs import PairDesign
+from judgemap.core.simulate import answer
+from judgemap.core.types import FloatArray
+from judgemap.errors import StudyError
+
+
+def scheduled_counts(rng: np.random.Generator, strengths: FloatArray, design: PairDesign, size: int) -> PairCounts:
+    """Draw ``size`` independent pairs from a design, and answer them from the strengths.
+
+    >>> from judgemap.core.designs import uniform
+    >>> scheduled_counts(np.random.default_rng(1), np.zeros(4), uniform(4), size=30).total
+    30
+    """
+    pairs = design.draw(rng, size)
+    won = answer(rng, pairs, strengths)
+    winners, losers = np.where(won, pairs[:, 0], pairs[:, 1]), np.where(won, pairs[:, 1], pairs[:, 0])
+    return count_pairs(winners, losers, len(strengths))
+
+
+def check_positive(name: str, value: float) -> None:
+    """Raise a `StudyError` unless a setting is a positive number."""
+    if not (np.isfinite(value) and value > 0):
+        raise StudyError(f"{name} must be a positive number, received {value}")
+
+
+def check_whole(name: str, value: int) -> None:
+    """Raise a `StudyError` unless a setting is a whole number from 1."""
+    if value < 1:
+        raise StudyError(f"{name} must be at least 1, received {value}")
