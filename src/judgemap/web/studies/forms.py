@@ -140,8 +140,12 @@ class JudgingForm(VersionForm):
 class EdgeForm(forms.Form):
     """Two areas to join or to part."""
 
-    a = forms.ModelChoiceField(Area.objects.none(), label="One area", to_field_name="position")
-    b = forms.ModelChoiceField(Area.objects.none(), label="Another area", to_field_name="position")
+    a = forms.ModelChoiceField(
+        Area.objects.none(), label="One area", to_field_name="position", empty_label="Choose an area"
+    )
+    b = forms.ModelChoiceField(
+        Area.objects.none(), label="Another area", to_field_name="position", empty_label="Choose an area"
+    )
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(*args, **kwargs)

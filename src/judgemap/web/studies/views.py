@@ -1,7 +1,5 @@
 """Researchers' pages about their studies."""
 
-import json
-
 from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -197,8 +195,12 @@ def _colleagues(request: HttpRequest, study: Study, form: ColleagueForm) -> Http
 def log(request: HttpRequest, study: Study) -> HttpResponse:
     """Show who did what to a study, the latest first."""
     acts = study.acts.select_related("researcher").order_by("-at", "-pk")[:LONGEST_LOG]
-    rows = [(act, json.dumps(act.detail, ensure_ascii=False) if act.detail else "") for act in acts]
+    rows = [(act, [(name, _plain(value)) for name, value in act.detail.items() if value]) for act in acts]
     return render(request, "studies/log.html", {"study": study, "rows": rows, "here": "log"})
+
+
+def _plain(value: object) -> str:
+    return "; ".join(str(each) for each in value) if isinstance(value, list) else str(value)
 
 
 @require_safe

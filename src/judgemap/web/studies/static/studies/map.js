@@ -10,8 +10,11 @@ const map = L.map(canvas, { crs: L.CRS.Simple, attributionControl: false, minZoo
 const bounds = [[0, 0], [1000, 1000]];
 L.svgOverlay(drawing, bounds, { interactive: true }).addTo(map);
 drawing.removeAttribute("width");
+new ResizeObserver(() => {
+  map.invalidateSize({ pan: false });
+  map.fitBounds(bounds, { animate: false });
+}).observe(canvas);
 map.fitBounds(bounds);
-new ResizeObserver(() => map.invalidateSize()).observe(canvas);
 
 function edgeBetween(a, b) {
   return drawing.querySelector(`[data-edge="${a}-${b}"], [data-edge="${b}-${a}"]`);
