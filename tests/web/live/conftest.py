@@ -177,6 +177,12 @@ def postgres(tmp_path_factory):
     server.cleanup()
 
 
+@pytest.fixture(scope="session")
+def server_class():
+    """The class of servers, for tests that make their own."""
+    return LiveServer
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def new_server(request, tmp_path):
     """Make a server on a database of its own; stopped at the end."""

@@ -1,0 +1,337 @@
+"""A bot in a real Chromium plays whole studies, as judges do. axe looks at every state of every page."""
+
+import re
+import shutil
+import signal
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="install playwright: pip install playwright")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="install axe-playwright-python")
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+EXPECTED = re.compile("Failed to load resource")
+"""What a browser says of refusals and lost connections, which these tests bring about."""
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+DESKTOP = {"viewport": {"width": 1280, "height": 800}}
+ZOOMED = {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, server_class):
+    live = server_class(tmp_path_factory.mktemp("browser") / "server").start()
+    yield live
+    live.stop(signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with playwright.sync_playwright() as started:
+        try:
+            browser = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        except playwright.Error:
+            pytest.skip("there is no Chromium: apt-get install chromium, or python -m playwright install chromium")
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browse(chromium, server):
+    """Open a window of a kind; what its console or another server hears fails the test."""
+    opened, wrong = [], []
+
+    def window(**kind):
+        context = chromium.new_context(base_url=server.address, **kind)
+        page = context.new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on(
+            "console", lambda said: said.type == "error" and not EXPECTED.match(said.text) and wrong.append(said.text)
+        )
+        page.on("request", lambda asked: asked.url.startswith((server.address, "data:")) or wrong.append(asked.url))
+        opened.append(context)
+        return page
+
+    yield window
+    for context in opened:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def slug(server, areas):
+    return server.new_study(areas, recommended=6, maximum=8)
+
+
+@pytest.fixture(scope="module")
+def invited(server, slug):
+    return iter(server.invite(slug, 40))
+
+
+@pytest.fixture
+def judge(invited):
+    return next(invited)
+
+
+@pytest.fixture
+def link(judge):
+    return f"/j/{judge.token}/"
+
+
+@pytest.fixture
+def stored(server, slug, judge):
+    """Read what is stored of this judge."""
+
+    def read(name: str = "comparisons.csv"):
+        return [row for row in server.table(slug, name) if row["judge"] == judge.name]
+
+    return read
+
+
+def names(page) -> tuple[str, str]:
+    return page.inner_text("#name-left"), page.inner_text("#name-right")
+
+
+def better(page) -> str:
+    """The planted ranking: the ward that comes first by name has the lower rate."""
+    left, right = names(page)
+    return "left" if left < right else "right"
+
+
+def begin(page, link: str, how: str = "now") -> None:
+    page.goto(link)
+    page.check("input[name=agree]")
+    page.click(f"button[value={how}]")
+    page.wait_for_selector("#answer")
+
+
+def token(page) -> str:
+    return page.input_value("input[name=pair]")
+
+
+def after(page, act) -> None:
+    """Do something that answers, and wait for the next pair or page."""
+    before = token(page)
+    page.wait_for_timeout(300)  # the script takes a second click so soon for a double click
+    act()
+    page.wait_for_function(
+        "before => (document.querySelector('input[name=pair]')?.value ?? '') !== before", arg=before, timeout=15_000
+    )
+
+
+def assert_accessible(page) -> None:
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def outcomes(rows) -> list[str]:
+    return [row["outcome"] for row in rows]
+
+
+@pytest.mark.parametrize("kind", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_a_whole_study_by_tapping_maps_and_names(browse, link, stored, kind):
+    page = browse(**kind)
+    page.goto(link)
+    assert_accessible(page)
+    begin(page, link, "practice")
+    assert "Practice 1 of 2" in page.inner_text("#counter")
+    assert_accessible(page)
+    for _ in range(2):
+        after(page, lambda: page.click(".choose[value=left]"))
+    for turn in range(6):
+        side = better(page)
+        place = f"[data-side={side}] .leaflet-container" if turn % 2 else f".choose[value={side}]"
+        after(page, lambda place=place: page.click(place, position={"x": 150, "y": 30}))
+    page.wait_for_selector("text=That is all we asked for")
+    assert_accessible(page)
+    page.click("text=Go on judging")
+    page.wait_for_selector("#answer")
+    for _ in range(2):
+        after(page, lambda: page.click(f".choose[value={better(page)}]"))
+    page.wait_for_selector("text=You are done")
+    assert_accessible(page)
+    rows = stored()
+    assert len(rows) == 8
+    assert all((row["left"] < row["right"]) == (row["outcome"] == "left") for row in rows)
+    assert all(0.2 < float(row["seconds"]) < 60 for row in rows)
+
+
+def test_axe_would_find_what_is_wrong(browse):
+    page = browse(**DESKTOP)
+    page.set_content("<main><img src='data:,'><button></button></main>")
+    assert axe.Axe().run(page).violations_count >= 2
+
+
+def test_keyboard_only(browse, link, stored):
+    page = browse(**DESKTOP)
+    page.goto(link)
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.name") == "agree":
+            break
+    page.keyboard.press("Space")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#answer")
+    for key in ("ArrowLeft", "ArrowRight", "ArrowDown", "s"):
+        after(page, lambda key=key: page.keyboard.press(key))
+    after(page, lambda: page.keyboard.press("u"))
+    assert "Changing" in page.inner_text("#counter")
+    assert_accessible(page)
+    after(page, lambda: page.keyboard.press("ArrowLeft"))
+    assert outcomes(stored()) == ["left", "right", "tie", "left", "unknown"]
+    assert len(stored("revisions.csv")) == 5
+
+
+def test_without_a_script(browse, link, stored):
+    page = browse(**PHONE, java_script_enabled=False)
+    begin(page, link)
+    assert page.locator(".still svg path.own").count() == 2
+    for turn in range(6):
+        button = ".still" if turn % 2 else ".choose"
+        page.click(f"{button}[value={better(page)}]")
+    assert "That is all we asked for" in page.content()
+    page.click("text=Change my last answer")
+    page.click(".choose[value=left]")
+    page.click("text=Go on judging")
+    page.click(".unknown[value=unknown-left]")
+    page.click("text=Areas I don't know")
+    assert page.locator("input:checked").count() == 1
+    page.locator("input:checked").uncheck()
+    page.click("text=Save")
+    assert sorted(outcomes(stored()))[-1] == "unknown"
+    assert len([each for each in outcomes(stored()) if each in ("left", "right")]) == 6
+
+
+def test_two_tabs_and_the_back_button(browse, link, stored):
+    one = browse(**DESKTOP)
+    begin(one, link)
+    two = one.context.new_page()
+    two.goto(link)
+    assert token(one) == token(two)
+    first = token(one)
+    after(one, lambda: one.click(".choose[value=left]"))
+    two.wait_for_timeout(300)
+    two.click(".choose[value=right]")
+    two.wait_for_selector("text=You have already answered that pair")
+    assert token(two) == token(one) != first
+    two.goto("/withdraw")
+    two.go_back()
+    two.wait_for_selector("#answer")
+    assert token(two) == token(one)
+    assert len(stored("revisions.csv")) == 1
+
+
+def test_a_double_click_is_one_answer(browse, link, stored):
+    page = browse(**DESKTOP)
+    begin(page, link)
+    for _ in range(3):
+        after(page, lambda: page.dblclick(".choose[value=left]"))
+        page.wait_for_timeout(400)
+    assert len(stored("revisions.csv")) == 3
+
+
+def test_a_slow_network_and_one_that_fails(browse, link, stored):
+    page = browse(**PHONE)
+    begin(page, link)
+    devtools = page.context.new_cdp_session(page)
+    slow = {"offline": False, "latency": 800, "downloadThroughput": 20_000, "uploadThroughput": 20_000}
+    devtools.send("Network.emulateNetworkConditions", slow)
+    after(page, lambda: page.click(".choose[value=left]"))
+    failed = []
+
+    def lose_twice(route):
+        if len(failed) < 2:
+            failed.append(route.request.url)
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/answer", lose_twice)
+    before = token(page)
+    page.wait_for_timeout(300)
+    page.click(".choose[value=right]")
+    page.wait_for_selector("text=No connection")
+    page.wait_for_function("before => document.querySelector('input[name=pair]').value !== before", arg=before)
+    assert outcomes(stored())[:2] == ["left", "right"]
+
+
+def test_the_server_restarted_in_the_middle(browse, server, link, stored):
+    page = browse(**PHONE)
+    begin(page, link)
+    after(page, lambda: page.click(".choose[value=left]"))
+    server.stop(signal.SIGKILL)
+    before = token(page)
+    page.wait_for_timeout(300)
+    page.click(".choose[value=right]")
+    page.wait_for_selector("text=No connection")
+    server.start()
+    page.wait_for_function(
+        "before => document.querySelector('input[name=pair]').value !== before", arg=before, timeout=40_000
+    )
+    assert outcomes(stored())[:2] == ["left", "right"]
+
+
+def test_unknown_areas_on_the_pair_and_on_the_map(browse, link, stored):
+    page = browse(**DESKTOP)
+    begin(page, link)
+    gone = names(page)[0]
+    after(page, lambda: page.click(".unknown[value=unknown-left]"))
+    page.click("text=Areas I don't know")
+    assert_accessible(page)
+    assert page.locator("li:has(input:checked)").inner_text() == gone
+    page.locator("#all path").nth(3).click()
+    assert page.locator("input:checked").count() in (0, 2)
+    page.fill("#find input", "Ward 1.")
+    assert page.locator("li:visible").count() == 4
+    page.click("text=Save")
+    page.wait_for_selector("#answer")
+
+
+@pytest.mark.parametrize("kind", [PHONE, DESKTOP, ZOOMED], ids=["phone", "desktop", "zoomed"])
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_axe_finds_nothing_and_nothing_overflows(browse, link, kind, language):
+    page = browse(**kind, locale=language)
+    for visit in ("consent", "pair", "last", "areas", "link", "withdraw", "wrong", "nowhere"):
+        if visit == "pair":
+            begin(page, link)
+            after(page, lambda: page.click(".choose[value=right]"))
+            page.click("summary")
+        elif visit == "consent":
+            page.goto(link)
+        else:
+            page.goto({"withdraw": "/withdraw", "wrong": "/j/wrong/", "nowhere": "/no"}.get(visit, f"{link}{visit}"))
+        assert_accessible(page)
+        width = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert width <= 0, f"{visit} is {width} pixels too wide"
+        if visit in ("consent", "pair", "last", "areas", "link"):
+            assert page.get_attribute("html", "dir") == ("rtl" if language == "ar" else "ltr")
+
+
+def test_question_and_both_names_are_in_view_on_a_phone(browse, link, stored):
+    page = browse(**PHONE)
+    begin(page, link)
+    for selector in (
+        ".question",
+        "#direction",
+        "#name-left",
+        "#name-right",
+        "button[value=tie]",
+        "button[value=skipped]",
+    ):
+        box = page.locator(selector).first.bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 844, selector
+
+
+def test_one_request_a_judgement_and_few_bytes(browse, link, stored):
+    page = browse(**PHONE)
+    begin(page, link)
+    asked = []
+    page.on("requestfinished", lambda request: asked.append(request.sizes()["responseBodySize"]))
+    after(page, lambda: page.click(".choose[value=left]"))
+    page.wait_for_timeout(300)
+    assert len(asked) == 1
+    assert asked[0] < 50_000
+    assert re.fullmatch(r"2 of about 6", page.inner_text("#counter"))
