@@ -1,0 +1,241 @@
+"""The whole clustering model: Geweke's joint test and simulation-based calibration, and the bugs that they catch.
+
+Both simulate from the prior: links, clusters, strengths, comparisons. Test functions look at strengths, clusters,
+links and comparisons together. False alarms: every test compares its worst statistic with a bound passed with
+probability 1e-3 by an exact sampler.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from calibration import uniformity
+from cluster_exactness import plain, score_limit
+from scipy.special import ndtri, stdtr
+
+from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity, labels_of_links, simulate_clusters
+from judgemap.core.graph import AreaGraph
+from judgemap.core.likelihood import log_likelihood
+from judgemap.core.samplers import clusters, clusters_links, clusters_strengths
+from judgemap.core.samplers.clusters import ClusterModel, ClusterState
+from judgemap.core.simulate import simulate_counts
+
+pytestmark = pytest.mark.statistical
+
+FALSE_ALARM = 1e-3
+COMPARISONS = 12
+PATH = communicability_affinity(AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
+PRIOR = ClusterPrior(PATH, beta=0.4, mu0=0.5, kappa0=0.3, a0=6.0, b0=4.0)
+TIGHT = ClusterPrior(PATH, beta=0.4, mu0=-0.3, kappa0=0.05, a0=6.0, b0=0.5)
+LOOSE = ClusterPrior(PATH, beta=0.4, mu0=0.5, kappa0=0.05, a0=6.0, b0=4.0)
+KERNELS = {"hmc": clusters.kernel, "gibbs": clusters.gibbs_kernel}
+
+
+def evaluate(counts, links, labels, strengths):
+    """λ_i, λ_i², number of clusters, who is with whom, links to oneself, log-likelihood."""
+    with_whom = [labels[0] == labels[1], labels[0] == labels[3], labels[1] == labels[2]]
+    own = np.sum(links == np.arange(len(links)))
+    return np.concatenate(
+        [strengths, strengths**2, [labels.max() + 1, own], with_whom, [log_likelihood(counts, strengths)]]
+    )
+
+
+def joint_draw(rng, prior):
+    links, labels, strengths = simulate_clusters(rng, prior)
+    return evaluate(simulate_counts(rng, strengths, COMPARISONS), links, labels, strengths)
+
+
+def successive_conditional(rng, build, prior, length):
+    """Average of the test functions along a chain that alternates comparisons given strengths with one iteration."""
+    links, _, strengths = simulate_clusters(rng, prior)
+    state, total = ClusterState(links, strengths), 0.0
+    for _ in range(length):
+        counts = simulate_counts(rng, state.strengths, COMPARISONS)
+        state, draws = build(ClusterModel(counts, prior)).advance(rng, state, 1, 1)
+        total = total + evaluate(counts, state.links, draws.labels[0], state.strengths)
+    return total / length
+
+
+def geweke(rng, build, prior, chains, length=20, reference=4000):
+    """Largest |z| over the test functions, divided by its limit."""
+    exact = np.array([joint_draw(rng, prior) for _ in range(reference)])
+    averages = np.array([successive_conditional(rng, build, prior, length) for _ in range(chains)])
+    error = np.sqrt(averages.var(axis=0, ddof=1) / chains + exact.var(axis=0, ddof=1) / reference)
+    t = np.abs(averages.mean(axis=0) - exact.mean(axis=0)) / error
+    z = -ndtri(np.maximum(stdtr(chains - 1, -t), 1e-300))
+    return z.max() / score_limit(len(z), FALSE_ALARM)
+
+
+def calibration(rng, build, prior, replicates, draws=31, thin=15):
+    """Smallest p-value of the ranks' uniformity, multiplied by the number of test functions.
+
+    One chain a replicate, from the sampler's own start, thinned until its draws are nearly independent.
+    """
+    ranks = []
+    for _ in range(replicates):
+        links, labels, strengths = simulate_clusters(rng, prior)
+        counts = simulate_counts(rng, strengths, COMPARISONS)
+        kernel = build(ClusterModel(counts, prior))
+        state, _ = kernel.advance(rng, kernel.init(rng, rng.integers(4, size=4)), 2 * thin, 2 * thin)
+        values = []
+        for _ in range(draws):
+            state, block = kernel.advance(rng, state, thin, thin)
+            values.append(evaluate(counts, state.links, block.labels[0], state.strengths))
+        true = evaluate(counts, links, labels, strengths)
+        equal = np.sum(np.array(values) == true, axis=0)
+        ranks.append(np.sum(np.array(values) < true, axis=0) + rng.integers(equal + 1))
+    p = [uniformity(column, draws) for column in np.array(ranks).T]
+    return min(p) * len(p)
+
+
+@pytest.mark.parametrize("sampler", KERNELS)
+def test_geweke(sampler):
+    assert geweke(np.random.default_rng(31), KERNELS[sampler], PRIOR, chains=60) < 1
+
+
+def test_geweke_with_tight_clusters():
+    """Where carrying strengths from cluster to cluster does the work."""
+    assert geweke(np.random.default_rng(32), clusters.kernel, TIGHT, chains=60) < 1
+
+
+@pytest.mark.parametrize("sampler", KERNELS)
+def test_calibrated(sampler):
+    assert calibration(np.random.default_rng(33), KERNELS[sampler], PRIOR, replicates=64) > FALSE_ALARM
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prior", [PRIOR, TIGHT], ids=["wide", "tight"])
+@pytest.mark.parametrize("sampler", KERNELS)
+def test_geweke_long(sampler, prior):
+    assert geweke(np.random.default_rng(34), KERNELS[sampler], prior, chains=1000, reference=20_000) < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prior", [PRIOR, TIGHT], ids=["wide", "tight"])
+@pytest.mark.parametrize("sampler", KERNELS)
+def test_calibrated_long(sampler, prior):
+    assert calibration(np.random.default_rng(35), KERNELS[sampler], prior, replicates=800) > FALSE_ALARM
+
+
+# Does one move leave the posterior as it is? Start it from exact draws of links, strengths and comparisons together,
+# and ask whether any test function has changed on average. Differences within a replicate vary little: a sharp test.
+
+
+def stationarity(rng, move, prior, replicates):
+    """Largest |z| of the mean change of a test function, divided by its limit."""
+    changes = []
+    for _ in range(replicates):
+        links, labels, strengths = simulate_clusters(rng, prior)
+        model = ClusterModel(simulate_counts(rng, strengths, COMPARISONS), prior)
+        state = move(rng, model, ClusterState(links, strengths))
+        after = evaluate(model.counts, state.links, labels_of_links(state.links), state.strengths)
+        changes.append(after - evaluate(model.counts, links, labels, strengths))
+    changes = np.array(changes)
+    changes = changes[:, changes.std(axis=0) > 0]
+    t = np.abs(changes.mean(axis=0)) / (changes.std(axis=0, ddof=1) / np.sqrt(replicates))
+    return np.max(-ndtri(np.maximum(stdtr(replicates - 1, -t), 1e-300))) / score_limit(len(t), FALSE_ALARM)
+
+
+def only_carry(code):
+    """The move that carries trees between clusters, alone, five times over."""
+
+    def move(rng, model, state):
+        n, table = len(state.links), clusters._tables(model.prior)
+        areas, records = np.zeros(n, code.AREA), np.zeros(n, code.CLUSTER)
+        n_clusters = code.plant(areas, records, state.links, state.strengths, table)
+        for _ in range(5):
+            code.carry(rng, areas, records, n_clusters, clusters._comparisons(model.counts), table)
+        return ClusterState(areas["link"].copy(), areas["x"] + model.prior.mu0)
+
+    return move
+
+
+def whole_iterations(code):
+    def move(rng, model, state):
+        links, strengths = state.links.copy(), state.strengths.copy()
+        comparisons, table = clusters._comparisons(model.counts), clusters._tables(model.prior)
+        code.advance(rng, links, strengths, comparisons, table, np.full(len(links), 1.0), 2, 2)
+        return ClusterState(links, strengths)
+
+    return move
+
+
+def test_carry_leaves_the_posterior_as_it_is():
+    assert stationarity(np.random.default_rng(36), only_carry(clusters_links), TIGHT, replicates=3000) < 1
+
+
+@pytest.mark.parametrize("prior", [PRIOR, TIGHT], ids=["wide", "tight"])
+def test_iterations_leave_the_posterior_as_it_is(prior):
+    assert stationarity(np.random.default_rng(37), whole_iterations(clusters_strengths), prior, replicates=3000) < 1
+
+
+# Planted bugs. Compiled code is run as plain Python with a part of its text replaced; without any change it passes.
+
+CARRY_BUGS = {
+    "none": {},
+    "the data not asked": {"+ shifted_likelihood(areas, n, inside, shift, comparisons)": ""},
+    "the old cluster forgotten": {'gain += rest["log_f"] - new["log_f"]': 'gain += -new["log_f"]'},
+    "strengths left behind": {'areas[areas[at]["below"]]["x"] += shift': "pass"},
+}
+COARSE = {"LEAPS = 5": "LEAPS = 1"}
+"""One long step a trajectory is accepted half of the time: its correction has much to do."""
+ITERATION_BUGS = {
+    "none": ({}, COARSE),
+    "κ0 forgotten in f": ({"square - total * total / (kappa0 + n))": "square - total * total / (1 + n))"}, COARSE),
+    "κ0 forgotten in the shift": (
+        {},
+        COARSE | {'* kappa0 / (kappa0 + cluster["size"])': '* 1 / (1 + cluster["size"])'},
+    ),
+    "momentum not corrected for": (
+        {},
+        COARSE | {"after += new_height - kinetic(momentum, metric)": "after += new_height"},
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", CARRY_BUGS)
+def test_stationarity_catches_bugs_in_carry(bug):
+    move = only_carry(plain(clusters_links, CARRY_BUGS[bug]))
+    caught = stationarity(np.random.default_rng(36), move, TIGHT, replicates=1000) > 1
+    assert caught == (bug != "none")
+
+
+@pytest.mark.parametrize("bug", ITERATION_BUGS)
+def test_stationarity_catches_bugs_in_iterations(bug):
+    in_links, in_strengths = ITERATION_BUGS[bug]
+    code = plain(clusters_strengths, in_strengths, using=plain(clusters_links, in_links))
+    caught = stationarity(np.random.default_rng(37), whole_iterations(code), LOOSE, replicates=800) > 1
+    assert caught == (bug != "none")
+
+
+def test_geweke_catches_self_link_counted_twice(monkeypatch):
+    """The diagonal of e^A added to β."""
+    true = clusters._tables
+
+    def twice(prior):
+        table = true(prior)
+        return table._replace(weights=table.weights + np.diag(np.diagonal(PATH)))
+
+    monkeypatch.setattr(clusters, "_tables", twice)
+    assert geweke(np.random.default_rng(31), clusters.kernel, PRIOR, chains=60) > 1
+
+
+def test_geweke_catches_forgotten_kappa0(monkeypatch):
+    """The paper's formulas hold for κ0 = 1 only; m_k and σ_k² drawn by them are wrong for any other."""
+    true = clusters.draw_clusters
+
+    def forgets(rng, prior, labels, strengths):
+        return true(rng, replace(prior, kappa0=1.0), labels, strengths)
+
+    monkeypatch.setattr(clusters, "draw_clusters", forgets)
+    assert geweke(np.random.default_rng(31), clusters.gibbs_kernel, PRIOR, chains=60) > 1
+
+
+def test_calibration_catches_a_bug(monkeypatch):
+    true = clusters.draw_strengths
+
+    def third_of_the_variance(rng, counts, strengths, mean, variance):
+        return true(rng, counts, strengths, mean, variance / 3)
+
+    monkeypatch.setattr(clusters, "draw_strengths", third_of_the_variance)
+    assert calibration(np.random.default_rng(33), clusters.gibbs_kernel, PRIOR, replicates=64) < FALSE_ALARM

@@ -1,0 +1,244 @@
+"""The clustering sampler's parts against plain linear algebra, its two ways against each other, and its bad inputs."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from cluster_exactness import score_limit, tables
+
+from judgemap.core.cluster_prior import (
+    ClusterPrior,
+    communicability_affinity,
+    decay,
+    labels_of_links,
+    simulate_clusters,
+    window,
+)
+from judgemap.core.comparisons import count_pairs
+from judgemap.core.diagnostics import ess_bulk
+from judgemap.core.graph import AreaGraph
+from judgemap.core.likelihood import log_likelihood, score
+from judgemap.core.samplers import clusters, clusters_links, clusters_strengths
+from judgemap.core.samplers.clusters import ClusterModel, ClusterState, links_of_labels, starting_partitions
+from judgemap.core.simulate import simulate_counts
+
+RING = AreaGraph(8, [[i, (i + 1) % 8] for i in range(8)])
+PRIOR = ClusterPrior(communicability_affinity(RING), beta=0.01, mu0=0.4, kappa0=0.3, a0=2.0, b0=1.0)
+
+
+def example(size=60):
+    rng = np.random.default_rng(41)
+    truth = simulate_clusters(rng, PRIOR)
+    return ClusterModel(simulate_counts(rng, truth.strengths, size), PRIOR), truth
+
+
+def planted(truth):
+    areas, records = np.zeros(8, clusters_links.AREA), np.zeros(8, clusters_links.CLUSTER)
+    n_clusters = clusters_links.plant(areas, records, truth.links, truth.strengths, tables(PRIOR))
+    records["precision"][:n_clusters] = 0.5 + np.arange(n_clusters)
+    return areas, records, n_clusters
+
+
+def dense_precision(labels, precision):
+    """Q = ⊕ (I − 11ᵀ/(κ0 + n))/σ², written out."""
+    Q = np.zeros((8, 8))
+    for k in range(labels.max() + 1):
+        members = np.flatnonzero(labels == k)
+        block = np.eye(len(members)) - 1 / (PRIOR.kappa0 + len(members))
+        Q[np.ix_(members, members)] = precision[k] * block
+    return Q
+
+
+def test_prior_slope_is_that_of_the_gaussian():
+    _, truth = example()
+    areas, records, _ = planted(truth)
+    Q = dense_precision(truth.labels, records["precision"])
+    x, slope = truth.strengths - PRIOR.mu0, np.empty(8)
+    value = clusters_strengths.prior_slope(x, areas, records, PRIOR.kappa0, slope)
+    assert slope == pytest.approx(-Q @ x)
+    assert value == pytest.approx(-x @ Q @ x / 2)
+
+
+def test_prior_with_means_integrated_out():
+    """Q⁻¹ = σ²(I + 11ᵀ/κ0) within a cluster."""
+    _, truth = example()
+    _, records, n_clusters = planted(truth)
+    covariance = np.linalg.inv(dense_precision(truth.labels, records["precision"]))
+    for k in range(n_clusters):
+        members = np.flatnonzero(truth.labels == k)
+        expected = (np.eye(len(members)) + 1 / PRIOR.kappa0) / records["precision"][k]
+        assert covariance[np.ix_(members, members)] == pytest.approx(expected)
+
+
+@pytest.mark.statistical
+def test_shift_has_its_conditional_distribution():
+    """Mean and variance of the common shift; |z| < 4.5, false alarm 1e-5."""
+    _, truth = example()
+    _, records, n_clusters = planted(truth)
+    Q, one = dense_precision(truth.labels, records["precision"]), np.ones(8)
+    rng = np.random.default_rng(42)
+    shifts = np.array([clusters_strengths.draw_shift(rng, records, n_clusters, PRIOR.kappa0) for _ in range(20_000)])
+    x = truth.strengths - PRIOR.mu0
+    mean, variance = -one @ Q @ x / (one @ Q @ one), 1 / (one @ Q @ one)
+    assert abs(shifts.mean() - mean) < 4.5 * np.sqrt(variance / 20_000)
+    assert abs(shifts.var() / variance - 1) < 4.5 * np.sqrt(2 / 20_000)
+
+
+def test_likelihood_is_the_core_one():
+    """Also where a pair was met often, and where strengths lie far apart."""
+    counts = count_pairs([0] * 7 + [1] * 3 + [2, 4, 5], [1] * 7 + [0] * 3 + [3, 5, 6], n_areas=8)
+    comparisons = clusters._comparisons(counts)
+    for scale in (0.1, 1.0, 50.0, 1000.0):
+        x = scale * np.random.default_rng(1).normal(size=8)
+        slope = np.empty(8)
+        clusters_strengths.score_likelihood(comparisons, x, slope)
+        assert clusters_strengths.log_likelihood(comparisons, x) == pytest.approx(float(log_likelihood(counts, x)))
+        assert slope == pytest.approx(score(counts, x), abs=1e-12)
+
+
+def test_likelihood_of_a_shifted_tree():
+    model, truth = example()
+    areas, _, _ = planted(truth)
+    areas["below"][:3] = [1, 4, 5]
+    shifted = truth.strengths.copy()
+    shifted[[1, 4, 5]] += 0.7
+    gain = clusters_links.shifted_likelihood(
+        areas, 3, np.zeros(8, dtype=bool), 0.7, clusters._comparisons(model.counts)
+    )
+    expected = log_likelihood(model.counts, shifted) - log_likelihood(model.counts, truth.strengths)
+    assert gain == pytest.approx(float(expected))
+
+
+def test_log_posterior_of_the_draws():
+    """What the compiled loop reports is log p(y, λ, θ) of the state it is in."""
+    model, truth = example()
+    sampler = clusters.kernel(model)
+    state = ClusterState(truth.links, truth.strengths)
+    for seed in range(20):
+        state, draws = sampler.advance(np.random.default_rng(seed), state, 3, 3)
+        assert draws.log_posterior[0] == pytest.approx(clusters.log_posterior(model, state))
+        assert np.array_equal(draws.labels[0], labels_of_links(state.links))
+        assert np.array_equal(draws.strengths[0], state.strengths)
+
+
+@pytest.mark.parametrize("build", [clusters.kernel, clusters.gibbs_kernel])
+def test_same_seed_same_draws(build):
+    model, _ = example()
+    sampler = build(model)
+
+    def chain(seed):
+        rng = np.random.default_rng(seed)
+        return sampler.advance(rng, sampler.init(rng, np.zeros(8, dtype=int)), 50, 1)[1]
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second, other = pool.map(chain, [1, 1, 2])
+    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    assert not np.array_equal(first.strengths, other.strengths)
+
+
+def test_advance_leaves_its_state_alone_and_can_go_on():
+    """One block of 40 iterations has the shape of its parts; the state that was handed in is not changed."""
+    model, truth = example()
+    sampler, state = clusters.kernel(model), ClusterState(truth.links.copy(), truth.strengths.copy())
+    rng = np.random.default_rng(3)
+    after, draws = sampler.advance(rng, state, 40, 4)
+    assert np.array_equal(state.links, truth.links)
+    assert np.array_equal(state.strengths, truth.strengths)
+    assert draws.strengths.shape == (10, 8)
+    assert np.array_equal(after.strengths, draws.strengths[-1])
+
+
+@pytest.mark.statistical
+def test_both_samplers_agree():
+    """Means of centred strengths, their squares, the number of clusters and co-clustering; false alarm 1e-4."""
+    model, _ = example()
+    functions = []
+    for build, iterations in ((clusters.kernel, 16_000), (clusters.gibbs_kernel, 3_000)):
+        sampler, chains = build(model), []
+        for rng in np.random.default_rng(43).spawn(2):
+            state, _ = sampler.advance(rng, sampler.init(rng, np.zeros(8, dtype=int)), 200, 200)
+            draws = sampler.advance(rng, state, iterations, 1)[1]
+            centred = draws.strengths - draws.strengths.mean(axis=1, keepdims=True)
+            together = (draws.labels[:, :1] == draws.labels[:, 1:]).astype(float)
+            chains.append(np.hstack([centred, centred**2, draws.n_clusters[:, None], together, draws.strengths[:, :1]]))
+        functions.append(np.array(chains))
+    mean = [f.mean(axis=(0, 1)) for f in functions]
+    error = [f.std(axis=(0, 1)) / np.sqrt(ess_bulk(f)) for f in functions]
+    z = (mean[0] - mean[1]) / np.hypot(*error)
+    assert np.abs(z).max() < score_limit(len(z), 1e-4)
+
+
+@pytest.mark.statistical
+def test_comparisons_that_say_nothing_leave_the_prior():
+    """Without comparisons the posterior is the prior: number of clusters and quartiles of strengths; 1e-4."""
+    model = ClusterModel(count_pairs([], [], n_areas=8), PRIOR)
+    rng = np.random.default_rng(44)
+    prior = [simulate_clusters(rng, PRIOR) for _ in range(4000)]
+    sampler = clusters.kernel(model)
+    _, draws = sampler.advance(rng, sampler.init(rng, np.zeros(8, dtype=int)), 60_000, 3)
+    level = PRIOR.mu0 + np.array([-0.7, 0.0, 0.7])
+    exact = np.array([[p.labels.max() + 1, *(p.strengths[0] < level)] for p in prior], dtype=float)
+    found = np.column_stack([draws.n_clusters, draws.strengths[:, :1] < level]).astype(float)
+    error = np.hypot(exact.std(axis=0) / np.sqrt(4000), found.std(axis=0) / np.sqrt(ess_bulk(found[None])))
+    z = (exact.mean(axis=0) - found.mean(axis=0)) / error
+    assert np.abs(z).max() < score_limit(len(z), 1e-4)
+
+
+def test_starting_partitions_become_links():
+    model, _ = example()
+    starts = starting_partitions(model, chains=6)
+    assert [len(np.unique(s)) for s in starts] == [1, 8, 2, 3, 4, 5]
+    for labels in starts:
+        found = labels_of_links(links_of_labels(PRIOR, labels))
+        assert np.array_equal(found[:, None] == found, labels[:, None] == labels)
+
+
+def test_start_in_two_parts():
+    """All together means together within each part of the map."""
+    prior = ClusterPrior(window(AreaGraph(4, [[0, 1], [2, 3]]), reach=1))
+    assert np.array_equal(labels_of_links(links_of_labels(prior, np.zeros(4, dtype=int))), [0, 0, 1, 1])
+    assert np.array_equal(prior.parts(), [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("name", ["beta", "kappa0", "a0", "b0"])
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
+def test_hyperparameters_out_of_range(name, value):
+    with pytest.raises(ValueError, match=f"{name} of the cluster prior must be a positive number"):
+        ClusterPrior(np.ones((3, 3)), **{name: value})
+
+
+def test_bad_priors():
+    with pytest.raises(ValueError, match="area 2 has no affinity with any other"):
+        ClusterPrior(window(AreaGraph(3, [[0, 1]]), reach=1))
+    with pytest.raises(ValueError, match="mu0 of the cluster prior must be a finite number"):
+        ClusterPrior(np.ones((3, 3)), mu0=np.nan)
+    with pytest.raises(ValueError, match="affinities must be a square matrix"):
+        ClusterPrior(np.ones((3, 2)))
+    with pytest.raises(ValueError, match="affinities must be finite and not negative"):
+        ClusterPrior(-np.ones((3, 3)))
+    with pytest.raises(ValueError, match="a window must reach"):
+        window(RING, reach=0)
+    with pytest.raises(ValueError, match="the decay length must be a positive number"):
+        decay(RING, length=0.0)
+
+
+def test_bad_uses():
+    model, _ = example()
+    sampler, rng = clusters.kernel(model), np.random.default_rng(1)
+    with pytest.raises(ValueError, match="the comparisons know 3 areas, the prior 8"):
+        ClusterModel(count_pairs([0], [1], n_areas=3), PRIOR)
+    with pytest.raises(ValueError, match="one label an area"):
+        sampler.init(rng, np.zeros(3, dtype=int))
+    with pytest.raises(ValueError, match="iterations and thin must be at least 1"):
+        sampler.advance(rng, sampler.init(rng, np.zeros(8, dtype=int)), 0, 1)
+
+
+def test_communicability_affinity_to_the_last_digit():
+    """A path of 30 areas: (e^A)_ij from eigenvectors drowns in rounding where the series does not."""
+    path = AreaGraph(31, [[i, i + 1] for i in range(30)])
+    affinity = communicability_affinity(path)
+    values, U = np.linalg.eigh(path.adjacency())
+    assert affinity == pytest.approx((U * np.exp(values)) @ U.T, abs=1e-13)
+    assert np.all(affinity > 0)
+    assert affinity[0, 30] == pytest.approx(1 / math.factorial(30), rel=0.01)
