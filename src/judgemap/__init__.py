@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from judgemap.core.prior import FixedVariance as FixedVariance
     from judgemap.core.prior import InverseGamma as InverseGamma
+    from judgemap.core.schedule import ListOptions as ListOptions
     from judgemap.errors import StudyError as StudyError
     from judgemap.geo.examples import chicago as chicago
     from judgemap.geo.maps import Areas as Areas
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
     from judgemap.study.example import simulate_study as simulate_study
     from judgemap.study.fit import fit_spatial as fit_spatial
     from judgemap.study.fit import fit_standard as fit_standard
+    from judgemap.study.planning import StudyPlan as StudyPlan
+    from judgemap.study.planning import plan as plan
     from judgemap.study.records import Comparisons as Comparisons
     from judgemap.study.records import read_comparisons as read_comparisons
     from judgemap.study.result import Fit as Fit
     from judgemap.study.result import load_fit as load_fit
+    from judgemap.study.schedules import Schedule as Schedule
+    from judgemap.study.schedules import schedule as schedule
 
 _HOMES = {
     "Areas": "geo.maps",
@@ -34,16 +39,21 @@ _HOMES = {
     "Fit": "study.result",
     "FixedVariance": "core.prior",
     "InverseGamma": "core.prior",
+    "ListOptions": "core.schedule",
+    "Schedule": "study.schedules",
     "StudyError": "errors",
+    "StudyPlan": "study.planning",
     "chicago": "geo.examples",
     "example_study": "study.example",
     "fit_spatial": "study.fit",
     "fit_standard": "study.fit",
     "load_fit": "study.result",
+    "plan": "study.planning",
     "prior_covariance": "study.correlation",
     "read_areas": "geo.maps",
     "read_comparisons": "study.records",
     "read_edges": "geo.maps",
+    "schedule": "study.schedules",
     "simulate_study": "study.example",
 }
 """Where each exported name lives. Loaded when first used: imports for maps and pictures take seconds."""

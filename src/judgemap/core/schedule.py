@@ -7,6 +7,7 @@ says which of that is wanted, and `draw_list` draws the list. Where an option an
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,6 +56,13 @@ class ListOptions:
             raise ValueError(f"planned repeats may be up to a third of the list, received {self.repeats}")
 
 
+class PairList(NamedTuple):
+    """Pairs, one a row, with the place in the list of the pair that each plans to repeat, or −1."""
+
+    pairs: IntArray
+    repeat_of: IntArray
+
+
 def draw_list(
     rng: np.random.Generator,
     design: PairDesign,
@@ -68,6 +76,24 @@ def draw_list(
     >>> pairs = draw_list(np.random.default_rng(1), uniform(5), 20, ListOptions(balanced_exposure=True))
     >>> np.bincount(pairs.ravel()), np.bincount(pairs[:, 0])
     (array([8, 8, 8, 8, 8]), array([4, 4, 4, 4, 4]))
+    """
+    return draw_list_with_repeats(rng, design, n_pairs, options, allowed).pairs
+
+
+def draw_list_with_repeats(
+    rng: np.random.Generator,
+    design: PairDesign,
+    n_pairs: int,
+    options: ListOptions,
+    allowed: ArrayLike | None = None,
+) -> PairList:
+    """Draw the list of `draw_list`, and say which of its pairs are planned repeats of which.
+
+    >>> from judgemap.core.designs import uniform
+    >>> drawn = draw_list_with_repeats(np.random.default_rng(1), uniform(5), 20, ListOptions(repeats=0.2))
+    >>> again = np.flatnonzero(drawn.repeat_of >= 0)
+    >>> len(again), bool((drawn.pairs[again] == drawn.pairs[drawn.repeat_of[again]][:, ::-1]).all())
+    (4, True)
     """
     design = design if allowed is None else design.restricted(allowed)
     n_repeats = round(options.repeats * n_pairs)
@@ -91,7 +117,7 @@ def draw_list(
                     "other pairs between; draw a longer list, or plan fewer repeats"
                 )
             order.show(next(fresh))
-    return _with_sides(rng, order, options)
+    return PairList(_with_sides(rng, order, options), np.array(order.repeat_of, dtype=np.int64))
 
 
 class _Order:

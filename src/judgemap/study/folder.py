@@ -1,4 +1,4 @@
-"""Folders of results that are whole or not there at all."""
+"""Folders and files of results that are whole or not there at all."""
 
 import shutil
 import tempfile
@@ -12,18 +12,18 @@ MARK = "fit.json"
 """The file that tells a folder of results from somebody's other files."""
 
 
-def check_folder(folder: Path) -> None:
+def check_folder(folder: Path, mark: str = MARK) -> None:
     """Raise a `StudyError` if results cannot go there: it is a file, or holds something that is no fit."""
     if folder.exists() and not folder.is_dir():
         raise StudyError(f"{folder} is a file; name a folder for the results")
-    if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
-        raise StudyError(f"{folder} is not empty and holds no fit; name a new folder for the results")
+    if folder.exists() and any(folder.iterdir()) and not (folder / mark).exists():
+        raise StudyError(f"{folder} is not empty and holds no {Path(mark).stem}; name a new folder for the results")
 
 
 @contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
+def new_folder(folder: Path, mark: str = MARK) -> Iterator[Path]:
     """Give a draft folder to write into; it takes its place, and that of an earlier fit, when all went well."""
-    check_folder(folder)
+    check_folder(folder, mark)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -38,3 +38,29 @@ def new_folder(folder: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
+
+
+def check_file(path: Path) -> None:
+    """Raise a `StudyError` if a file of that name cannot be written, before anything is computed."""
+    if path.is_dir():
+        raise StudyError(f"{path} is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise StudyError(f"there is no folder {path.parent} to write {path.name} into; make it, or name another")
+
+
+def write_whole(path: Path, data: bytes) -> Path:
+    """Write a file so that it is never seen half-written, in place of an earlier one."""
+    check_file(path)
+    draft = None
+    try:
+        with tempfile.NamedTemporaryFile(prefix=f".{path.name}-", dir=path.parent, delete=False) as file:
+            draft = Path(file.name)
+            file.write(data)
+        draft.chmod(0o644)
+        draft.replace(path)
+    except OSError as error:
+        raise StudyError(f"{path} cannot be written ({error.strerror}); name another file") from None
+    finally:
+        if draft is not None:
+            draft.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,227 @@
+"""Schedules: which pairs to ask, drawn before anybody is asked, by a design that has a name."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from judgemap.core import designs
+from judgemap.core.designs import PairDesign
+from judgemap.core.graph import AreaGraph
+from judgemap.core.optimal import optimal
+from judgemap.core.pair_values import PairValues
+from judgemap.core.prior import communicability
+from judgemap.core.schedule import ListOptions, draw_list_with_repeats
+from judgemap.core.types import FloatArray, IntArray, frozen_floats, frozen_ints
+from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import did_you_mean, quoted, read_table
+from judgemap.geo.labels import clean_label
+from judgemap.geo.maps import Areas
+from judgemap.study.folder import write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ALPHA = 3.0
+"""The guess at α, the prior's standard deviation, where nobody gives one: that of the Nottinghamshire study is 3.5."""
+
+_MAKERS: dict[str, Callable[[AreaGraph, float, int], PairDesign]] = {
+    "principal": lambda graph, _alpha, _size: designs.principal_component(graph),
+    "uniform": lambda graph, _alpha, _size: designs.uniform(graph.n_areas),
+    "naive": lambda graph, _alpha, _size: designs.naive_spatial(graph),
+    "optimal": lambda graph, alpha, size: optimal(communicability(graph), alpha, size),
+}
+DESIGNS = tuple(_MAKERS)
+"""The designs from which a list can be drawn beforehand."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """A list of pairs, and the design that it was drawn from.
+
+    ``left`` and ``right`` are ids, in the order in which pairs are shown. ``probability`` is that with which the design
+    draws the pair, on whichever sides; ``repeat_of`` is the position of the pair that this one plans to repeat, counted
+    from 1, and 0 elsewhere. ``design`` is the distribution over pairs of positions in ``areas``.
+    """
+
+    areas: Areas
+    design: PairDesign
+    pairs: IntArray
+    repeat_of: IntArray
+    name: str
+    seed: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pairs", frozen_ints(self.pairs))
+        object.__setattr__(self, "repeat_of", frozen_ints(self.repeat_of))
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def left(self) -> list[str]:
+        """The id of the area shown left, for every pair."""
+        return [self.areas.ids[place] for place in self.pairs[:, 0]]
+
+    @property
+    def right(self) -> list[str]:
+        """The id of the area shown right, for every pair."""
+        return [self.areas.ids[place] for place in self.pairs[:, 1]]
+
+    @property
+    def probability(self) -> FloatArray:
+        """The design's probability of every pair of the list."""
+        return frozen_floats(self.design.probability(self.pairs[:, 0], self.pairs[:, 1]))
+
+    def expected(self) -> FloatArray:
+        """How often the design asks each area in so many pairs, on average."""
+        return len(self) * self.design.exposure()
+
+    def asked(self) -> IntArray:
+        """How often the list asks each area."""
+        return np.bincount(self.pairs.ravel(), minlength=len(self.areas)).astype(np.int64)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the table of `schedule.csv`; it has a column ``repeat_of`` if repeats are planned."""
+        import pandas as pd
+
+        table = {
+            "position": np.arange(1, len(self) + 1),
+            "left": self.left,
+            "right": self.right,
+            "left_name": [self.areas.names[place] for place in self.pairs[:, 0]],
+            "right_name": [self.areas.names[place] for place in self.pairs[:, 1]],
+            "probability": self.probability,
+        }
+        frame = pd.DataFrame(table)
+        if self.repeat_of.any():
+            frame["repeat_of"] = pd.array(self.repeat_of, dtype="Int64")
+            frame.loc[self.repeat_of == 0, "repeat_of"] = pd.NA
+        return frame
+
+    def save(self, path: str | Path) -> Path:
+        """Write the list as CSV, whole or not at all."""
+        text = self.to_frame().to_csv(index=False, lineterminator="\n", float_format="%.8g")
+        return write_whole(Path(path), text.encode())
+
+
+def schedule(
+    areas: Areas,
+    design: str | PairDesign = "principal",
+    pairs: int = 500,
+    *,
+    seed: int,
+    knows: Sequence[str] | None = None,
+    options: ListOptions | None = None,
+    alpha: float = ALPHA,
+) -> Schedule:
+    """Draw a list of pairs to ask.
+
+    Parameters
+    ----------
+    areas
+        The areas of the study.
+    design
+        ``uniform``, ``naive``, ``principal``, ``optimal``, or a distribution of your own, such as `read_weights` reads.
+    pairs
+        How many pairs.
+    seed
+        The same seed gives the same list.
+    knows
+        The areas, by id or name, that a judge knows; nothing else is asked, and the design is restricted to them.
+    options
+        What the list must hold to: see `ListOptions`.
+    alpha
+        The guess at α that the optimal design is made for, in a study of as many comparisons as the list has.
+
+    Examples
+    --------
+    >>> import judgemap as jm
+    >>> drawn = jm.schedule(jm.chicago(), design="principal", pairs=500, seed=1)
+    >>> list(drawn.to_frame().columns)
+    ['position', 'left', 'right', 'left_name', 'right_name', 'probability']
+    >>> judge = jm.schedule(jm.chicago(), "uniform", 6, seed=1, knows=["Loop", "Uptown", "Hyde Park"])
+    >>> int((judge.asked() > 0).sum())
+    3
+    """
+    known = None if knows is None else areas.index(knows)
+    name = design if isinstance(design, str) else "weights"
+    try:
+        chosen = pair_design(areas.graph, design, alpha, pairs) if isinstance(design, str) else design
+        if known is not None:
+            chosen = chosen.restricted(known)
+        chosen.total()
+        drawn = draw_list_with_repeats(np.random.default_rng(seed), chosen, pairs, options or ListOptions())
+    except StudyError:
+        raise
+    except ValueError as error:
+        raise StudyError(str(error)) from None
+    return Schedule(areas, chosen, drawn.pairs, drawn.repeat_of + 1, name, seed)
+
+
+def pair_design(graph: AreaGraph, name: str, alpha: float, comparisons: int) -> PairDesign:
+    """Make a design by its name; the optimal one for so many comparisons and a guess at α.
+
+    >>> pair_design(AreaGraph(3, [[0, 1]]), "uniform", 3.0, 10).n_areas
+    3
+    """
+    if name == "adaptive":
+        raise StudyError(
+            "the adaptive design chooses each pair after the last answer, so it has no list; it runs on the study "
+            f"server, or choose one of {quoted(DESIGNS)}"
+        )
+    if name not in _MAKERS:
+        raise StudyError(f"there is no design {name!r}{did_you_mean(name, DESIGNS)}; the designs are {quoted(DESIGNS)}")
+    try:
+        return _MAKERS[name](graph, alpha, comparisons)
+    except ValueError as error:
+        raise StudyError(str(error)) from None
+
+
+def read_known(path: str | Path, areas: Areas) -> list[str]:
+    """Read the areas that a judge knows: a CSV with a column ``area``, ``id`` or ``name``. Returns ids."""
+    table = read_table(path)
+    column = next((each for each in ("area", "id", "name") if each in table.columns), "area")
+    table.require(column)
+    lookup = areas.lookup
+    for row, cells in enumerate(table.rows):
+        if clean_label(cells[column]) not in lookup:
+            raise StudyError(f"{table.where(row)}: {areas.unknown(cells[column])}")
+    return [areas.ids[lookup[clean_label(cells[column])]] for cells in table.rows]
+
+
+def read_weights(path: str | Path, areas: Areas) -> PairDesign:
+    """Read a design of one's own: a CSV ``area_a,area_b,weight``; pairs that are not in it are never asked."""
+    table = read_table(path, required=("area_a", "area_b", "weight"))
+    lookup, size = areas.lookup, len(areas)
+    weights: dict[int, float] = {}
+    for row, cells in enumerate(table.rows):
+        ends = []
+        for column in ("area_a", "area_b"):
+            if clean_label(cells[column]) not in lookup:
+                raise StudyError(f"{table.where(row)}: {areas.unknown(cells[column])}")
+            ends.append(lookup[clean_label(cells[column])])
+        if ends[0] == ends[1]:
+            raise StudyError(f"{table.where(row)}: {cells['area_a']!r} is paired with itself; correct it or remove it")
+        key = min(ends) * size + max(ends)
+        if key in weights:
+            raise StudyError(f"{table.where(row)}: this pair is there already; give each pair one weight")
+        weights[key] = _weight(cells["weight"], table.where(row))
+    if not any(weights.values()):
+        raise StudyError(
+            f"{table.path.name}: the weights of all pairs are zero, so that no pair can be drawn; give some a weight"
+        )
+    keys = np.array(sorted(weights), dtype=np.int64)
+    return PairDesign(np.arange(size), 0.0, PairValues(size, keys, np.array([weights[key] for key in keys.tolist()])))
+
+
+def _weight(text: str, where: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = np.nan
+    if not (np.isfinite(weight) and weight >= 0):
+        raise StudyError(f"{where}: {text!r} is no weight; write a number that is zero or more")
+    return weight
