@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 import numpy as np
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from judgemap.web.judge import queries
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.judge.refusals import Refused
 from judgemap.web.judge.scheduling import draw_pair
@@ -45,7 +46,7 @@ class GivenAnswer:
 
 def find_judge(token: str) -> Judge | None:
     """Find the judge of a link, with the study and its version."""
-    return _judges().filter(token_hash=hashed(token)).first()
+    return queries.judges().filter(token_hash=hashed(token)).first()
 
 
 def has_consented(judge: Judge) -> bool:
@@ -135,7 +136,7 @@ def answer(token: str, given: GivenAnswer) -> Pair | None:
     """
     with transaction.atomic():
         judge = _held(token)
-        pair = Pair.objects.filter(judge=judge, token=given.pair).first()
+        pair = queries.find_pair(judge, given.pair)
         if pair is None:
             raise Refused("not shown")
         _check_outcome(_version_of(judge, pair), given)
@@ -174,7 +175,7 @@ def mark_unknown(token: str, positions: Collection[int]) -> None:
 def withdraw(code: str) -> Study:
     """Remove everything that a judge gave; the empty row stays, so that the link and the code are not used again."""
     with transaction.atomic():
-        judge = _judges().select_for_update(of=("self",)).filter(withdrawal_hash=hashed(tidy_code(code))).first()
+        judge = queries.judges().select_for_update(of=("self",)).filter(withdrawal_hash=hashed(tidy_code(code))).first()
         if judge is None:
             raise Refused("no code")
         for rows in (judge.pairs, judge.unknown, judge.consents):
@@ -187,19 +188,9 @@ def withdraw(code: str) -> Study:
         return judge.study
 
 
-def _judges() -> QuerySet[Judge]:
-    agreed = Consent.objects.filter(judge=OuterRef("pk"), text_digest=OuterRef("study__current__consent_digest"))
-    texts = ("consent", "instructions", "thanks", "example", "translations", "source", "packed_design")
-    return (
-        Judge.objects.select_related("study__current")
-        .annotate(consented=Exists(agreed))
-        .defer("study__outline", *(f"study__current__{text}" for text in texts))
-    )
-
-
 def _held(token: str) -> Judge:
     """Take hold of a judge's row, and check that the judge may act."""
-    judge = _judges().select_for_update(of=("self",)).filter(token_hash=hashed(token)).first()
+    judge = queries.hold_judge(token)
     if judge is None:
         raise Refused("no link")
     if judge.withdrawn_at is not None:
@@ -250,18 +241,16 @@ def _next_pair(judge: Judge, last_position: int) -> Pair | None:
     _save(judge)
     if not practice and (judge.judged >= version.maximum or pause):
         return None
-    unknown = set(UnknownArea.objects.filter(judge=judge).values_list("area__position", flat=True))
-    drawn = draw_pair(np.random.default_rng(), version.pk, version.design, unknown)
+    drawn = draw_pair(np.random.default_rng(), version.pk, version.design, queries.unknown_positions(judge))
     if drawn is None:
         return None
-    areas = Area.objects.filter(study_id=judge.study_id, position__in=(drawn.left, drawn.right))
-    by_position = {area.position: area for area in areas.only("study", "position", "name", "scene")}
+    left, right = queries.two_areas(judge.study_id, drawn.left, drawn.right)
     return Pair.objects.create(
         judge=judge,
         version=version,
         token=make_token(),
-        left=by_position[drawn.left],
-        right=by_position[drawn.right],
+        left=left,
+        right=right,
         position=last_position + 1,
         practice=practice,
         design=version.design,
