@@ -12,8 +12,9 @@ from django.test import Client
 from judgemap.core.graph import AreaGraph
 from judgemap.geo.maps import Areas
 from judgemap.study.definition import StudyDefinition
+from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge import actions as judging
-from judgemap.web.judge import scheduling
+from judgemap.web.judge import queries, scheduling
 from judgemap.web.limits import WRONG_GUESSES
 from judgemap.web.studies import actions
 from judgemap.web.studies.models import Study
@@ -66,6 +67,7 @@ def _fresh_process():
     """Forget what a process derives from the database, which is another one in each test."""
     scheduling._design.cache_clear()
     scheduling._design_without.cache_clear()
+    queries._version.cache_clear()
     WRONG_GUESSES._level = WRONG_GUESSES._burst
 
 
@@ -125,3 +127,39 @@ def edit(study, definition):
         return actions.edit_study(study, replace(actions.definition_of(study), **fields))
 
     return change
+
+
+PASSWORD = "four plain words here"  # noqa: S105
+
+
+@pytest.fixture
+def people(db) -> dict[str, Researcher]:
+    """The researchers of every test: who owns the study, with whom it is shared, and one it does not concern."""
+    return {
+        name: Researcher.objects.create_user(f"{name}@example.org", PASSWORD)
+        for name in ("owner", "teammate", "stranger")
+    }
+
+
+@pytest.fixture
+def clients(people) -> dict[str, Client]:
+    """A browser for each of them, signed in, and one for somebody who is not."""
+    found = {name: Client() for name in (*people, "anonymous")}
+    for name, researcher in people.items():
+        found[name].force_login(researcher)
+    return found
+
+
+@pytest.fixture
+def owned(study, people) -> Study:
+    """The open study, owned and shared."""
+    study.owner = people["owner"]
+    study.save()
+    study.colleagues.add(people["teammate"])
+    return study
+
+
+@pytest.fixture
+def draft(people, areas, definition) -> Study:
+    """A study of the owner's that nobody has opened."""
+    return actions.create_study(definition, areas, people["owner"])
