@@ -44,8 +44,8 @@ class VersionForm(forms.Form):
 
     def add_study_error(self, error: StudyError) -> None:
         """Put a sentence beside the field that it begins with."""
-        first = str(error).split()[0].rpartition(".")[2]
-        self.add_error(first if first in self.fields else None, sentence(error))
+        words = str(error).split()[0].split(".")
+        self.add_error(next((word for word in words if word in self.fields), None), sentence(error))
 
     def changes(self) -> dict[str, Any]:
         """Return what to change in the study's definition."""

@@ -1,0 +1,189 @@
+"""Signing in: password, lock-out, second step, no sign-up, reset only where there is mail."""
+
+import base64
+import hashlib
+import hmac
+import struct
+import time
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from django.conf import settings
+from django.core import mail
+from django.test import Client
+
+from judgemap.web.accounts.models import Count, Researcher
+
+PASSWORD = "four plain words here"  # noqa: S105
+WRONG = {"password": "wrong"}
+
+
+def sign_in(client, email="owner@example.org", password=PASSWORD, **more):
+    return client.post("/account/login/", {"login": email, "password": password}, **more)
+
+
+def confirm(client):
+    """Type the password once more, as is asked before the second step is changed."""
+    return client.post("/account/confirm/", {"password": PASSWORD})
+
+
+def code_now(secret: str) -> str:
+    digest = hmac.new(base64.b32decode(secret), struct.pack(">Q", int(time.time()) // 30), hashlib.sha1).digest()
+    offset = digest[19] & 15
+    return f"{(struct.unpack('>I', digest[offset : offset + 4])[0] & 0x7FFFFFFF) % 10**6:06d}"
+
+
+def test_a_researcher_signs_in_and_out(people):
+    client = Client()
+    assert sign_in(client, "OWNER@example.org")["Location"] == "/studies/"
+    assert client.get("/studies/").status_code == 200
+    client.post("/account/logout/")
+    assert client.get("/studies/").status_code == 302
+
+
+def test_after_signing_in_one_is_where_one_wanted_to_be(people):
+    response = sign_in(Client(), QUERY_STRING="next=/account/")
+    assert response["Location"] == "/account/"
+    assert sign_in(Client(), QUERY_STRING="next=https://evil.example/")["Location"] == "/studies/"
+
+
+@pytest.mark.parametrize(("email", "password"), [("owner@example.org", "wrong"), ("nobody@example.org", PASSWORD)])
+def test_wrong_passwords_and_unknown_addresses_look_the_same(people, email, password):
+    page = sign_in(Client(), email, password).content.decode()
+    assert "The email address and/or password you specified are not correct." in page
+
+
+def test_the_sixth_try_is_locked_out_even_with_the_right_password(people):
+    for _ in range(5):
+        sign_in(Client(), **WRONG)
+    page = sign_in(Client()).content.decode()
+    assert "Too many failed login attempts" in page
+    assert sign_in(Client(), "teammate@example.org").status_code == 302
+
+
+def test_what_is_counted_names_no_address(people):
+    sign_in(Client(REMOTE_ADDR="203.0.113.77"), **WRONG)
+    kept = " ".join(f"{row.cache_key} {base64.b64decode(row.value)!r}" for row in Count.objects.all())
+    assert Count.objects.exists()
+    assert "203.0.113.77" not in kept
+    assert "owner@example.org" not in kept
+
+
+def test_many_tries_from_one_place_are_slowed(people):
+    statuses = [sign_in(Client(), f"nobody{i}@example.org").status_code for i in range(40)]
+    assert statuses[-1] == 429
+
+
+def test_nobody_signs_up(db):
+    client = Client()
+    fields = {"email": "eve@example.org", "password1": PASSWORD, "password2": PASSWORD}
+    assert "By invitation only" in client.get("/account/signup/").content.decode()
+    assert "By invitation only" in client.post("/account/signup/", fields).content.decode()
+    assert not Researcher.objects.exists()
+
+
+def test_passwords_are_hashed_slowly_where_it_counts():
+    from judgemap.web import settings as ours
+
+    assert ours.PASSWORD_HASHERS[0].endswith("ScryptPasswordHasher")
+
+
+def test_a_second_step_is_asked_for_and_recovery_codes_help(people):
+    client = Client()
+    sign_in(client)
+    assert client.get("/account/two-factor/totp/activate/")["Location"].startswith("/account/confirm/")
+    confirm(client)
+    page = client.get("/account/two-factor/totp/activate/")
+    secret = page.context["form"].secret
+    assert client.post("/account/two-factor/totp/activate/", {"code": "000000"}).context["form"].errors
+    assert client.post("/account/two-factor/totp/activate/", {"code": code_now(secret)}).status_code == 302
+    codes = RecoveryCodes(Authenticator.objects.get(type="recovery_codes")).get_unused_codes()
+    assert all(code in client.get("/account/two-factor/recovery-codes/").content.decode() for code in codes)
+
+    later = Client()
+    assert sign_in(later)["Location"] == "/account/two-factor/authenticate/"
+    assert later.get("/studies/").status_code == 302
+    assert later.post("/account/two-factor/authenticate/", {"code": "123"}).status_code == 200
+    assert later.post("/account/two-factor/authenticate/", {"code": codes[0]}).status_code == 302
+    assert later.get("/studies/").status_code == 200
+
+    reused = Client()
+    sign_in(reused)
+    reused.post("/account/two-factor/authenticate/", {"code": codes[0]})
+    assert reused.get("/studies/").status_code == 302
+
+
+def test_a_password_is_changed_by_who_knows_the_old_one(people, clients):
+    fields = {"oldpassword": "wrong", "password1": "another good one", "password2": "another good one"}
+    assert clients["owner"].post("/account/password/change/", fields).context["form"].errors["oldpassword"]
+    assert clients["owner"].post("/account/password/change/", fields | {"oldpassword": PASSWORD}).status_code == 302
+    people["owner"].refresh_from_db()
+    assert people["owner"].check_password("another good one")
+
+
+def test_without_mail_the_page_says_whom_to_ask(people):
+    page = Client().post("/account/password/reset/", {"email": "owner@example.org"}).content.decode()
+    assert "This server sends no mail." in page
+    assert not mail.outbox
+
+
+def test_with_mail_a_link_resets_the_password_once(people, monkeypatch):
+    monkeypatch.setattr(settings, "MAIL_IS_SENT", True)
+    client = Client()
+    assert client.post("/account/password/reset/", {"email": "owner@example.org"}).status_code == 302
+    link = next(word for word in mail.outbox[0].body.split() if "/password/reset/key/" in word)
+    page = client.get(link.removeprefix("http://testserver"), follow=True)
+    action = page.redirect_chain[-1][0]
+    assert client.post(action, {"password1": "another good one", "password2": "another good one"}).status_code == 302
+    people["owner"].refresh_from_db()
+    assert people["owner"].check_password("another good one")
+    used = Client().get(link.removeprefix("http://testserver"), follow=True).content.decode()
+    assert "used already" in used
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "/account/login/",
+        "/account/signup/",
+        "/account/inactive/",
+        "/account/password/reset/",
+        "/account/password/reset/sent/",
+        "/account/password/reset/done/",
+    ],
+)
+def test_pages_before_the_sign_in_are_ours_and_without_inline_script(db, page):
+    response = Client().get(page)
+    text = response.content.decode()
+    assert response.status_code == 200
+    assert "studies/researcher.css" in text
+    assert "<script" not in text
+    assert "style=" not in text
+    assert "'unsafe-inline'" not in response["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "/account/",
+        "/account/password/change/",
+        "/account/two-factor/",
+        "/account/two-factor/totp/activate/",
+        "/account/confirm/",
+        "/account/logout/",
+    ],
+)
+def test_pages_behind_the_sign_in_ask_for_one(people, page):
+    assert Client().get(page).status_code == 302
+    client = Client()
+    sign_in(client)
+    confirm(client)
+    response = client.get(page)
+    assert response.status_code == 200
+    assert "studies/researcher.css" in response.content.decode()
+    assert "style=" not in response.content.decode()
+
+
+def test_a_form_without_its_token_is_refused(people):
+    assert sign_in(Client(enforce_csrf_checks=True)).status_code == 403

@@ -1,0 +1,58 @@
+"""Links for judges: shown once, and kept as hashes."""
+
+import csv
+import io
+import re
+
+import pytest
+
+from judgemap.web.judge.models import Judge
+from judgemap.web.studies.actions import close_study
+from judgemap.web.studies.models import Act
+from judgemap.web.tokens import hashed
+
+LINK = re.compile(r'href="http://testserver/j/([\w-]{22})/"')
+
+
+def url(study):
+    return f"/studies/{study.slug}/judges"
+
+
+def test_links_are_shown_once_and_work(owned, clients, people):
+    page = clients["owner"].post(url(owned), {"judges": "3"}).content.decode()
+    tokens = LINK.findall(page)
+    assert len(set(tokens)) == 3
+    assert page.count("data:image/svg+xml") == 3
+    assert all(clients["anonymous"].get(f"/j/{token}/").status_code == 200 for token in tokens)
+    assert {hashed(token) for token in tokens} == set(Judge.objects.values_list("token_hash", flat=True))
+    later = clients["owner"].get(url(owned)).content.decode()
+    assert not LINK.findall(later)
+    assert later.count("<code>") == 3
+    assert Act.objects.filter(verb="made links", researcher=people["owner"], detail={"judges": 3}).exists()
+
+
+def test_the_page_with_links_is_not_cached(owned, clients):
+    assert "no-store" in clients["owner"].post(url(owned), {"judges": "1"})["Cache-Control"]
+
+
+def test_the_table_has_the_links_of_this_study_only(owned, clients):
+    tokens = LINK.findall(clients["owner"].post(url(owned), {"judges": "2"}).content.decode())
+    response = clients["owner"].post(f"{url(owned)}.csv", {"token": [*tokens, "A" * 22, "=1+1", ""]})
+    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    assert [row["link"] for row in rows] == [f"http://testserver/j/{token}/" for token in tokens]
+    assert {row["judge"] for row in rows} == set(Judge.objects.values_list("name", flat=True))
+    assert response["Content-Disposition"].startswith("attachment")
+
+
+@pytest.mark.parametrize("judges", ["0", "-1", "201", "x", "1e3", ""])
+def test_numbers_out_of_range_make_no_judge(owned, clients, judges):
+    response = clients["owner"].post(url(owned), {"judges": judges})
+    assert response.status_code == 400
+    assert list(response.context["form"].errors) == ["judges"]
+    assert not Judge.objects.exists()
+
+
+def test_a_closed_study_takes_no_more_judges(owned, clients):
+    close_study(owned)
+    assert "Make the links" not in clients["owner"].post(url(owned), {"judges": "3"}).content.decode()
+    assert not Judge.objects.exists()

@@ -1,0 +1,81 @@
+"""The map of a study, and its edges."""
+
+import pytest
+
+from judgemap.web.studies.actions import close_study
+from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.models import Act, Edge
+
+
+def edges(study) -> set[tuple[int, int]]:
+    study.refresh_from_db()
+    return {tuple(edge) for edge in load_graph(study.version).edges.tolist()}
+
+
+def url(study):
+    return f"/studies/{study.slug}/map"
+
+
+def test_it_draws_every_area_and_edge_without_a_script(owned, clients):
+    page = clients["owner"].get(url(owned)).content.decode()
+    assert page.count('class="area"') == 16
+    assert page.count("<line") == 24
+    assert page.count("<option value=") == 2 * 17
+    assert "16 areas and 24 pairs of neighbours" in " ".join(page.split())
+
+
+def test_points_of_areas_lie_inside_their_squares(owned, clients):
+    drawn = clients["owner"].get(url(owned)).context["map"]
+    xs = sorted({round(area.x / 50) for area in drawn.areas})
+    assert len(xs) == 4
+    assert all(0 < area.x < 1000 and 0 < area.y < 1000 for area in drawn.areas)
+    north, south = drawn.areas[-1], drawn.areas[0]
+    assert north.y < south.y
+
+
+def test_two_areas_are_joined_and_parted(draft, clients):
+    assert (0, 5) not in edges(draft)
+    response = clients["owner"].post(url(draft), {"a": "0", "b": "5"}, follow=True)
+    assert "Ward 1.1 and Ward 2.2 are neighbours now." in response.content.decode()
+    assert (0, 5) in edges(draft)
+    clients["owner"].post(url(draft), {"a": "5", "b": "0"})
+    assert (0, 5) not in edges(draft)
+    clients["owner"].post(url(draft), {"a": "0", "b": "1"})
+    assert (0, 1) not in edges(draft)
+
+
+def test_the_script_gets_json(draft, clients):
+    response = clients["owner"].post(url(draft), {"a": "0", "b": "5"}, headers={"Accept": "application/json"})
+    assert response.json() == {"said": "Ward 1.1 and Ward 2.2 are neighbours now.", "joined": True, "a": 0, "b": 5}
+
+
+def test_an_open_study_gets_a_new_version_and_keeps_the_old_edges(owned, clients, people):
+    clients["teammate"].post(url(owned), {"a": "0", "b": "1"})
+    owned.refresh_from_db()
+    assert owned.version.number == 2
+    assert (0, 1) not in edges(owned)
+    first = owned.versions.get(number=1)
+    assert [0, 1] in load_graph(first).edges.tolist()
+    assert Act.objects.filter(verb="edge removed", researcher=people["teammate"]).exists()
+
+
+def test_parts_without_a_line_between_them_are_named(draft, clients):
+    for neighbour in ("1", "4"):
+        clients["owner"].post(url(draft), {"a": "0", "b": neighbour})
+    page = " ".join(clients["owner"].get(url(draft)).content.decode().split())
+    assert "The map is in 2 parts that no line joins; without any neighbour: Ward 1.1." in page
+
+
+@pytest.mark.parametrize("fields", [{}, {"a": "0"}, {"a": "0", "b": "0"}, {"a": "0", "b": "99"}, {"a": "x", "b": "1"}])
+def test_anything_but_two_areas_is_refused(owned, clients, fields):
+    before = Edge.objects.count()
+    response = clients["owner"].post(url(owned), fields or {"c": "1"})
+    assert response.status_code == 400
+    assert Edge.objects.count() == before
+
+
+def test_a_closed_study_keeps_its_edges(owned, clients):
+    close_study(owned)
+    before = edges(owned)
+    assert clients["owner"].post(url(owned), {"a": "0", "b": "5"}).status_code == 400
+    assert edges(owned) == before
