@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -43,6 +43,21 @@ def sampling_progress(chains: int) -> Iterator[Watcher | None]:
                 last = time.monotonic()
 
         yield watch
+
+
+@contextmanager
+def counting_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show how many of so many are done, and how long the rest will take; yields None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TextColumn(what), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("simulating", total=None)
+        yield lambda done, wanted: bar.update(task, completed=done, total=wanted)
 
 
 def describe(draws: SoFar) -> str:

@@ -57,7 +57,7 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
     """Draw each area's estimate with its 95 % interval against the risk that its data were simulated from."""
     truth, found = _centred(fit, true_risk), recovery(fit, true_risk)
     low, middle, high = _intervals(fit)
-    with _drawing(300) as (figure, [axes]):
+    with drawing(300) as (figure, [axes]):
         ends = [min(low.min(), truth.min()), max(high.max(), truth.max())]
         axes.plot(ends, ends, color=QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         looks: list[tuple[BoolArray, dict[str, Any]]] = [
@@ -82,7 +82,7 @@ def risk_intervals(fit: Fit, top: int = 20) -> Picture:
     low, middle, high = _intervals(fit)
     order = np.argsort(-middle, kind="stable")[:top]
     rows = np.arange(len(order), 0, -1)
-    with _drawing(44 + 15.5 * len(order)) as (figure, [axes]):
+    with drawing(44 + 15.5 * len(order)) as (figure, [axes]):
         axes.hlines(rows, low[order], high[order], color=BLUE, linewidth=2.2, alpha=0.45)
         axes.plot(middle[order], rows, "o", color=BLUE, markersize=5)
         axes.set_yticks(rows, [_short(fit.map.names[area]) for area in order])
@@ -106,7 +106,7 @@ def alpha_posterior(fit: Fit) -> Picture:
     if np.ptp(alpha) == 0:
         raise StudyError(f"α was fixed at {alpha[0]:g} in this fit, so it has no posterior to draw")
     low, middle, high = np.quantile(alpha, [0.025, 0.5, 0.975])
-    with _drawing(210) as (figure, [axes]):
+    with drawing(210) as (figure, [axes]):
         inside = alpha[alpha <= np.quantile(alpha, 0.999)]
         axes.hist(inside, bins=40, density=True, color=BLUE, alpha=0.75, edgecolor="white", linewidth=0.4)
         foot = -0.04 * axes.get_ylim()[1]
@@ -121,7 +121,7 @@ def alpha_posterior(fit: Fit) -> Picture:
 def variance_against_median(fit: Fit) -> Picture:
     """Draw each area's posterior variance of risk against its posterior median."""
     median, variance = fit.areas["risk_median"].to_numpy(), fit.areas["risk_sd"].to_numpy() ** 2
-    with _drawing(260) as (figure, [axes]):
+    with drawing(260) as (figure, [axes]):
         axes.plot(median, variance, "o", color=BLUE, markersize=4.5, alpha=0.75, markeredgewidth=0)
         axes.set(xlabel="risk, posterior median", ylabel="posterior variance")
         axes.set_ylim(bottom=0)
@@ -139,7 +139,7 @@ def traces(fit: Fit) -> Picture:
     shown += [(fit.map.names[area], risk[:, :, area]) for area in worst]
     every = -(-risk.shape[1] // TRACED)
     facts = [f"{name}: R-hat {rhat(draws):.3f}, ESS {ess_bulk(draws):.0f}" for name, draws in shown]
-    with _drawing(20 + 78 * len(shown), rows=len(shown)) as (figure, panels):
+    with drawing(20 + 78 * len(shown), rows=len(shown)) as (figure, panels):
         for axes, fact, (_, draws) in zip(panels, facts, shown, strict=True):
             for chain, line in enumerate(draws[:, ::every]):
                 where = np.arange(len(line)) * every
@@ -153,7 +153,7 @@ def traces(fit: Fit) -> Picture:
 
 
 @contextmanager
-def _drawing(height: float, rows: int = 1) -> Iterator[tuple[Figure, list[Axes]]]:
+def drawing(height: float, rows: int = 1) -> Iterator[tuple[Figure, list[Axes]]]:
     """Make a figure of so many rows in the house style, and lay it out once, so that it is written alike each time."""
     with style():
         figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")

@@ -124,6 +124,18 @@ class StudyPlan:
         reference = self.curve(self.reference, measure)
         return Needed(*length_for_the_same(rng, lengths, self.curve(design, measure), reference, at), self.planned)
 
+    def against(self, design: str, measure: str) -> Interval:
+        """Give a measure's ratio to the reference at the planned number: the geometric mean over truths, and interval.
+
+        >>> import judgemap as jm
+        >>> plan = jm.plan(jm.chicago(), 2, 50, seed=1, designs=["uniform", "naive"], simulations=6)
+        >>> plan.against("uniform", "u1").middle
+        1.0
+        """
+        at = self.lengths.index(self.planned)
+        ratio = self.curve(design, measure)[:, at] / self.curve(self.reference, measure)[:, at]
+        return Interval(*np.exp(mean_interval(np.log(ratio))).tolist())
+
     def enough(self, design: str, measure: str, level: float) -> float:
         """Say how many comparisons bring a measure of `LOSSES` down to a level; 0 or inf beyond what was simulated."""
         return reach(np.array(self.lengths, dtype=np.float64), self.curve(design, measure).mean(axis=0), level)

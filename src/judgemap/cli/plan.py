@@ -1,0 +1,98 @@
+"""`judgemap plan`: what precision to expect, before anyone is asked."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from judgemap.cli import inputs
+from judgemap.cli.progress import counting_progress
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.study.folder import check_file, check_folder
+from judgemap.study.planning import DESIGNS
+from judgemap.study.planning import plan as simulate
+
+if TYPE_CHECKING:
+    from judgemap.study.planning import StudyPlan
+
+
+@inputs.with_areas
+def plan(
+    *,
+    places: Areas,
+    judges: Annotated[int, typer.Option(help="How many judges.")] = 10,
+    per_judge: Annotated[int, typer.Option(help="How many comparisons each.")] = 50,
+    alpha: Annotated[
+        float | None, typer.Option(help="Guess at α, the standard deviation of the strengths.  [default: 3]")
+    ] = None,
+    pilot: Annotated[
+        Path | None, typer.Option(help="Folder of a fit of the same areas, in place of the guess.")
+    ] = None,
+    designs: Annotated[
+        str, typer.Option(help=f"Designs to try, of {', '.join(DESIGNS)}.")
+    ] = "uniform,principal,optimal,adaptive",
+    simulations: Annotated[int, typer.Option(help="Simulated studies under each design.")] = 40,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Page to write, plan.html, or a folder for page, data, picture."),
+    ] = None,
+    cores: Annotated[int | None, typer.Option(min=1, help="Processes; the results do not depend on it.")] = None,
+    seed: inputs.Seed = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+) -> None:
+    """Simulate studies under each design and say what precision to expect, before anyone is asked.
+
+    Example: judgemap plan --areas wards.gpkg --judges 12 --per-judge 50 -o plan.html --seed 1
+    """
+    _check_output(output)
+    if pilot is not None:
+        from judgemap.study.result import load_fit
+    with counting_progress("studies") as watch:
+        planned = simulate(
+            places,
+            judges,
+            per_judge,
+            seed=inputs.choose_seed(seed),
+            alpha=alpha,
+            pilot=None if pilot is None else load_fit(pilot),
+            designs=[each.strip() for each in designs.split(",") if each.strip()],
+            simulations=simulations,
+            cores=cores or inputs.available_cores(),
+            watch=watch,
+        )
+    if output is not None:
+        from judgemap.report.planning import save_plan
+
+        save_plan(planned, output)
+    typer.echo(json.dumps(planned.to_dict(), indent=2, ensure_ascii=False) if as_json else describe(planned))
+    if output is not None and not as_json:
+        typer.echo(f"The plan is in {output}")
+
+
+def describe(planned: "StudyPlan") -> str:
+    """Say what to expect, in sentences and two tables."""
+    from judgemap.report.planning import at_planned, by_length, sentences
+
+    info = planned.info
+    tried = f"{info['simulations']} simulated studies under each of {len(planned.designs)} designs"
+    first = f"{info['areas']} areas, true risks {info['truth']}; {tried}, seed {info['seed']}, {info['seconds']:.0f} s."
+    told = "\n".join(sentences(planned))
+    shown = "\n\n".join(
+        f"{table.caption}\n\n{table.text()}" for table in (at_planned(planned), by_length(planned, planned.reference))
+    )
+    return "\n".join([first, "", told, "", shown, "", *(f"Note: {note}" for note in info["notes"])]).rstrip()
+
+
+def _check_output(output: Path | None) -> None:
+    """Find out before minutes of simulation whether the result can be written."""
+    if output is None:
+        return
+    suffix = output.suffix.lower()
+    if suffix in (".html", ".htm"):
+        check_file(output)
+    elif suffix and not output.is_dir():
+        raise StudyError(f"{output.name}: a plan is a page, .html, or a folder without an ending; choose one of them")
+    else:
+        check_folder(output, "plan.json")

@@ -1,0 +1,123 @@
+"""`judgemap schedule`: which pairs to ask."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from judgemap.cli import inputs
+from judgemap.core.schedule import ListOptions
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.study.folder import check_file
+from judgemap.study.schedules import ALPHA, DESIGNS, read_known, read_weights
+from judgemap.study.schedules import schedule as draw
+
+if TYPE_CHECKING:
+    from judgemap.study.schedules import Schedule
+
+
+@inputs.with_areas
+def schedule(
+    *,
+    places: Areas,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The list to write, as CSV.")],
+    design: Annotated[str, typer.Option(help=f"One of {', '.join(DESIGNS)}.")] = DESIGNS[0],
+    weights: Annotated[
+        Path | None, typer.Option(help="A design of your own instead: CSV with area_a,area_b,weight.")
+    ] = None,
+    pairs: Annotated[int, typer.Option(help="How many pairs.")] = 500,
+    knows: Annotated[
+        Path | None, typer.Option(help="Ask only the areas that a judge knows: CSV with a column 'area', ids or names.")
+    ] = None,
+    connected: Annotated[bool, typer.Option(help="The first pairs connect all areas, as early as can be.")] = True,
+    balanced_sides: Annotated[bool, typer.Option(help="Each area is shown left as often as right.")] = True,
+    balanced_exposure: Annotated[
+        bool, typer.Option("--balanced-exposure", help="Each area is asked as often as any other.")
+    ] = False,
+    spacing: Annotated[int, typer.Option(help="Other pairs between two showings of a pair, at least.")] = 1,
+    repeats: Annotated[float, typer.Option(help="Share of pairs shown again with sides swapped.")] = 0.0,
+    alpha: Annotated[float, typer.Option(help="The guess at α that the optimal design is made for.")] = ALPHA,
+    picture: Annotated[
+        Path | None, typer.Option(help="Map of how often each area is asked: .svg, .png or .pdf.")
+    ] = None,
+    seed: inputs.Seed = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+) -> None:
+    """Draw a list of pairs to ask, by a design.
+
+    Example: judgemap schedule --areas wards.gpkg --design principal --pairs 500 -o schedule.csv --seed 1
+    """
+    for path in (output, picture):
+        if path is not None:
+            check_file(path)
+    try:
+        options = ListOptions(
+            connected=connected,
+            balanced_sides=balanced_sides,
+            balanced_exposure=balanced_exposure,
+            spacing=spacing,
+            repeats=repeats,
+        )
+    except ValueError as error:
+        raise StudyError(str(error)) from None
+    drawn = draw(
+        places,
+        design if weights is None else read_weights(weights, places),
+        pairs,
+        seed=inputs.choose_seed(seed),
+        knows=None if knows is None else read_known(knows, places),
+        options=options,
+        alpha=alpha,
+    )
+    if picture is not None:
+        from judgemap.report.schedules import exposure_map
+
+        exposure_map(drawn).save(picture)
+    drawn.save(output)
+    typer.echo(json.dumps(to_dict(drawn), indent=2, ensure_ascii=False) if as_json else describe(drawn))
+    if not as_json:
+        typer.echo(f"The list is in {output}" + (f", the map in {picture}" if picture else ""))
+
+
+def describe(drawn: "Schedule") -> str:
+    """Say how often areas are asked, and name the most and the least likely pairs."""
+    from judgemap.report.schedules import NAMES, how_often, likely_pairs
+
+    size = len(drawn.design.areas)
+    n_pairs = size * (size - 1) // 2
+    repeats = int((drawn.repeat_of > 0).sum())
+    planned = f", {repeats} of them planned repeats" if repeats else ""
+    lines = [f"{len(drawn)} pairs of {size} areas by the {NAMES[drawn.name]}{planned}, seed {drawn.seed}."]
+    if drawn.name == "uniform":
+        lines.append(f"All {n_pairs:,} pairs are equally likely.")
+    else:
+        lines += ["", likely_pairs(drawn).text(), ""]
+    return "\n".join([*lines, how_often(drawn), *(f"Note: {note}" for note in drawn.areas.notes)])
+
+
+def to_dict(drawn: "Schedule") -> dict[str, Any]:
+    """Give the same for a program: the design's extremes, and how often each area is asked."""
+    from judgemap.core.designs import extreme_pairs
+
+    ids, design = drawn.areas.ids, drawn.design
+    most, least = (
+        [
+            {"areas": [ids[first], ids[second]], "probability": float(design.probability(first, second))}
+            for first, second in found.tolist()
+        ]
+        for found in extreme_pairs(design, 5)
+    )
+    areas = zip(ids, drawn.expected().tolist(), drawn.asked().tolist(), strict=True)
+    return {
+        "design": drawn.name,
+        "seed": drawn.seed,
+        "pairs": len(drawn),
+        "repeats": int((drawn.repeat_of > 0).sum()),
+        "known": [ids[place] for place in design.areas],
+        "most_likely": most,
+        "least_likely": least,
+        "areas": [{"id": key, "expected": round(mean, 4), "asked": times} for key, mean, times in areas],
+        "notes": list(drawn.areas.notes),
+    }

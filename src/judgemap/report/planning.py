@@ -1,0 +1,300 @@
+"""What a plan says: sentences, tables, a picture, and one page."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from judgemap.core.curves import Interval
+from judgemap.report.briefing import Section, page
+from judgemap.report.figures import drawing
+from judgemap.report.picture import BLUE, FAINT, INK, QUIET, Picture
+from judgemap.report.schedules import NAMES
+from judgemap.report.tables import Cell, Column, Table
+from judgemap.study.folder import new_folder, write_whole
+from judgemap.study.planning import Needed, StudyPlan
+
+MARK = "plan.json"
+"""The file that tells a folder of a plan from somebody's other files."""
+
+LOOKS = {
+    "uniform": (INK, "o", (0, (4, 2))),
+    "naive": (QUIET, "v", (0, (1, 1.5))),
+    "principal": ("#d98200", "s", "solid"),
+    "optimal": ("#2f8f5b", "^", "solid"),
+    "adaptive": (BLUE, "D", "solid"),
+}
+"""Colour, mark and line of each design: they differ in a grey print too."""
+
+SAME = {"sd": "the same uncertainty", "rank_error": "the same rank error"}
+"""The measures by which the sentences compare designs."""
+
+WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
+
+
+def sentences(plan: StudyPlan) -> list[str]:
+    """Say what the planned study gives, what each other design would save, and how many comparisons are enough."""
+    return [_gives(plan), *_savings(plan), *_enough(plan)]
+
+
+def at_planned(plan: StudyPlan) -> Table:
+    """Set the designs side by side at the planned number of comparisons, with 95 % Monte Carlo intervals."""
+    columns = (
+        Column(Cell("Design")),
+        Column(Cell("Uncertainty (sd)"), numeric=True),
+        Column(Cell("Rank error"), numeric=True),
+        Column(Cell(f"Worst {_top(plan)} found"), numeric=True),
+        Column(Cell("Comparisons for the same sd"), numeric=True),
+    )
+    rows = []
+    for design in plan.designs:
+        cells = [Cell(design), *_cells(plan, [plan.at_planned(design, each) for each in ("sd", "rank_error", "found")])]
+        if design == plan.reference:
+            cells.append(Cell(f"{plan.planned:,}"))
+        else:
+            cells.append(_number_needed(plan, plan.needed(design, "sd")))
+        rows.append(tuple(cells))
+    return Table(f"What {plan.planned:,} comparisons give, with 95 % Monte Carlo intervals", columns, tuple(rows))
+
+
+def by_length(plan: StudyPlan, design: str) -> Table:
+    """Set short and long studies by one design side by side."""
+    columns = (
+        Column(Cell("Comparisons"), numeric=True),
+        Column(Cell(f"Judges × {plan.per_judge}"), numeric=True),
+        Column(Cell("Uncertainty (sd)"), numeric=True),
+        Column(Cell("Rank error"), numeric=True),
+        Column(Cell(f"Worst {_top(plan)} found"), numeric=True),
+    )
+    measures = zip(*(plan.expected(design, each) for each in ("sd", "rank_error", "found")), strict=True)
+    rows = tuple(
+        (Cell(f"{length:,}"), Cell(f"{length / plan.per_judge:.3g}"), *_cells(plan, each))
+        for length, each in zip(plan.lengths, measures, strict=True)
+    )
+    return Table(f"Shorter and longer studies by the {NAMES[design]}", columns, rows)
+
+
+def utilities(plan: StudyPlan) -> Table:
+    """List the utilities at the planned number, and their ratios to the reference, truth by truth."""
+    columns = (
+        Column(Cell("Design")),
+        Column(Cell("U1"), numeric=True),
+        Column(Cell(f"against {plan.reference}"), numeric=True),
+        Column(Cell("U2, median"), numeric=True),
+        Column(Cell("U2, robust"), numeric=True),
+        Column(Cell(f"against {plan.reference}"), numeric=True),
+    )
+    rows = []
+    for design in plan.designs:
+        u1, u2, robust = (plan.at_planned(design, measure) for measure in ("u1", "u2", "u2_robust"))
+        ratios = [
+            Cell("1") if design == plan.reference else _cell(plan.against(design, measure), 2)
+            for measure in ("u1", "u2_robust")
+        ]
+        rows.append((Cell(design), _cell(u1, 4), ratios[0], _cell(u2, 0), _cell(robust, 0), ratios[1]))
+    return Table(f"Utilities of {plan.planned:,} comparisons, with 95 % Monte Carlo intervals", columns, tuple(rows))
+
+
+def curves(plan: StudyPlan) -> Picture:
+    """Draw uncertainty, rank error and worst areas found against the number of comparisons, a line for each design."""
+    panels = {
+        "sd": "uncertainty of risk (sd)",
+        "rank_error": "rank error (places)",
+        "found": f"found of the {_top(plan)} worst",
+    }
+    with drawing(440, rows=len(panels)) as (figure, axes):
+        for each, (measure, label) in zip(axes, panels.items(), strict=True):
+            scale = plan.top if measure == "found" else 1
+            for design in plan.designs:
+                _line(each, plan, design, measure, scale)
+            each.set_ylabel(label)
+            each.axvline(plan.planned, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+            each.grid(axis="y", color=FAINT, linewidth=0.6)
+        axes[0].set_ylim(bottom=0)
+        axes[1].set_ylim(bottom=0)
+        axes[-1].set_ylim(top=plan.top)
+        axes[-1].set_xlabel("comparisons")
+        axes[-1].set_xticks(plan.lengths, [f"{length:,}" for length in plan.lengths])
+        figure.legend(
+            *axes[0].get_legend_handles_labels(),
+            loc="outside upper left",
+            ncols=3,
+            frameon=False,
+            fontsize=9,
+        )
+    said = "; ".join(
+        f"{design}: sd {plan.at_planned(design, 'sd').middle:.2f}, rank error "
+        f"{plan.at_planned(design, 'rank_error').middle:.1f}, found {_found(plan, design):.1f}"
+        for design in plan.designs
+    )
+    alt = (
+        f"Lines of uncertainty, rank error and worst areas found against {plan.lengths[0]:,} to {plan.lengths[-1]:,} "
+        f"comparisons. At {plan.planned:,} — {said}."
+    )
+    caption = (
+        f"Means over {plan.info['simulations']} simulated studies; bands are 95 % Monte Carlo intervals. The dashed "
+        f"line marks the planned {plan.planned:,} comparisons."
+    )
+    return Picture(figure, alt, caption)
+
+
+def plan_page(plan: StudyPlan) -> str:
+    """Return one self-contained page.
+
+    >>> import judgemap as jm
+    >>> html = plan_page(jm.plan(jm.chicago(), 2, 50, seed=1, designs=["uniform", "naive"], simulations=6))
+    >>> "100 comparisons, that is 2 judges × 50" in html
+    True
+    """
+    reference = plan.reference
+    best = min(plan.designs, key=lambda design: plan.at_planned(design, "sd").middle)
+    info = plan.info
+    lengths = [Section("How many are enough", tuple(_enough(plan)), table=by_length(plan, reference))]
+    if best != reference:
+        lengths.append(Section(f"The same with the {NAMES[best]}", table=by_length(plan, best)))
+    facts = (
+        ("Areas", f"{info['areas']:,}"),
+        ("True risks", info["truth"]),
+        ("Simulated studies", f"{info['simulations']} under each design, all designs on the same truths"),
+        ("Analysis", "spatial Bradley-Terry model with α inferred, posterior sampled exactly"),
+        ("Seed", str(info["seed"])),
+        ("Time", f"{info['seconds']:.0f} seconds"),
+        ("Software", ", ".join(f"{name} {version}" for name, version in info["versions"].items())),
+    )
+    return page(
+        "What to expect of this study",
+        [
+            Section("What the planned study gives", (_gives(plan),), picture=curves(plan), table=at_planned(plan)),
+            *([Section("Which pairs to ask", tuple(_savings(plan)))] if len(plan.designs) > 1 else []),
+            *lengths,
+            Section("Utilities", (UTILITIES,), table=utilities(plan)),
+            Section("How this was done", (MEANT,), facts=facts, remarks=tuple(info["notes"])),
+        ],
+        notice="These figures come from simulated studies. They are as good as the guess at how much areas differ, and "
+        "they suppose judges who answer as the model says.",
+        numbers=[
+            (f"{plan.planned:,}", f"comparisons, {plan.judges} judges × {plan.per_judge}"),
+            (f"{plan.at_planned(reference, 'sd').middle:.2f}", "uncertainty of risk (sd)"),
+            (f"{plan.at_planned(reference, 'rank_error').middle:.1f}", "places off in rank, on average"),
+            (f"{_found(plan, reference):.1f}", f"of the {_top(plan)} worst areas found"),
+        ],
+    )
+
+
+MEANT = (
+    "Uncertainty is the posterior standard deviation of an area's risk, averaged over the areas; a difference in risk of "
+    "1 means that of 100 comparisons about 73 find the riskier area riskier. Rank error is how many places an area's "
+    "estimated rank is from its true one, on average. The worst areas are found if they are among as many with the "
+    "highest estimates."
+)
+UTILITIES = (
+    "For statisticians: U1 is one over the trace of the posterior covariance of centred strengths, U2 the mean over "
+    "pairs of one over the posterior variance of a pair's probability. The mean in U2 is ruled by the few pairs that are "
+    "nearly certain, so its median over studies is given, and beside it the robust one, 1 / median variance."
+)
+
+
+def save_plan(plan: StudyPlan, output: Path) -> Path:
+    """Write one page if the name ends in .html, else a folder: index.html, plan.json, plan.csv, plan.svg."""
+    if output.suffix.lower() in (".html", ".htm"):
+        return write_whole(output, plan_page(plan).encode())
+    with new_folder(output, MARK) as draft:
+        (draft / "index.html").write_text(plan_page(plan), encoding="utf-8")
+        (draft / MARK).write_text(json.dumps(plan.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        plan.to_frame().to_csv(draft / "plan.csv", index=False)
+        curves(plan).save(draft / "plan.svg")
+    return output
+
+
+def _gives(plan: StudyPlan) -> str:
+    sd, rank = (plan.at_planned(plan.reference, measure) for measure in ("sd", "rank_error"))
+    judges = "1 judge" if plan.judges == 1 else f"{plan.judges} judges"
+    return (
+        f"{plan.planned:,} comparisons, that is {judges} × {plan.per_judge}, by the {NAMES[plan.reference]} give every "
+        f"area's risk with a standard deviation of {sd.middle:.2f} ({sd.low:.2f}–{sd.high:.2f}), put an area "
+        f"{rank.middle:.1f} ({rank.low:.1f}–{rank.high:.1f}) places from its true rank, and find "
+        f"{_found(plan, plan.reference):.1f} of the {_top(plan)} worst areas, on average."
+    )
+
+
+def _savings(plan: StudyPlan) -> list[str]:
+    """Say for each other design what it saves, from the simulated curves, or that it saves nothing that can be seen."""
+    said = []
+    for design in plan.designs:
+        if design == plan.reference:
+            continue
+        needed = {measure: plan.needed(design, measure) for measure in SAME}
+        gains = {measure: each.gain for measure, each in needed.items()}
+        name = NAMES[design].capitalize()
+        if not any(gains.values()):
+            each = needed["sd"]
+            said.append(
+                f"{name}: no gain that {plan.info['simulations']} simulated studies can show; the same uncertainty "
+                f"takes {_count(plan, each.middle)} ({_count(plan, each.low)} to {_count(plan, each.high)}) comparisons."
+            )
+        else:
+            said.append(f"{name}: " + "; ".join(_verdict(plan, each, SAME[m]) for m, each in needed.items()) + ".")
+    return said
+
+
+def _verdict(plan: StudyPlan, needed: Needed, same: str) -> str:
+    count = f"{_count(plan, needed.middle)} comparisons for {same}"
+    if needed.gain == 0:
+        return f"{count}, a difference that can be chance"
+    word = "fewer" if needed.gain > 0 else "more"
+    first, second = sorted(abs(_percent(plan, each)) for each in (needed.low, needed.high))
+    return f"{count}, {abs(_percent(plan, needed.middle)):.0f} % {word} ({first:.0f} to {second:.0f} %)"
+
+
+def _percent(plan: StudyPlan, comparisons: float) -> float:
+    """Percentage saved; what lies beyond the simulated lengths is taken at their end."""
+    inside = min(max(comparisons, plan.lengths[0]), plan.lengths[-1])
+    return 100 * (1 - inside / plan.planned)
+
+
+def _enough(plan: StudyPlan) -> list[str]:
+    """Say how many comparisons find eight in ten of the worst areas."""
+    if plan.top < 5:
+        return []
+    wanted = round(0.8 * plan.top)
+    missed = 1 - wanted / plan.top
+    takes = [f"{_count(plan, plan.enough(each, 'missed', missed))} ({each})" for each in plan.designs]
+    return [f"To find {WORDS[wanted]} of the {_top(plan)} worst areas on average takes {', '.join(takes)} comparisons."]
+
+
+def _count(plan: StudyPlan, comparisons: float) -> str:
+    if comparisons == 0:
+        return f"fewer than {plan.lengths[0]:,}"
+    return f"more than {plan.lengths[-1]:,}" if np.isinf(comparisons) else f"{comparisons:,.0f}"
+
+
+def _number_needed(plan: StudyPlan, needed: Needed) -> Cell:
+    ends = [_count(plan, each).replace("fewer than ", "<").replace("more than ", ">") for each in needed[:3]]
+    return Cell(ends[0], f"{ends[1]}–{ends[2]}")
+
+
+def _cells(plan: StudyPlan, measures: "tuple[Interval, ...] | list[Interval]") -> list[Cell]:
+    sd, rank, found = measures
+    return [_cell(sd, 2), _cell(rank, 1), _cell(Interval(*(plan.top * each for each in found)), 1)]
+
+
+def _cell(each: Interval, digits: int) -> Cell:
+    return Cell(f"{each.middle:,.{digits}f}", f"{each.low:,.{digits}f}–{each.high:,.{digits}f}")
+
+
+def _found(plan: StudyPlan, design: str) -> float:
+    return plan.top * plan.at_planned(design, "found").middle
+
+
+def _top(plan: StudyPlan) -> str:
+    return WORDS[plan.top]
+
+
+def _line(axes: Axes, plan: StudyPlan, design: str, measure: str, scale: float) -> None:
+    colour, mark, line = LOOKS[design]
+    middle, low, high = scale * np.array(plan.expected(design, measure)).T
+    axes.fill_between(plan.lengths, low, high, color=colour, alpha=0.12, linewidth=0)
+    axes.plot(
+        plan.lengths, middle, color=colour, marker=mark, linestyle=line, markersize=4, linewidth=1.4, label=design
+    )
