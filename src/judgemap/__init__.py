@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from judgemap.geo.maps import Areas as Areas
     from judgemap.geo.maps import read_areas as read_areas
     from judgemap.geo.maps import read_edges as read_edges
+    from judgemap.study.clusters import ClusterFit as ClusterFit
+    from judgemap.study.clusters import ClusterSettings as ClusterSettings
+    from judgemap.study.clusters import fit_clusters as fit_clusters
     from judgemap.study.correlation import prior_covariance as prior_covariance
     from judgemap.study.example import example_study as example_study
     from judgemap.study.example import simulate_study as simulate_study
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Areas": "geo.maps",
+    "ClusterFit": "study.clusters",
+    "ClusterSettings": "study.clusters",
     "Comparisons": "study.records",
     "Fit": "study.result",
     "FixedVariance": "core.prior",
@@ -45,6 +50,7 @@ _HOMES = {
     "StudyPlan": "study.planning",
     "chicago": "geo.examples",
     "example_study": "study.example",
+    "fit_clusters": "study.clusters",
     "fit_spatial": "study.fit",
     "fit_standard": "study.fit",
     "load_fit": "study.result",

@@ -27,7 +27,7 @@ def demo(
     typer.echo("Reading Chicago's map …", err=True)
     study = simulate_study(np.random.default_rng(seed), chicago())
     chains = 8
-    with sampling_progress(chains) as watch:
+    with sampling_progress() as watch:
         cores = available_cores()
         result = fit_spatial(study.data, study.areas, seed=seed, chains=chains, cores=cores, watch=watch)
     typer.echo("Drawing the maps …", err=True)

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -11,15 +11,15 @@ from judgemap.cli.progress import sampling_progress
 from judgemap.core.prior import FixedVariance, InverseGamma, VariancePrior
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
+from judgemap.study.clusters import AFFINITIES, ClusterFit, ClusterSettings, Loss, fit_clusters
 from judgemap.study.correlation import PRIORS, prior_covariance
 from judgemap.study.fit import RunOptions, fit_spatial, fit_standard
 from judgemap.study.folder import check_folder
 from judgemap.study.records import Direction, read_comparisons
+from judgemap.study.result import Fit
+from judgemap.study.sensitivity import cluster_sensitivity, read_variation
 
-if TYPE_CHECKING:
-    from judgemap.study.result import Fit
-
-MODELS = ("spatial", "standard")
+MODELS = ("spatial", "standard", "clusters")
 
 
 @inputs.with_areas
@@ -28,7 +28,7 @@ def fit(
     *,
     places: Areas,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")],
-    model: Annotated[str, typer.Option(help="spatial or standard.")] = "spatial",
+    model: Annotated[str, typer.Option(help="spatial, standard or clusters.")] = "spatial",
     winner_is: Annotated[str, typer.Option(help="The chosen area has the 'lower' or the 'higher' rate.")] = "lower",
     prior: Annotated[str, typer.Option(help="Correlation of the spatial model, see 'judgemap prior'.")] = PRIORS[0],
     length: Annotated[float | None, typer.Option(help="Length scale of that prior, where it has one.")] = None,
@@ -36,41 +36,72 @@ def fit(
     chi: Annotated[float, typer.Option(help="Shape of the inverse-gamma prior of α².")] = 0.1,
     omega: Annotated[float, typer.Option(help="Scale of the inverse-gamma prior of α².")] = 0.1,
     sampler: Annotated[str, typer.Option(help="hmc, or gibbs: the paper's.")] = "hmc",
-    chains: Annotated[int, typer.Option(help="Independent chains.")] = 8,
-    warmup: Annotated[int, typer.Option(help="Draws thrown away at the start of each chain.")] = 100,
-    draws: Annotated[int, typer.Option(help="Draws kept of each chain.")] = 1000,
-    thin: Annotated[int, typer.Option(help="Keep one draw in so many.")] = 1,
+    affinity: Annotated[str, typer.Option(help=f"Of the cluster model: {', '.join(AFFINITIES)}.")] = AFFINITIES[0],
+    beta: Annotated[float, typer.Option(help="Cluster model: weight of an area's link to itself.")] = 1e-8,
+    mu0: Annotated[float, typer.Option(help="Cluster model: prior mean of a cluster's strength.")] = 0.0,
+    kappa0: Annotated[float, typer.Option(help="Cluster model: prior weight of that mean.")] = 1.0,
+    a0: Annotated[float, typer.Option(help="Cluster model: shape of the prior of a cluster's variance.")] = 1.0,
+    b0: Annotated[float, typer.Option(help="Cluster model: scale of that prior.")] = 1.0,
+    clusters: Annotated[
+        int | None, typer.Option(help="Cluster model: the best partition with so many clusters.")
+    ] = None,
+    loss: Annotated[str, typer.Option(help="Cluster model: vi (variation of information) or binder.")] = "vi",
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sensitivity", help="Cluster model: refit with other values, as in beta=1e-10,1e-8. Repeatable."
+        ),
+    ] = None,
+    chains: Annotated[int | None, typer.Option(help="Independent chains: 8, or 4 for clusters.")] = None,
+    warmup: Annotated[int | None, typer.Option(help="Thrown away at a chain's start: 100, clusters 1000.")] = None,
+    draws: Annotated[int | None, typer.Option(help="Draws kept of each chain: 1000.")] = None,
+    thin: Annotated[int | None, typer.Option(help="Keep one draw in so many: 1, clusters 10.")] = None,
     cores: Annotated[int | None, typer.Option(min=1, help="Threads; the results do not depend on it.")] = None,
     seed: inputs.Seed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print fit.json instead of the table.")] = False,
 ) -> None:
-    """Fit a model to comparisons: writes areas.csv, areas.geojson, posterior.nc and fit.json.
+    """Fit a model to comparisons: writes areas.csv, areas.geojson, posterior.nc, fit.json, and clusters.csv.
 
     Example: judgemap fit comparisons.csv --areas wards.gpkg -o results --seed 1
     """
     if model not in MODELS:
         raise StudyError(f"there is no model {model!r}; choose one of {', '.join(MODELS)}")
+    if model != "clusters" and (vary or clusters is not None):
+        raise StudyError("--sensitivity and --clusters belong to --model clusters; add it, or leave them out")
     variance = _variance(alpha, chi, omega)
+    variations = [read_variation(text) for text in vary or []]
     check_folder(output)
     data = read_comparisons(comparisons, places, cast("Direction", winner_is))
-    with sampling_progress(chains) as watch:
-        options: RunOptions = {
-            "sampler": sampler,
-            "chains": chains,
-            "warmup": warmup,
-            "draws": draws,
-            "thin": thin,
-            "cores": cores or inputs.available_cores(),
-            "watch": watch,
-        }
-        number = inputs.choose_seed(seed)
-        if model == "standard":
+    number = inputs.choose_seed(seed)
+    given = {"chains": chains, "warmup": warmup, "draws": draws, "thin": thin}
+    options = cast("RunOptions", {key: value for key, value in given.items() if value is not None})
+    options |= {"sampler": sampler, "cores": cores or inputs.available_cores()}
+    with sampling_progress() as watch:
+        options["watch"] = watch
+        if model == "clusters":
+            reach = 1.0 if length is None else length
+            settings = ClusterSettings(affinity, reach, beta, mu0, kappa0, a0, b0)
+            result: Fit = fit_clusters(data, places, seed=number, settings=settings, **options)
+        elif model == "standard":
             result = fit_standard(data, places, seed=number, variance=variance, **options)
         else:
             covariance = prior_covariance(places, prior, length)
             result = fit_spatial(data, places, seed=number, covariance=covariance, variance=variance, **options)
+    if isinstance(result, ClusterFit):
+        result = result.with_partition(clusters, cast("Loss", loss))
     folder = result.save(output)
     typer.echo(json.dumps(result.info, indent=2, ensure_ascii=False) if as_json else describe(result, folder))
+    if variations and isinstance(result, ClusterFit):
+        with sampling_progress() as watch:
+            options["watch"] = watch
+            table = cluster_sensitivity(
+                result,
+                lambda settings: fit_clusters(data, places, seed=number, settings=settings, **options),
+                variations,
+            )
+        table.to_csv(folder / "sensitivity.csv", index=False)
+        if not as_json:
+            typer.echo("\n" + table.round(3).to_string(index=False) + f"\nThe table is in {folder}/sensitivity.csv")
 
 
 def _variance(alpha: float | None, chi: float, omega: float) -> VariancePrior:
@@ -80,23 +111,33 @@ def _variance(alpha: float | None, chi: float, omega: float) -> VariancePrior:
         raise StudyError(str(error)) from None
 
 
-def describe(fit: "Fit", folder: Path) -> str:
-    """Say in a few lines what came out: the ten of highest risk, α, how well it was sampled, and what to mind."""
-    from judgemap.report.tables import highest_risk
+def describe(fit: Fit, folder: Path) -> str:
+    """Say in a few lines what came out: the ten of highest risk, clusters, how well it was sampled, what to mind."""
+    from judgemap.report.tables import cluster_table, highest_risk
 
     info, data, diagnostics = fit.info, fit.info["data"], fit.info["diagnostics"]
     judges = {0: "", 1: " by 1 judge"}.get(data["judges"], f" by {data['judges']} judges")
     asked = f"{data['comparisons']} comparisons of {data['areas']} areas{judges}"
     drawn = f"{fit.posterior.sizes['chain']} × {fit.posterior.sizes['draw']} draws in {info['seconds']:.1f} s"
     worth = f"worth at least {diagnostics['ess_bulk_min']:.0f} independent ones"
-    lines = [
-        f"{asked}, {info['model']} model, seed {info['seed']}.",
-        "",
-        highest_risk(fit).text(),
-        "",
+    lines = [f"{asked}, {info['model']} model, seed {info['seed']}.", "", highest_risk(fit).text(), ""]
+    if isinstance(fit, ClusterFit):
+        table = cluster_table(fit)
+        lines += [table.caption, table.text(), "", *between_lines(fit)]
+    lines += [
         f"{drawn}, {worth}; largest R-hat {diagnostics['rhat_max']:.3f}.",
         *(f"Note: {note}" for note in info["notes"]),
         *(f"Warning: {warning}" for warning in fit.warnings),
         f"Results are in {folder}/",
     ]
     return "\n".join(lines)
+
+
+def between_lines(fit: ClusterFit) -> list[str]:
+    """Point out the areas that sit between two clusters, five at most."""
+    doubtful = fit.best.between
+    if not doubtful:
+        return []
+    shown = [f"{fit.map.names[each.area]} ({each.cluster} or {each.other})" for each in doubtful[:5]]
+    more = f" and {len(doubtful) - 5} more" if len(doubtful) > 5 else ""
+    return [f"Between two clusters: {', '.join(shown)}{more}.", ""]

@@ -14,7 +14,7 @@ SECONDS_BETWEEN_NEWS = 0.5
 
 
 @contextmanager
-def sampling_progress(chains: int) -> Iterator[Watcher | None]:
+def sampling_progress() -> Iterator[Watcher | None]:
     """Show draws, the smallest ESS and the largest R-hat as they come; yields None where nobody watches."""
     if not sys.stderr.isatty():
         yield None
@@ -26,7 +26,7 @@ def sampling_progress(chains: int) -> Iterator[Watcher | None]:
         TextColumn("sampling"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("draws"),
+        TextColumn("draws a chain"),
         TextColumn("{task.fields[news]}"),
         TimeRemainingColumn(),
     )
@@ -37,7 +37,7 @@ def sampling_progress(chains: int) -> Iterator[Watcher | None]:
         def watch(draws: SoFar, wanted: int) -> None:
             nonlocal last
             done = draws.n_draws
-            bar.update(task, completed=done * chains, total=wanted * chains)
+            bar.update(task, completed=done, total=wanted)
             if done >= 8 and (time.monotonic() - last > SECONDS_BETWEEN_NEWS or done == wanted):
                 bar.update(task, news=describe(draws))
                 last = time.monotonic()

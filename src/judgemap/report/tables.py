@@ -4,7 +4,10 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from judgemap.errors import StudyError
+from judgemap.study.clusters import ClusterFit
 from judgemap.study.result import Fit
 
 
@@ -114,3 +117,36 @@ def _width(text: str) -> int:
     """Count the columns that text takes on a terminal: two for a wide letter, none for a combining mark."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
+
+
+def cluster_table(fit: ClusterFit) -> Table:
+    """List the clusters of the shown partition, the highest risk first: areas, mean risk with its 95 % interval.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> table = cluster_table(jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100))
+    >>> str(table.rows[0][0])
+    '1'
+    """
+    partition = fit.best
+    low, middle, high = np.quantile(fit.cluster_risk(partition), [0.025, 0.5, 0.975], axis=0)
+    rows = []
+    for cluster in range(1, partition.n_clusters + 1):
+        members = np.flatnonzero(partition.labels == cluster)
+        surest = members[np.argsort(-partition.probability[members], kind="stable")]
+        named = ", ".join(fit.map.names[area] for area in surest[:3]) + (" …" if len(members) > 3 else "")
+        interval = f"{signed(low[cluster - 1])} to {signed(high[cluster - 1])}"
+        rows.append(
+            (Cell(str(cluster)), Cell(str(len(members))), Cell(signed(middle[cluster - 1]), interval), Cell(named))
+        )
+    columns = (
+        Column(Cell("Cluster"), numeric=True),
+        Column(Cell("Areas"), numeric=True),
+        Column(Cell("Mean risk", "95 % interval"), numeric=True),
+        Column(Cell("Such as")),
+    )
+    chances = fit.n_clusters
+    likely = ", ".join(f"{k} with {percentage(p)}" for k, p in chances.nlargest(3).items())
+    return Table(
+        f"{partition.n_clusters} clusters, 1 = highest risk (number of clusters: {likely})", columns, tuple(rows)
+    )

@@ -45,12 +45,16 @@ class Fit:
     @classmethod
     def from_draws(cls, areas: Areas, counts: PairCounts, draws: Draws, info: dict[str, Any]) -> "Fit":
         """Name the draws, turn strength into risk, and add diagnostics to ``info``."""
-        samples = _dataset(areas, draws.centred, draws.strengths, info["winner_is"])
+        samples = named_draws(areas, draws.centred, draws.strengths, info["winner_is"])
         samples["alpha2"] = (("chain", "draw"), np.exp(draws.log_variance))
         moving = {} if np.ptp(draws.log_variance) == 0 else {"α²": draws.log_variance}
         assessed = assess(samples, moving, info["seconds"])
         return cls(
-            areas, samples, _statistics(draws.acceptance), _pairs(areas, counts), {**info, "diagnostics": assessed}
+            areas,
+            samples,
+            named_statistics(draws.acceptance),
+            named_pairs(areas, counts),
+            {**info, "diagnostics": assessed},
         )
 
     @property
@@ -168,7 +172,9 @@ def load_fit(folder: str | Path) -> Fit:
         raise StudyError(f"{folder} holds no fit (there is no fit.json in it); make one with 'judgemap fit'")
     try:
         info = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
-        groups = {group: xr.load_dataset(folder / "posterior.nc", group=group, engine="h5netcdf") for group in GROUPS}
+        groups = {
+            group: xr.loadnamed_draws(folder / "posterior.nc", group=group, engine="h5netcdf") for group in GROUPS
+        }
     except (OSError, ValueError) as error:
         raise StudyError(f"{folder} is not a whole fit ({error}); make it again with 'judgemap fit'") from None
     for dataset in groups.values():
@@ -183,7 +189,12 @@ def load_fit(folder: str | Path) -> Fit:
         _geometry(folder, ids),
         tuple(Bridge(**bridge) for bridge in info["bridges"]),
     )
-    return Fit(areas, samples, groups["sample_stats"], groups["observed_data"], info)
+    kind = Fit
+    if info["model"] == "clusters":
+        from judgemap.study.clusters import ClusterFit
+
+        kind = ClusterFit
+    return kind(areas, samples, groups["sample_stats"], groups["observed_data"], info)
 
 
 def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a GeoSeries, or None without a map
@@ -196,7 +207,7 @@ def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a Ge
     return frame.set_index(frame["id"].astype(str)).loc[list(ids)].geometry.reset_index(drop=True)
 
 
-def _dataset(areas: Areas, centred: FloatArray, strengths: FloatArray, winner_is: str) -> xr.Dataset:
+def named_draws(areas: Areas, centred: FloatArray, strengths: FloatArray, winner_is: str) -> xr.Dataset:
     """Name the draws, and turn strength into risk."""
     chains, kept, _ = strengths.shape
     sign = -1.0 if winner_is == "lower" else 1.0
@@ -214,13 +225,15 @@ def _dataset(areas: Areas, centred: FloatArray, strengths: FloatArray, winner_is
     )
 
 
-def _statistics(acceptance: FloatArray) -> xr.Dataset:
+def named_statistics(acceptance: FloatArray) -> xr.Dataset:
+    """Name the sampler's statistics."""
     chains, kept = acceptance.shape
     rates = {"acceptance_rate": (("chain", "draw"), acceptance)}
     return xr.Dataset(rates, coords={"chain": np.arange(chains), "draw": np.arange(kept)})
 
 
-def _pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:
+def named_pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:
+    """Name the data: how often each pair was compared, and how often its first area won."""
     ids = np.array(areas.ids)
     return xr.Dataset(
         {"n": ("pair", counts.n), "wins": ("pair", counts.wins)},

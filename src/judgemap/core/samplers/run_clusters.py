@@ -4,17 +4,27 @@ One generator and one thread a chain, so the same seed gives the same draws on a
 holds no lock.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from judgemap.core.samplers.clusters import ClusterDraws, ClusterModel, kernel, starting_partitions
+from judgemap.core.samplers.clusters import (
+    ClusterDraws,
+    ClusterKernel,
+    ClusterModel,
+    gibbs_kernel,
+    kernel,
+    starting_partitions,
+)
 from judgemap.core.samplers.run import Plan, Watcher, spread_out
 from judgemap.core.types import FloatArray, IntArray
 
 BLOCKS = 40
+CLUSTER_SAMPLERS: dict[str, Callable[[ClusterModel], ClusterKernel]] = {"hmc": kernel, "gibbs": gibbs_kernel}
+"""How strengths are drawn given the clusters; links are drawn alike by both."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,28 +56,33 @@ class ClusterRun:
 
 
 def sample_clusters(
-    rng: np.random.Generator, model: ClusterModel, plan: Plan, cores: int = 1, watch: Watcher | None = None
+    rng: np.random.Generator,
+    model: ClusterModel,
+    sampler: str,
+    plan: Plan,
+    cores: int = 1,
+    watch: Watcher | None = None,
 ) -> ClusterRun:
     """Draw from the posterior of ``model``: all together, all apart and by strength are where chains start.
 
     >>> from judgemap.core.cluster_prior import ClusterPrior
     >>> from judgemap.core.comparisons import count_pairs
     >>> model = ClusterModel(count_pairs([0, 1], [2, 2], n_areas=3), ClusterPrior(np.ones((3, 3))))
-    >>> sample_clusters(np.random.default_rng(1), model, Plan(chains=2, draws=50, thin=2)).labels.shape
+    >>> sample_clusters(np.random.default_rng(1), model, "hmc", Plan(chains=2, draws=50, thin=2)).labels.shape
     (2, 50, 3)
     """
     with threadpool_limits(limits=1):
-        sampler = kernel(model)
+        chain = CLUSTER_SAMPLERS[sampler](model)
         generators = rng.spawn(plan.chains)
         partitions = starting_partitions(model, plan.chains)
-        states = [sampler.init(each, labels) for each, labels in zip(generators, partitions, strict=True)]
+        states = [chain.init(each, labels) for each, labels in zip(generators, partitions, strict=True)]
         blocks: list[list[ClusterDraws]] = []
         wanted = _blocks(plan)
         with ThreadPoolExecutor(max_workers=max(1, min(cores, plan.chains))) as pool:
             try:
                 for number, (iterations, thin) in enumerate(wanted):
                     jobs = [
-                        pool.submit(sampler.advance, generator, state, iterations, thin)
+                        pool.submit(chain.advance, generator, state, iterations, thin)
                         for generator, state in zip(generators, states, strict=True)
                     ]
                     results = [job.result() for job in jobs]
