@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from judgemap.cli import demo, fit, prior
+from judgemap.cli import demo, fit, plan, prior, schedule, simulate
 from judgemap.errors import StudyError
 
 app = typer.Typer(
@@ -18,7 +18,10 @@ app = typer.Typer(
 )
 app.command(name="fit")(fit.fit)
 app.command(name="prior")(prior.prior)
+app.command(name="schedule")(schedule.schedule)
+app.command(name="plan")(plan.plan)
 app.command(name="demo")(demo.demo)
+app.add_typer(simulate.app, name="simulate")
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,8 +1,10 @@
 """Where sets are run: on the cores of this machine (joblib), or on a Dask cluster."""
 
+import socket
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
 
 from judgemap.errors import StudyError
 from judgemap.study.experiments.runner import Backend, Job, SetResult, prepare, run_set
@@ -10,8 +12,11 @@ from judgemap.study.experiments.runner import Backend, Job, SetResult, prepare, 
 if TYPE_CHECKING:
     from distributed import Client
 
-PATIENCE = 8.0
+PATIENCE = 6.0
 """Seconds in which a cluster must answer, and in which it must have a worker."""
+
+LONGEST_GREETING = 100_000
+"""Bytes; a scheduler's is of some hundred."""
 
 AGAIN = "the finished sets are kept: run the same command again to go on"
 
@@ -82,12 +87,11 @@ def _connected(address: str) -> Iterator["Client"]:
         raise StudyError(
             "a cluster needs Dask, which is not installed; install it with: pip install 'judgemap[cluster]'"
         ) from None
+    _check_answers(address)
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError, TypeError):
-        raise StudyError(
-            f"no Dask scheduler answers at {address}; check the address, or start one with: dask scheduler"
-        ) from None
+    except OSError:
+        raise _silent(address) from None
     with client:
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
@@ -96,6 +100,31 @@ def _connected(address: str) -> Iterator["Client"]:
                 f"the cluster at {address} has no worker; start one with: dask worker {address} --nthreads 1"
             ) from None
         yield client
+
+
+def _check_answers(address: str) -> None:
+    """Raise a `StudyError` unless a scheduler greets: Dask's own client may wait for minutes on what is none.
+
+    A scheduler begins every connection with the length of its greeting, eight bytes, the lowest first.
+    """
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname if parts.scheme == "tcp" else None, parts.port
+    except ValueError:
+        host = port = None
+    if not host or not port:
+        raise StudyError(f"the address of a cluster is such as tcp://10.0.0.1:8786, and this one is {address}")
+    try:
+        with socket.create_connection((host, port), timeout=PATIENCE) as connection:
+            greeting = connection.recv(8, socket.MSG_WAITALL)
+    except OSError:
+        raise _silent(address) from None
+    if len(greeting) < 8 or int.from_bytes(greeting, "little") > LONGEST_GREETING:
+        raise _silent(address)
+
+
+def _silent(address: str) -> StudyError:
+    return StudyError(f"no Dask scheduler answers at {address}; check the address, or start one with: dask scheduler")
 
 
 def _check_threads(client: "Client", address: str) -> None:

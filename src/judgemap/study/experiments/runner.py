@@ -10,8 +10,6 @@ import csv
 import hashlib
 import io
 import json
-import os
-import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass
@@ -23,6 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from judgemap.core.graph import AreaGraph
 from judgemap.errors import StudyError
+from judgemap.study.folder import check_folder, write_whole
 from judgemap.study.provenance import versions
 
 Row = dict[str, Any]
@@ -146,6 +145,7 @@ def conduct(job: Job, folder: Path, backend: Backend, watch: Watcher | None = No
 
     Raises a `StudyError` if the folder holds another study, or the same one with other settings.
 
+    >>> import tempfile
     >>> from judgemap.study.experiments.backends import on_cores
     >>> from judgemap.study.experiments.scheduling import Scheduling
     >>> ring = AreaGraph(5, [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]])
@@ -155,7 +155,7 @@ def conduct(job: Job, folder: Path, backend: Backend, watch: Watcher | None = No
     >>> [row["design"] for row in results.rows[:4]]
     ['uniform', 'naive', 'principal', 'optimal']
     """
-    notes = _open_folder(job, folder)
+    notes = _check_folder(job, folder)
     done = _finished(folder, job.sets)
     missing = [number for number in range(1, job.sets + 1) if number not in done]
     if watch is not None:
@@ -163,7 +163,8 @@ def conduct(job: Job, folder: Path, backend: Backend, watch: Watcher | None = No
     if missing:
         with contextlib.closing(backend(job, missing)) as coming:
             for result in coming:
-                write_whole(folder / "sets" / _file_name(result.number), _to_json(result))
+                _make_folder(job, folder)
+                write_whole(folder / "sets" / _file_name(result.number), _to_json(result).encode())
                 done[result.number] = result
                 if watch is not None:
                     watch(len(done), job.sets)
@@ -181,21 +182,6 @@ def finished_sets(folder: Path, sets: int) -> int:
     return len(_finished(folder, sets))
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all, even if the process is killed or the power fails."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
 def to_csv(rows: Sequence[Row]) -> str:
     """Write rows as a CSV table.
 
@@ -210,21 +196,24 @@ def to_csv(rows: Sequence[Row]) -> str:
     return written.getvalue()
 
 
-def _open_folder(job: Job, folder: Path) -> tuple[str, ...]:
-    """Make the folder, or check that it holds the same simulation; return what is to be said about it."""
-    if folder.exists() and not folder.is_dir():
-        raise StudyError(f"{folder} is a file; name a folder for the simulation")
-    mark, wanted = folder / MARK, job.record()
-    if mark.is_file():
-        return _compare(folder, _read_json(mark), wanted)
-    if folder.exists() and any(folder.iterdir()):
-        raise StudyError(f"{folder} is not empty and holds no simulation; name a new folder")
+def _check_folder(job: Job, folder: Path) -> tuple[str, ...]:
+    """Check that the folder is free or holds the same simulation; return what is to be said about it."""
+    check_folder(folder, MARK)
+    mark = folder / MARK
+    return _compare(folder, _read_json(mark), job.record()) if mark.is_file() else ()
+
+
+def _make_folder(job: Job, folder: Path) -> None:
+    """Make the folder when there is something to put into it."""
+    mark = folder / MARK
     try:
-        (folder / "sets").mkdir(parents=True, exist_ok=True)
-        write_whole(mark, json.dumps({**wanted, "versions": versions()}, indent=2, ensure_ascii=False) + "\n")
+        folder.mkdir(parents=True, exist_ok=True)
+        if not mark.is_file():
+            record = {**job.record(), "versions": versions()}
+            write_whole(mark, json.dumps(record, indent=2, ensure_ascii=False).encode())
+        (folder / "sets").mkdir(exist_ok=True)
     except OSError as error:
         raise StudyError(f"{folder} cannot be written ({error.strerror}); name another folder") from None
-    return ()
 
 
 def _compare(folder: Path, there: dict[str, Any], wanted: dict[str, Any]) -> tuple[str, ...]:

@@ -1,0 +1,244 @@
+"""Tables and pictures of the simulation studies."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from judgemap.core.types import FloatArray
+from judgemap.report.picture import BLUE, FAINT, INK, QUIET, WIDTH, Picture, style
+from judgemap.report.tables import Cell, Column, Table
+from judgemap.study.experiments.runner import Results, Row
+
+DESIGNS = {
+    "uniform": "uniform",
+    "naive": "naive spatial",
+    "principal": "principal component",
+    "optimal": "optimal (ours)",
+}
+SAMPLERS = {
+    "gibbs": "Pólya-Gamma Gibbs (the paper's)",
+    "single-site": "single site",
+    "block-walk": "block random walk",
+    "hmc": "split HMC (ours)",
+}
+MEASURES = {
+    "rand": "Rand index",
+    "adjusted_rand": "adjusted Rand index",
+    "absolute_error": "median absolute error of strengths",
+    "true_clusters": "clusters simulated",
+    "found_clusters": "clusters found",
+    "p_true_clusters": "P(number simulated)",
+}
+
+
+def summary_table(results: Results) -> Table:
+    """Return the study's table."""
+    return _TABLES[results.job.experiment.name](results.summary(), len(results.sets))
+
+
+def summary_picture(results: Results) -> Picture:
+    """Return the study's picture."""
+    return _PICTURES[results.job.experiment.name](results.rows, results.summary())
+
+
+def remarks(results: Results) -> list[str]:
+    """Say what a reader of the table must know."""
+    said = list(results.notes)
+    for row in results.summary():
+        if row.get("sets_converged", row["sets"]) < row["sets"]:
+            said.append(
+                f"{SAMPLERS[row['sampler']]}: chains agreed (R-hat of every area ≤ 1.01) in {row['sets_converged']} of "
+                f"{row['sets']} sets; where they did not, its effective draws are a guess, and more often too many."
+            )
+    agreed = results.summary()[0].get("sets_agreed", len(results.sets))
+    if agreed < len(results.sets):
+        said.append(
+            f"Chains from different partitions agreed (R-hat < 1.05) in {agreed} of {len(results.sets)} sets; "
+            "longer chains would settle the others."
+        )
+    if results.job.experiment.name == "scheduling":
+        said.append(
+            "U1 is of centred strengths. The mean of U2 is ruled by the few pairs that are nearly certain; "
+            "robust U2 is 1 / median Var(p)."
+        )
+    return said
+
+
+def _scheduling_table(summary: Sequence[Row], sets: int) -> Table:
+    columns = (
+        Column(Cell("Design")),
+        Column(Cell("U1 mean", "min–max"), numeric=True),
+        Column(Cell("U1 to uniform", "95 %"), numeric=True),
+        Column(Cell("U2 mean"), numeric=True),
+        Column(Cell("U2 median"), numeric=True),
+        Column(Cell("Robust U2 mean"), numeric=True),
+        Column(Cell("Robust U2 to uniform", "95 %"), numeric=True),
+    )
+    rows = tuple(
+        (
+            Cell(DESIGNS[row["design"]]),
+            Cell(f"{row['u1_mean']:.4f}", f"{row['u1_min']:.4f}–{row['u1_max']:.4f}"),
+            _ratio(row, "u1"),
+            Cell(f"{row['u2_mean']:,.0f}"),
+            Cell(f"{row['u2_median']:,.0f}"),
+            Cell(f"{row['u2_robust_mean']:.1f}"),
+            _ratio(row, "u2_robust"),
+        )
+        for row in summary
+    )
+    return Table(f"Utility of each design over {sets} sets of strengths", columns, rows)
+
+
+def _ratio(row: Row, measure: str) -> Cell:
+    if row["design"] == "uniform":
+        return Cell("1")
+    low, high = row[f"{measure}_ratio_low"], row[f"{measure}_ratio_high"]
+    return Cell(f"{row[f'{measure}_ratio']:.3f}", "" if np.isnan(low) else f"{low:.3f}–{high:.3f}")
+
+
+def _scalability_table(summary: Sequence[Row], sets: int) -> Table:
+    columns = (
+        Column(Cell("Sampler")),
+        Column(Cell("ESS/s median", "min–max"), numeric=True),
+        Column(Cell("Worst area"), numeric=True),
+        Column(Cell("log α²"), numeric=True),
+        Column(Cell("With set-up"), numeric=True),
+        Column(Cell("R-hat median"), numeric=True),
+        Column(Cell("Sets converged"), numeric=True),
+    )
+    rows = tuple(
+        (
+            Cell(SAMPLERS[row["sampler"]]),
+            Cell(
+                _figures(row["ess_per_second"]),
+                f"{_figures(row['ess_per_second_min'])}–{_figures(row['ess_per_second_max'])}",
+            ),
+            Cell(_figures(row["ess_per_second_worst_area"])),
+            Cell(_figures(row["ess_per_second_log_variance"])),
+            Cell(_figures(row["ess_per_second_with_setup"])),
+            Cell(f"{row['rhat_median']:.3f}"),
+            Cell(f"{row['sets_converged']} of {row['sets']}"),
+        )
+        for row in summary
+    )
+    return Table(f"Effective draws a CPU second over {sets} sets of strengths", columns, rows)
+
+
+def _clustering_table(summary: Sequence[Row], sets: int) -> Table:
+    columns = (
+        Column(Cell("Measure")),
+        Column(Cell("Median"), numeric=True),
+        Column(Cell("Mean"), numeric=True),
+        Column(Cell("Min"), numeric=True),
+        Column(Cell("Max"), numeric=True),
+    )
+    rows = tuple(
+        (Cell(MEASURES[row["measure"]]), *(Cell(f"{row[which]:.3f}") for which in ("median", "mean", "min", "max")))
+        for row in summary
+    )
+    return Table(f"Clusters and strengths recovered over {sets} sets", columns, rows)
+
+
+def _scheduling_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
+    values = {name: np.array([row["u1"] for row in rows if row["design"] == name]) for name in DESIGNS}
+    others = [row for row in summary if row["design"] != "uniform"]
+    with _panels(60 + 50 * len(others), 1) as (figure, [axes]):
+        for place, row in enumerate(reversed(others), start=1):
+            _strip(axes, place, values[row["design"]] / values["uniform"])
+            axes.plot([row["u1_ratio_low"], row["u1_ratio_high"]], [place, place], color=INK, linewidth=4, zorder=4)
+            axes.plot(row["u1_ratio"], place, "D", color=INK, markersize=6, zorder=5)
+        axes.axvline(1, color=QUIET, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+        axes.set_xscale("log")
+        _name_rows(axes, [DESIGNS[row["design"]] for row in reversed(others)])
+        _plain_ticks(axes, np.concatenate([values[row["design"]] / values["uniform"] for row in others]))
+        axes.set_xlabel("U1 against the uniform design, one dot a set")
+    said = "; ".join(f"{DESIGNS[row['design']]} {row['u1_ratio']:.3f}" for row in others)
+    caption = "The diamond is the geometric mean, the bar its 95 % interval."
+    return Picture(figure, f"Utility U1 against the uniform design: {said}.", caption)
+
+
+def _scalability_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
+    with _panels(60 + 45 * len(SAMPLERS), 1) as (figure, [axes]):
+        for place, row in enumerate(reversed(summary), start=1):
+            of = [each for each in rows if each["sampler"] == row["sampler"]]
+            _strip(axes, place, np.array([each["ess_median"] / each["seconds"] for each in of]))
+            axes.plot(row["ess_per_second"], place, "D", color=INK, markersize=6, zorder=5)
+        axes.set_xscale("log")
+        _name_rows(axes, [SAMPLERS[row["sampler"]].split(" (")[0] for row in reversed(summary)])
+        axes.set_xlabel("effective draws a CPU second, median area, one dot a set")
+    said = "; ".join(f"{SAMPLERS[row['sampler']]} {_figures(row['ess_per_second'])}" for row in summary)
+    return Picture(figure, f"Effective draws a CPU second: {said}.", "The diamond is the median over the sets.")
+
+
+def _clustering_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
+    middle = {row["measure"]: row["median"] for row in summary}
+    with _panels(230, 2) as (figure, [indices, errors]):
+        for axes, names in ((indices, ("adjusted_rand", "rand")), (errors, ("absolute_error",))):
+            for place, name in enumerate(names, start=1):
+                _strip(axes, place, np.array([row[name] for row in rows], dtype=np.float64))
+                axes.plot(middle[name], place, "D", color=INK, markersize=6, zorder=5)
+            _name_rows(axes, [MEASURES[name].replace("median absolute error of strengths", "error") for name in names])
+        indices.set_xlabel("agreement with the simulated clusters (1 is perfect)")
+        errors.set_xlabel("median absolute error of the strengths")
+        errors.set_xlim(left=0)
+    said = "; ".join(f"{MEASURES[name]} {middle[name]:.3f}" for name in ("rand", "adjusted_rand", "absolute_error"))
+    return Picture(figure, f"Medians over {len(rows)} sets: {said}.", "One dot a set; the diamond is the median.")
+
+
+_TABLES: dict[str, Callable[[Sequence[Row], int], Table]] = {
+    "scheduling": _scheduling_table,
+    "scalability": _scalability_table,
+    "clustering": _clustering_table,
+}
+_PICTURES: dict[str, Callable[[Sequence[Row], Sequence[Row]], Picture]] = {
+    "scheduling": _scheduling_picture,
+    "scalability": _scalability_picture,
+    "clustering": _clustering_picture,
+}
+
+
+@contextmanager
+def _panels(height: float, rows: int) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Make a figure of so many rows in the house style, and lay it out once, so that it is written alike each time."""
+    with style():
+        figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
+        yield figure, list(figure.subplots(rows, 1, squeeze=False)[:, 0])
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+
+
+def _strip(axes: Axes, place: int, values: FloatArray) -> None:
+    """Draw one dot a value in a row, moved up and down by turns so that they can be told apart."""
+    turn = (np.arange(len(values)) * 0.618 % 1 - 0.5) * 0.5
+    look: dict[str, Any] = {"color": BLUE, "markersize": 3.5, "alpha": max(0.15, min(0.7, 40 / len(values)))}
+    axes.plot(values, place + turn, "o", markeredgewidth=0, zorder=2, **look)
+
+
+def _name_rows(axes: Axes, names: Sequence[str]) -> None:
+    axes.set_yticks(range(1, len(names) + 1), names)
+    axes.set_ylim(0.5, len(names) + 0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x", color=FAINT, linewidth=0.6)
+
+
+def _plain_ticks(axes: Axes, values: FloatArray) -> None:
+    """Mark a short logarithmic axis with plain numbers."""
+    ticks = [tick for tick in (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10) if values.min() <= tick <= values.max()]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+
+
+def _figures(value: float) -> str:
+    """Write a speed with two or three figures.
+
+    >>> _figures(9401.7), _figures(12.34), _figures(0.456)
+    ('9,402', '12.3', '0.46')
+    """
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
