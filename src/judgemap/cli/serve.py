@@ -12,7 +12,12 @@ def serve(
     data: DataFolder = Path("judgemap-data"),
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all of this machine's.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
-    workers: Annotated[int, typer.Option(help="Server processes.", min=1, max=64)] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Server processes; by default one with SQLite, one for each CPU with PostgreSQL.", min=1, max=64
+        ),
+    ] = None,
 ) -> None:
     """Serve studies to judges and researchers, until Ctrl-C.
 

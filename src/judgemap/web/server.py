@@ -8,8 +8,8 @@ from pathlib import Path
 
 from judgemap.errors import StudyError
 
-THREADS = 4
-"""Requests that one worker answers at once."""
+THREADS = 16
+"""Requests that one worker answers at once; most of them wait for the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class ServerOptions:
     data: Path
     host: str = "127.0.0.1"
     port: int = 8000
-    workers: int = 1
+    workers: int | None = None
+    """Processes; by default one with SQLite, which writes for one at a time, and one for each CPU with PostgreSQL."""
 
 
 def use_data_folder(data: Path) -> None:
@@ -66,7 +67,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
         address=options.host,
         port=options.port,
         interface=Interfaces.WSGI,
-        workers=options.workers,
+        workers=options.workers or default_workers(),
         blocking_threads=THREADS,
         backpressure=256,
         log_access=False,
@@ -76,6 +77,13 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
         workers_kill_timeout=20,
     )
     server.serve()
+
+
+def default_workers() -> int:
+    """Return how many processes serve best."""
+    from django.db import connection
+
+    return 1 if connection.vendor == "sqlite" else os.cpu_count() or 2
 
 
 def public_address(options: ServerOptions) -> str:

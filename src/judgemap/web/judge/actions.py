@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from judgemap.web.commits import in_one_commit
 from judgemap.web.judge import queries
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.judge.refusals import Refused
@@ -113,11 +114,11 @@ def go_on(token: str) -> None:
         judge.save(update_fields=["went_on"])
 
 
+@in_one_commit
 def current_pair(token: str) -> Pair | None:
     """Return the judge's open pair, with the judge as of now, or draw one; None where nothing is left to judge."""
-    with transaction.atomic():
-        judge = _held(token)
-        return _open_pair(judge) or _next_pair(judge, _last_position(judge))
+    judge = _held(token)
+    return _open_pair(judge) or _next_pair(judge, _last_position(judge))
 
 
 def last_answered(judge: Judge) -> tuple[Pair, Answer] | None:
@@ -128,30 +129,30 @@ def last_answered(judge: Judge) -> tuple[Pair, Answer] | None:
     return pair, _latest(pair)
 
 
+@in_one_commit
 def answer(token: str, given: GivenAnswer) -> Pair | None:
     """Store an answer, or a changed one as a new revision, and return the pair to judge next.
 
     The same answer again changes nothing. Raises `Refused`, and stores nothing, for a pair that is not the judge's or
     was answered otherwise, an outcome that the study does not allow, and past the maximum.
     """
-    with transaction.atomic():
-        judge = _held(token)
-        pair = queries.find_pair(judge, given.pair)
-        if pair is None:
-            raise Refused("not shown")
-        _check_outcome(_version_of(judge, pair), given)
-        before = None if pair.open else _latest(pair)
-        if before is not None and _same(before, given):
-            return _open_pair(judge) or _next_pair(judge, _last_position(judge))
-        if given.follows != (before.revision if before else 0):
-            raise Refused("answered")
-        now = timezone.now()
-        judge.busy_until = _paced(judge, now)
-        _store(judge, pair, before, given, now)
-        if before is None:
-            return _next_pair(judge, pair.position)
-        _save(judge)
+    judge = _held(token)
+    pair = queries.find_pair(judge, given.pair)
+    if pair is None:
+        raise Refused("not shown")
+    _check_outcome(_version_of(judge, pair), given)
+    before = None if pair.open else _latest(pair)
+    if before is not None and _same(before, given):
         return _open_pair(judge) or _next_pair(judge, _last_position(judge))
+    if given.follows != (before.revision if before else 0):
+        raise Refused("answered")
+    now = timezone.now()
+    judge.busy_until = _paced(judge, now)
+    _store(judge, pair, before, given, now)
+    if before is None:
+        return _next_pair(judge, pair.position)
+    _save(judge)
+    return _open_pair(judge) or _next_pair(judge, _last_position(judge))
 
 
 def mark_unknown(token: str, positions: Collection[int]) -> None:
