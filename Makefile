@@ -15,12 +15,16 @@ test: $(READY)  ## everything that takes seconds: unit, statistical and document
 
 test-slow: $(READY)  ## what takes minutes: simulation-based calibration, Geweke tests, long agreement runs
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+	JUDGEMAP_TEST_POSTGRES=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/web
 
 check: $(READY)  ## format, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/djlint --lint --quiet src/judgemap/web
+	JUDGEMAP_URL=https://example.org $(BIN)/django-admin check --deploy --fail-level WARNING --settings judgemap.web.settings
+	$(BIN)/django-admin makemigrations --check --settings judgemap.web.settings
 
 format: $(READY)
 	$(BIN)/ruff format .
