@@ -6,6 +6,7 @@ probability 1e-3 by an exact sampler.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ PATH = communicability_affinity(AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
 PRIOR = ClusterPrior(PATH, beta=0.4, mu0=0.5, kappa0=0.3, a0=6.0, b0=4.0)
 TIGHT = ClusterPrior(PATH, beta=0.4, mu0=-0.3, kappa0=0.05, a0=6.0, b0=0.5)
 LOOSE = ClusterPrior(PATH, beta=0.4, mu0=0.5, kappa0=0.05, a0=6.0, b0=4.0)
-KERNELS = {"hmc": clusters.kernel, "gibbs": clusters.gibbs_kernel}
+KERNELS = {"hmc": partial(clusters.kernel, carry_every=1), "gibbs": clusters.gibbs_kernel}
 
 
 def evaluate(counts, links, labels, strengths):
@@ -95,7 +96,7 @@ def test_geweke(sampler):
 
 def test_geweke_with_tight_clusters():
     """Where carrying strengths from cluster to cluster does the work."""
-    assert geweke(np.random.default_rng(32), clusters.kernel, TIGHT, chains=60) < 1
+    assert geweke(np.random.default_rng(32), KERNELS["hmc"], TIGHT, chains=60) < 1
 
 
 @pytest.mark.parametrize("sampler", KERNELS)
@@ -154,7 +155,7 @@ def whole_iterations(code):
     def move(rng, model, state):
         links, strengths = state.links.copy(), state.strengths.copy()
         comparisons, table = clusters._comparisons(model.counts), clusters._tables(model.prior)
-        code.advance(rng, links, strengths, comparisons, table, np.full(len(links), 1.0), 2, 2)
+        code.advance(rng, links, strengths, comparisons, table, np.full(len(links), 1.0), (2, 2, 1))
         return ClusterState(links, strengths)
 
     return move

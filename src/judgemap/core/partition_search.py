@@ -1,6 +1,6 @@
 """One partition for many: the one that minimises the expected variation of information, or Binder's loss.
 
-The search starts from the best of the draws and from average-linkage clusterings of 1 − P(together), at every number of
+The search starts from the best of the draws and from linkage clusterings of 1 − P(together), at every number of
 clusters. From each start it goes through the areas, putting each where the expected loss is least, and tries to join
 clusters, until nothing improves; the best end is returned. Sources: Wade and Ghahramani (2018) for the losses, Dahl,
 Johnson and Müller (2022) for the search by single areas.
@@ -16,7 +16,7 @@ from judgemap.core.types import FloatArray, IntArray
 SEARCH_DRAWS = 1_000
 """Draws that the search looks at; more are thinned evenly. Fewer where there are very many areas."""
 SEARCH_CELLS = 200_000
-BEST_DRAWS = 5
+BEST_DRAWS = 10
 MOST_SWEEPS = 100
 
 
@@ -185,7 +185,7 @@ def _thinned(draws: IntArray) -> IntArray:
 
 
 def _starts(draws: IntArray, n_clusters: int | None) -> list[IntArray]:
-    """Average linkage at every number of clusters, and the best draws by the lower bound of their expected VI."""
+    """Cut average and complete linkage at every number of clusters; add the best draws by a bound of their loss."""
     from scipy.cluster.hierarchy import cut_tree, linkage
     from scipy.spatial.distance import squareform
 
@@ -195,14 +195,14 @@ def _starts(draws: IntArray, n_clusters: int | None) -> list[IntArray]:
     if n_areas == 1:
         return [np.zeros(1, dtype=np.int64)]
     similarity = co_clustering(draws)
-    tree = linkage(squareform(1 - similarity, checks=False), method="average")
+    trees = [linkage(squareform(1 - similarity, checks=False), method=method) for method in ("average", "complete")]
     numbers = range(1, min(n_areas, int(draws.max()) + 3) + 1) if n_clusters is None else [n_clusters]
-    starts = [canonical(cut) for cut in cut_tree(tree, n_clusters=list(numbers)).T]
+    starts = [canonical(cut) for tree in trees for cut in cut_tree(tree, n_clusters=list(numbers)).T]
     seen = np.unique(draws, axis=0)
     if n_clusters is not None:
         seen = seen[seen.max(axis=1) + 1 == n_clusters]
     order = np.argsort([_lower_bound(draw, similarity) for draw in seen])
-    return starts + [seen[at] for at in order[:BEST_DRAWS]]
+    return list(np.unique([*starts, *seen[order[:BEST_DRAWS]]], axis=0))
 
 
 def _lower_bound(partition: IntArray, similarity: FloatArray) -> float:

@@ -29,6 +29,8 @@ from judgemap.core.types import FloatArray, IntArray
 if TYPE_CHECKING:
     from judgemap.core.samplers.clusters_links import Comparisons, Tables
 
+CARRY_EVERY = 4
+"""Iterations between attempts to carry trees of areas, strengths and all, from cluster to cluster."""
 START_VARIANCE = 4.0
 """Variance of the independent prior under which chains find their first strengths."""
 START_SPREAD = 1.5
@@ -76,8 +78,8 @@ class ClusterKernel(NamedTuple):
     """(rng, state, iterations, thin) → (state, every ``thin``-th draw)."""
 
 
-def kernel(model: ClusterModel) -> ClusterKernel:
-    """Build the compiled sampler.
+def kernel(model: ClusterModel, carry_every: int = CARRY_EVERY) -> ClusterKernel:
+    """Build the compiled sampler. A ``carry_every`` longer than the run leaves the carrying out.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> model = ClusterModel(count_pairs([0, 1], [2, 2], n_areas=3), ClusterPrior(np.ones((3, 3))))
@@ -97,7 +99,7 @@ def kernel(model: ClusterModel) -> ClusterKernel:
         _check_block(iterations, thin)
         links, strengths = state.links.copy(), state.strengths.copy()
         trace = clusters_strengths.advance(
-            rng, links, strengths, comparisons, tables, start.information, iterations, thin
+            rng, links, strengths, comparisons, tables, start.information, (iterations, thin, carry_every)
         )
         return ClusterState(links, strengths), ClusterDraws(*trace)
 

@@ -31,8 +31,6 @@ LEAPS = 5
 PATH = 1.7
 """Length of a trajectory in standard deviations, jittered by a fifth. π/2 turns a Gaussian by a right angle; much more
 gives draws that alternate about the mean, good for means and bad for everything else."""
-CARRY_EVERY = 4
-"""Iterations between attempts to carry trees from cluster to cluster."""
 
 
 class Trace(NamedTuple):
@@ -204,10 +202,13 @@ def advance(
     comparisons: Comparisons,
     tables: Tables,
     information: FloatArray,
-    iterations: int,
-    thin: int,
+    schedule: tuple[int, int, int],
 ) -> Trace:
-    """Take ``iterations`` iterations, changing ``links`` and ``strengths`` in place; keep every ``thin``-th state."""
+    """Iterate, changing ``links`` and ``strengths`` in place.
+
+    ``schedule`` says how many iterations to take, which of them to keep (every so-many-th), and in which to carry.
+    """
+    iterations, thin, carry_every = schedule
     n_areas, n_draws = len(links), iterations // thin
     mu0, kappa0, _, _ = tables.hyper
     areas, clusters, score = np.zeros(n_areas, AREA), np.zeros(n_areas, CLUSTER), np.empty(n_areas)
@@ -223,7 +224,8 @@ def advance(
     height = log_likelihood(comparisons, strengths)
     for iteration in range(iterations):
         n_clusters = sweep(rng, areas, clusters, n_clusters, tables)
-        if iteration % CARRY_EVERY == 0 and carry(rng, areas, clusters, n_clusters, comparisons, tables) > 0:
+        carrying = (iteration + 1) % carry_every == 0
+        if carrying and carry(rng, areas, clusters, n_clusters, comparisons, tables) > 0:
             unpack(areas, mu0, links, strengths)
             score_likelihood(comparisons, strengths, score)
             height = log_likelihood(comparisons, strengths)
