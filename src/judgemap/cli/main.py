@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from judgemap.cli import demo, fit, plan, prior, schedule, simulate
+from judgemap.cli import demo, fit, plan, prior, report, schedule, simulate
 from judgemap.errors import StudyError
 
 app = typer.Typer(
@@ -17,6 +17,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command(name="fit")(fit.fit)
+app.command(name="report")(report.report)
 app.command(name="prior")(prior.prior)
 app.command(name="schedule")(schedule.schedule)
 app.command(name="plan")(plan.plan)

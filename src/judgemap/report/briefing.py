@@ -10,16 +10,18 @@ from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from judgemap.report import figures, maps, tables
+from judgemap.report import clusters, figures, maps, tables
 from judgemap.report.figures import Recovery
 from judgemap.report.picture import Picture
 from judgemap.report.tables import Table
+from judgemap.study.clusters import ClusterFit
 from judgemap.study.example import SimulatedStudy
 from judgemap.study.result import Fit
 
 SAMPLERS = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Pólya-Gamma Gibbs sampling"}
 MODELS = {
     "spatial": "spatial Bradley-Terry (neighbouring areas are believed alike)",
+    "clusters": "spatial clustering Bradley-Terry (areas of like risk that lie together share a level)",
     "standard": "standard Bradley-Terry (areas tell nothing of their neighbours)",
 }
 
@@ -87,6 +89,44 @@ def demo_page(fit: Fit, study: SimulatedStudy) -> str:
             (f"{found.correlation:.2f}", "correlation with the truth"),
         ],
     )
+
+
+def fit_page(fit: Fit, other: Fit | None = None) -> str:
+    """Return the page of a fit: its map, its uncertainty, its clusters if it has any, and how it was done.
+
+    ``other`` is a fit of the spatial model to hold a clustering against.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> html = fit_page(jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100))
+    >>> "Clusters" in html
+    True
+    """
+    data = fit.info["data"]
+    sections = [_where(fit), _how_sure(fit)]
+    if isinstance(fit, ClusterFit):
+        sections[1:1] = _clusters(fit, other)
+    counted = [("judges", data["judges"]), ("comparisons", data["comparisons"]), ("areas", data["areas"])]
+    numbers = [(f"{number:,}", what) for what, number in counted if number]
+    return page("Risk by area", [*sections, _how(fit)], numbers=numbers)
+
+
+def _clusters(fit: ClusterFit, other: Fit | None) -> list[Section]:
+    likeliest, chance = fit.n_clusters.idxmax(), tables.percentage(float(fit.n_clusters.max()))
+    text = (
+        f"Areas of like risk that lie together make a cluster. The answers speak for {likeliest} clusters with "
+        f"probability {chance}; the map shows the {fit.best.n_clusters} clusters that come nearest to all "
+        "the partitions the answers allow."
+    )
+    sections = [
+        Section("Clusters of areas", (text,), picture=clusters.cluster_map(fit), table=tables.cluster_table(fit)),
+        Section("Risk in the clusters", picture=clusters.cluster_violins(fit)),
+        Section("How many clusters", picture=clusters.cluster_number_bars(fit)),
+        Section("Who is with whom", picture=clusters.co_clustering_matrix(fit)),
+    ]
+    if other is not None:
+        sections.append(Section("Against the model without clusters", picture=clusters.against_spatial(fit, other)))
+    return sections
 
 
 def _where(fit: Fit) -> Section:

@@ -153,11 +153,11 @@ def traces(fit: Fit) -> Picture:
 
 
 @contextmanager
-def drawing(height: float, rows: int = 1) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Make a figure of so many rows in the house style, and lay it out once, so that it is written alike each time."""
+def drawing(height: float, rows: int = 1, columns: int = 1) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Make a figure of so many panels in the house style, and lay it out once, so that it is always written alike."""
     with style():
         figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
-        yield figure, list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
+        yield figure, list(figure.subplots(rows, columns, sharex=columns == 1, squeeze=False).ravel())
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
 

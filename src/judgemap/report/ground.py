@@ -79,10 +79,10 @@ class Ground:
         _draw(axes, path, fill=False, edgecolor="white", linewidth=4.0, zorder=4)
         _draw(axes, path, fill=False, edgecolor=INK, linewidth=2.0, zorder=5)
 
-    def dots(self, axes: Axes, width: float) -> None:
-        """Mark the place of every area with a dot."""
-        everything = np.arange(len(self.points))
-        self._mark(axes, everything, width, color=INK, markeredgecolor="white", markeredgewidth=0.4, zorder=4)
+    def dots(self, axes: Axes, width: float, members: IntArray | None = None) -> None:
+        """Mark the places of areas, of all if not told which, with a dot."""
+        marked = np.arange(len(self.points)) if members is None else members
+        self._mark(axes, marked, width, color=INK, markeredgecolor="white", markeredgewidth=0.4, zorder=4)
 
     def _mark(self, axes: Axes, members: IntArray, width: float, **look: Any) -> None:  # noqa: ANN401 - see link
         axes.plot(*self.points[members].T, "o", markersize=width, clip_on=False, **look)

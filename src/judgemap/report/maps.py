@@ -41,14 +41,14 @@ def risk_map(fit: Fit, title: str = "") -> Picture:
     first = np.argsort(-risk, kind="stable")[:10]
     picture = choropleth(fit.map, risk, RISK, title=title, numbered=first.tolist())
     caption = f"The darker an area, the higher its estimated risk. Numbers mark the {len(first)} highest."
-    return replace(picture, caption=caption + _drawn_how(fit.map))
+    return replace(picture, caption=caption + drawn_how(fit.map))
 
 
 def uncertainty_map(fit: Fit, title: str = "") -> Picture:
     """Draw the posterior standard deviation of risk."""
     picture = choropleth(fit.map, fit.areas["risk_sd"].to_numpy(), UNCERTAINTY, title=title)
     caption = "The darker an area, the less the answers tell about it."
-    return replace(picture, caption=caption + _drawn_how(fit.map))
+    return replace(picture, caption=caption + drawn_how(fit.map))
 
 
 def p_top_map(fit: Fit, k: int = 10, title: str = "") -> Picture:
@@ -58,7 +58,7 @@ def p_top_map(fit: Fit, k: int = 10, title: str = "") -> Picture:
     scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
     picture = choropleth(fit.map, fit.p_top(k).to_numpy(), scale, title=title)
     caption = f"The darker an area, the surer that it is one of the {k} with the highest risk."
-    return replace(picture, caption=caption + _drawn_how(fit.map))
+    return replace(picture, caption=caption + drawn_how(fit.map))
 
 
 def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title: str = "") -> Picture:
@@ -78,7 +78,7 @@ def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title
     correlation = np.clip(C[chosen] / np.sqrt(C[chosen, chosen] * np.diag(C)), -1.0, 1.0)
     picture = choropleth(areas, correlation, LIKENESS, title=title, outlined=[chosen])
     caption = f"What is learnt about {areas.names[chosen]} (outlined) is believed to hold for darker areas too."
-    return replace(picture, caption=caption + _drawn_how(areas))
+    return replace(picture, caption=caption + drawn_how(areas))
 
 
 def adjacency_map(areas: Areas, title: str = "") -> Picture:
@@ -88,7 +88,7 @@ def adjacency_map(areas: Areas, title: str = "") -> Picture:
     size = len(areas)
     borders = edges[~np.isin(edges @ [size, 1], np.sort(bridges, axis=1) @ [size, 1])]
     with style():
-        figure, axes = _sheet(place.height, title)
+        figure, axes = sheet(place.height, title)
         if place.is_map:
             place.paint(axes, np.arange(size), FAINT)
         place.link(axes, borders, edgecolor=QUIET, linewidth=0.9, zorder=3)
@@ -97,9 +97,9 @@ def adjacency_map(areas: Areas, title: str = "") -> Picture:
     counted = f"{size} areas and {len(borders)} {'border' if len(borders) == 1 else 'borders'} between them"
     joined = f", and {len(bridges)} across a gap to the nearest area (dashed)" if len(bridges) else ""
     most = int(np.argmax(np.bincount(edges.ravel(), minlength=size)))
-    alt = f"{_kind(areas)} of {counted}{joined}. {areas.names[most]} has the most neighbours."
+    alt = f"{kind_of(areas)} of {counted}{joined}. {areas.names[most]} has the most neighbours."
     caption = f"Lines join neighbours: {counted}{joined}."
-    return Picture(figure, alt, caption + _drawn_how(areas))
+    return Picture(figure, alt, caption + drawn_how(areas))
 
 
 def choropleth(
@@ -130,7 +130,7 @@ def choropleth(
     classes, limits = scale.classify(shown)
     colours = scale.colours(len(limits) - 1)
     with style():
-        figure, axes = _sheet(place.height + LEGEND, title, LEGEND)
+        figure, axes = sheet(place.height + LEGEND, title, LEGEND)
         place.frame(axes)
         for each, colour in enumerate(colours):
             place.paint(axes, np.flatnonzero(classes == each), colour)
@@ -141,15 +141,17 @@ def choropleth(
         _compass(axes, place)
     order = np.argsort(-shown, kind="stable")
     highest, lowest = (", ".join(areas.names[area] for area in some) for some in (order[:3], order[:-4:-1]))
-    alt = f"{_kind(areas)} of {len(areas)} areas shaded by {_sentence(scale.title)}"
+    alt = f"{kind_of(areas)} of {len(areas)} areas shaded by {_sentence(scale.title)}"
     return Picture(figure, f"{alt}. Highest: {highest}; lowest: {lowest}.")
 
 
-def _kind(areas: Areas) -> str:
+def kind_of(areas: Areas) -> str:
+    """Say what is drawn: a map, or a network where there is none."""
     return "Network drawing" if areas.geometry is None else "Map"
 
 
-def _drawn_how(areas: Areas) -> str:
+def drawn_how(areas: Areas) -> str:
+    """Say, for a caption, what a network drawing is; nothing for a map."""
     return NO_MAP if areas.geometry is None else ""
 
 
@@ -157,7 +159,7 @@ def _sentence(title: str) -> str:
     return title[0].lower() + title[1:]
 
 
-def _sheet(height: float, title: str, below: float = 0.0) -> tuple[Figure, Axes]:
+def sheet(height: float, title: str, below: float = 0.0) -> tuple[Figure, Axes]:
     """Return a figure whose axes count points, 0 at the foot of the map, with room for a legend below it."""
     top = TITLE if title else 0.0
     figure = Figure(figsize=(WIDTH / 72, (height + top) / 72))

@@ -172,9 +172,7 @@ def load_fit(folder: str | Path) -> Fit:
         raise StudyError(f"{folder} holds no fit (there is no fit.json in it); make one with 'judgemap fit'")
     try:
         info = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
-        groups = {
-            group: xr.loadnamed_draws(folder / "posterior.nc", group=group, engine="h5netcdf") for group in GROUPS
-        }
+        groups = {group: xr.load_dataset(folder / "posterior.nc", group=group, engine="h5netcdf") for group in GROUPS}
     except (OSError, ValueError) as error:
         raise StudyError(f"{folder} is not a whole fit ({error}); make it again with 'judgemap fit'") from None
     for dataset in groups.values():

@@ -1,0 +1,183 @@
+import json
+
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.core.clustering import adjusted_rand_index
+from judgemap.core.graph import AreaGraph
+from judgemap.core.simulate import simulate_counts
+from judgemap.study.clusters import USUAL
+from judgemap.study.records import Comparisons
+from judgemap.study.sensitivity import cluster_sensitivity, read_variation
+
+SHORT = {"chains": 4, "warmup": 300, "draws": 400, "thin": 2}
+TRUE = np.repeat([0, 1, 2], 8)
+
+
+def rows_of_areas(strengths, comparisons, winner_is="lower", seed=1):
+    """Three rows of eight areas, joined at their ends, and comparisons from known strengths."""
+    edges = [[i, i + 1] for i in range(23)]
+    areas = jm.Areas(tuple(f"A{i}" for i in range(24)), tuple(f"Area {i}" for i in range(24)), AreaGraph(24, edges))
+    counts = simulate_counts(np.random.default_rng(seed), strengths, comparisons)
+    left = np.r_[np.repeat(counts.first, counts.wins), np.repeat(counts.second, counts.n - counts.wins)]
+    right = np.r_[np.repeat(counts.second, counts.wins), np.repeat(counts.first, counts.n - counts.wins)]
+    n = len(left)
+    return areas, Comparisons(areas.ids, ("1",) * n, left, right, ("left",) * n, np.full(n, np.nan), winner_is)
+
+
+@pytest.fixture(scope="module")
+def study():
+    noise = np.random.default_rng(2).normal(scale=0.3, size=24)
+    return rows_of_areas(np.array([-3.0, 0.0, 3.0])[TRUE] + noise, 3000)
+
+
+@pytest.fixture(scope="module")
+def fit(study):
+    areas, data = study
+    return jm.fit_clusters(data, areas, seed=1, **SHORT)
+
+
+def test_known_clusters_are_found(fit):
+    """Three groups six noise widths apart, 3,000 comparisons: a wrong link would show in Rand's index at once."""
+    assert adjusted_rand_index(fit.best.labels, TRUE) > 0.9
+    assert fit.n_clusters.idxmax() == 3
+    assert fit.warnings == []
+
+
+def test_cluster_one_is_the_highest_risk(fit):
+    """The winner has the lower rate, so the group of lowest strength is cluster 1."""
+    assert (fit.best.labels[:8] == 1).all()
+    medians = np.median(fit.cluster_risk(fit.best), axis=0)
+    assert (np.diff(medians) < 0).all()
+
+
+def test_direction_turns_the_order_round(study):
+    areas, data = study
+    higher = Comparisons(areas.ids, data.judge, data.left, data.right, data.outcome, data.seconds, "higher")
+    fit = jm.fit_clusters(higher, areas, seed=1, **SHORT)
+    assert (fit.best.labels[-8:] == 1).all()
+
+
+def test_table_and_probabilities(fit):
+    table = fit.clusters
+    assert list(table.columns) == ["id", "name", "cluster", "probability"]
+    assert table["probability"].between(0, 1).all()
+    np.testing.assert_allclose(fit.n_clusters.sum(), 1.0, atol=1e-5)
+    np.testing.assert_allclose(np.diag(fit.co_clustering), 1.0)
+    together = (fit.labels[:, 3] == fit.labels[:, 4]).mean()
+    assert fit.co_clustering[3, 4] == pytest.approx(together)
+
+
+def test_a_chosen_number_of_clusters(fit):
+    for number in (1, 2, 4):
+        assert fit.partition(n_clusters=number).n_clusters == number
+    assert fit.partition(loss="binder").n_clusters >= 1
+    with pytest.raises(jm.StudyError, match="24 areas cannot make 25 clusters; ask for 1 to 24"):
+        fit.partition(n_clusters=25)
+    with pytest.raises(jm.StudyError, match="no loss 'rand'; choose 'vi' or 'binder'"):
+        fit.partition(loss="rand")
+
+
+def test_saved_and_loaded_without_loss(fit, tmp_path):
+    folder = fit.with_partition(2, "vi").save(tmp_path / "results")
+    again = jm.load_fit(folder)
+    assert isinstance(again, jm.ClusterFit)
+    np.testing.assert_array_equal(again.labels, fit.labels)
+    np.testing.assert_array_equal(again.risk, fit.risk)
+    assert again.best.n_clusters == 2
+    assert (folder / "clusters.csv").read_text().startswith("id,name,cluster,probability\n")
+    info = json.loads((folder / "fit.json").read_text())
+    assert info["n_clusters"]["3"] > 0.5
+    assert info["hyperparameters"]["beta"] == 1e-8
+    assert info["diagnostics"]["clusters"]["together_gap"] < 0.1
+
+
+def test_same_seed_same_draws_whatever_the_cores(study, fit):
+    areas, data = study
+    again = jm.fit_clusters(data, areas, seed=1, cores=3, **SHORT)
+    np.testing.assert_array_equal(again.labels, fit.labels)
+    np.testing.assert_array_equal(again.risk, fit.risk)
+
+
+def test_both_samplers_of_strengths_agree(study, fit):
+    """Mean risk of 24 areas, compiled against the paper's updates: |z| < 4.5, false alarm 2e-4."""
+    from judgemap.core.diagnostics import ess_bulk
+
+    areas, data = study
+    other = jm.fit_clusters(data, areas, seed=2, sampler="gibbs", **SHORT)
+    draws = [each.posterior["risk"].to_numpy() for each in (fit, other)]
+    error = [x.std(axis=(0, 1)) / np.sqrt(ess_bulk(x)) for x in draws]
+    z = (draws[0].mean(axis=(0, 1)) - draws[1].mean(axis=(0, 1))) / np.hypot(*error)
+    assert np.abs(z).max() < 4.5
+
+
+def test_a_stuck_chain_would_be_said(fit):
+    stuck = {**fit.info["diagnostics"]["clusters"], "together_gap": 0.4}
+    info = {**fit.info, "diagnostics": {**fit.info["diagnostics"], "clusters": stuck}}
+    words = jm.ClusterFit(fit.map, fit.posterior, fit.sample_stats, fit.observed_data, info).warnings
+    assert "differs by up to 0.40 between them" in words[0]
+
+
+def test_a_map_in_two_parts(study):
+    areas, data = study
+    edges = [edge for edge in areas.graph.edges.tolist() if edge != [11, 12]]
+    apart = jm.Areas(areas.ids, areas.names, AreaGraph(24, edges))
+    fit = jm.fit_clusters(data, apart, seed=1, chains=2, warmup=50, draws=50)
+    assert "The map is in 2 parts: no cluster spans two of them." in fit.info["notes"]
+    assert not (fit.labels[:, 0] == fit.labels[:, 23]).any()
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"beta": 0.0}, "beta of the cluster prior must be a positive number, received 0.0"),
+        ({"beta": -1.0}, "beta of the cluster prior must be a positive number, received -1.0"),
+        ({"a0": 0.0}, "a0 of the cluster prior must be a positive number"),
+        ({"b0": float("nan")}, "b0 of the cluster prior must be a positive number"),
+        ({"kappa0": -2.0}, "kappa0 of the cluster prior must be a positive number"),
+        ({"mu0": float("inf")}, "mu0 of the cluster prior must be a finite number"),
+        ({"affinity": "windw"}, r"no affinity 'windw' \(did you mean 'window'\?\)"),
+        ({"affinity": "window", "length": 0.0}, "must reach at least the neighbours"),
+        ({"affinity": "decay", "length": -1.0}, "decay length must be a positive number"),
+    ],
+)
+def test_bad_settings(study, settings, sentence):
+    areas, data = study
+    with pytest.raises(jm.StudyError, match=sentence):
+        jm.fit_clusters(data, areas, seed=1, settings=jm.ClusterSettings(**settings))
+
+
+def test_an_isolated_area_is_named(study):
+    areas, data = study
+    edges = [edge for edge in areas.graph.edges.tolist() if 5 not in edge]
+    alone = jm.Areas(areas.ids, areas.names, AreaGraph(24, edges))
+    with pytest.raises(jm.StudyError, match="'Area 5' has no neighbour to share a cluster with"):
+        jm.fit_clusters(data, alone, seed=1)
+
+
+def test_sensitivity(study, fit):
+    areas, data = study
+    asked = []
+
+    def refit(settings):
+        asked.append(settings)
+        return jm.fit_clusters(data, areas, seed=1, settings=settings, chains=2, warmup=100, draws=100)
+
+    table = cluster_sensitivity(fit, refit, [("beta", [1e-8, 1e-2]), ("b0", [0.1])])
+    assert [settings.beta for settings in asked] == [1e-2, 1e-8], "the value that was fitted is not fitted again"
+    assert table["parameter"].tolist() == ["(as fitted)", "beta", "beta", "b0"]
+    assert table["adjusted_rand"][0] == 1.0
+    assert table["mean_n"][2] > table["mean_n"][1], "a larger β makes more clusters"
+
+
+def test_variations_are_read():
+    assert read_variation("a0=1,2.5") == ("a0", [1.0, 2.5])
+    with pytest.raises(jm.StudyError, match=r"no hyperparameter 'betta' \(did you mean 'beta'\?\)"):
+        read_variation("betta=1")
+    with pytest.raises(jm.StudyError, match=r"write numbers with commas between, as in beta=0.5,1,2"):
+        read_variation("beta=small")
+
+
+def test_usual_plan_is_what_the_command_says():
+    assert (USUAL.chains, USUAL.warmup, USUAL.draws, USUAL.thin) == (4, 1000, 1000, 10)
