@@ -34,6 +34,8 @@ def new(
     study = create_study(read, areas)
     for note in areas.notes:
         typer.echo(note)
+    if read.base_map:
+        typer.echo("The base map is on: it tells whoever serves its tiles which judges look at which areas.")
     typer.echo(f"Study {study.slug}: a draft with {len(areas)} areas. Open it with: judgemap study open {study.slug}")
 
 

@@ -158,3 +158,10 @@ def test_a_name_with_markup_is_shown_as_text(definition, visit):
     page = visit(of=actions.open_study(actions.create_study(definition, nasty))).get().text
     assert "<script>alert" not in page
     assert "<img" not in page
+
+
+def test_the_consent_page_warns_of_a_base_map(visit, edit):
+    visitor = visit(agreed=False)
+    assert "will see your internet address" not in visitor.get().text
+    edit(base_map="https://tiles.example.org/{z}/{x}/{y}.png")
+    assert "tiles.example.org, which will see your internet address" in " ".join(visitor.get().text.split())

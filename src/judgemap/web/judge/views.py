@@ -113,7 +113,11 @@ def home(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
         return redirect(_where_no_pair_is_left(token), token)
     version, language = judge.study.version, translation.get_language() or "en"
     texts = {each: render_markdown(version.text(each, language)) for each in ("consent", "instructions", "thanks")}
-    context = common(judge, token) | {"texts": texts, "example": render_markdown(version.text("example", language))}
+    context = common(judge, token) | {
+        "texts": texts,
+        "example": render_markdown(version.text("example", language)),
+        "tiles_host": tiles_host(version.base_map),
+    }
     return render(request, TEMPLATES[place], context)
 
 
@@ -147,8 +151,16 @@ def show_pair(request: HttpRequest, token: str, pair: Pair, before: Answer | Non
 
 def allow_tiles(response: HttpResponse, address: str) -> None:
     """Let a page load map tiles from where the researcher said, as `csp.decorators.csp_update` does."""
-    host = urlsplit(address).netloc.replace("{s}", "*")
-    response._csp_update = {"img-src": [f"https://{host}"]}  # type: ignore[attr-defined]  # noqa: SLF001
+    response._csp_update = {"img-src": [f"https://{tiles_host(address)}"]}  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+def tiles_host(address: str) -> str:
+    """Return the name of the server that map tiles come from.
+
+    >>> tiles_host("https://{s}.tiles.example.org/{z}/{x}/{y}.png")
+    '*.tiles.example.org'
+    """
+    return urlsplit(address).netloc.replace("{s}", "*")
 
 
 @require_POST
