@@ -1,0 +1,354 @@
+"""A researcher in a real Chromium: from the first link to the judges' links. axe looks at every state of every page."""
+
+import base64
+import hashlib
+import hmac
+import re
+import shutil
+import signal
+import struct
+import time
+
+import pytest
+import shapely
+
+playwright = pytest.importorskip("playwright.sync_api", reason="install playwright: pip install playwright")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="install axe-playwright-python")
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+WIDTHS = (390, 1280)
+PASSWORD = "four plain words here"  # noqa: S105
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, server_class):
+    live = server_class(tmp_path_factory.mktemp("researcher") / "server", workers=1).start()
+    yield live
+    live.stop(signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with playwright.sync_playwright() as started:
+        try:
+            browser = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        except playwright.Error:
+            pytest.skip("there is no Chromium: apt-get install chromium, or python -m playwright install chromium")
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browse(chromium, server):
+    """Open a window; what its console says, or another server hears, fails the test."""
+    opened, wrong = [], []
+
+    def window(**kind):
+        context = chromium.new_context(base_url=server.address, **kind)
+        page = context.new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on(
+            "console", lambda said: said.type == "error" and "status of 4" not in said.text and wrong.append(said.text)
+        )
+        page.on("request", lambda asked: asked.url.startswith((server.address, "data:")) or wrong.append(asked.url))
+        opened.append(context)
+        return page
+
+    yield window
+    for context in opened:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def boundaries(tmp_path_factory, areas):
+    """The grid of wards, with one far away, so that there is an island."""
+    frame = areas.to_frame().to_crs("EPSG:27700")
+    frame.loc[len(frame) - 1, "geometry"] = shapely.affinity.translate(frame.geometry.iloc[-1], 3000, 0)
+    path = tmp_path_factory.mktemp("boundaries") / "wards.gpkg"
+    frame.to_file(path)
+    return path
+
+
+def look(page, what: str) -> None:
+    """Check a state of a page: axe finds nothing, and nothing sticks out at either width."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_timeout(100)
+        out = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert out <= 0, f"{what} is too wide at {width}"
+        found = axe.Axe().run(page)
+        assert found.violations_count == 0, f"{what} at {width}: {found.generate_report()}"
+
+
+def code_now(secret: str) -> str:
+    digest = hmac.new(base64.b32decode(secret), struct.pack(">Q", int(time.time()) // 30), hashlib.sha1).digest()
+    offset = digest[19] & 15
+    return f"{(struct.unpack('>I', digest[offset : offset + 4])[0] & 0x7FFFFFFF) % 10**6:06d}"
+
+
+def invitation(page) -> str:
+    """Ask for a link for a new researcher."""
+    page.goto("/account/researchers/")
+    page.click("main form button")
+    return page.inner_text("a.address")
+
+
+def enter(page, link: str, email: str) -> None:
+    page.goto(link)
+    page.fill("#id_email", email)
+    page.fill("#id_password", PASSWORD)
+    page.fill("#id_again", PASSWORD)
+    page.click("main form button")
+    page.wait_for_url("**/studies/")
+
+
+@pytest.fixture(scope="module")
+def first_link(server):
+    return re.search(r"http://\S+/first/\S+/", server.log)[0]
+
+
+@pytest.fixture(scope="module")
+def links(chromium, server, first_link):
+    """Links for new researchers, made by the first one."""
+    context = chromium.new_context(base_url=server.address)
+    page = context.new_page()
+    page.goto(first_link)
+    look(page, "the first link")
+    page.click("main form button")
+    enter(page, first_link, "first@example.org")
+    look(page, "no studies yet")
+    found = [invitation(page) for _ in range(4)]
+    look(page, "researchers")
+    page.goto(first_link)
+    assert "does not work" in page.inner_text("h1")
+    look(page, "a used link")
+    context.close()
+    return iter(found)
+
+
+def make_draft(page, boundaries, title: str) -> str:
+    """Upload, choose the columns, and return the study's address."""
+    page.goto("/new/")
+    page.set_input_files("#id_boundaries", boundaries)
+    page.click("main form button")
+    page.wait_for_url("**/new/*/")
+    page.fill("#id_title", title)
+    page.fill("#id_question", "Which ward has the LOWER rate?")
+    page.click("main form button")
+    page.wait_for_url("**/map", timeout=60_000)
+    return page.url.removesuffix("map")
+
+
+def test_from_upload_to_invitation(browse, links, boundaries):
+    page = browse(viewport={"width": 1280, "height": 800})
+    enter(page, next(links), "anna@example.org")
+    page.goto("/new/")
+    look(page, "upload")
+    page.set_input_files("#id_boundaries", {"name": "a.html", "mimeType": "text/html", "buffer": b"<p>"})
+    page.click("main form button")
+    assert "Choose a .geojson" in page.inner_text("#id_boundaries_error")
+    look(page, "upload refused")
+    page.set_input_files("#id_boundaries", boundaries)
+    page.click("main form button")
+    page.wait_for_url("**/new/*/")
+    look(page, "columns")
+    page.evaluate("document.forms[1].noValidate = true")
+    page.click("main form button")
+    assert page.inner_text("#id_title_error")
+    look(page, "columns refused")
+    study = make_draft(page, boundaries, "Wards of the county")
+    edit(page, study)
+    play(page, study)
+    invite(browse, page, study)
+    finish(page, study)
+
+
+def edit(page, study: str) -> None:
+    """From the map to a draft that is ready."""
+    assert "Joined because they would be cut off" in page.inner_text("main")
+    look(page, "map")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    before = page.locator("svg.network line").count()
+    page.locator("path.area[data-area='0']").click(force=True)
+    assert "is chosen" in page.inner_text("#said")
+    page.locator("path.area[data-area='10']").click(force=True)
+    page.wait_for_function("() => document.getElementById('said').textContent.includes('neighbours now')")
+    assert page.locator("svg.network line").count() == before + 1
+    look(page, "map with a new edge")
+    page.reload()
+    assert page.locator("svg.network line.added").count() == 1
+
+    page.click("text=on to the texts")
+    page.fill("#id_example", "For **example**")
+    page.wait_for_selector(".rendered strong")
+    look(page, "texts")
+    page.click("text=See how it will look")
+    look(page, "texts in preview")
+    page.click("button.primary")
+    page.wait_for_url("**/judging")
+    page.check("input[name=more_languages][value=fr]")
+    page.fill("#id_recommended", "500")
+    page.click("button.primary")
+    assert "recommended" in page.inner_text("#id_recommended_error").lower()
+    look(page, "judging refused")
+    page.fill("#id_recommended", "2")
+    page.fill("#id_maximum", "4")
+    page.click("button.primary")
+    page.wait_for_url(study)
+    look(page, "a draft")
+    page.goto(f"{study}texts/fr")
+    look(page, "translation")
+
+
+def invite(browse, page, study: str) -> None:
+    """Open the study, make links, and let a judge answer."""
+    page.goto(study)
+    page.click("button[value=open]")
+    look(page, "an open study")
+    page.click("main .next a")
+    look(page, "judges")
+    page.fill("#id_judges", "3")
+    page.click("main form button")
+    look(page, "links")
+    judges = page.locator(".tickets a.address").all_inner_texts()
+    assert len(set(judges)) == 3
+    with page.expect_download() as download:
+        page.click("text=Download as a table")
+    table = download.value.path().read_text()
+    assert all(link in table for link in judges)
+    one_answer(browse, judges[0])
+    page.goto(f"{study}judges")
+    assert "1" in page.locator("tbody tr").first.inner_text().split()
+    look(page, "judges who began")
+
+
+def finish(page, study: str) -> None:
+    """Download the answers, and close the study."""
+    page.goto(study)
+    with page.expect_download() as download:
+        page.click("text=Download all answers")
+    assert download.value.suggested_filename.endswith(".zip")
+    for name in ("colleagues", "log", "close"):
+        page.goto(study + name)
+        look(page, name)
+    page.click("button.danger")
+    page.wait_for_url(study)
+    look(page, "a closed study")
+    page.goto("/studies/")
+    look(page, "the list")
+
+
+def play(page, study: str) -> None:
+    """Play the judge's side; the counter goes on, and the bar leads back."""
+    page.goto(study)
+    page.click("main .next a")
+    look(page, "the preview's first page")
+    page.check("input[name=agree]")
+    page.click("button[value=now]")
+    page.wait_for_selector("#answer")
+    look(page, "the preview's pair")
+    page.wait_for_timeout(300)
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("() => document.getElementById('counter').textContent.startsWith('2 of')")
+    page.click("button[value=thanks]")
+    look(page, "the preview's thanks")
+    page.click("text=Back to the study")
+    page.wait_for_url(study)
+    assert "Judges who began\n0" in page.inner_text("main")
+
+
+def one_answer(browse, link: str) -> None:
+    judge = browse()
+    judge.goto(link)
+    judge.check("input[name=agree]")
+    judge.click("button[value=now]")
+    judge.wait_for_selector("#answer")
+    judge.wait_for_timeout(300)
+    judge.keyboard.press("ArrowRight")
+    judge.wait_for_function("() => document.getElementById('counter').textContent.startsWith('2 of')")
+
+
+def test_the_same_without_a_script(browse, links, boundaries):
+    page = browse(java_script_enabled=False, viewport={"width": 390, "height": 844})
+    enter(page, next(links), "ben@example.org")
+    study = make_draft(page, boundaries, "Without a script")
+    assert page.locator("svg.network path.area").count() == 16
+    page.select_option("#id_a", label="Ward 1.1")
+    page.select_option("#id_b", label="Ward 3.3")
+    page.click("text=Join or part them")
+    assert "are neighbours now" in page.inner_text(".notice")
+    page.goto(f"{study}texts")
+    page.fill("#id_thanks", "Thank *you*")
+    page.click("text=See how it will look")
+    assert page.inner_text("section.box em") == "you"
+    page.click("button.primary")
+    page.goto(study)
+    page.click("main .next a")
+    page.check("input[name=agree]")
+    page.click("button[value=now]")
+    page.click("button.choose >> nth=0")
+    assert "2 of about 50" in page.inner_text("#counter")
+    page.goto(study)
+    page.click("button[value=open]")
+    page.goto(f"{study}judges")
+    page.click("main form button")
+    assert page.locator(".tickets li").count() == 12
+
+
+def test_by_keyboard_alone(browse, links):
+    page = browse()
+    enter(page, next(links), "cleo@example.org")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the page"
+    look(page, "the way to skip")
+    reached = set()
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.textContent.trim()"))
+    assert {"Studies", "Researchers", "Account", "Sign out", "Make your first study"} <= reached
+
+
+def test_the_second_step_and_the_account(browse, links):
+    page = browse()
+    enter(page, next(links), "dora@example.org")
+    page.goto("/account/")
+    look(page, "account")
+    page.goto("/account/password/change/")
+    look(page, "password change")
+    page.goto("/account/two-factor/")
+    look(page, "second step off")
+    page.click("text=Turn it on")
+    look(page, "confirm")
+    page.fill("#id_password", PASSWORD)
+    page.click("main form button")
+    page.wait_for_selector("#id_code")
+    look(page, "turn on")
+    page.fill("#id_code", code_now(page.inner_text("code.address")))
+    page.click("main form button")
+    page.wait_for_url("**/recovery-codes/")
+    look(page, "recovery codes")
+    code = page.locator(".codes code").first.inner_text()
+    page.goto("/account/two-factor/")
+    look(page, "second step on")
+    for name in ("totp/deactivate/", "recovery-codes/generate/"):
+        page.goto(f"/account/two-factor/{name}")
+        look(page, name)
+    page.click("text=Sign out")
+    page.wait_for_url("**/login/**")
+    look(page, "sign in")
+    page.fill("#id_login", "dora@example.org")
+    page.fill("#id_password", "wrong")
+    page.click("main form button")
+    look(page, "wrong password")
+    page.fill("#id_password", PASSWORD)
+    page.click("main form button")
+    page.wait_for_selector("#id_code")
+    look(page, "second step")
+    page.fill("#id_code", code)
+    page.click("main form button")
+    page.wait_for_url("**/studies/")
+    for name in ("/account/password/reset/", "/account/signup/", "/account/logout/", "/nowhere/"):
+        page.goto(name)
+        look(page, name)
