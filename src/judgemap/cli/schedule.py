@@ -83,18 +83,15 @@ def schedule(
 
 def describe(drawn: "Schedule") -> str:
     """Say how often areas are asked, and name the most and the least likely pairs."""
-    from judgemap.report.schedules import NAMES, how_often, likely_pairs
+    from judgemap.report.schedules import NAMES, how_alike, how_often, likely_pairs
 
     size = len(drawn.design.areas)
-    n_pairs = size * (size - 1) // 2
     repeats = int((drawn.repeat_of > 0).sum())
     planned = f", {repeats} of them planned repeats" if repeats else ""
     lines = [f"{len(drawn)} pairs of {size} areas by the {NAMES[drawn.name]}{planned}, seed {drawn.seed}."]
-    if drawn.name == "uniform":
-        lines.append(f"All {n_pairs:,} pairs are equally likely.")
-    else:
+    if drawn.name != "uniform":
         lines += ["", likely_pairs(drawn).text(), ""]
-    return "\n".join([*lines, how_often(drawn), *(f"Note: {note}" for note in drawn.areas.notes)])
+    return "\n".join([*lines, how_alike(drawn), how_often(drawn), *(f"Note: {note}" for note in drawn.areas.notes)])
 
 
 def to_dict(drawn: "Schedule") -> dict[str, Any]:

@@ -103,7 +103,7 @@ def curves(plan: StudyPlan) -> Picture:
         "rank_error": "rank error (places)",
         "found": f"found of the {_top(plan)} worst",
     }
-    with drawing(440, rows=len(panels)) as (figure, axes):
+    with drawing(480, rows=len(panels)) as (figure, axes):
         for each, (measure, label) in zip(axes, panels.items(), strict=True):
             scale = plan.top if measure == "found" else 1
             for design in plan.designs:
@@ -111,15 +111,14 @@ def curves(plan: StudyPlan) -> Picture:
             each.set_ylabel(label)
             each.axvline(plan.planned, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
             each.grid(axis="y", color=FAINT, linewidth=0.6)
-        axes[0].set_ylim(bottom=0)
-        axes[1].set_ylim(bottom=0)
         axes[-1].set_ylim(top=plan.top)
         axes[-1].set_xlabel("comparisons")
         axes[-1].set_xticks(plan.lengths, [f"{length:,}" for length in plan.lengths])
         figure.legend(
             *axes[0].get_legend_handles_labels(),
             loc="outside upper left",
-            ncols=3,
+            ncols=4 if len(plan.designs) <= 4 else 3,
+            columnspacing=1.2,
             frameon=False,
             fontsize=9,
         )
@@ -133,8 +132,9 @@ def curves(plan: StudyPlan) -> Picture:
         f"comparisons. At {plan.planned:,} — {said}."
     )
     caption = (
-        f"Means over {plan.info['simulations']} simulated studies; bands are 95 % Monte Carlo intervals. The dashed "
-        f"line marks the planned {plan.planned:,} comparisons."
+        f"Means over {plan.info['simulations']} simulated studies; bands are 95 % Monte Carlo intervals. All designs "
+        "were tried on the same truths, so differences between lines are surer than the bands. The dashed line marks "
+        f"the planned {plan.planned:,} comparisons."
     )
     return Picture(figure, alt, caption)
 
@@ -183,15 +183,15 @@ def plan_page(plan: StudyPlan) -> str:
 
 
 MEANT = (
-    "Uncertainty is the posterior standard deviation of an area's risk, averaged over the areas; a difference in risk of "
-    "1 means that of 100 comparisons about 73 find the riskier area riskier. Rank error is how many places an area's "
-    "estimated rank is from its true one, on average. The worst areas are found if they are among as many with the "
-    "highest estimates."
+    "Uncertainty is the posterior standard deviation of an area's risk, averaged over the areas; a difference in risk "
+    "of 1 means that of 100 comparisons about 73 find the riskier area riskier. Rank error is how many places an "
+    "area's estimated rank is from its true one, on average. The worst areas are found if they are among as many "
+    "with the highest estimates."
 )
 UTILITIES = (
     "For statisticians: U1 is one over the trace of the posterior covariance of centred strengths, U2 the mean over "
-    "pairs of one over the posterior variance of a pair's probability. The mean in U2 is ruled by the few pairs that are "
-    "nearly certain, so its median over studies is given, and beside it the robust one, 1 / median variance."
+    "pairs of one over the posterior variance of a pair's probability. The mean in U2 is ruled by the few pairs that "
+    "are nearly certain, so its median over studies is given, and beside it the robust one, 1 / median variance."
 )
 
 
@@ -209,12 +209,15 @@ def save_plan(plan: StudyPlan, output: Path) -> Path:
 
 def _gives(plan: StudyPlan) -> str:
     sd, rank = (plan.at_planned(plan.reference, measure) for measure in ("sd", "rank_error"))
+    at = plan.lengths.index(plan.planned)
+    least = plan.top * np.quantile(plan.curve(plan.reference, "found")[:, at], 0.1, method="inverted_cdf")
     judges = "1 judge" if plan.judges == 1 else f"{plan.judges} judges"
     return (
         f"{plan.planned:,} comparisons, that is {judges} × {plan.per_judge}, by the {NAMES[plan.reference]} give every "
         f"area's risk with a standard deviation of {sd.middle:.2f} ({sd.low:.2f}–{sd.high:.2f}), put an area "
         f"{rank.middle:.1f} ({rank.low:.1f}–{rank.high:.1f}) places from its true rank, and find "
-        f"{_found(plan, plan.reference):.1f} of the {_top(plan)} worst areas, on average."
+        f"{_found(plan, plan.reference):.1f} of the {_top(plan)} worst areas, on average; one study in ten finds "
+        f"{least:.0f} or fewer."
     )
 
 
@@ -228,10 +231,10 @@ def _savings(plan: StudyPlan) -> list[str]:
         gains = {measure: each.gain for measure, each in needed.items()}
         name = NAMES[design].capitalize()
         if not any(gains.values()):
-            each = needed["sd"]
+            middle, low, high = (_count(plan, each) for each in needed["sd"][:3])
             said.append(
                 f"{name}: no gain that {plan.info['simulations']} simulated studies can show; the same uncertainty "
-                f"takes {_count(plan, each.middle)} ({_count(plan, each.low)} to {_count(plan, each.high)}) comparisons."
+                f"takes {middle} ({low} to {high}) comparisons."
             )
         else:
             said.append(f"{name}: " + "; ".join(_verdict(plan, each, SAME[m]) for m, each in needed.items()) + ".")

@@ -27,8 +27,8 @@ def exposure_map(schedule: Schedule, title: str = "") -> Picture:
 
     >>> import judgemap as jm
     >>> picture = exposure_map(jm.schedule(jm.chicago(), "principal", 500, seed=1))
-    >>> picture.caption[:54]
-    'By the principal component design, an area is asked 12'
+    >>> picture.caption[:51]
+    'By the principal component design, an area is asked'
     """
     scale = Scale("PuBuGn", f"Times asked, on average in {len(schedule):,} pairs", "seldom", "often")
     picture = choropleth(schedule.areas, schedule.expected(), scale, title=title)
@@ -68,6 +68,28 @@ def likely_pairs(schedule: Schedule, count: int = 5) -> Table:
         Column(Cell("Against all alike"), numeric=True),
     )
     return Table(f"The most and the least likely of {n_pairs:,} pairs", columns, tuple(rows))
+
+
+def how_alike(schedule: Schedule) -> str:
+    """Say how many pairs are about as likely as the most likely one, so that those few named are not taken for rare.
+
+    >>> import judgemap as jm
+    >>> how_alike(jm.schedule(jm.chicago(), "uniform", 77, seed=1))
+    'All 2,926 pairs are equally likely.'
+    """
+    design = schedule.design
+    size = len(design.areas)
+    n_pairs = size * (size - 1) // 2
+    stored = np.maximum(design.base + design.offsets.within(design.areas).values, 0.0)
+    plain = n_pairs - len(stored)
+    most = max(float(stored.max(initial=0.0)), design.base if plain else 0.0)
+    least = min(float(stored.min(initial=np.inf)), design.base if plain else np.inf)
+    if most - least < 1e-9 * most:
+        return f"All {n_pairs:,} pairs are equally likely."
+    alike = int((stored >= 0.95 * most).sum()) + plain * int(design.base >= 0.95 * most)
+    never = int((stored <= 1e-9 * most).sum()) + plain * int(design.base <= 1e-9 * most)
+    said = f"Of {n_pairs:,} pairs, {alike:,} ({100 * alike / n_pairs:.0f} %) come within 5 % of the most likely"
+    return f"{said}, and {never:,} are never asked." if never else f"{said}."
 
 
 def how_often(schedule: Schedule) -> str:
