@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from judgemap.cli import demo, fit, plan, prior, report, schedule, simulate
+from judgemap.cli import demo, fit, plan, prior, report, schedule, serve, simulate, study
 from judgemap.errors import StudyError
 
 app = typer.Typer(
@@ -22,6 +22,8 @@ app.command(name="prior")(prior.prior)
 app.command(name="schedule")(schedule.schedule)
 app.command(name="plan")(plan.plan)
 app.command(name="demo")(demo.demo)
+app.command(name="serve")(serve.serve)
+app.add_typer(study.app, name="study")
 app.add_typer(simulate.app, name="simulate")
 
 
