@@ -6,6 +6,7 @@ restart, a changed answer or a withdrawal it starts from the tallies anew. Eithe
 
 import threading
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 
 import numpy as np
@@ -29,10 +30,11 @@ FEW = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
-    """A state, and which answers it knows: how many there are in the study, and the last."""
+    """A state, and which answers it knows: how many there are in the study, the last, and when that was given."""
 
     count: int
     last: int
+    at: datetime | None
     state: AdaptiveState
 
 
@@ -53,12 +55,12 @@ def draw_adaptive(rng: np.random.Generator, version_id: int, unknown: frozenset[
 
 def _state(version: StudyVersion) -> AdaptiveState:
     answers = Answer.objects.filter(pair__judge__study_id=version.study_id, pair__practice=False)
-    found = answers.aggregate(count=Count("pk"), last=Max("pk"))
-    count, last = found["count"], found["last"] or 0
+    found = answers.aggregate(count=Count("pk"), last=Max("pk"), at=Max("answered_at"))
+    count, last, at = found["count"], found["last"] or 0, found["at"]
     known = _STATES.get(version.pk)
-    if known is None or (known.count, known.last) != (count, last):
+    if known is None or (known.count, known.last, known.at) != (count, last, at):
         state = known and _brought_forward(known, answers, count)
-        known = _Known(count, last, state or _from_tallies(version, answers))
+        known = _Known(count, last, at, state or _from_tallies(version, answers))
         _STATES[version.pk] = known
     return known.state
 
@@ -68,7 +70,7 @@ def _brought_forward(known: _Known, answers: QuerySet[Answer], count: int) -> Ad
     new = list(answers.filter(pk__gt=known.last).order_by("pk").values_list(
         "outcome", "revision", "pair__left__position", "pair__right__position"
     ))  # fmt: skip
-    if known.count + len(new) != count or len(new) > FEW or any(revision > 1 for _, revision, *_ in new):
+    if not new or known.count + len(new) != count or len(new) > FEW or any(revision > 1 for _, revision, *_ in new):
         return None
     state = known.state
     for outcome, _, left, right in new:
