@@ -39,12 +39,15 @@ def use_data_folder(data: Path) -> None:
 
 
 def migrate() -> None:
-    """Bring the database up to date."""
+    """Bring the database up to date, if it is not."""
     from django.core.management import call_command
-    from django.db import OperationalError
+    from django.db import OperationalError, connection
+    from django.db.migrations.executor import MigrationExecutor
 
     try:
-        call_command("migrate", interactive=False, verbosity=0)
+        executor = MigrationExecutor(connection)
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            call_command("migrate", interactive=False, verbosity=0)
     except OperationalError as error:
         raise StudyError(f"the database cannot be reached ({str(error).splitlines()[0]}); check DATABASE_URL") from None
 
