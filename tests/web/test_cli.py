@@ -1,0 +1,98 @@
+"""`judgemap study`: what each command says and does; a mistake is one sentence."""
+
+import json
+import zipfile
+
+import pytest
+from typer.testing import CliRunner
+
+from judgemap.cli.study import app
+from judgemap.errors import StudyError
+from judgemap.web.judge.models import Judge
+from judgemap.web.studies.models import Study
+
+STUDY = """
+title = "Wards"
+question = "Which?"
+direction = "lower"
+access = "open"
+[areas]
+file = "wards.geojson"
+"""
+
+
+@pytest.fixture
+def study_command(db, tmp_path, monkeypatch):
+    """Run a command in a folder of its own, on the test's database."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> str:
+        result = CliRunner().invoke(app, [*words, "--data", str(tmp_path / "data")])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    return run
+
+
+@pytest.fixture
+def drafted(study_command, areas, tmp_path):
+    areas.to_frame().to_crs("EPSG:4326").to_file(tmp_path / "wards.geojson", driver="GeoJSON")
+    (tmp_path / "study.toml").write_text(STUDY)
+    study_command("new", "study.toml")
+    return study_command
+
+
+def test_from_draft_to_export(drafted, tmp_path):
+    assert Study.objects.get().status == "draft"
+    assert "/s/" in drafted("open", "wards")
+    links = json.loads(drafted("invite", "wards", "--judges", "3", "--url", "https://cj.example", "--json"))
+    assert [each["link"][:21] for each in links] == ["https://cj.example/j/"] * 3
+    assert {each["judge"] for each in links} == set(Judge.objects.values_list("name", flat=True))
+    listed = json.loads(drafted("list", "--json"))
+    assert (listed[0]["study"], listed[0]["judges"], listed[0]["status"]) == ("wards", 3, "open")
+    drafted("pause", "wards")
+    drafted("close", "wards")
+    drafted("export", "wards")
+    assert "comparisons.csv" in zipfile.ZipFile(tmp_path / "wards.zip").namelist()
+
+
+def test_new_says_what_was_found_and_what_comes_next(study_command, areas, tmp_path):
+    areas.to_frame().to_crs("EPSG:4326").to_file(tmp_path / "wards.geojson", driver="GeoJSON")
+    (tmp_path / "study.toml").write_text(STUDY + '[base_map]\ntiles = "https://t.example/{z}/{x}/{y}.png"\n')
+    said = study_command("new", "study.toml")
+    assert "a draft with 16 areas" in said
+    assert "judgemap study open wards" in said
+    assert "tells whoever serves its tiles" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("new", "nothing.toml"), "there is no such file"),
+        (("open", "nothing"), "there is no study 'nothing'; there are no studies yet"),
+        (("invite", "nothing"), "there is no study"),
+        (("export", "nothing"), "there is no study"),
+        (("restore", "nothing.sqlite3"), "there is no such file"),
+    ],
+)
+def test_a_mistake_is_one_sentence(study_command, words, sentence):
+    with pytest.raises(StudyError, match=sentence):
+        study_command(*words)
+
+
+def test_a_file_that_is_no_backup_is_refused(study_command, tmp_path):
+    (tmp_path / "copy.sqlite3").write_text("hello")
+    with pytest.raises(StudyError, match="is no backup"):
+        study_command("restore", "copy.sqlite3")
+
+
+def test_a_backup_does_not_overwrite(study_command, tmp_path):
+    (tmp_path / "copy.sqlite3").write_text("hello")
+    with pytest.raises(StudyError, match="is there already"):
+        study_command("backup", "copy.sqlite3")
+
+
+def test_list_without_studies_says_what_to_do(study_command):
+    assert "judgemap study new" in study_command("list")
