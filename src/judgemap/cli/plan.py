@@ -49,19 +49,23 @@ def plan(
     _check_output(output)
     if pilot is not None:
         from judgemap.study.result import load_fit
-    with counting_progress("studies") as watch:
-        planned = simulate(
-            places,
-            judges,
-            per_judge,
-            seed=inputs.choose_seed(seed),
-            alpha=alpha,
-            pilot=None if pilot is None else load_fit(pilot),
-            designs=[each.strip() for each in designs.split(",") if each.strip()],
-            simulations=simulations,
-            cores=cores or inputs.available_cores(),
-            watch=watch,
-        )
+    try:
+        with counting_progress("studies") as watch:
+            planned = simulate(
+                places,
+                judges,
+                per_judge,
+                seed=inputs.choose_seed(seed),
+                alpha=alpha,
+                pilot=None if pilot is None else load_fit(pilot),
+                designs=[each.strip() for each in designs.split(",") if each.strip()],
+                simulations=simulations,
+                cores=cores or inputs.available_cores(),
+                watch=watch,
+            )
+    except KeyboardInterrupt:
+        typer.echo("judgemap: interrupted; nothing was written", err=True)
+        raise typer.Exit(130) from None
     if output is not None:
         from judgemap.report.planning import save_plan
 

@@ -81,7 +81,8 @@ def length_for_the_same(
     """Say how many comparisons on ``curve`` do what ``lengths[at]`` do on ``reference``, with a bootstrap interval.
 
     Both curves fall. Row s of both comes from the same truth, and simulations are resampled whole, so that what the
-    truths have in common cancels out. Where a curve leaves the lengths, 0 or inf stand for "fewer than the first", "more than the last".
+    truths have in common cancels out. Where a curve leaves the lengths, 0 or inf stand for "fewer than the first",
+    "more than the last".
 
     >>> lengths, noise = np.array([100.0, 200.0, 400.0]), np.random.default_rng(1).normal(size=(30, 1))
     >>> slow = 10 / np.sqrt(lengths) + 0.01 * noise

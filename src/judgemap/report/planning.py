@@ -44,7 +44,7 @@ def at_planned(plan: StudyPlan) -> Table:
         Column(Cell("Design")),
         Column(Cell("Uncertainty (sd)"), numeric=True),
         Column(Cell("Rank error"), numeric=True),
-        Column(Cell(f"Worst {_top(plan)} found"), numeric=True),
+        Column(Cell(_found_heading(plan)), numeric=True),
         Column(Cell("Comparisons for the same sd"), numeric=True),
     )
     rows = []
@@ -65,7 +65,7 @@ def by_length(plan: StudyPlan, design: str) -> Table:
         Column(Cell(f"Judges × {plan.per_judge}"), numeric=True),
         Column(Cell("Uncertainty (sd)"), numeric=True),
         Column(Cell("Rank error"), numeric=True),
-        Column(Cell(f"Worst {_top(plan)} found"), numeric=True),
+        Column(Cell(_found_heading(plan)), numeric=True),
     )
     measures = zip(*(plan.expected(design, each) for each in ("sd", "rank_error", "found")), strict=True)
     rows = tuple(
@@ -101,7 +101,7 @@ def curves(plan: StudyPlan) -> Picture:
     panels = {
         "sd": "uncertainty of risk (sd)",
         "rank_error": "rank error (places)",
-        "found": f"found of the {_top(plan)} worst",
+        "found": "chance to find the worst" if plan.top == 1 else f"found of the {WORDS[plan.top]} worst",
     }
     with drawing(480, rows=len(panels)) as (figure, axes):
         for each, (measure, label) in zip(axes, panels.items(), strict=True):
@@ -177,7 +177,7 @@ def plan_page(plan: StudyPlan) -> str:
             (f"{plan.planned:,}", f"comparisons, {plan.judges} judges × {plan.per_judge}"),
             (f"{plan.at_planned(reference, 'sd').middle:.2f}", "uncertainty of risk (sd)"),
             (f"{plan.at_planned(reference, 'rank_error').middle:.1f}", "places off in rank, on average"),
-            (f"{_found(plan, reference):.1f}", f"of the {_top(plan)} worst areas found"),
+            (f"{_found(plan, reference):.1f}", _found_words(plan)),
         ],
     )
 
@@ -209,16 +209,22 @@ def save_plan(plan: StudyPlan, output: Path) -> Path:
 
 def _gives(plan: StudyPlan) -> str:
     sd, rank = (plan.at_planned(plan.reference, measure) for measure in ("sd", "rank_error"))
-    at = plan.lengths.index(plan.planned)
-    least = plan.top * np.quantile(plan.curve(plan.reference, "found")[:, at], 0.1, method="inverted_cdf")
     judges = "1 judge" if plan.judges == 1 else f"{plan.judges} judges"
     return (
         f"{plan.planned:,} comparisons, that is {judges} × {plan.per_judge}, by the {NAMES[plan.reference]} give every "
         f"area's risk with a standard deviation of {sd.middle:.2f} ({sd.low:.2f}–{sd.high:.2f}), put an area "
-        f"{rank.middle:.1f} ({rank.low:.1f}–{rank.high:.1f}) places from its true rank, and find "
-        f"{_found(plan, plan.reference):.1f} of the {_top(plan)} worst areas, on average; one study in ten finds "
-        f"{least:.0f} or fewer."
+        f"{rank.middle:.1f} ({rank.low:.1f}–{rank.high:.1f}) places from its true rank, and {_finds(plan)}."
     )
+
+
+def _finds(plan: StudyPlan) -> str:
+    """Say how many of the worst areas are found on average, and with bad luck."""
+    if plan.top == 1:
+        return f"find the worst area in {100 * _found(plan, plan.reference):.0f} % of studies"
+    found = plan.curve(plan.reference, "found")[:, plan.lengths.index(plan.planned)]
+    unlucky = plan.top * np.quantile(found, 0.1, method="inverted_cdf")
+    average = f"{_found(plan, plan.reference):.1f} of the {WORDS[plan.top]} worst areas, on average"
+    return f"find {average}; one study in ten finds {unlucky:.0f} or fewer"
 
 
 def _savings(plan: StudyPlan) -> list[str]:
@@ -263,7 +269,9 @@ def _enough(plan: StudyPlan) -> list[str]:
     wanted = round(0.8 * plan.top)
     missed = 1 - wanted / plan.top
     takes = [f"{_count(plan, plan.enough(each, 'missed', missed))} ({each})" for each in plan.designs]
-    return [f"To find {WORDS[wanted]} of the {_top(plan)} worst areas on average takes {', '.join(takes)} comparisons."]
+    return [
+        f"To find {WORDS[wanted]} of the {WORDS[plan.top]} worst areas on average takes {', '.join(takes)} comparisons."
+    ]
 
 
 def _count(plan: StudyPlan, comparisons: float) -> str:
@@ -290,8 +298,12 @@ def _found(plan: StudyPlan, design: str) -> float:
     return plan.top * plan.at_planned(design, "found").middle
 
 
-def _top(plan: StudyPlan) -> str:
-    return WORDS[plan.top]
+def _found_heading(plan: StudyPlan) -> str:
+    return "Worst found" if plan.top == 1 else f"Worst {WORDS[plan.top]} found"
+
+
+def _found_words(plan: StudyPlan) -> str:
+    return "chance to find the worst area" if plan.top == 1 else f"of the {WORDS[plan.top]} worst areas found"
 
 
 def _line(axes: Axes, plan: StudyPlan, design: str, measure: str, scale: float) -> None:

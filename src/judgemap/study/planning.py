@@ -160,7 +160,10 @@ class StudyPlan:
         }
         others = [design for design in self.designs if design != self.reference]
         needed = {
-            design: {measure: _numbers(self.needed(design, measure)[:3]) for measure in LOSSES} for design in others
+            design: {
+                measure: [each or None for each in _numbers(self.needed(design, measure)[:3])] for measure in LOSSES
+            }
+            for design in others
         }
         return {
             **self.info,
@@ -355,4 +358,4 @@ def _size_notes(areas: Areas, planned: int) -> list[str]:
 
 
 def _numbers(values: Sequence[float]) -> list[float | None]:
-    return [float(value) if np.isfinite(value) and value else None for value in values]
+    return [float(value) if np.isfinite(value) else None for value in values]

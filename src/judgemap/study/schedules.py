@@ -1,6 +1,6 @@
 """Schedules: which pairs to ask, drawn before anybody is asked, by a design that has a name."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ import numpy as np
 from judgemap.core import designs
 from judgemap.core.designs import PairDesign
 from judgemap.core.graph import AreaGraph
-from judgemap.core.optimal import optimal
+from judgemap.core.optimal import OPTIMAL_LIMIT, optimal
 from judgemap.core.pair_values import PairValues
 from judgemap.core.prior import communicability
 from judgemap.core.schedule import ListOptions, draw_list_with_repeats
@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 ALPHA = 3.0
 """The guess at α, the prior's standard deviation, where nobody gives one: that of the Nottinghamshire study is 3.5."""
 
-_MAKERS: dict[str, Callable[[AreaGraph, float, int], PairDesign]] = {
-    "principal": lambda graph, _alpha, _size: designs.principal_component(graph),
-    "uniform": lambda graph, _alpha, _size: designs.uniform(graph.n_areas),
-    "naive": lambda graph, _alpha, _size: designs.naive_spatial(graph),
-    "optimal": lambda graph, alpha, size: optimal(communicability(graph), alpha, size),
-}
-DESIGNS = tuple(_MAKERS)
+DESIGNS = ("principal", "uniform", "naive", "optimal")
 """The designs from which a list can be drawn beforehand."""
 
 
@@ -172,12 +166,28 @@ def pair_design(graph: AreaGraph, name: str, alpha: float, comparisons: int) -> 
             "the adaptive design chooses each pair after the last answer, so it has no list; it runs on the study "
             f"server, or choose one of {quoted(DESIGNS)}"
         )
-    if name not in _MAKERS:
-        raise StudyError(f"there is no design {name!r}{did_you_mean(name, DESIGNS)}; the designs are {quoted(DESIGNS)}")
     try:
-        return _MAKERS[name](graph, alpha, comparisons)
+        match name:
+            case "principal":
+                return designs.principal_component(graph)
+            case "uniform":
+                return designs.uniform(graph.n_areas)
+            case "naive":
+                return designs.naive_spatial(graph)
+            case "optimal":
+                return _optimal(graph, alpha, comparisons)
     except ValueError as error:
         raise StudyError(str(error)) from None
+    raise StudyError(f"there is no design {name!r}{did_you_mean(name, DESIGNS)}; the designs are {quoted(DESIGNS)}")
+
+
+def _optimal(graph: AreaGraph, alpha: float, comparisons: int) -> PairDesign:
+    if graph.n_areas > OPTIMAL_LIMIT:
+        raise StudyError(
+            f"{graph.n_areas:,} areas are more than the {OPTIMAL_LIMIT:,} for which the optimal design can be "
+            "computed; choose 'principal'"
+        )
+    return optimal(communicability(graph), alpha, comparisons)
 
 
 def read_known(path: str | Path, areas: Areas) -> list[str]:
