@@ -58,6 +58,11 @@ def test_from_draft_to_export(drafted, tmp_path):
     assert "comparisons.csv" in zipfile.ZipFile(tmp_path / "wards.zip").namelist()
 
 
+def test_links_as_qr_codes(drafted, tmp_path):
+    links = json.loads(drafted("invite", "wards", "--judges", "2", "--qr", "codes", "--json"))
+    assert {path.stem for path in (tmp_path / "codes").glob("*.svg")} == {each["judge"] for each in links}
+
+
 def test_new_says_what_was_found_and_what_comes_next(study_command, areas, tmp_path):
     areas.to_frame().to_crs("EPSG:4326").to_file(tmp_path / "wards.geojson", driver="GeoJSON")
     (tmp_path / "study.toml").write_text(STUDY + '[base_map]\ntiles = "https://t.example/{z}/{x}/{y}.png"\n')

@@ -105,6 +105,7 @@ def invite(
     study: Slug,
     judges: Annotated[int, typer.Option(help="How many links to make.", min=1, max=10_000)] = 1,
     url: Annotated[str, typer.Option(help="The server's address.", envvar="JUDGEMAP_URL")] = "",
+    qr: Annotated[Path | None, typer.Option(help="Folder for the links as QR codes, an SVG file each.")] = None,
     data: DataFolder = DATA,
     *,
     as_json: AsJson = False,
@@ -119,6 +120,8 @@ def invite(
 
     invited = make_links(find_study(study), judges)
     links = [{"judge": each.name, "link": f"{_address(url)}/j/{each.token}/"} for each in invited]
+    if qr is not None:
+        _draw_codes(qr, links)
     typer.echo(json.dumps(links) if as_json else "\n".join(each["link"] for each in links))
 
 
@@ -171,6 +174,17 @@ def restore(
 
     fill(copy)
     typer.echo(f"Restored from {copy}.")
+
+
+def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
+    import segno
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for each in links:
+            segno.make(each["link"], error="m").save(str(folder / f"{each['judge']}.svg"), scale=6)
+    except OSError as error:
+        raise StudyError(f"{folder} cannot be written ({error.strerror}); name another folder") from None
 
 
 def _connect(data: Path) -> None:
