@@ -1,0 +1,130 @@
+import csv
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+SMALL = ["--comparisons", "40", "--chains", "2", "--draws", "25", "--seed", "3"]
+STUDIES = ("scalability", "clustering", "scheduling")
+
+
+def rows_of(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_writes_sets_a_table_and_a_picture(judgemap, edges, tmp_path, study):
+    out = tmp_path / "out"
+    result = judgemap("simulate", study, *edges, *SMALL, "--sets", "2", "-o", out, "--cores", "1")
+    assert result.status == 0, result.err
+    assert result.err == "", "quiet where nobody watches"
+    assert "over 2 sets" in result.out
+    assert "6 areas, seed 3" in result.out
+    assert {row["set"] for row in rows_of(out / "sets.csv")} == {"1", "2"}
+    assert all(row["sets"] == "2" for row in rows_of(out / "summary.csv"))
+    assert "<svg" in (out / f"{study}.svg").read_text(encoding="utf-8")
+    record = json.loads((out / "simulation.json").read_text())
+    assert (record["study"], record["seed"], record["settings"]["comparisons"]) == (study, 3, 40)
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_study_has_help_with_an_example(judgemap, study):
+    result = judgemap("simulate", study, "--help")
+    assert result.status == 0
+    assert f"Example: judgemap simulate {study}" in result.out
+
+
+def test_a_walk_that_has_not_converged_is_said(judgemap, edges, tmp_path):
+    result = judgemap("simulate", "scalability", *edges, *SMALL, "--sets", "1", "-o", tmp_path / "out", "--cores", "1")
+    assert "block random walk: chains agreed (R-hat of every area ≤ 1.01) in 0 of 1 sets" in result.out
+
+
+def test_quick_and_json(judgemap, edges, tmp_path):
+    words = ["simulate", "scheduling", *edges, "--quick", "--sets", "2", "--cores", "1", "--json", "-o"]
+    one, two = (json.loads(judgemap(*words, tmp_path / name).out) for name in ("one", "two"))
+    assert one["settings"]["draws"] == 100
+    assert one["settings"]["comparisons"] == 500
+    assert one["seed"] != two["seed"], "a seed is drawn and told"
+    again = json.loads(judgemap(*words, tmp_path / "one").out)
+    assert again == one, "the folder's own seed is used, and nothing is run"
+
+
+def test_other_settings_are_refused(judgemap, edges, tmp_path):
+    words = ["simulate", "scheduling", *edges, *SMALL, "--sets", "1", "--cores", "1", "-o", tmp_path / "out"]
+    assert judgemap(*words).status == 0
+    before = (tmp_path / "out" / "summary.csv").read_text()
+    result = judgemap(*words, "--alpha", "2")
+    assert result.status == 2
+    assert result.err.endswith(
+        "with alpha = 3.0, and 2.0 was asked for; name a new folder, or ask for the same again\n"
+    )
+    assert (tmp_path / "out" / "summary.csv").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--sets", "0"], "at least one set to simulate, not 0"),
+        (["--alpha", "0"], "alpha must be a positive number"),
+        (["--comparisons", "-1"], "comparisons must be at least 1"),
+        (["--sampler", "nuts"], "there is no sampler 'nuts'"),
+        (["--cluster", "here"], "the address of a cluster is such as tcp://10.0.0.1:8786, and this one is here"),
+    ],
+)
+def test_mistakes_are_one_sentence(judgemap, edges, tmp_path, words, sentence):
+    result = judgemap("simulate", "scheduling", *edges, *words, "-o", tmp_path / "out")
+    assert result.status == 2
+    assert result.err.startswith("judgemap: ")
+    assert sentence in result.err
+    assert result.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_cluster_that_answers_nothing(judgemap, edges, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    result = judgemap("simulate", "scheduling", *edges, "--cluster", f"tcp://127.0.0.1:{port}", "-o", tmp_path / "out")
+    assert result.status == 2
+    assert result.err.startswith(f"judgemap: no Dask scheduler answers at tcp://127.0.0.1:{port}; check the address")
+
+
+def start(words):
+    command = [sys.executable, "-m", "judgemap", *map(str, words)]
+    return subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_sets(process, folder, count):
+    for _ in range(3000):
+        done = len(list((folder / "sets").glob("*.json"))) if (folder / "sets").is_dir() else 0
+        if done >= count:
+            return done
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    raise AssertionError("no set was finished")
+
+
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "ctrl-C"])
+def test_stopped_in_the_middle_it_goes_on(judgemap, edges, tmp_path, stop):
+    words = ["simulate", "scheduling", *edges, "--sets", "5", "--comparisons", "300", "--chains", "4", "--seed", "4"]
+    words += ["--draws", "600", "-o"]
+    stopped, whole = tmp_path / "stopped", tmp_path / "whole"
+    process = start([*words, stopped, "--cores", "2" if stop == signal.SIGINT else "1"])
+    wait_for_sets(process, stopped, 2)
+    os.killpg(process.pid, stop)
+    err = process.communicate()[1]
+    done = len(list((stopped / "sets").glob("[0-9]*.json")))
+    assert done < 5, "it was in the middle"
+    assert not (stopped / "summary.csv").exists()
+    if stop == signal.SIGINT:
+        assert process.returncode == 130
+        assert f"judgemap: interrupted after {done} of 5 sets; run the same command again to go on" in err
+    assert judgemap(*words, stopped, "--cores", "1").status == 0
+    assert judgemap(*words, whole, "--cores", "1").status == 0
+    for name in ("sets.csv", "summary.csv", "scheduling.svg"):
+        assert (stopped / name).read_bytes() == (whole / name).read_bytes()
