@@ -28,6 +28,8 @@ SAMPLERS = {
 MEASURES = {
     "rand": "Rand index",
     "adjusted_rand": "adjusted Rand index",
+    "binder_rand": "Rand index, Binder's partition",
+    "binder_adjusted_rand": "adjusted Rand index, Binder's partition",
     "absolute_error": "median absolute error of strengths",
     "true_clusters": "clusters simulated",
     "found_clusters": "clusters found",

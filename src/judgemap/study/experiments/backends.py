@@ -63,7 +63,7 @@ def _submitted(client: "Client", job: Job, numbers: Sequence[int], address: str)
     prepared = client.submit(prepare, job.experiment, job.graph, pure=False)
     futures = [client.submit(run_set, job.experiment, prepared, job.seed, number, pure=False) for number in numbers]
     try:
-        for future in as_completed(futures):  # type: ignore[no-untyped-call]
+        for future in as_completed(futures, loop=client.loop):  # type: ignore[no-untyped-call]
             yield cast("SetResult", future.result())
             future.release()
     except KilledWorker:
