@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from judgemap.cli import demo, fit, plan, prior, report, schedule, serve, simulate, study
+from judgemap.cli import demo, fit, plan, prior, report, researcher, schedule, serve, simulate, study
 from judgemap.errors import StudyError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command(name="plan")(plan.plan)
 app.command(name="demo")(demo.demo)
 app.command(name="serve")(serve.serve)
 app.add_typer(study.app, name="study")
+app.add_typer(researcher.app, name="researcher")
 app.add_typer(simulate.app, name="simulate")
 
 

@@ -25,7 +25,7 @@ def new(
 
     Example: judgemap study new wards/study.toml
     """
-    _connect(data)
+    connect(data)
     from judgemap.study.definition import read_definition, read_study_areas
     from judgemap.web.studies.actions import create_study
 
@@ -45,7 +45,7 @@ def list_studies(data: DataFolder = DATA, *, as_json: AsJson = False) -> None:
 
     Example: judgemap study list --json
     """
-    _connect(data)
+    connect(data)
     from judgemap.web.judge.overview import studies_overview
 
     studies = studies_overview()
@@ -65,13 +65,13 @@ def open_study(study: Slug, data: DataFolder = DATA) -> None:
 
     Example: judgemap study open wards
     """
-    _connect(data)
+    connect(data)
     from judgemap.web.studies import actions
 
     opened = actions.open_study(actions.find_study(study))
     typer.echo(f"Study {study} is open.")
     if opened.join_code:
-        typer.echo(f"Anybody may join with {_address('')}/s/{opened.join_code}/")
+        typer.echo(f"Anybody may join with {server_address('')}/s/{opened.join_code}/")
 
 
 @app.command()
@@ -80,7 +80,7 @@ def pause(study: Slug, data: DataFolder = DATA) -> None:
 
     Example: judgemap study pause wards
     """
-    _connect(data)
+    connect(data)
     from judgemap.web.studies import actions
 
     actions.pause_study(actions.find_study(study))
@@ -93,7 +93,7 @@ def close(study: Slug, data: DataFolder = DATA) -> None:
 
     Example: judgemap study close wards
     """
-    _connect(data)
+    connect(data)
     from judgemap.web.studies import actions
 
     actions.close_study(actions.find_study(study))
@@ -114,12 +114,12 @@ def invite(
 
     Example: judgemap study invite wards --judges 12
     """
-    _connect(data)
+    connect(data)
     from judgemap.web.judge.actions import invite as make_links
     from judgemap.web.studies.actions import find_study
 
     invited = make_links(find_study(study), judges)
-    links = [{"judge": each.name, "link": f"{_address(url)}/j/{each.token}/"} for each in invited]
+    links = [{"judge": each.name, "link": f"{server_address(url)}/j/{each.token}/"} for each in invited]
     if qr is not None:
         _draw_codes(qr, links)
     typer.echo(json.dumps(links) if as_json else "\n".join(each["link"] for each in links))
@@ -135,7 +135,7 @@ def export(
 
     Example: judgemap study export wards -o wards.zip
     """
-    _connect(data)
+    connect(data)
     from judgemap.web.judge.export import export_study
     from judgemap.web.studies.actions import find_study, record
 
@@ -154,7 +154,7 @@ def backup(
 
     Example: judgemap study backup studies-monday.sqlite3
     """
-    _connect(data)
+    connect(data)
     from judgemap.web.snapshots import back_up
 
     typer.echo(f"Written: {back_up(output)}. Keep the data folder's secret-key with it.")
@@ -169,7 +169,7 @@ def restore(
 
     Example: judgemap study restore studies-monday.sqlite3 --data new-folder
     """
-    _connect(data)
+    connect(data)
     from judgemap.web.snapshots import restore as fill
 
     fill(copy)
@@ -187,7 +187,8 @@ def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
         raise StudyError(f"{folder} cannot be written ({error.strerror}); name another folder") from None
 
 
-def _connect(data: Path) -> None:
+def connect(data: Path) -> None:
+    """Set Django up on a data folder, its database up to date."""
     try:
         from judgemap.web import server
     except ImportError:
@@ -196,7 +197,8 @@ def _connect(data: Path) -> None:
     server.migrate()
 
 
-def _address(url: str) -> str:
+def server_address(url: str) -> str:
+    """Return the address that links begin with."""
     from django.conf import settings
 
     return url.rstrip("/") or settings.PUBLIC_URL or "http://127.0.0.1:8000"

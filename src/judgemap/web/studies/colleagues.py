@@ -1,4 +1,4 @@
-"""Sharing a study with colleagues."""
+"""Whose a study is, and with which colleagues it is shared."""
 
 from django.db import transaction
 
@@ -27,3 +27,18 @@ def unshare_study(study: Study, colleague_id: str, by: Researcher) -> None:
         for colleague in study.colleagues.filter(pk=colleague_id if colleague_id.isdecimal() else -1):
             study.colleagues.remove(colleague)
             record(study, by, "unshared", {"with": colleague.email})
+
+
+def give_study(study: Study, email: str) -> Researcher:
+    """Make a researcher the owner of a study; who owned it before keeps it as a colleague."""
+    owner = Researcher.objects.filter(email=email.strip().lower(), is_active=True).first()
+    if owner is None:
+        raise StudyError(f"no researcher has the address {email!r}; see 'judgemap researcher list'")
+    with transaction.atomic():
+        if study.owner is not None and study.owner != owner:
+            study.colleagues.add(study.owner)
+        study.colleagues.remove(owner)
+        study.owner = owner
+        study.save(update_fields=["owner"])
+        record(study, None, "given", {"to": owner.email})
+    return owner

@@ -15,8 +15,8 @@ DESIGNS = (
     ("principal", "Spatial (recommended): neighbours tell about each other, so pairs that teach most come more often"),
     ("uniform", "Uniform: every pair is as likely as any other"),
     ("naive", "Neighbours first: the nearer two areas, the likelier the pair"),
-    ("optimal", "Optimal for the map: computed for maps of some hundred areas; takes a while to prepare"),
-    ("adaptive", "Adaptive: learns from the answers so far; needs more computing for each pair"),
+    ("optimal", "Optimal for the map: for up to 2,000 areas; takes a while to prepare"),
+    ("adaptive", "Adaptive: learns from the answers so far; for up to 1,000 areas"),
 )
 ACCESS = (
     ("personal", "By personal links, one for each judge: you know how many there are"),
@@ -43,8 +43,8 @@ class VersionForm(forms.Form):
         return based_on or 0
 
     def add_study_error(self, error: StudyError) -> None:
-        """Put a sentence beside the field that it begins with."""
-        words = str(error).split()[0].split(".")
+        """Put a sentence beside the field that its first words name."""
+        words = [*str(error).split()[0].split("."), *str(error).split()[:4]]
         self.add_error(next((word for word in words if word in self.fields), None), sentence(error))
 
     def changes(self) -> dict[str, Any]:

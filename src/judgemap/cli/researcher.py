@@ -1,0 +1,66 @@
+"""`judgemap researcher`: who may make studies, for whoever runs the server."""
+
+from typing import Annotated
+
+import typer
+
+from judgemap.cli.study import DATA, DataFolder, connect, server_address
+
+Address = Annotated[str, typer.Option("--url", help="The server's address.", envvar="JUDGEMAP_URL")]
+Email = Annotated[str, typer.Argument(help="The e-mail address that the researcher signs in with.")]
+
+app = typer.Typer(help="Invite researchers, and help them in.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command(name="list")
+def list_researchers(data: DataFolder = DATA) -> None:
+    """List the researchers.
+
+    Example: judgemap researcher list
+    """
+    connect(data)
+    from judgemap.web.accounts.models import Researcher
+
+    for each in Researcher.objects.filter(is_active=True).order_by("email"):
+        typer.echo(f"{each.email}  {each.name}".rstrip())
+
+
+@app.command()
+def invite(url: Address = "", data: DataFolder = DATA) -> None:
+    """Print a link, good once and for a week, that makes a researcher.
+
+    Example: judgemap researcher invite
+    """
+    connect(data)
+    from judgemap.web.accounts.actions import invite_researcher
+
+    typer.echo(f"{server_address(url)}/invitation/{invite_researcher()}/")
+
+
+@app.command()
+def password(email: Email, url: Address = "", data: DataFolder = DATA) -> None:
+    """Print a link, good once and for a day, with which a researcher sets a new password.
+
+    Example: judgemap researcher password anna@example.org
+    """
+    connect(data)
+    from judgemap.web.accounts.actions import password_link
+
+    typer.echo(f"{server_address(url)}/invitation/{password_link(email)}/")
+
+
+@app.command()
+def own(
+    study: Annotated[str, typer.Argument(help="The study, as 'judgemap study list' names it.")],
+    email: Email,
+    data: DataFolder = DATA,
+) -> None:
+    """Give a study, such as one made on the command line, to a researcher.
+
+    Example: judgemap researcher own wards anna@example.org
+    """
+    connect(data)
+    from judgemap.web.studies.actions import find_study
+    from judgemap.web.studies.colleagues import give_study
+
+    typer.echo(f"Study {study} belongs to {give_study(find_study(study), email)}.")

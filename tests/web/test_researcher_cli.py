@@ -1,0 +1,59 @@
+"""`judgemap researcher`: what each command says and does; a mistake is one sentence."""
+
+import pytest
+from django.test import Client
+from typer.testing import CliRunner
+
+from judgemap.cli.researcher import app
+from judgemap.errors import StudyError
+from judgemap.web.accounts.models import Researcher
+from judgemap.web.studies.models import Act
+
+NEW = {"email": "new@example.org", "password": "four plain words", "again": "four plain words"}
+
+
+@pytest.fixture
+def command(people, tmp_path):
+    def run(*words: str) -> str:
+        result = CliRunner().invoke(app, [*words, "--data", str(tmp_path)])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return result.output.strip()
+
+    return run
+
+
+def test_researchers_are_listed(command):
+    assert command("list").split() == ["owner@example.org", "stranger@example.org", "teammate@example.org"]
+
+
+def test_an_invitation_makes_a_researcher(command):
+    link = command("invite", "--url", "https://studies.example.org/")
+    assert link.startswith("https://studies.example.org/invitation/")
+    assert Client().post(link.removeprefix("https://studies.example.org"), NEW).status_code == 302
+    assert Researcher.objects.filter(email="new@example.org").exists()
+
+
+def test_a_forgotten_password_is_set_anew(command, people):
+    link = command("password", "owner@example.org").removeprefix("http://127.0.0.1:8000")
+    Client().post(link, {"password": "another good one", "again": "another good one"})
+    people["owner"].refresh_from_db()
+    assert people["owner"].check_password("another good one")
+
+
+def test_a_study_is_given_to_a_researcher(command, owned, clients):
+    assert command("own", "wards", "stranger@example.org") == "Study wards belongs to stranger@example.org."
+    owned.refresh_from_db()
+    assert owned.owner.email == "stranger@example.org"
+    assert clients["owner"].get("/studies/wards/").status_code == 200
+    assert Act.objects.filter(verb="given").count() == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("password", "nobody@example.org"), ("own", "wards", "nobody@example.org"), ("own", "x", "owner@example.org")],
+)
+def test_a_mistake_is_one_sentence(command, owned, words):
+    with pytest.raises(StudyError, match=r"there is no study|no researcher has the address"):
+        command(*words)
