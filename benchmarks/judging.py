@@ -275,11 +275,10 @@ def run(databases: dict[str, str], sizes: list[int], seconds: float, workers: in
             write_map(map_path, n_areas)
             for database, url in databases.items():
                 server = Server(Path(folder, f"{database}-{n_areas}"), url, workers)
+                designs = ("principal", "uniform", "naive") if n_areas < 1000 else ("principal",)
+                tokens = {design: server.make_study(map_path, design, 200) for design in designs}
                 plan = [("principal", 1, 0.0), ("principal", 20, 0.0), ("principal", 200, 0.0), ("principal", 200, 1.0)]
-                plan += [("uniform", 20, 0.0), ("naive", 20, 0.0)]
-                tokens = {
-                    design: server.make_study(map_path, design, 200) for design in ("principal", "uniform", "naive")
-                }
+                plan += [(design, 20, 0.0) for design in designs[1:]]
                 with server:
                     for design, judges, thinking in plan:
                         what = (database, n_areas, design)

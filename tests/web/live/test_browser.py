@@ -18,8 +18,8 @@ ZOOMED = {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2}
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory, server_class):
-    live = server_class(tmp_path_factory.mktemp("browser") / "server").start()
+def server(long_path, server_class):
+    live = server_class(long_path / "browser").start()
     yield live
     live.stop(signal.SIGKILL)
 

@@ -53,7 +53,7 @@ def test_a_study_from_the_command_line_to_a_fit(server, areas, tmp_path):
     assert misplaced <= 24, "the planted ranking; a random one is out of place by 85 on average"
 
 
-def test_backup_while_judges_answer_and_restore_elsewhere(server, new_server, areas, tmp_path):
+def test_backup_while_judges_answer_and_restore_elsewhere(server, areas):
     slug = server.new_study(areas)
     judge = server.invite(slug, 1)[0]
     judge.agree()
@@ -61,7 +61,7 @@ def test_backup_while_judges_answer_and_restore_elsewhere(server, new_server, ar
         judge.answer(judge.pair()["pair"], "left")
     server.study("backup", "copy.sqlite3")
     before = server.comparisons(slug)
-    elsewhere = type(server)(tmp_path / "elsewhere")
+    elsewhere = type(server)(server.folder / "elsewhere")
     elsewhere.folder.mkdir()
     elsewhere.study("restore", str(server.folder / "copy.sqlite3"))
     assert elsewhere.comparisons(slug) == before
