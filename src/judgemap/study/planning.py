@@ -31,6 +31,8 @@ DESIGNS = ("uniform", "naive", "principal", "optimal", "adaptive")
 """In an order that never changes: a design's place is part of its seed, so that others beside it change nothing."""
 SHARES = (0.25, 0.5, 0.75, 1.0, 1.5)
 """The lengths of studies that are looked at, as shares of the planned one."""
+SHORTEST = 6
+"""No shorter study is looked at, nor one with fewer than half as many comparisons as areas: α would be anything."""
 FEWEST = 6
 """Simulations needed for an interval of a median."""
 LOSSES = ("sd", "rank_error", "missed")
@@ -222,7 +224,8 @@ def plan(
     source = _Source.make(areas, alpha, pilot)
     began = time.perf_counter()
     planned = judges * per_judge
-    lengths = tuple(sorted({max(1, round(share * planned)) for share in SHARES}))
+    shortest = max(SHORTEST, len(areas) // 2)
+    lengths = tuple(sorted({max(shortest, round(share * planned)) for share in SHARES}))
     top = min(10, max(1, len(areas) // 4))
     covariance = prior_covariance(areas)
     askers = {name: _asker(name, areas, covariance, source.alpha, planned) for name in chosen}
@@ -236,7 +239,7 @@ def plan(
         "seed": seed,
         "seconds": round(time.perf_counter() - began, 1),
         "versions": versions(),
-        "notes": [*areas.notes, *source.notes, *_size_notes(areas, planned)],
+        "notes": [*areas.notes, *source.notes],
     }
     return StudyPlan(areas, judges, per_judge, lengths, top, merits, info)
 
@@ -340,6 +343,12 @@ def _check(areas: Areas, judges: int, per_judge: int, simulations: int, designs:
         raise StudyError(f"intervals need at least {FEWEST} simulated studies, not {simulations}")
     if len(areas) < 2:
         raise StudyError("a study needs two areas at least, but the map has only one")
+    least = max(SHORTEST, len(areas) - 1)
+    if judges * per_judge < least:
+        raise StudyError(
+            f"{judges} × {per_judge} comparisons are too few for {len(areas)} areas, which they cannot even connect; "
+            f"plan for {least} at least"
+        )
     for name in designs:
         if name not in DESIGNS:
             raise StudyError(
@@ -348,13 +357,6 @@ def _check(areas: Areas, judges: int, per_judge: int, simulations: int, designs:
     if not designs:
         raise StudyError(f"no design was named; the designs are {quoted(DESIGNS)}")
     return list(dict.fromkeys(designs))
-
-
-def _size_notes(areas: Areas, planned: int) -> list[str]:
-    if planned >= len(areas) - 1:
-        return []
-    said = f"{planned} comparisons cannot even connect {len(areas)} areas"
-    return [f"{said}: much of what is said of them would rest on the map's prior."]
 
 
 def _numbers(values: Sequence[float]) -> list[float | None]:

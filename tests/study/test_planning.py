@@ -1,0 +1,198 @@
+import json
+
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.core import trials
+from judgemap.core.graph import AreaGraph
+from judgemap.core.simulate import answer
+from judgemap.core.trials import Merits
+from judgemap.report.planning import sentences
+from judgemap.study.planning import DESIGNS
+from judgemap.study.records import Comparisons
+
+N = 12
+CHANCE = (N**2 - 1) / (3 * N)
+"""The mean rank error of ranks drawn blindly."""
+
+
+@pytest.fixture(scope="module")
+def ring():
+    names = tuple(f"Ward {i}" for i in range(N))
+    return jm.Areas(tuple(map(str, range(N))), names, AreaGraph(N, [[i, (i + 1) % N] for i in range(N)]))
+
+
+def fitted(areas, strengths, *, alpha, size=400, winner_is="lower"):
+    """Fit answers to uniformly drawn pairs from known strengths, α fixed."""
+    rng = np.random.default_rng(2)
+    pairs = np.stack([rng.permutation(N)[:2] for _ in range(size)])
+    won = answer(rng, pairs, np.asarray(strengths, dtype=float))
+    outcome = tuple("left" if each else "right" for each in won)
+    data = Comparisons(areas.ids, ("1",) * size, pairs[:, 0], pairs[:, 1], outcome, np.ones(size), winner_is)
+    return jm.fit_spatial(data, areas, seed=1, variance=jm.FixedVariance(alpha**2), chains=4, draws=100)
+
+
+@pytest.fixture(scope="module")
+def alike(ring):
+    """A pilot that found all areas alike."""
+    return fitted(ring, np.zeros(N), alpha=0.02)
+
+
+def quick(areas, **options):
+    return jm.plan(
+        areas, **{"judges": 4, "per_judge": 15, "seed": 1, "designs": ["uniform"], "simulations": 6, **options}
+    )
+
+
+def test_lengths_and_shapes(ring):
+    plan = quick(ring, designs=["adaptive", "uniform", "naive", "uniform"])
+    assert plan.lengths == (15, 30, 45, 60, 90)
+    assert plan.planned == 60
+    assert plan.designs == ("adaptive", "uniform", "naive")
+    assert plan.reference == "uniform"
+    assert plan.top == 3
+    assert plan.merits["naive"].shape == (6, 5, len(Merits._fields))
+    assert len(plan.to_frame()) == 3 * 5 * len(Merits._fields)
+    np.testing.assert_allclose(plan.curve("naive", "missed"), 1 - plan.curve("naive", "found"))
+    assert quick(ring, designs=["naive"]).reference == "naive"
+
+
+def test_neither_cores_nor_other_designs_change_the_numbers(ring):
+    alone, beside = quick(ring, cores=1), quick(ring, cores=2, designs=["principal", "uniform", "adaptive"])
+    np.testing.assert_array_equal(alone.merits["uniform"], beside.merits["uniform"])
+    assert not np.array_equal(alone.merits["uniform"], quick(ring, seed=2).merits["uniform"])
+
+
+def test_news_come_as_trials_are_done(ring):
+    heard = []
+    quick(ring, watch=lambda done, of: heard.append((done, of)))
+    assert heard == [(done, 6) for done in range(1, 7)]
+
+
+@pytest.mark.statistical
+def test_longer_studies_teach_more_and_swapped_answers_are_caught(ring, monkeypatch):
+    """Rank error falls and stays below chance, each by more than 4 standard errors; the wrong way round it is above."""
+
+    def z(values):
+        return values.mean() / (values.std(ddof=1) / np.sqrt(len(values)))
+
+    errors = quick(ring, simulations=14).curve("uniform", "rank_error")
+    assert z(errors[:, 0] - errors[:, -1]) > 4
+    assert z(CHANCE - errors[:, -1]) > 4
+    monkeypatch.setattr(trials, "answer", lambda *arguments: ~answer(*arguments))
+    swapped = quick(ring, simulations=14).curve("uniform", "rank_error")
+    assert z(swapped[:, -1] - CHANCE) > 4
+
+
+@pytest.mark.statistical
+def test_the_pilot_is_what_truths_are_drawn_from(ring, alike):
+    """Where a pilot found all areas alike, ranks cannot be found: within 4 standard errors of chance (6e-5).
+
+    The planted bug, a pilot that is ignored, is a plan from a guess: it must be far below chance.
+    """
+    for plan, ignored in ((quick(ring, pilot=alike, simulations=20), False), (quick(ring, simulations=20), True)):
+        errors = plan.curve("uniform", "rank_error")[:, -1]
+        z = (errors.mean() - CHANCE) / (errors.std(ddof=1) / np.sqrt(len(errors)))
+        assert (abs(z) > 4) == ignored
+
+
+@pytest.mark.parametrize("winner_is", ["lower", "higher"])
+def test_a_pilots_worst_areas_are_the_worst_of_its_truths(ring, winner_is):
+    """One area far worse than all others: a pilot read the wrong way round would look for the best."""
+    strengths = np.full(N, 0.0)
+    strengths[4] = -6.0 if winner_is == "lower" else 6.0
+    pilot = fitted(ring, strengths, alpha=3.0, winner_is=winner_is)
+    assert pilot.areas["risk_median"].argmax() == 4
+    from judgemap.study.planning import _Source
+
+    source = _Source.make(ring, None, pilot)
+    drawn = np.array([source.draw(np.random.default_rng(k), None) for k in range(50)])
+    assert (drawn.argmin(axis=1) == 4).all(), "a low strength is a high risk"
+    assert source.alpha == pytest.approx(3.0)
+
+
+def test_what_a_pilot_adds_to_the_record(ring, alike):
+    plan = quick(ring, pilot=alike)
+    assert plan.info["truth"] == "drawn from the posterior of a pilot with 400 comparisons"
+    assert "The pilot's own answers are not counted in the planned study." in plan.info["notes"]
+    assert plan.info["alpha"] == pytest.approx(0.02)
+
+
+def made_up(ring, designs, sims=40, noise=0.01, top=10):
+    """A plan whose curves are known: each design needs ``factor`` of the comparisons of the uniform one."""
+    rng = np.random.default_rng(4)
+    lengths = np.array([150, 300, 450, 600, 900])
+    truths = np.exp(0.2 * rng.standard_normal((sims, 1)))
+    merits = {}
+    for name, factor in designs.items():
+        loss = truths * (lengths / factor / 600) ** -0.5 * np.exp(noise * rng.standard_normal((sims, 5)))
+        values = np.empty((sims, 5, len(Merits._fields)))
+        columns = {"sd": 0.6 * loss, "rank_error": 4 * loss, "found": 1 - 0.15 * np.clip(loss, 0, 5), "u1": 1 / loss**2}
+        for place, measure in enumerate(Merits._fields):
+            values[:, :, place] = columns.get(measure, 100 / loss)
+        merits[name] = values
+    info = {"seed": 1, "simulations": sims, "areas": N, "truth": "made up", "alpha": 3.0, "notes": [], "seconds": 1.0}
+    return jm.StudyPlan(ring, 12, 50, tuple(lengths.tolist()), top, merits, info)
+
+
+def test_sentences_are_computed_from_the_curves(ring):
+    plan = made_up(ring, {"uniform": 1.0, "principal": 1.0, "naive": 1.2, "adaptive": 0.7})
+    assert plan.needed("adaptive", "sd").saving == pytest.approx(0.3, abs=0.01)
+    assert [plan.needed(name, "sd").gain for name in ("principal", "naive", "adaptive")] == [0, -1, 1]
+    assert plan.against("adaptive", "u1").middle == pytest.approx(1 / 0.7, rel=0.02)
+    first, principal, naive, adaptive, enough = sentences(plan)
+    assert first.startswith("600 comparisons, that is 12 judges × 50, by the uniform design give every area's risk")
+    assert principal.startswith("Principal component design: no gain that 40 simulated studies can show")
+    assert "20 % more" in naive
+    assert "30 % fewer (30 to 31 %)" in adaptive
+    assert "fewer" not in principal
+    assert enough.startswith("To find eight of the ten worst areas on average takes 3")
+
+
+@pytest.mark.parametrize(("factor", "words"), [(0.1, "fewer than 150"), (9.0, "more than 900")])
+def test_beyond_what_was_simulated(ring, factor, words):
+    plan = made_up(ring, {"uniform": 1.0, "adaptive": factor})
+    assert words in sentences(plan)[1]
+    told = json.loads(json.dumps(plan.to_dict(), allow_nan=False))
+    assert told["needed_for_the_same"]["adaptive"]["sd"] == [None, None, None]
+
+
+def test_a_difference_within_noise_is_not_called_a_gain(ring):
+    plan = made_up(ring, {"uniform": 1.0, "optimal": 0.97}, sims=12, noise=0.3)
+    assert plan.needed("optimal", "sd").gain == 0
+    assert "no gain that 12 simulated studies can show" in sentences(plan)[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"judges": 0}, "there must be at least 1 of judges, not 0"),
+        ({"per_judge": -3}, "there must be at least 1 of comparisons per judge, not -3"),
+        ({"judges": 2, "per_judge": 5}, "2 × 5 comparisons are too few for 12 areas, which they cannot even connect"),
+        ({"simulations": 5}, "intervals need at least 6 simulated studies, not 5"),
+        ({"alpha": 0.0}, "the guess at α must be a positive number, not 0"),
+        ({"alpha": float("nan")}, "the guess at α must be a positive number, not nan"),
+        ({"designs": ["uniform", "adaptiv"]}, "there is no design 'adaptiv' (did you mean 'adaptive'?)"),
+        ({"designs": []}, "no design was named"),
+    ],
+)
+def test_mistakes_are_one_sentence(ring, options, sentence):
+    with pytest.raises(jm.StudyError) as error:
+        quick(ring, **options)
+    assert str(error.value).startswith(sentence)
+
+
+def test_a_pilot_of_other_areas_or_beside_a_guess(ring, square, alike):
+    with pytest.raises(jm.StudyError, match="the pilot is a fit of other areas"):
+        quick(square, pilot=alike)
+    with pytest.raises(jm.StudyError, match="both a guess at α and a pilot were given"):
+        quick(ring, pilot=alike, alpha=3.0)
+
+
+def test_short_studies_are_left_out_where_they_say_nothing(ring):
+    assert quick(ring, judges=1, per_judge=11).lengths == (6, 8, 11, 16)
+
+
+def test_every_design_has_its_own_place():
+    assert DESIGNS == ("uniform", "naive", "principal", "optimal", "adaptive"), "places are part of seeds: append only"
