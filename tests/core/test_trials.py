@@ -119,3 +119,12 @@ def test_truth_and_posterior_draws_are_exchangeable(monkeypatch, name):
 def test_planted_bugs_are_caught(monkeypatch, bug):
     """Answers the wrong way round, and answers of other strengths than the truth's."""
     assert abs(self_consistency(bug(ask_from(uniform(N))), monkeypatch)).max() > 4
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_studies_of_a_few_comparisons_are_silent(size):
+    """With so few α² can be anything; a proposal beyond the range of numbers is refused without a warning."""
+    truth = 3 * COVARIANCE.draw(np.random.default_rng(1), 1)[0]
+    for seed in range(20):
+        merits = trial(np.random.default_rng(seed), truth, ask_from(uniform(N)), [size], COVARIANCE, top=3)
+        assert np.isfinite(merits[0, 0])

@@ -77,11 +77,11 @@ def test_longer_studies_teach_more_and_swapped_answers_are_caught(ring, monkeypa
     def z(values):
         return values.mean() / (values.std(ddof=1) / np.sqrt(len(values)))
 
-    errors = quick(ring, simulations=14).curve("uniform", "rank_error")
+    errors = quick(ring, simulations=24).curve("uniform", "rank_error")
     assert z(errors[:, 0] - errors[:, -1]) > 4
     assert z(CHANCE - errors[:, -1]) > 4
     monkeypatch.setattr(trials, "answer", lambda *arguments: ~answer(*arguments))
-    swapped = quick(ring, simulations=14).curve("uniform", "rank_error")
+    swapped = quick(ring, simulations=24).curve("uniform", "rank_error")
     assert z(swapped[:, -1] - CHANCE) > 4
 
 

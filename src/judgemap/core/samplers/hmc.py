@@ -164,8 +164,12 @@ def log_density(target: Target, point: Point) -> FloatArray:
     return density
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: int) -> State:
-    """Propose by one trajectory of ``kicks`` rotations between half kicks; accept for each chain, or stay."""
+    """Propose by one trajectory of ``kicks`` rotations between half kicks; accept for each chain, or stay.
+
+    With few comparisons α² can be anything and a trajectory may leave the range of numbers; then the chain stays.
+    """
     chains = state.q.shape[1]
     momentum = rng.standard_normal(state.q.shape)
     energy = state.log_density - (momentum**2).sum(axis=0) / 2

@@ -1,0 +1,117 @@
+import json
+import re
+
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.report.planning import at_planned, by_length, curves, plan_page, save_plan, sentences, utilities
+from judgemap.report.schedules import exposure_map, how_alike, how_often, likely_pairs
+from judgemap.study.schedules import read_weights
+
+
+@pytest.fixture(scope="module")
+def plan(bare_study):
+    designs = ["uniform", "principal", "optimal", "adaptive"]
+    return jm.plan(bare_study.areas, 4, 20, seed=1, designs=designs, simulations=6)
+
+
+def test_picture_names_what_it_shows(plan, words):
+    shown = words(curves(plan))
+    assert {"uniform", "principal", "optimal", "adaptive", "comparisons", "80", "120"} <= set(shown)
+    assert any("found of the three worst" in text for text in shown)
+    assert "At 80 —" in curves(plan).alt
+    assert curves(plan).svg() == curves(plan).svg()
+
+
+def test_tables_hold_the_plans_numbers(plan):
+    table = at_planned(plan)
+    assert [str(row[0]) for row in table.rows] == list(plan.designs)
+    sd = plan.at_planned("adaptive", "sd")
+    assert table.rows[3][1].text == f"{sd.middle:.2f}"
+    assert table.rows[3][1].beside == f"{sd.low:.2f}–{sd.high:.2f}"
+    assert table.rows[0][4].text == "80"
+    assert [str(row[0]) for row in by_length(plan, "optimal").rows] == ["20", "40", "60", "80", "120"]
+    assert utilities(plan).rows[0][2].text == "1"
+
+
+def test_page_is_whole_in_itself(plan):
+    html = plan_page(plan)
+    for sentence in sentences(plan):
+        assert sentence.replace(" %", "\u00a0%").replace("'", "&#39;") in html
+    assert not re.search(r'(src|href)="http', html)
+    assert "suppose judges who answer as the model says" in html
+
+
+def test_folder_and_its_second_writing(plan, tmp_path):
+    folder = save_plan(plan, tmp_path / "plan")
+    assert {path.name for path in folder.iterdir()} == {"index.html", "plan.json", "plan.csv", "plan.svg"}
+    assert json.loads((folder / "plan.json").read_text())["planned"] == 80
+    save_plan(plan, folder)
+    (tmp_path / "fit").mkdir()
+    (tmp_path / "fit" / "fit.json").write_text("{}")
+    with pytest.raises(jm.StudyError, match="is not empty and holds no plan"):
+        save_plan(plan, tmp_path / "fit")
+    assert (tmp_path / "fit" / "fit.json").exists(), "a fit is never replaced by a plan"
+
+
+def test_one_worst_area_on_a_small_map(square_plan):
+    said = " ".join(sentences(square_plan))
+    assert re.search(r"find the worst area in \d+ % of studies", said)
+    assert "chance to find the worst area" in plan_page(square_plan)
+
+
+@pytest.fixture(scope="module")
+def square_plan():
+    areas = jm.Areas(("a", "b", "c", "d"), ("Ash", "Beech", "Cedar", "Dogwood"), jm_path(4))
+    return jm.plan(areas, 1, 24, seed=1, designs=["uniform", "naive"], simulations=6)
+
+
+def jm_path(size):
+    from judgemap.core.graph import AreaGraph
+
+    return AreaGraph(size, [[i, i + 1] for i in range(size - 1)])
+
+
+def test_exposure_map_shades_what_the_design_asks(study):
+    drawn = jm.schedule(study.areas, "optimal", 500, seed=1)
+    picture = exposure_map(drawn)
+    expected = drawn.expected()
+    most = study.areas.names[int(expected.argmax())]
+    assert f"Highest: {most}" in picture.alt
+    assert f"{expected.max():.1f} times ({most})" in picture.caption
+    assert f"in this list, {drawn.asked().min()} to {drawn.asked().max()} times" in picture.caption
+
+
+def test_words_where_all_areas_are_alike(study):
+    drawn = jm.schedule(study.areas, "uniform", 77, seed=1, options=jm.ListOptions(balanced_exposure=True))
+    assert how_often(drawn) == (
+        "By the uniform design, every area is asked 2.0 times on average; in this list, 2 times each."
+    )
+    exposure_map(drawn)
+    known = jm.schedule(study.areas, "uniform", 30, seed=1, knows=["Loop", "Uptown", "Hyde Park"])
+    assert "each of the 3 known areas is asked 20.0 times on average" in how_often(known)
+
+
+def test_most_and_least_likely_pairs(bare_study, tmp_path):
+    path = tmp_path / "weights.csv"
+    path.write_text("area_a,area_b,weight\n1,2,6\n2,3,3\n3,4,1\n")
+    drawn = jm.schedule(bare_study.areas, read_weights(path, bare_study.areas), 9, seed=1, options=FREE)
+    rows = [[str(cell) for cell in row] for row in likely_pairs(drawn, count=1).rows]
+    assert rows[0] == ["most likely", "Ward 1", "Ward 2", "2", f"{0.6 * 91:.2f}"]
+    assert rows[1][0] == "least likely"
+    assert rows[1][3:] == ["never", "0.00"]
+    assert how_alike(drawn) == "Of 91 pairs, 1 (1 %) come within 5 % of the most likely, and 88 are never asked."
+
+
+FREE = jm.ListOptions(connected=False)
+
+
+def test_shares_of_likely_pairs_add_up(study):
+    drawn = jm.schedule(study.areas, "principal", 500, seed=1)
+    i, j = np.triu_indices(77, 1)
+    q = drawn.design.probability(i, j)
+    alike = int((q >= 0.95 * q.max()).sum())
+    assert how_alike(drawn) == (
+        f"Of 2,926 pairs, {alike:,} ({100 * alike / 2926:.0f} %) come within 5 % of the most likely."
+    )
