@@ -156,7 +156,7 @@ def _scheduling_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
         axes.axvline(1, color=QUIET, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
         axes.set_xscale("log")
         _name_rows(axes, [DESIGNS[row["design"]] for row in reversed(others)])
-        _plain_ticks(axes, np.concatenate([values[row["design"]] / values["uniform"] for row in others]))
+        _plain_ticks(axes, (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10))
         axes.set_xlabel("U1 against the uniform design, one dot a set")
     said = "; ".join(f"{DESIGNS[row['design']]} {row['u1_ratio']:.3f}" for row in others)
     caption = "The diamond is the geometric mean, the bar its 95 % interval."
@@ -170,8 +170,9 @@ def _scalability_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture
             _strip(axes, place, np.array([each["ess_median"] / each["seconds"] for each in of]))
             axes.plot(row["ess_per_second"], place, "D", color=INK, markersize=6, zorder=5)
         axes.set_xscale("log")
+        _plain_ticks(axes, [10.0**power for power in range(-3, 8)])
         _name_rows(axes, [SAMPLERS[row["sampler"]].split(" (")[0] for row in reversed(summary)])
-        axes.set_xlabel("effective draws a CPU second, median area, one dot a set")
+        axes.set_xlabel("effective draws a CPU second, one dot a set")
     said = "; ".join(f"{SAMPLERS[row['sampler']]} {_figures(row['ess_per_second'])}" for row in summary)
     return Picture(figure, f"Effective draws a CPU second: {said}.", "The diamond is the median over the sets.")
 
@@ -184,7 +185,7 @@ def _clustering_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
                 _strip(axes, place, np.array([row[name] for row in rows], dtype=np.float64))
                 axes.plot(middle[name], place, "D", color=INK, markersize=6, zorder=5)
             _name_rows(axes, [MEASURES[name].replace("median absolute error of strengths", "error") for name in names])
-        indices.set_xlabel("agreement with the simulated clusters (1 is perfect)")
+        indices.set_xlabel("agreement with the simulated clusters")
         errors.set_xlabel("median absolute error of the strengths")
         errors.set_xlim(left=0)
     said = "; ".join(f"{MEASURES[name]} {middle[name]:.3f}" for name in ("rand", "adjusted_rand", "absolute_error"))
@@ -228,10 +229,12 @@ def _name_rows(axes: Axes, names: Sequence[str]) -> None:
     axes.grid(axis="x", color=FAINT, linewidth=0.6)
 
 
-def _plain_ticks(axes: Axes, values: FloatArray) -> None:
-    """Mark a short logarithmic axis with plain numbers."""
-    ticks = [tick for tick in (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10) if values.min() <= tick <= values.max()]
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+def _plain_ticks(axes: Axes, ticks: Sequence[float]) -> None:
+    """Mark a logarithmic axis with those of the ticks that it holds, as plain numbers."""
+    low, high = axes.get_xlim()
+    shown = [tick for tick in ticks if low <= tick <= high]
+    axes.set_xticks(shown, [f"{tick:,.9g}" for tick in shown])
+    axes.set_xlim(low, high)
     axes.minorticks_off()
 
 
