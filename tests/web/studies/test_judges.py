@@ -56,3 +56,10 @@ def test_a_closed_study_takes_no_more_judges(owned, clients):
     close_study(owned)
     assert "Make the links" not in clients["owner"].post(url(owned), {"judges": "3"}).content.decode()
     assert not Judge.objects.exists()
+
+
+def test_links_carry_the_public_name_of_the_server(owned, clients, settings):
+    settings.PUBLIC_URL = "https://studies.example.org"
+    page = clients["owner"].post(url(owned), {"judges": "1"}).content.decode()
+    assert 'href="https://studies.example.org/j/' in page
+    assert "https://studies.example.org/invitation/" in clients["owner"].post("/account/researchers/").content.decode()

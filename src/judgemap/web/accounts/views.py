@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from judgemap.web.accounts import actions
 from judgemap.web.accounts.forms import NewResearcherForm, PasswordForm
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.addresses import whole_address
 from judgemap.web.errors import kind_page
 from judgemap.web.limits import WRONG_GUESSES
 
@@ -67,7 +68,7 @@ def researchers(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         by = request.user if isinstance(request.user, Researcher) else None
         token = actions.invite_researcher(by)
-        context["address"] = request.build_absolute_uri(reverse("accounts:invitation", args=[token]))
+        context["address"] = whole_address(request, reverse("accounts:invitation", args=[token]))
     page = render(request, "accounts/researchers.html", context)
     page["Cache-Control"] = "no-store"
     return page

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.addresses import whole_address
 from judgemap.web.judge.actions import Invited, invite
 from judgemap.web.judge.export import export_study, table
 from judgemap.web.judge.forms import TOKEN
@@ -36,7 +37,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
     rows = Judge.objects.filter(study=study).order_by("-judged", "name")
     context = {"study": study, "form": form, "judges": rows, "here": "judges"}
     if study.join_code:
-        context |= _shown(request.build_absolute_uri(reverse("judge:join", args=[study.join_code])))
+        context |= _shown(whole_address(request, reverse("judge:join", args=[study.join_code])))
     return render(request, "studies/judges.html", context, status=400 if form.errors else 200)
 
 
@@ -51,7 +52,7 @@ def make_links(study: Study, count: int, by: Researcher) -> list[Invited]:
 def _links(request: HttpRequest, invited: list[Invited]) -> list[dict[str, str]]:
     return [
         {"judge": each.name, "token": each.token}
-        | _shown(request.build_absolute_uri(reverse("judge:home", args=[each.token])))
+        | _shown(whole_address(request, reverse("judge:home", args=[each.token])))
         for each in invited
     ]
 
@@ -71,7 +72,7 @@ def links_csv(request: HttpRequest, study: Study) -> HttpResponse:
         )
     )
     rows = [
-        (found[hashed(each)], request.build_absolute_uri(reverse("judge:home", args=[each])))
+        (found[hashed(each)], whole_address(request, reverse("judge:home", args=[each])))
         for each in tokens
         if hashed(each) in found
     ]

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from judgemap.errors import StudyError
 from judgemap.study.definition import TEXTS, write_definition
+from judgemap.web.addresses import whole_address
 from judgemap.web.making.forms import sentence
 from judgemap.web.markdown import render_markdown
 from judgemap.web.studies import actions
@@ -37,7 +38,7 @@ def list_studies(request: HttpRequest) -> HttpResponse:
 @study_page
 def overview(request: HttpRequest, study: Study) -> HttpResponse:
     """Show where a study is, and what to do next."""
-    address = request.build_absolute_uri(reverse("judge:join", args=[study.join_code])) if study.join_code else ""
+    address = whole_address(request, reverse("judge:join", args=[study.join_code])) if study.join_code else ""
     context = {"study": study, "summary": summarise(study), "join_address": address, "here": "overview"}
     return render(request, "studies/overview.html", context)
 
