@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import struct
 import time
+from datetime import timedelta
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -12,6 +13,7 @@ from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from django.conf import settings
 from django.core import mail
 from django.test import Client
+from django.utils import timezone
 
 from judgemap.web.accounts.models import Count, Researcher
 
@@ -68,6 +70,15 @@ def test_what_is_counted_names_no_address(people):
     assert Count.objects.exists()
     assert "203.0.113.77" not in kept
     assert "owner@example.org" not in kept
+
+
+def test_old_counts_are_forgotten_at_the_next_sign_in(people):
+    sign_in(Client(), **WRONG)
+    old = set(Count.objects.values_list("pk", flat=True))
+    Count.objects.update(expires=timezone.now() - timedelta(seconds=1))
+    sign_in(Client(), "teammate@example.org")
+    assert old
+    assert not Count.objects.filter(expires__lt=timezone.now()).exists()
 
 
 def test_many_tries_from_one_place_are_slowed(people):

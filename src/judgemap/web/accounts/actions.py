@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from judgemap.errors import StudyError
-from judgemap.web.accounts.models import Invitation, Researcher
+from judgemap.web.accounts.models import Count, Invitation, Researcher
 from judgemap.web.tokens import hashed, make_token
 
 GOOD_FOR = timedelta(days=1)
@@ -58,3 +58,8 @@ def accept_invitation(token: str, email: str, password: str, name: str = "") -> 
         invitation.used_at, invitation.used_by = timezone.now(), researcher
         invitation.save(update_fields=["used_at", "used_by"])
         return researcher
+
+
+def forget_old_counts() -> None:
+    """Remove what rate limits counted and no longer need."""
+    Count.objects.filter(expires__lt=timezone.now()).delete()
