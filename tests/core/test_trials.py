@@ -121,7 +121,7 @@ def test_planted_bugs_are_caught(monkeypatch, bug):
     assert abs(self_consistency(bug(ask_from(uniform(N))), monkeypatch)).max() > 4
 
 
-@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("size", [1, 2])
 def test_studies_of_a_few_comparisons_are_silent(size):
     """With so few α² can be anything; a proposal beyond the range of numbers is refused without a warning."""
     truth = 3 * COVARIANCE.draw(np.random.default_rng(1), 1)[0]

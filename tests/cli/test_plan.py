@@ -1,0 +1,109 @@
+import contextlib
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+QUICK = ["--judges", "3", "--per-judge", "8", "--simulations", "6", "--designs", "uniform,principal", "--cores", "1"]
+SEED = ["--seed", "1"]
+
+
+def test_says_what_to_expect_and_writes_a_page(judgemap, edges, tmp_path):
+    result = judgemap("plan", *edges, *QUICK, *SEED, "-o", tmp_path / "plan.html")
+    assert result.status == 0, result.err
+    assert result.err == "", "quiet where nobody watches"
+    assert "24 comparisons, that is 3 judges × 8, by the uniform design give" in result.out
+    assert "Principal component design:" in result.out
+    assert "What 24 comparisons give" in result.out
+    page = (tmp_path / "plan.html").read_text(encoding="utf-8")
+    assert "24 comparisons, that is 3 judges × 8" in page
+
+
+def test_same_seed_same_numbers_on_any_number_of_cores(judgemap, edges, tmp_path):
+    words = ["plan", *edges, *QUICK, *SEED, "--json"]
+    one, two = (json.loads(judgemap(*words, *more).out) for more in (["-o", tmp_path / "plan"], ["--cores", "2"]))
+    assert {**one, "seconds": 0} == {**two, "seconds": 0}
+    assert one["comparisons"] == [6, 12, 18, 24, 36]
+    assert one["expected"]["uniform"]["sd"][0][0] > one["expected"]["uniform"]["sd"][-1][0]
+    stored = json.loads((tmp_path / "plan" / "plan.json").read_text(encoding="utf-8"))
+    assert stored == one
+    assert judgemap(*words, "-o", tmp_path / "plan").status == 0, "a second run replaces the first"
+
+
+def test_a_pilot(judgemap, edges, comparisons, tmp_path):
+    fitted = judgemap("fit", comparisons, *edges, "-o", tmp_path / "pilot", "--chains", "2", "--draws", "50", *SEED)
+    assert fitted.status == 0, fitted.err
+    result = judgemap("plan", *edges, *QUICK, *SEED, "--pilot", tmp_path / "pilot")
+    assert result.status == 0, result.err
+    assert "drawn from the posterior of a pilot with 40 comparisons" in result.out
+    assert "Note: The pilot's own answers are not counted" in result.out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--judges", "0"], "there must be at least 1 of judges, not 0"),
+        (["--judges", "1", "--per-judge", "3"], "1 × 3 comparisons are too few for 6 areas"),
+        (["--alpha", "-2"], "the guess at α must be a positive number, not -2"),
+        (["--designs", "uniform,adaptve"], "there is no design 'adaptve' (did you mean 'adaptive'?)"),
+        (["--designs", ","], "no design was named; the designs are"),
+        (["--simulations", "2"], "intervals need at least 6 simulated studies, not 2"),
+        (["--pilot", "nowhere"], "nowhere holds no fit"),
+        (["-o", "plan.pdf"], "plan.pdf: a plan is a page, .html, or a folder without an ending"),
+        (["-o", "nowhere/plan.html"], "there is no folder nowhere to write plan.html into"),
+        (["-o", "."], ". is not empty and holds no plan"),
+    ],
+)
+def test_mistakes(judgemap, edges, tmp_path, monkeypatch, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.iterdir())
+    result = judgemap("plan", *edges, *QUICK, "-o", "results", *words)
+    assert result.status == 2
+    assert result.err.startswith(f"judgemap: {sentence}")
+    assert result.err.count("\n") == 1, "one sentence, no traceback"
+    assert result.out == ""
+    assert set(tmp_path.iterdir()) == before, "no half-written output"
+
+
+def test_a_pilot_of_another_map(judgemap, edges, tmp_path, comparisons):
+    judgemap("fit", comparisons, *edges, "-o", tmp_path / "pilot", "--chains", "2", "--draws", "50", *SEED)
+    (tmp_path / "others.csv").write_text("area_a,area_b\n1,2\n2,3\n")
+    result = judgemap("plan", "--edges", tmp_path / "others.csv", *QUICK, "--pilot", tmp_path / "pilot")
+    assert result.status == 2
+    assert result.err.startswith("judgemap: the pilot is a fit of other areas")
+
+
+def test_ctrl_c_leaves_nothing_behind(edges, tmp_path):
+    """On a terminal, with two workers: the bar counts studies, Ctrl-C goes to all processes, no file is left."""
+    words = [sys.executable, "-m", "judgemap", "plan", *edges, "-o", tmp_path / "plan.html", "--simulations", "4000"]
+    words += ["--designs", "uniform", "--cores", "2"]
+    terminal, inside = pty.openpty()
+    process = subprocess.Popen(
+        [str(word) for word in words], stdout=inside, stderr=inside, text=True, start_new_session=True
+    )
+    os.close(inside)
+    shown = b""
+    while b"5/4000" not in shown:
+        shown += os.read(terminal, 4096)
+    before = {path.name for path in tmp_path.iterdir()}
+    told = []
+
+    def listen():
+        with contextlib.suppress(OSError):
+            while data := os.read(terminal, 4096):
+                told.append(data)
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    listener.join(timeout=60)
+    assert b"studies" in shown
+    assert "interrupted; nothing was written" in b"".join(told).decode()
+    assert "Traceback" not in b"".join(told).decode()
+    assert {path.name for path in tmp_path.iterdir()} == before

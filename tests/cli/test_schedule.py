@@ -1,0 +1,117 @@
+import csv
+import json
+import subprocess
+import sys
+
+import pytest
+
+SEED = ["--seed", "1"]
+
+
+def read(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_writes_the_list_and_says_what_it_asks(judgemap, edges, tmp_path):
+    result = judgemap("schedule", *edges, "--pairs", "30", "-o", tmp_path / "list.csv", *SEED)
+    assert result.status == 0, result.err
+    assert result.err == ""
+    rows = read(tmp_path / "list.csv")
+    assert len(rows) == 30
+    assert list(rows[0]) == ["position", "left", "right", "left_name", "right_name", "probability"]
+    assert "30 pairs of 6 areas by the principal component design, seed 1." in result.out
+    assert "most likely" in result.out
+    assert "least likely" in result.out
+    assert "every area is asked 10.0 times on average" in result.out
+
+
+@pytest.mark.parametrize("design", ["uniform", "naive", "optimal"])
+def test_every_design_and_its_map(judgemap, edges, tmp_path, design):
+    words = ["--design", design, "--pairs", "30", "-o", tmp_path / "list.csv", "--picture", tmp_path / "asked.svg"]
+    result = judgemap("schedule", *edges, *words, *SEED)
+    assert result.status == 0, result.err
+    assert "Times asked, on average in 30 pairs" in (tmp_path / "asked.svg").read_text(encoding="utf-8")
+    assert ("All 15 pairs are equally likely." in result.out) == (design == "uniform")
+
+
+def test_same_seed_same_list_and_json(judgemap, edges, tmp_path):
+    words = ["schedule", *edges, "--pairs", "40", "--repeats", "0.1", "--balanced-exposure", "--json", *SEED, "-o"]
+    one, two = (json.loads(judgemap(*words, tmp_path / name).out) for name in ("one.csv", "two.csv"))
+    assert one == two
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+    assert one["repeats"] == 4
+    assert sum(row["repeat_of"] != "" for row in read(tmp_path / "one.csv")) == 4
+    assert sum(area["asked"] for area in one["areas"]) == 80
+    assert len(one["most_likely"]) == 5
+    assert judgemap(*words[:-3], tmp_path / "three.csv").status == 2, "-o is needed"
+
+
+def test_a_judge_who_knows_some_areas(judgemap, edges, tmp_path):
+    (tmp_path / "knows.csv").write_text("area\nAsh\nElm\n3\n")
+    result = judgemap(
+        "schedule", *edges, "--pairs", "9", "--knows", tmp_path / "knows.csv", "-o", tmp_path / "list.csv", *SEED
+    )
+    assert result.status == 0, result.err
+    assert {row[side] for row in read(tmp_path / "list.csv") for side in ("left_name", "right_name")} == {
+        "Ash",
+        "Elm",
+        "Cedar",
+    }
+
+
+def test_weights_of_ones_own(judgemap, edges, tmp_path):
+    (tmp_path / "weights.csv").write_text("area_a,area_b,weight\n1,2,1\n2,3,1\n")
+    words = ["--weights", tmp_path / "weights.csv", "--no-connected", "--spacing", "0"]
+    result = judgemap("schedule", *edges, *words, "--pairs", "9", "-o", tmp_path / "list.csv", *SEED)
+    assert result.status == 0, result.err
+    assert {frozenset((row["left"], row["right"])) for row in read(tmp_path / "list.csv")} == {
+        frozenset("12"),
+        frozenset("23"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--pairs", "4"], "4 pairs cannot connect 6 areas; ask for at least 5"),
+        (["--knows", "one.csv"], "a pair needs two different areas, but only one area can be asked"),
+        (["--knows", "strange.csv"], "strange.csv line 2: area 'Oak' is not in the list of areas"),
+        (["--weights", "zero.csv"], "zero.csv: the weights of all pairs are zero"),
+        (["--weights", "one.csv"], "one.csv: there is only one column, 'area'"),
+        (["--design", "optimum"], "there is no design 'optimum' (did you mean 'optimal'?)"),
+        (["--design", "adaptive"], "the adaptive design chooses each pair after the last answer"),
+        (["--repeats", "0.9"], "planned repeats may be up to a third of the list, received 0.9"),
+        (["--spacing", "-1"], "spacing counts the pairs between two showings of a pair, received -1"),
+        (["--spacing", "15"], "6 areas have too few pairs to keep 15 others between"),
+        (["--design", "optimal", "--alpha", "0"], "α must be a positive number, received 0.0"),
+        (["--picture", "asked.doc"], "asked.doc: a picture is written as .svg, .png or .pdf"),
+        (["--picture", "nowhere/asked.svg"], "there is no folder nowhere to write asked.svg into"),
+        (["--areas", "x.gpkg"], "--areas and --edges were both given"),
+    ],
+)
+def test_mistakes(judgemap, edges, tmp_path, monkeypatch, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.csv").write_text("area\nAsh\n")
+    (tmp_path / "strange.csv").write_text("area\nOak\n")
+    (tmp_path / "zero.csv").write_text("area_a,area_b,weight\n1,2,0\n")
+    before = set(tmp_path.iterdir())
+    result = judgemap("schedule", *edges, "--pairs", "30", "-o", "list.csv", *SEED, *words)
+    assert result.status == 2
+    assert result.err.startswith(f"judgemap: {sentence}")
+    assert result.err.count("\n") == 1, "one sentence, no traceback"
+    assert result.out == ""
+    assert set(tmp_path.iterdir()) == before, "no half-written output"
+
+
+def test_an_earlier_list_survives_a_mistake(judgemap, edges, tmp_path):
+    (tmp_path / "list.csv").write_text("mine")
+    assert judgemap("schedule", *edges, "--pairs", "2", "-o", tmp_path / "list.csv").status == 2
+    assert (tmp_path / "list.csv").read_text() == "mine"
+
+
+def test_from_the_shell(edges, tmp_path):
+    words = [sys.executable, "-m", "judgemap", "schedule", *edges, "--pairs", "20", "-o", tmp_path / "list.csv"]
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"The list is in {tmp_path / 'list.csv'}" in done.stdout
