@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from judgemap.web import prepared
 from judgemap.web.commits import in_one_commit
 from judgemap.web.judge import queries
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
@@ -246,7 +247,7 @@ def _next_pair(judge: Judge, last_position: int) -> Pair | None:
     if drawn is None:
         return None
     left, right = queries.two_areas(judge.study_id, drawn.left, drawn.right)
-    return Pair.objects.create(
+    pair = Pair(
         judge=judge,
         version=version,
         token=make_token(),
@@ -258,10 +259,12 @@ def _next_pair(judge: Judge, last_position: int) -> Pair | None:
         probability=drawn.probability,
         issued_at=timezone.now(),
     )
+    prepared.insert(pair)
+    return pair
 
 
 def _save(judge: Judge) -> None:
-    judge.save(update_fields=["judged", "maximum", "busy_until", "practice_left"])
+    prepared.update(judge, "judged", "maximum", "busy_until", "practice_left")
 
 
 def _version_of(judge: Judge, pair: Pair) -> StudyVersion:
@@ -302,7 +305,7 @@ def _store(judge: Judge, pair: Pair, before: Answer | None, given: GivenAnswer, 
     if not has_consented(judge):
         raise Refused("no consent")
     seen = None if given.seen_ms is None else min(max(given.seen_ms, 0), LONGEST_MS)
-    Answer.objects.create(
+    answer_row = Answer(
         pair=pair,
         revision=(before.revision if before else 0) + 1,
         outcome=given.outcome,
@@ -311,9 +314,10 @@ def _store(judge: Judge, pair: Pair, before: Answer | None, given: GivenAnswer, 
         answered_at=now,
         seen_ms=seen,
     )
+    prepared.insert(answer_row)
     if before is None:
         pair.open = False
-        pair.save(update_fields=["open"])
+        prepared.update(pair, "open")
     elif before.outcome == "unknown":
         area = pair.left_id if before.unknown_side == "left" else pair.right_id
         UnknownArea.objects.filter(judge=judge, area_id=area).delete()
