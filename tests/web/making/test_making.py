@@ -12,6 +12,7 @@ from judgemap.study.definition import parse_definition
 from judgemap.web.making.actions import MOST_KEPT
 from judgemap.web.making.files import inspect_file
 from judgemap.web.making.models import Upload
+from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.models import Study
 
 CHOSEN = {
@@ -100,6 +101,30 @@ def test_a_study_toml_fills_in_the_rest(clients):
     assert version.thanks == "Thank you"
     back = clients["owner"].get(f"/studies/{Study.objects.get().slug}/study.toml").content.decode()
     assert parse_definition(tomllib.loads(back)).recommended == 7
+
+
+def test_edges_by_hand_travel_with_the_study_toml(clients):
+    """Joined and parted in the file and in the browser, downloaded, and made again: the same neighbours."""
+    hand = TOML.replace("[areas]", '[areas]\nextra_edges = [["W0", "W2"]]\nremoved_edges = [["W1", "W0"]]')
+    owner = clients["owner"]
+    step = send(owner, collection(), definition=SimpleUploadedFile("study.toml", hand.encode()))["Location"]
+    owner.post(step, CHOSEN)
+    first = Study.objects.get()
+    assert neighbours(first) == {("W0", "W2"), ("W1", "W2"), ("W2", "W3")}
+    owner.post(f"/studies/{first.slug}/map", {"a": "1", "b": "2"})
+    owner.post(f"/studies/{first.slug}/map", {"a": "0", "b": "3"})
+    first.refresh_from_db()
+    assert neighbours(first) == {("W0", "W2"), ("W2", "W3"), ("W0", "W3")}
+    toml = owner.get(f"/studies/{first.slug}/study.toml").content
+    step = send(owner, collection(), definition=SimpleUploadedFile("study.toml", toml))["Location"]
+    owner.post(step, CHOSEN)
+    second = Study.objects.exclude(pk=first.pk).get()
+    assert neighbours(second) == neighbours(first)
+
+
+def neighbours(study) -> set[tuple[str, str]]:
+    codes = [area.code for area in study.areas.order_by("position")]
+    return {(codes[a], codes[b]) for a, b in load_graph(study.version).edges.tolist()}
 
 
 def test_nobody_else_sees_an_upload(uploaded, clients):

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from judgemap.errors import StudyError
-from judgemap.study.definition import AreasSource, StudyDefinition, parse_definition
+from judgemap.study.definition import AreasSource, StudyDefinition, parse_definition, without_edges
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.making.files import inspect_file, read_file, take_file
 from judgemap.web.making.models import Upload
@@ -68,12 +68,15 @@ def make_study(upload: Upload, chosen: dict[str, Any], owner: Researcher) -> Stu
     options = {key: str(chosen[key]) for key in ("id", "name", "crs", "contiguity")}
     texts = {key: chosen[key] for key in ("title", "question", "direction")}
     source = AreasSource(file=upload.name, **options)  # type: ignore[arg-type]
+    definition = StudyDefinition(areas=source, **texts)
     if upload.definition:
-        definition = replace(parse_toml(upload.definition), areas=source, **texts)
-    else:
-        definition = StudyDefinition(areas=source, **texts)
+        said = parse_toml(upload.definition)
+        by_hand = {"extra_edges": said.areas.extra_edges, "removed_edges": said.areas.removed_edges}
+        definition = replace(said, areas=replace(source, **by_hand), **texts)
     check_limits(definition)
-    areas = read_file(upload.name, bytes(upload.content), options)
+    extra = [list(pair) for pair in definition.areas.extra_edges]
+    areas = read_file(upload.name, bytes(upload.content), options | {"extra_edges": extra})
+    areas = without_edges(areas, definition.areas.removed_edges)
     with transaction.atomic():
         study = create_study(definition, areas, owner)
         record(study, owner, "map read", {"file": upload.name, "notes": list(areas.notes)})

@@ -95,7 +95,7 @@ def inspect_file(name: str, content: bytes) -> Inspection:
     return Inspection(**_run("inspect", name, content, {}))
 
 
-def read_file(name: str, content: bytes, options: Mapping[str, str]) -> Areas:
+def read_file(name: str, content: bytes, options: Mapping[str, Any]) -> Areas:
     """Read the areas of a boundary file with the columns, reference system and contiguity that were chosen."""
     import geopandas
     import shapely
@@ -111,7 +111,7 @@ def read_file(name: str, content: bytes, options: Mapping[str, str]) -> Areas:
     )
 
 
-def _run(action: str, name: str, content: bytes, options: Mapping[str, str]) -> dict[str, Any]:
+def _run(action: str, name: str, content: bytes, options: Mapping[str, Any]) -> dict[str, Any]:
     """Run the reader, and return what it found or raise its sentence."""
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
         path = Path(folder, safe_name(name))

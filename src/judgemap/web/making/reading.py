@@ -86,15 +86,15 @@ def _repeated_id(columns: dict[str, list[str]]) -> str | None:
     return own[0] if bad and own else None
 
 
-def read(path: Path, options: dict[str, str]) -> dict[str, Any]:
+def read(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Read the areas with their edges; outlines in longitude and latitude, as hexadecimal WKB."""
     import shapely
 
     from judgemap.geo.maps import areas_from_frame
 
     frame = load(path)
-    given: dict[str, Any] = {key: options.get(key) or None for key in ("id", "name")}
-    areas = areas_from_frame(placed(frame, options.get("crs", "")), contiguity=options["contiguity"], **given)  # type: ignore[arg-type]
+    given: dict[str, Any] = {key: options.get(key) or None for key in ("id", "name", "extra_edges")}
+    areas = areas_from_frame(placed(frame, options.get("crs", "")), contiguity=options["contiguity"], **given)
     check_labels(areas)
     outlines = areas.to_frame().geometry.to_crs("EPSG:4326")
     if not (abs(outlines.total_bounds[[1, 3]]) <= NORTHERNMOST).all():

@@ -14,7 +14,7 @@ from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.areas import load_graph, source_of
 from judgemap.web.studies.designs import prepare_design
 from judgemap.web.studies.display import draw_areas
 from judgemap.web.studies.models import Act, Area, Edge, Study, StudyVersion
@@ -24,7 +24,7 @@ VERSION_FIELDS = (
     "title", "question", "direction", "example", "consent", "instructions", "thanks", "design", "recommended",
     "maximum", "ties", "skips", "base_map", "base_map_credit",
 )  # fmt: skip
-SOURCE_FIELDS = ("file", "edges", "names", "id", "name", "crs", "contiguity")
+SOURCE_FIELDS = ("file", "edges", "names", "id", "name", "crs", "contiguity", "extra_edges", "removed_edges")
 
 
 def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | None = None) -> Study:
@@ -127,15 +127,13 @@ def record(study: Study | None, researcher: Researcher | None, verb: str, detail
 
 def definition_of(study: Study, version: StudyVersion | None = None) -> StudyDefinition:
     """Return the definition that a version was made of, with the edges that were added and removed by hand."""
-    from judgemap.study.definition import AreasSource
-
     version = version or study.version
     return StudyDefinition(
         **{field: getattr(version, field) for field in VERSION_FIELDS},
         access="open" if study.join_code else "personal",
         languages=tuple(version.languages),
         translations=version.translations,
-        areas=AreasSource(**version.source),
+        areas=source_of(version),
     )
 
 

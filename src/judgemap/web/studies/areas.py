@@ -5,6 +5,7 @@ from django.db.models import F, Q
 
 from judgemap.core.graph import AreaGraph
 from judgemap.geo.maps import Areas
+from judgemap.study.definition import AreasSource
 from judgemap.web.studies.models import Area, Edge, StudyVersion
 
 
@@ -29,3 +30,23 @@ def load_areas(version: StudyVersion) -> Areas:
 
         geometry = geopandas.GeoSeries(shapely.from_geojson([row.outline for row in rows]), crs="EPSG:4326")
     return Areas(tuple(row.code for row in rows), tuple(row.name for row in rows), load_graph(version), geometry)
+
+
+def source_of(version: StudyVersion) -> AreasSource:
+    """Return where a version's areas came from, with the edges that were added and removed by hand until then.
+
+    With edges by hand go the bridges, which might not be found again where an edge joins the same parts.
+    """
+    said = {key: value for key, value in version.source.items() if key not in ("extra_edges", "removed_edges")}
+    pairs = Edge.objects.filter(study_id=version.study_id, added_in__lte=version.number).order_by("pk")
+    rows = list(pairs.values_list("a__code", "b__code", "origin", "removed_in"))
+    there = {(a, b) for a, b, _, gone in rows if gone is None or gone > version.number}
+    added = [(a, b) for a, b, origin, _ in rows if origin != Edge.Origin.BORDER and (a, b) in there]
+    if all(origin != Edge.Origin.ADDED for *_, origin, _ in rows):
+        added = []
+    removed = [(a, b) for a, b, *_ in rows if (a, b) not in there]
+    extra = [(a, b) for a, b in version.source.get("extra_edges", []) if {(a, b), (b, a)} & there]
+    parted = [(a, b) for a, b in version.source.get("removed_edges", []) if not {(a, b), (b, a)} & there]
+    return AreasSource(
+        **said, extra_edges=tuple(dict.fromkeys(extra + added)), removed_edges=tuple(dict.fromkeys(parted + removed))
+    )
