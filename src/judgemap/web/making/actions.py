@@ -71,8 +71,8 @@ def make_study(upload: Upload, chosen: dict[str, Any], owner: Researcher) -> Stu
     definition = StudyDefinition(areas=source, **texts)
     if upload.definition:
         said = parse_toml(upload.definition)
-        by_hand = {"extra_edges": said.areas.extra_edges, "removed_edges": said.areas.removed_edges}
-        definition = replace(said, areas=replace(source, **by_hand), **texts)
+        source = replace(source, extra_edges=said.areas.extra_edges, removed_edges=said.areas.removed_edges)
+        definition = replace(said, areas=source, **texts)
     check_limits(definition)
     extra = [list(pair) for pair in definition.areas.extra_edges]
     areas = read_file(upload.name, bytes(upload.content), options | {"extra_edges": extra})
