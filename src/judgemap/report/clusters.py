@@ -148,7 +148,8 @@ def against_spatial(fit: ClusterFit, spatial: Fit) -> Picture:
 def _without_ends(draws: FloatArray) -> FloatArray:
     """Leave out the lowest and the highest thousandth, which would make a violin all string."""
     low, high = np.quantile(draws, [0.001, 0.999])
-    return draws[(low <= draws) & (draws <= high)]
+    middle: FloatArray = draws[(low <= draws) & (draws <= high)]
+    return middle
 
 
 def _colours(count: int) -> list[str]:

@@ -1,7 +1,7 @@
 """How the answer moves with what was assumed: the same fit under other hyperparameters, side by side."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
+from dataclasses import asdict, fields
 
 import numpy as np
 import pandas as pd
@@ -44,21 +44,22 @@ def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[tup
     rows = [{"parameter": "(as fitted)", "value": np.nan, **_compare(base, base)}]
     for name, values in variations:
         for value in values:
-            fit = base if getattr(settings, name) == value else refit(replace(settings, **{name: value}))
+            other = ClusterSettings(**{**asdict(settings), name: value})
+            fit = base if other == settings else refit(other)
             rows.append({"parameter": name, "value": value, **_compare(base, fit)})
     return pd.DataFrame(rows)
 
 
 def _compare(base: ClusterFit, fit: ClusterFit) -> dict[str, float]:
     chances = fit.n_clusters
-    medians = [np.median(each.risk, axis=0) for each in (base, fit)]
+    medians = np.stack([np.median(each.risk, axis=0) for each in (base, fit)])
     return {
-        "likeliest_n": int(chances.idxmax()),
+        "likeliest_n": int(chances.index.to_numpy()[chances.to_numpy().argmax()]),
         "p_likeliest_n": float(chances.max()),
         "mean_n": float((chances.index.to_numpy() * chances.to_numpy()).sum()),
         "partition_n": fit.best.n_clusters,
         "adjusted_rand": adjusted_rand_index(base.best.labels, fit.best.labels),
-        "risk_correlation": float(np.corrcoef(*medians)[0, 1]),
+        "risk_correlation": float(np.corrcoef(medians)[0, 1]),
         "co_clustering_gap": float(np.abs(base.co_clustering - fit.co_clustering).max()),
         "rhat_max": float(fit.info["diagnostics"]["rhat_max"]),
     }
