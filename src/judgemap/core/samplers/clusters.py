@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg import lapack
 
 from judgemap.core.cluster_prior import ClusterPrior, labels_of_links, log_marginal, marginal_constants
 from judgemap.core.comparisons import PairCounts
@@ -158,11 +158,11 @@ def draw_strengths(
 ) -> FloatArray:
     """Draw z given λ, then λ given z, where λ_i ~ N(mean_i, variance_i) in the prior."""
     z = draw_polyagamma(rng, counts.n.astype(np.float64), strengths[counts.first] - strengths[counts.second])
-    factor = linalg.cholesky(laplacian(counts, z) + np.diag(1 / variance), lower=True)
-    half = linalg.solve_triangular(factor, counts.excess() + mean / variance, lower=True)
-    draw: FloatArray = linalg.solve_triangular(
-        factor, half + rng.standard_normal(counts.n_areas), lower=True, trans="T"
-    )
+    factor, failed = lapack.dpotrf(laplacian(counts, z) + np.diag(1 / variance), lower=1)
+    if failed:
+        raise FloatingPointError("the precision of the strengths is not positive definite in double precision")
+    half, _ = lapack.dtrtrs(factor, counts.excess() + mean / variance, lower=1)
+    draw: FloatArray = lapack.dtrtrs(factor, half + rng.standard_normal(counts.n_areas), lower=1, trans=1)[0]
     return draw
 
 
