@@ -1,0 +1,103 @@
+"""The clustering model on the Nottinghamshire study: chains from different starts, and figures computed elsewhere.
+
+Limits: 4.5 standard errors, false alarm below 1e-4 a test.
+"""
+
+import csv
+from functools import partial
+
+import numpy as np
+import pytest
+
+from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity
+from judgemap.core.clustering import convergence, order_by_risk
+from judgemap.core.comparisons import count_pairs
+from judgemap.core.diagnostics import ess_bulk
+from judgemap.core.graph import AreaGraph
+from judgemap.core.partition_search import minimise_vi
+from judgemap.core.samplers import clusters
+from judgemap.core.samplers.clusters import ClusterModel
+from judgemap.core.samplers.clusters_run import sample_clusters
+from judgemap.core.samplers.run import Plan
+
+pytestmark = pytest.mark.statistical
+
+LIMIT = 4.5
+PROTOTYPE = {"clusters": (3.6756, 0.0007), "variance": (7.2497, 0.0018)}
+"""Mean number of clusters and mean variance of λ over areas, with their errors, by two other implementations (HMC and
+Pólya-Gamma, six seeds each) with β = 1e-8, κ0 = a0 = b0 = 1, μ0 = 0."""
+
+
+def rows(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def study(nottinghamshire):
+    edges = [(int(row["area_a"]) - 1, int(row["area_b"]) - 1) for row in rows(nottinghamshire / "edges.csv")]
+    comparisons = rows(nottinghamshire / "comparisons.csv")
+    winners, losers = ([int(row[side]) - 1 for row in comparisons] for side in ("winner", "loser"))
+    prior = ClusterPrior(communicability_affinity(AreaGraph(76, edges)), a0=1.0, b0=1.0)
+    return ClusterModel(count_pairs(winners, losers, 76), prior)
+
+
+@pytest.fixture(scope="module")
+def draws(study):
+    return sample_clusters(np.random.default_rng(51), study, Plan(chains=4, warmup=300, draws=1000, thin=3))
+
+
+def functions(draws):
+    return {"clusters": draws.n_clusters.astype(float), "variance": draws.strengths.var(axis=2)}
+
+
+def estimate(x):
+    return x.mean(), x.std() / np.sqrt(ess_bulk(x))
+
+
+def test_chains_from_different_starts_agree(draws):
+    found = convergence(draws.labels, draws.log_posterior)
+    assert found.agrees(1.03)
+    assert found.together_gap < 0.15
+
+
+@pytest.mark.parametrize("name", PROTOTYPE)
+def test_figures_computed_elsewhere(draws, name):
+    mean, error = estimate(functions(draws)[name])
+    other, other_error = PROTOTYPE[name]
+    assert abs(mean - other) < LIMIT * np.hypot(error, other_error)
+
+
+def test_three_clusters_of_which_the_city_is_the_highest(draws, nottinghamshire):
+    """Strengths are high where the risk is low; the highest-risk cluster is the urban one."""
+    risk = -draws.strengths.mean(axis=(0, 1))
+    partition = order_by_risk(minimise_vi(draws.labels.reshape(-1, 76), n_clusters=3).partition, risk)
+    city = np.array(["CITY" in row["authority"].upper() for row in rows(nottinghamshire / "areas.csv")])
+    assert city.any()
+    assert np.mean(partition[city] == 1) > 0.8
+
+
+@pytest.mark.slow
+def test_both_samplers_agree(study):
+    plan = Plan(chains=4, warmup=300, draws=3000, thin=2)
+    compiled = sample_clusters(np.random.default_rng(52), study, plan)
+    reference = sample_clusters(np.random.default_rng(53), study, plan, clusters.gibbs_kernel)
+    for name in PROTOTYPE:
+        (a, a_error), (b, b_error) = estimate(functions(compiled)[name]), estimate(functions(reference)[name])
+        assert abs(a - b) < LIMIT * np.hypot(a_error, b_error)
+    centred = [d.strengths - d.strengths.mean(axis=2, keepdims=True) for d in (compiled, reference)]
+    error = np.hypot(*(x.std(axis=(0, 1)) / np.sqrt(ess_bulk(x)) for x in centred))
+    assert np.abs((centred[0].mean(axis=(0, 1)) - centred[1].mean(axis=(0, 1))) / error).max() < LIMIT
+
+
+@pytest.mark.slow
+def test_carrying_cures_tight_clusters(study):
+    """With clusters tighter than what comparisons tell of one area, sweeps alone leave chains apart."""
+    prior = ClusterPrior(study.prior.affinity, kappa0=0.01, a0=10.0, b0=0.5)
+    model, plan = ClusterModel(study.counts, prior), Plan(chains=4, warmup=500, draws=2000, thin=5)
+    carried = sample_clusters(np.random.default_rng(54), model, plan)
+    held = sample_clusters(np.random.default_rng(54), model, plan, partial(clusters.kernel, carry_every=10**9))
+    with_it, without = (convergence(d.labels, d.log_posterior) for d in (carried, held))
+    assert with_it.agrees(1.05)
+    assert with_it.together_gap < without.together_gap
+    assert with_it.ess_together > 1.5 * without.ess_together
