@@ -59,7 +59,7 @@ def _compare(base: ClusterFit, fit: ClusterFit) -> dict[str, float]:
         "mean_n": float((chances.index.to_numpy() * chances.to_numpy()).sum()),
         "partition_n": fit.best.n_clusters,
         "adjusted_rand": adjusted_rand_index(base.best.labels, fit.best.labels),
-        "risk_correlation": float(np.corrcoef(medians)[0, 1]),
+        "risk_correlation": float(np.corrcoef(medians[0], medians[1])[0, 1]),
         "co_clustering_gap": float(np.abs(base.co_clustering - fit.co_clustering).max()),
         "rhat_max": float(fit.info["diagnostics"]["rhat_max"]),
     }
