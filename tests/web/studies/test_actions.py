@@ -87,9 +87,16 @@ def test_the_optimal_design_is_kept_with_its_version(areas, definition, visit):
     assert {pair.design for pair in Pair.objects.all()} == {"optimal"}
 
 
-@pytest.mark.parametrize("fields", [{"recommended": 0}, {"maximum": 1}, {"direction": "sideways"}])
-def test_the_database_refuses_what_cannot_be(study, fields):
-    with pytest.raises(IntegrityError), transaction.atomic():
+@pytest.mark.parametrize(
+    ("fields", "constraint"),
+    [
+        ({"recommended": 0}, "version_recommended_to_maximum"),
+        ({"maximum": 1}, "version_recommended_to_maximum"),
+        ({"direction": "down"}, "version_direction"),
+    ],
+)
+def test_the_database_refuses_what_cannot_be(study, fields, constraint):
+    with pytest.raises(IntegrityError, match=constraint), transaction.atomic():
         StudyVersion.objects.filter(study=study).update(**fields)
 
 
