@@ -49,7 +49,7 @@ def test_the_least_definition(tmp_path):
         ("[translations.fr]\ntitle = 'Quartiers'", "translations.fr is not one of the study's languages"),
         ("languages = ['en', 'fr']\n[translations.fr]\ntitel = 'Quartiers'", "did you mean 'title'"),
         ("areas = 'wards.gpkg'", "areas is 'wards.gpkg'; it must be a table"),
-        ("[base_map]\ntiles = 'http://tiles'", "must begin with https://"),
+        ("[base_map]\ntiles = 'http://tiles'", "base_map.tiles is 'http://tiles'; it must begin with https://"),
         ("[", "this is not TOML"),
     ],
 )
@@ -60,6 +60,48 @@ def test_mistakes_name_the_file_and_the_key(tmp_path, more, words):
     with pytest.raises(StudyError, match=r"^study\.toml: ") as raised:
         read(tmp_path, LEAST + more)
     assert words in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "tiles",
+    [
+        "https://tiles.example.org/{z}/{x}/{y}.png",
+        "https://{s}.tiles.example.org/{z}/{x}/{y}{r}.png",
+        "https://tiles.example.org:8443/wmts?layer=a-b&z={z}&row={y}&col={x}",
+    ],
+)
+def test_addresses_of_tiles(tiles):
+    assert StudyDefinition("Wards", "Which?", "lower", base_map=tiles).base_map == tiles
+
+
+@pytest.mark.parametrize(
+    "tiles",
+    [
+        "http://tiles.example.org/{z}/{x}/{y}.png",
+        "https://tiles.example.org/{z}/{x}.png",
+        "https:///{z}/{x}/{y}.png",
+        "https://a.example; script-src */{z}/{x}/{y}",
+        "https://a.example;script-src/{z}/{x}/{y}",
+        "https://a.example,b.example/{z}/{x}/{y}",
+        "https://a.example 'unsafe-inline'/{z}/{x}/{y}",
+        "https://a.example\n/{z}/{x}/{y}",
+        "https://a.example/{z}/{x}/{y}\n",
+        "https://*/{z}/{x}/{y}",
+        "https://*.example/{z}/{x}/{y}",
+        "https://{s}/{z}/{x}/{y}",
+        "https://{z}.example/{z}/{x}/{y}",
+        "https://user:word@a.example/{z}/{x}/{y}",
+        "https://a.example:port/{z}/{x}/{y}",
+        "https://a.example/{z}/{x}/{y}?k='",
+        'https://a.example/{z}/{x}/{y}?k="',
+        "https://a.example/{z}/{x}/{y}/{key}",
+        "https://ex\u00e4mple.org/{z}/{x}/{y}",
+        "https://a.example:\u0661/{z}/{x}/{y}",
+    ],
+)
+def test_what_is_no_address_of_tiles(tiles):
+    with pytest.raises(StudyError, match=r"^base_map\.tiles is .* it must begin with https://"):
+        StudyDefinition("Wards", "Which?", "lower", base_map=tiles)
 
 
 @pytest.mark.parametrize("key", ["title", "question", "direction"])

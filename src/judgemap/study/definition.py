@@ -1,5 +1,6 @@
 """A study as its researcher defines it: the fields of study.toml, read, checked and written back."""
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -28,6 +29,12 @@ CONSENT = (
     "random name; we do not ask for or keep your name, e-mail address or internet address. You will be given a code "
     "that removes your answers."
 )
+
+_TILES = re.compile(
+    r"https://(\{s\}\.)?[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?/"
+    r"(?=.*\{z\})(?=.*\{x\})(?=.*\{y\})(\{[zxyr]\}|[A-Za-z0-9._~/?&=%@:+-])+"
+)
+"""The host goes into a header of the judges' pages, where nothing in it may end or widen a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +101,11 @@ class StudyDefinition:
                 "they must be at least 1, and recommended no more than maximum"
             )
         self._check_languages()
-        if self.base_map and not self.base_map.startswith("https://"):
-            raise StudyError("base_map.tiles must begin with https:// and hold {z}, {x} and {y}")
+        if self.base_map and not _TILES.fullmatch(self.base_map):
+            raise StudyError(
+                f"base_map.tiles is {self.base_map[:80]!r}; it must begin with https:// and a host, and hold "
+                "{z}, {x} and {y}, as https://tiles.example.org/{z}/{x}/{y}.png does"
+            )
 
     def _check_languages(self) -> None:
         if not self.languages or len(set(self.languages)) != len(self.languages):

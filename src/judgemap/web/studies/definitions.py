@@ -1,6 +1,5 @@
 """Changes to a study's definition: checked against what the database holds, and kept as a version."""
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,6 @@ LONGEST = {
     "title": 200, "question": 300, "example": 20_000, "consent": 20_000, "instructions": 20_000, "thanks": 20_000,
     "base_map": 300, "base_map_credit": 200,
 }  # fmt: skip
-TILES = re.compile(r"https://[A-Za-z0-9{}.-]+(:\d+)?/(?=[^\s]*\{z\})(?=[^\s]*\{x\})(?=[^\s]*\{y\})[^\s\"'<>;,]+")
 MOST = 10_000
 """The most that one judge can be asked for."""
 
@@ -32,8 +30,6 @@ def check_limits(definition: StudyDefinition) -> None:
             raise StudyError(f"{key} has characters that cannot be shown; type it anew")
     if definition.maximum > MOST:
         raise StudyError(f"maximum is {definition.maximum}; nobody judges more than {MOST:,} pairs")
-    if definition.base_map and not TILES.fullmatch(definition.base_map):
-        raise StudyError("base_map must read like https://tiles.example.org/{z}/{x}/{y}.png")
 
 
 def change_study(study: Study, by: Researcher, changes: dict[str, Any]) -> bool:
