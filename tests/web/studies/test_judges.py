@@ -18,7 +18,7 @@ def url(study):
     return f"/studies/{study.slug}/judges"
 
 
-def test_links_are_shown_once_and_work(owned, clients, people):
+def test_links_are_shown_once_and_work(owned, clients):
     page = clients["owner"].post(url(owned), {"judges": "3"}).content.decode()
     tokens = LINK.findall(page)
     assert len(set(tokens)) == 3
@@ -28,7 +28,13 @@ def test_links_are_shown_once_and_work(owned, clients, people):
     later = clients["owner"].get(url(owned)).content.decode()
     assert not LINK.findall(later)
     assert later.count("<code>") == 3
-    assert Act.objects.filter(verb="made links", researcher=people["owner"], detail={"judges": 3}).exists()
+
+
+def test_inviting_is_one_act_of_whoever_asked(owned, clients, people):
+    before = set(Act.objects.values_list("pk", flat=True))
+    clients["teammate"].post(url(owned), {"judges": "3"})
+    act = Act.objects.exclude(pk__in=before).get()
+    assert (act.verb, act.researcher, act.detail) == ("invited", people["teammate"], {"judges": 3})
 
 
 def test_the_page_with_links_is_not_cached(owned, clients):

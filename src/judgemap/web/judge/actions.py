@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from judgemap.web import prepared
+from judgemap.web.accounts.models import Researcher
 from judgemap.web.commits import in_one_commit
 from judgemap.web.judge import queries
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
@@ -56,12 +57,12 @@ def has_consented(judge: Judge) -> bool:
     return bool(getattr(judge, "consented", False))
 
 
-def invite(study: Study, count: int) -> list[Invited]:
-    """Make personal links for so many judges."""
+def invite(study: Study, count: int, by: Researcher | None = None) -> list[Invited]:
+    """Make personal links for so many judges, and write down who asked for them."""
     invited = [Invited(make_name(), make_token()) for _ in range(count)]
     with transaction.atomic():
         Judge.objects.bulk_create([_new_judge(study, each) for each in invited])
-        record(study, None, "invited", {"judges": count})
+        record(study, by, "invited", {"judges": count})
     return invited
 
 

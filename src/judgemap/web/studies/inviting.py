@@ -4,14 +4,12 @@ import tempfile
 from pathlib import Path
 
 import segno
-from django.db import transaction
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from judgemap.web.accounts.models import Researcher
 from judgemap.web.addresses import whole_address
 from judgemap.web.judge.actions import Invited, invite
 from judgemap.web.judge.export import export_study, table
@@ -32,21 +30,13 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
     """Make links for judges, and show them this once."""
     form = InviteForm(request.POST or None)
     if form.is_valid() and study.status != Study.Status.CLOSED:
-        invited = make_links(study, form.cleaned_data["judges"], researcher_of(request))
+        invited = invite(study, form.cleaned_data["judges"], researcher_of(request))
         return render(request, "studies/links.html", {"study": study, "links": _links(request, invited)})
     rows = Judge.objects.filter(study=study).order_by("-judged", "name")
     context = {"study": study, "form": form, "judges": rows, "here": "judges"}
     if study.join_code:
         context |= _shown(whole_address(request, reverse("judge:join", args=[study.join_code])))
     return render(request, "studies/judges.html", context, status=400 if form.errors else 200)
-
-
-def make_links(study: Study, count: int, by: Researcher) -> list[Invited]:
-    """Make personal links, and write down who asked for them."""
-    with transaction.atomic():
-        invited = invite(study, count)
-        record(study, by, "made links", {"judges": count})
-    return invited
 
 
 def _links(request: HttpRequest, invited: list[Invited]) -> list[dict[str, str]]:
