@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from judgemap.cli.study import app
 from judgemap.errors import StudyError
 from judgemap.web.judge.models import Judge
+from judgemap.web.server import ServerOptions, remember_address
 from judgemap.web.studies.models import Study
 
 STUDY = """
@@ -70,6 +71,34 @@ def test_new_says_what_was_found_and_what_comes_next(study_command, areas, tmp_p
     assert "a draft with 16 areas" in said
     assert "judgemap study open wards" in said
     assert "tells whoever serves its tiles" in said
+
+
+def test_a_study_made_for_a_researcher_is_in_the_browser(drafted, people, clients):
+    assert "judgemap researcher own wards-2 EMAIL" in drafted("new", "study.toml")
+    assert "researcher own" not in drafted("new", "study.toml", "--owner", " Owner@Example.org")
+    listed = clients["owner"].get("/studies/").content.decode()
+    assert "/studies/wards-3/" in listed
+    assert "/studies/wards-2/" not in listed
+
+
+def test_an_owner_who_is_not_there_makes_no_study(drafted):
+    with pytest.raises(StudyError, match=r"no researcher has the address 'nobody@example\.org'; see 'judgemap res"):
+        drafted("new", "study.toml", "--owner", "nobody@example.org")
+    assert Study.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("cj.example", "cj.example")],  # noqa: S104
+)
+def test_links_begin_where_the_server_was_started(drafted, settings, tmp_path, host, address):
+    settings.DATA = tmp_path / "data"
+    assert drafted("invite", "wards").startswith("http://127.0.0.1:8000/j/")
+    remember_address(ServerOptions(settings.DATA, host, 8123))
+    assert drafted("invite", "wards").startswith(f"http://{address}:8123/j/")
+    assert drafted("invite", "wards", "--url", "https://cj.example").startswith("https://cj.example/j/")
+    settings.PUBLIC_URL = "https://studies.example.org"
+    assert drafted("invite", "wards").startswith("https://studies.example.org/j/")
 
 
 @pytest.mark.parametrize(

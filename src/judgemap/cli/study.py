@@ -19,23 +19,28 @@ app = typer.Typer(help="Make, run and export studies.", no_args_is_help=True, ri
 @app.command()
 def new(
     definition: Annotated[Path, typer.Argument(help="The study.toml; its map is looked for beside it.")],
+    owner: Annotated[str, typer.Option(help="E-mail address of the researcher who sees it in the browser.")] = "",
     data: DataFolder = DATA,
 ) -> None:
     """Make a draft of a study from a study.toml.
 
-    Example: judgemap study new wards/study.toml
+    Example: judgemap study new wards/study.toml --owner anna@example.org
     """
     connect(data)
     from judgemap.study.definition import read_definition, read_study_areas
+    from judgemap.web.accounts.actions import find_researcher
     from judgemap.web.studies.actions import create_study
 
+    researcher = find_researcher(owner) if owner else None
     read = read_definition(definition)
     areas = read_study_areas(read, definition.parent)
-    study = create_study(read, areas)
+    study = create_study(read, areas, researcher)
     for note in areas.notes:
         typer.echo(note)
     if read.base_map:
         typer.echo("The base map is on: it tells whoever serves its tiles which judges look at which areas.")
+    if researcher is None:
+        typer.echo(f"No browser shows it until it is given: judgemap researcher own {study.slug} EMAIL")
     typer.echo(f"Study {study.slug}: a draft with {len(areas)} areas. Open it with: judgemap study open {study.slug}")
 
 
@@ -198,7 +203,9 @@ def connect(data: Path) -> None:
 
 
 def server_address(url: str) -> str:
-    """Return the address that links begin with."""
+    """Return the address that links begin with: as given, as set, or where the server was last started."""
     from django.conf import settings
 
-    return url.rstrip("/") or settings.PUBLIC_URL or "http://127.0.0.1:8000"
+    from judgemap.web.server import last_address
+
+    return url.rstrip("/") or settings.PUBLIC_URL or last_address() or "http://127.0.0.1:8000"

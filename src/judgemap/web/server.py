@@ -64,6 +64,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     migrate()
     collect_static()
     first_researcher(options, say)
+    remember_address(options)
     say(f"Judgemap serves {public_address(options)} from {options.data.absolute()}. Stop it with Ctrl-C.")
     server = Granian(
         "judgemap.web.wsgi:application",
@@ -90,11 +91,25 @@ def default_workers() -> int:
 
 
 def public_address(options: ServerOptions) -> str:
-    """Return the address that judges use."""
+    """Return the address that judges use; on this machine, where the server listens on all addresses."""
     from django.conf import settings
 
-    host = f"[{options.host}]" if ":" in options.host else options.host
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)  # noqa: S104 - these are no names
+    host = f"[{host}]" if ":" in host else host
     return settings.PUBLIC_URL or f"http://{host}:{options.port}"
+
+
+def remember_address(options: ServerOptions) -> None:
+    """Keep the server's address in the data folder, for the links that commands print."""
+    (options.data / "address").write_text(f"{public_address(options)}\n", encoding="utf-8")
+
+
+def last_address() -> str:
+    """Return the address that the server was last started at; the empty text where it never was."""
+    from django.conf import settings
+
+    path: Path = settings.DATA / "address"
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
 
 
 def first_researcher(options: ServerOptions, say: Callable[[str], None]) -> None:

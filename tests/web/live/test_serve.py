@@ -23,6 +23,10 @@ def test_first_start_makes_a_key_and_prints_a_link_good_once(server):
     assert key.read_text() == kept
 
 
+def test_commands_print_links_to_the_port_of_the_server(server, areas):
+    assert server.study("invite", server.new_study(areas)).startswith(f"{server.address}/j/")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stops_cleanly(server, number):
     assert server.stop(number) == 0

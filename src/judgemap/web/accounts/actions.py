@@ -13,6 +13,14 @@ GOOD_FOR = timedelta(days=1)
 INVITED_FOR = timedelta(days=7)
 
 
+def find_researcher(email: str) -> Researcher:
+    """Find a researcher by the address, for whoever runs the server; say where to look if there is none."""
+    researcher = Researcher.objects.filter(email=email.strip().lower(), is_active=True).first()
+    if researcher is None:
+        raise StudyError(f"no researcher has the address {email!r}; see 'judgemap researcher list'")
+    return researcher
+
+
 def first_invitation() -> str | None:
     """Make the token of a link that makes the first researcher; None where there is one already."""
     if Researcher.objects.exists():
@@ -31,9 +39,7 @@ def invite_researcher(by: Researcher | None = None) -> str:
 
 def password_link(email: str) -> str:
     """Make the token of a link with which a researcher sets a new password."""
-    researcher = Researcher.objects.filter(email=email.strip().lower(), is_active=True).first()
-    if researcher is None:
-        raise StudyError(f"no researcher has the address {email!r}; check its spelling")
+    researcher = find_researcher(email)
     token = make_token()
     expires_at = timezone.now() + GOOD_FOR
     Invitation.objects.create(token_hash=hashed(token), expires_at=expires_at, researcher=researcher)

@@ -3,6 +3,7 @@
 from django.db import transaction
 
 from judgemap.errors import StudyError
+from judgemap.web.accounts.actions import find_researcher
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
@@ -31,9 +32,7 @@ def unshare_study(study: Study, colleague_id: str, by: Researcher) -> None:
 
 def give_study(study: Study, email: str) -> Researcher:
     """Make a researcher the owner of a study; who owned it before keeps it as a colleague."""
-    owner = Researcher.objects.filter(email=email.strip().lower(), is_active=True).first()
-    if owner is None:
-        raise StudyError(f"no researcher has the address {email!r}; see 'judgemap researcher list'")
+    owner = find_researcher(email)
     with transaction.atomic():
         if study.owner is not None and study.owner != owner:
             study.colleagues.add(study.owner)
