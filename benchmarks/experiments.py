@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python benchmarks/experiments.py [--quick]
 
-The study is run for 60 sets of strengths, 4 designs each, on the Nottinghamshire graph (where ../shared/data is absent,
+The study is run for 30 sets of strengths, 4 designs each, on the Nottinghamshire graph (where ../shared/data is absent,
 on a Delaunay triangulation of 76 random points). Seconds are of the wall and of the CPU; the figures for 1,000 sets are
 these, multiplied, and say so. CPU seconds are what other work on the machine changes least.
 """
@@ -65,7 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few sets, to see that it runs")
     quick = parser.parse_args().quick
-    sets = 4 if quick else 60
+    sets = 4 if quick else 30
     papers = Scheduling(sampler="gibbs", chains=1, warmup=50, draws=450)
     rows = [measure(study, sets, 2) for study in (Scheduling(), papers)]
     for row in rows:

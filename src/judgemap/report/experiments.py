@@ -54,7 +54,8 @@ def remarks(results: Results) -> list[str]:
         if row.get("sets_converged", row["sets"]) < row["sets"]:
             said.append(
                 f"{SAMPLERS[row['sampler']]}: chains agreed (R-hat of every area ≤ 1.01) in {row['sets_converged']} of "
-                f"{row['sets']} sets; where they did not, its effective draws are a guess, and more often too many."
+                f"{row['sets']} sets, and the largest R-hat is {row['rhat_max']:.3f}; where chains do not agree, the "
+                "number of effective draws is a guess, more often too high than too low."
             )
     agreed = results.summary()[0].get("sets_agreed", len(results.sets))
     if agreed < len(results.sets):
