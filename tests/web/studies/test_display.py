@@ -4,9 +4,11 @@ import json
 
 import numpy as np
 import pytest
+import shapely
+from shapely.affinity import affine_transform
 
 import judgemap as jm
-from judgemap.web.studies.display import draw_areas
+from judgemap.web.studies.display import _Simplified, draw_areas
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +19,10 @@ def chicago():
 
 def points(rings):
     return np.concatenate([np.array(ring).reshape(-1, 2) for ring in rings])
+
+
+def all_rings(scene):
+    return [*scene["own"], *(ring for other in scene["others"] for ring in other["rings"])]
 
 
 def test_two_scenes_are_a_small_part_of_what_a_pair_may_weigh(chicago):
@@ -50,6 +56,27 @@ def test_neighbours_are_in_the_scene(chicago):
     assert len(scene["others"]) >= len(first)
     named = {other["name"] for other in scene["others"] if "name" in other}
     assert named <= set(areas.names)
+
+
+def test_neighbours_are_drawn_true_to_the_map(chicago):
+    """A border in sight is within 1.5 units of what is drawn, and half a unit's diagonal of rounding."""
+    areas, drawings = chicago
+    outlines = areas.geometry.to_crs("EPSG:3857").boundary
+    for scene in map(json.loads, drawings.scenes[::7]):
+        west, north, size = scene["box"]
+        unit = size / 1000
+        edges = [shapely.LinearRing(np.array(ring).reshape(-1, 2)) for ring in all_rings(scene)]
+        drawn = affine_transform(shapely.MultiLineString(edges), [unit, 0, 0, -unit, west, north])
+        inside = shapely.box(west + 5 * unit, north - 995 * unit, west + 995 * unit, north - 5 * unit)
+        borders = shapely.points(shapely.get_coordinates(outlines.clip(inside).to_numpy()))
+        assert shapely.distance(borders, drawn).max() < (1.5 + 0.75) * unit
+
+
+def test_a_polygon_is_simplified_once_for_each_level():
+    simplified = _Simplified(np.array([shapely.Point(0, 0).buffer(100, quad_segs=200)]))
+    fine, coarse = simplified.at(0, 1.0), simplified.at(0, 4.0)
+    assert simplified.at(0, 1.3) is fine
+    assert 800 > shapely.get_num_coordinates(fine) > shapely.get_num_coordinates(coarse)
 
 
 def test_the_locator_holds_every_area(chicago):

@@ -5,6 +5,7 @@ the same numbers make the SVG of a page without a script and, through the square
 """
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -91,9 +92,9 @@ class _Square:
     def point(self, x: float, y: float) -> list[int]:
         return [round((x - self.west) / self.unit), round((self.north - y) / self.unit)]
 
-    def rings(self, polygon: shapely.Geometry, simplify: float) -> Rings:
+    def rings(self, polygon: shapely.Geometry, simplify: float = 0.0) -> Rings:
         """Round a polygon's rings to units, without the points that do not show and the rings that collapse."""
-        simple = shapely.simplify(polygon, simplify * self.unit)
+        simple = shapely.simplify(polygon, simplify * self.unit) if simplify else polygon
         rings = []
         for part in shapely.get_parts(simple):
             if part.geom_type != "Polygon":
@@ -112,6 +113,21 @@ class _Square:
         return [x, y - 2, x + 2, y, x, y + 2, x - 2, y]
 
 
+class _Simplified:
+    """Polygons simplified once for each level, for the many scenes that one is a neighbour in."""
+
+    def __init__(self, polygons: Shapes) -> None:
+        self._polygons = polygons
+        self._done: dict[tuple[int, int], shapely.Geometry] = {}
+
+    def at(self, place: int, tolerance: float) -> shapely.Geometry:
+        """Return a polygon simplified by the greatest of the levels, powers of √2, up to the tolerance."""
+        level = math.floor(2 * math.log2(tolerance))
+        if (place, level) not in self._done:
+            self._done[place, level] = shapely.simplify(self._polygons[place], 2.0 ** (level / 2))
+        return self._done[place, level]
+
+
 def _mercator(geographic: "geopandas.GeoSeries") -> Shapes:
     projected = geographic.to_crs("EPSG:3857").to_numpy()
     return shapely.make_valid(projected)  # type: ignore[no-any-return]
@@ -127,12 +143,13 @@ def _locator(polygons: Shapes, frame: _Square) -> dict[str, object]:
 
 def _scenes(names: tuple[str, ...], polygons: Shapes, frame: _Square) -> list[str]:
     tree = shapely.STRtree(polygons)
+    neighbours = _Simplified(polygons)
     scenes = []
     for own, polygon in enumerate(polygons):
         square = _Square.around(np.array(shapely.bounds(polygon)), AROUND)
         near = np.sort(tree.query(shapely.box(*square.box())))
         others = [
-            _neighbour(names[other], polygons[other], square)
+            _neighbour(names[other], neighbours.at(other, 1.5 * square.unit), square)
             for other in near.tolist()
             if other != own and polygons[other].intersects(shapely.box(*square.box()))
         ]
@@ -150,7 +167,7 @@ def _scenes(names: tuple[str, ...], polygons: Shapes, frame: _Square) -> list[st
 def _neighbour(name: str, polygon: shapely.Geometry, square: _Square) -> dict[str, object]:
     """Cut a neighbour to the scene, and name it where there is room."""
     piece = shapely.clip_by_rect(polygon, *square.box())
-    found: dict[str, object] = {"rings": square.rings(piece if not piece.is_empty else polygon, 1.5)}
+    found: dict[str, object] = {"rings": square.rings(piece if not piece.is_empty else polygon)}
     if piece.area >= LABELLED * square.size**2:
         middle = shapely.maximum_inscribed_circle(piece, tolerance=square.unit * 10)  # type: ignore[call-overload]
         found |= {"name": name, "at": square.point(*shapely.get_coordinates(middle)[0])}
