@@ -31,7 +31,9 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 bench: $(READY)  ## timings, side by side in one run on one thread; written to benchmarks/results/
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/samplers.py
+	for name in samplers clusters schedules experiments judging; do \
+	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/$$name.py || exit 1; \
+	done
 
 docs: $(READY)  ## write docs/cli.md from the commands themselves
 	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
