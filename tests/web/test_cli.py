@@ -45,6 +45,7 @@ def drafted(study_command, areas, tmp_path):
     return study_command
 
 
+@pytest.mark.django_db(transaction=True)
 def test_from_draft_to_export(drafted, tmp_path):
     assert Study.objects.get().status == "draft"
     assert "/s/" in drafted("open", "wards")

@@ -18,6 +18,9 @@ from judgemap.web.judge.export import export_study
 from judgemap.web.judge.models import Pair
 from judgemap.web.studies import actions
 
+pytestmark = pytest.mark.django_db(transaction=True)
+"""An export sees the database at one moment, in a transaction of its own."""
+
 
 @pytest.fixture
 def exported(study, tmp_path):
