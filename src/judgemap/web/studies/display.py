@@ -121,10 +121,10 @@ class _Simplified:
         self._done: dict[tuple[int, int], shapely.Geometry] = {}
 
     def at(self, place: int, tolerance: float) -> shapely.Geometry:
-        """Return a polygon simplified by the greatest of the levels, powers of √2, up to the tolerance."""
-        level = math.floor(2 * math.log2(tolerance))
+        """Return a polygon simplified by the greatest level, a power of the fourth root of 2, up to the tolerance."""
+        level = math.floor(4 * math.log2(tolerance))
         if (place, level) not in self._done:
-            self._done[place, level] = shapely.simplify(self._polygons[place], 2.0 ** (level / 2))
+            self._done[place, level] = shapely.simplify(self._polygons[place], 2.0 ** (level / 4))
         return self._done[place, level]
 
 
