@@ -27,8 +27,8 @@ from judgemap.core.diagnostics import ess_bulk
 from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers import clusters
 from judgemap.core.samplers.clusters import ClusterDraws, ClusterKernel, ClusterModel
-from judgemap.core.samplers.clusters_run import sample_clusters
 from judgemap.core.samplers.run import Plan
+from judgemap.core.samplers.run_clusters import sample_clusters
 from judgemap.core.simulate import simulate_counts
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -17,8 +17,8 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.partition_search import minimise_vi
 from judgemap.core.samplers import clusters
 from judgemap.core.samplers.clusters import ClusterModel
-from judgemap.core.samplers.clusters_run import sample_clusters
 from judgemap.core.samplers.run import Plan
+from judgemap.core.samplers.run_clusters import sample_clusters
 
 pytestmark = pytest.mark.statistical
 

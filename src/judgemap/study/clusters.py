@@ -16,7 +16,7 @@ from judgemap.core.comparisons import PairCounts
 from judgemap.core.partition_search import minimise_binder, minimise_vi
 from judgemap.core.samplers.clusters import ClusterModel
 from judgemap.core.samplers.run import Plan
-from judgemap.core.samplers.run_clusters import ClusterRun, sample_clusters
+from judgemap.core.samplers.run_clusters import CLUSTER_SAMPLERS, ClusterRun, sample_clusters
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
@@ -222,7 +222,8 @@ def fit_clusters(
     counts = checked_counts(data, areas)
     prior = settings.prior(areas)
     began = time.perf_counter()
-    run = sample_clusters(np.random.default_rng(seed), ClusterModel(counts, prior), sampler, plan, cores, watch)
+    model, build = ClusterModel(counts, prior), CLUSTER_SAMPLERS[sampler]
+    run = sample_clusters(np.random.default_rng(seed), model, plan, build, cores, watch)
     facts = {
         "model": "clusters",
         "prior": f"distance dependent Chinese restaurant process, affinity {settings.affinity}",

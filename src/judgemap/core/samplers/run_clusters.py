@@ -23,7 +23,8 @@ from judgemap.core.samplers.run import Plan, Watcher, spread_out
 from judgemap.core.types import FloatArray, IntArray
 
 BLOCKS = 40
-CLUSTER_SAMPLERS: dict[str, Callable[[ClusterModel], ClusterKernel]] = {"hmc": kernel, "gibbs": gibbs_kernel}
+Build = Callable[[ClusterModel], ClusterKernel]
+CLUSTER_SAMPLERS: dict[str, Build] = {"hmc": kernel, "gibbs": gibbs_kernel}
 """How strengths are drawn given the clusters; links are drawn alike by both."""
 
 
@@ -58,8 +59,8 @@ class ClusterRun:
 def sample_clusters(
     rng: np.random.Generator,
     model: ClusterModel,
-    sampler: str,
     plan: Plan,
+    build: Build = kernel,
     cores: int = 1,
     watch: Watcher | None = None,
 ) -> ClusterRun:
@@ -68,11 +69,11 @@ def sample_clusters(
     >>> from judgemap.core.cluster_prior import ClusterPrior
     >>> from judgemap.core.comparisons import count_pairs
     >>> model = ClusterModel(count_pairs([0, 1], [2, 2], n_areas=3), ClusterPrior(np.ones((3, 3))))
-    >>> sample_clusters(np.random.default_rng(1), model, "hmc", Plan(chains=2, draws=50, thin=2)).labels.shape
+    >>> sample_clusters(np.random.default_rng(1), model, Plan(chains=2, draws=50, thin=2)).labels.shape
     (2, 50, 3)
     """
     with threadpool_limits(limits=1):
-        chain = CLUSTER_SAMPLERS[sampler](model)
+        chain = build(model)
         generators = rng.spawn(plan.chains)
         partitions = starting_partitions(model, plan.chains)
         states = [chain.init(each, labels) for each, labels in zip(generators, partitions, strict=True)]

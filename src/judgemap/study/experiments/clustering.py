@@ -90,7 +90,7 @@ class Clustering:
         truth, fitting = rng.spawn(2)
         simulated = simulate_clusters(truth, prepared.prior)
         counts = scheduled_counts(truth, simulated.strengths, prepared.design, self.comparisons)
-        draws = sample_clusters(fitting, ClusterModel(counts, prepared.prior), "hmc", self.plan())
+        draws = sample_clusters(fitting, ClusterModel(counts, prepared.prior), self.plan())
         if not draws.complete:
             raise KeyboardInterrupt
         n_areas = len(simulated.labels)
