@@ -7,7 +7,8 @@ import hypothesis
 import numpy as np
 import pytest
 
-hypothesis.settings.register_profile("judgemap", deadline=None)  # nothing is timed in a test
+# Nothing is timed in a test, and the same examples are tried everywhere.
+hypothesis.settings.register_profile("judgemap", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("judgemap")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
