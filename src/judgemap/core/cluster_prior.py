@@ -25,9 +25,9 @@ class ClusterPrior:
 
     β and κ0 default to the paper's values. The paper does not print μ0, a0 and b0; ours are weakly informative: μ0 = 0,
     because only differences of strengths are ever seen, and a0 = b0 = 1, by which σ_k² has the median 1.4 with 95 % in
-    (0.27, 39), and the centre of a cluster is Student t with two degrees of freedom, 95 % in ±4.3. Vaguer priors ask for
-    fewer clusters: on the paper's study, 3.7 are expected at a0 = b0 = 1, 3.1 at 0.1 and 2.6 at 0.01, where 0.05 comes
-    closest to the paper's probabilities; tighter ones change little (3.8 at 3), and β between 1e-10 and 1e-4 nothing.
+    (0.27, 39), and the centre of a cluster is Student t with two degrees of freedom, 95 % in ±4.3. Vaguer priors ask
+    for fewer clusters: on the paper's study, 3.7 are expected at a0 = b0 = 1, 3.1 at 0.1 and 2.6 at 0.01, where 0.05
+    comes closest to the paper's probabilities. Tighter ones change little (3.8 at 3), β from 1e-10 to 1e-4 nothing.
 
     The diagonal of ``affinity`` is not used: a link to oneself has weight β, once. Areas in different connected parts
     of the affinity never share a cluster.
