@@ -3,8 +3,8 @@
     python benchmarks/clusters.py
 
 CPU seconds, because other work on the machine would count in wall time; of several blocks the fastest counts. Compiling
-is timed apart. ESS is in bulk. Nottinghamshire's data are read from ../shared/data; where that folder is absent, a
-simulated study of its size stands in.
+is timed apart. ESS is in bulk, of co-clustering on one draw in five. Nottinghamshire's data are read from
+../shared/data; where that folder is absent, a simulated study of its size stands in.
 """
 
 import csv
