@@ -73,6 +73,9 @@ def clustering(
     sets: Sets = None,
     comparisons: Comparisons = None,
     beta: Annotated[float | None, typer.Option(help="β, the weight of a link to oneself.  [default: 1e-8]")] = None,
+    kappa0: Annotated[
+        float | None, typer.Option(help="Weight of the prior mean of clusters; small: centres far apart.  [default: 1]")
+    ] = None,
     a0: Annotated[float | None, typer.Option(help="Shape of the variance within clusters.  [default: 1]")] = None,
     b0: Annotated[float | None, typer.Option(help="Scale of the variance within clusters.  [default: 1]")] = None,
     chains: Chains = None,
@@ -91,7 +94,15 @@ def clustering(
     from judgemap.study.experiments.clustering import Clustering
 
     small = {"sets": 4, "draws": 200} if quick else {}
-    given = {"comparisons": comparisons, "beta": beta, "a0": a0, "b0": b0, "chains": chains, "draws": draws}
+    given = {
+        "comparisons": comparisons,
+        "beta": beta,
+        "kappa0": kappa0,
+        "a0": a0,
+        "b0": b0,
+        "chains": chains,
+        "draws": draws,
+    }
     chosen = _chosen(small, sets=sets, **given)
     wanted = chosen.pop("sets", Clustering.paper_sets)
     _simulate(Clustering(**chosen), wanted, places, output, _Where(cores, cluster, seed, as_json))

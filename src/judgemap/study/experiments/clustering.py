@@ -51,6 +51,7 @@ class Clustering:
     """
 
     beta: float = 1e-8
+    kappa0: float = 1.0
     a0: float = 1.0
     b0: float = 1.0
     comparisons: int = 2000
@@ -82,7 +83,8 @@ class Clustering:
 
     def prepare(self, graph: AreaGraph) -> Ground:
         """Build the prior and the principal component design."""
-        prior = ClusterPrior(communicability_affinity(graph), beta=self.beta, a0=self.a0, b0=self.b0)
+        affinity = communicability_affinity(graph)
+        prior = ClusterPrior(affinity, beta=self.beta, kappa0=self.kappa0, a0=self.a0, b0=self.b0)
         return Ground(prior, principal_component(graph))
 
     def run(self, rng: np.random.Generator, prepared: Ground) -> list[Row]:
