@@ -7,6 +7,7 @@ import tomllib
 import zipfile
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import judgemap as jm
@@ -14,6 +15,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.definition import parse_definition
+from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.export import export_study
 from judgemap.web.judge.models import Pair
 from judgemap.web.studies import actions
@@ -82,6 +84,16 @@ def test_it_reads_back_and_fits(judge, exported, edit, tmp_path):
     assert data.counts().total == 20
     assert jm.read_edges(tmp_path / "export" / "edges.csv", tmp_path / "export" / "areas.csv").ids == areas.ids
     assert len(jm.fit_spatial(data, areas, seed=1, chains=2, draws=20).areas) == 16
+
+
+def test_it_is_what_the_server_itself_analyses(judge, exported, tmp_path, study):
+    for outcome in ("left", "tie", "right"):
+        judge.answer(outcome)
+    exported()
+    areas = jm.read_areas(tmp_path / "export" / "areas.geojson", id="id", name="name")
+    there, here = jm.read_comparisons(tmp_path / "export" / "comparisons.csv", areas), load_comparisons(study)
+    assert there.digest() == here.digest()
+    np.testing.assert_array_equal(there.seconds, here.seconds)
 
 
 def test_checksums_are_right(judge, exported):

@@ -14,6 +14,7 @@ from django.db.models import Prefetch, QuerySet
 
 from judgemap.errors import StudyError
 from judgemap.study.definition import write_definition
+from judgemap.web.judge.comparisons import seconds_in_view
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.snapshots import snapshot
 from judgemap.web.studies.actions import definition_of
@@ -102,12 +103,8 @@ def time(moment: datetime | None) -> str:
 
 
 def seconds(pair: Pair, answer: Answer | None) -> str:
-    """Return how long a pair was in view, by the browser's clock, or by the server's where there was no script."""
-    if answer is None:
-        return ""
-    if answer.seen_ms is not None:
-        return f"{answer.seen_ms / 1000:.3f}"
-    return f"{max((answer.answered_at - pair.issued_at).total_seconds(), 0.0):.3f}"
+    """Write how long a pair was in view, to the millisecond."""
+    return f"{seconds_in_view(pair.issued_at, answer.seen_ms, answer.answered_at):.3f}" if answer else ""
 
 
 def _pairs(study: Study) -> QuerySet[Pair]:
