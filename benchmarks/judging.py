@@ -48,6 +48,26 @@ for each in invited:
     give_consent(each.token, "en", 0)
 print(json.dumps([each.token for each in invited]))
 """
+COUNT = """
+import sys
+from pathlib import Path
+from judgemap.web import server
+server.use_data_folder(Path(sys.argv[1]))
+from django.db import connection
+from django.test import Client
+token, asked = sys.argv[2], []
+client = Client(headers={"accept": "application/json", "host": "localhost"})
+def note(execute, sql, *rest):
+    asked.append(sql)
+    return execute(sql, *rest)
+pair = client.get(f"/j/{token}/").json()["pair"]
+for _ in range(3):
+    asked.clear()
+    with connection.execute_wrapper(note):
+        form = {"pair": pair, "outcome": "left", "follows": "0", "seen_ms": "900"}
+        pair = client.post(f"/j/{token}/answer", form).json()["pair"]
+print(len(asked))
+"""
 
 
 @dataclass(frozen=True)
@@ -66,6 +86,7 @@ class Row:
     p99_ms: float
     cpu_ms: float
     postgres_cpu_ms: float
+    queries: int
     bytes: float
     requests: float
     failed: int
@@ -103,6 +124,12 @@ class Server:
         done = subprocess.run(words, capture_output=True, text=True, env=self.environment, check=True)
         tokens: list[str] = json.loads(done.stdout.splitlines()[-1])
         return tokens
+
+    def count_queries(self, token: str) -> int:
+        """Count the statements of one judgement, the transaction's own not among them."""
+        words = [sys.executable, "-c", COUNT, str(self.data), token]
+        done = subprocess.run(words, capture_output=True, text=True, env=self.environment, check=True)
+        return int(done.stdout.splitlines()[-1])
 
     def __enter__(self) -> "Server":
         words = [sys.executable, "-c", START, "--data", str(self.data), "--port", str(self.port)]
@@ -241,9 +268,9 @@ async def play(server: Server, tokens: list[str], thinking: float, seconds: floa
     return played
 
 
-def measure(server: Server, tokens: list[str], thinking: float, what: tuple[str, int, str], seconds: float) -> Row:
+def measure(server: Server, tokens: list[str], thinking: float, what: tuple[str, int, str, int], seconds: float) -> Row:
     """Measure one line of the table."""
-    database, n_areas, design = what
+    database, n_areas, design, queries = what
     asyncio.run(play(server, tokens[:1], 0.0, 0.5))
     played = asyncio.run(play(server, tokens, thinking, seconds))
     count = len(played.times)
@@ -251,7 +278,7 @@ def measure(server: Server, tokens: list[str], thinking: float, what: tuple[str,
     return Row(
         database, n_areas, design, len(tokens), thinking, count, count / played.wall, p50, p95, p99,
         1000 * played.cpu / count, 1000 * played.postgres_cpu / count if database == "postgres" else 0.0,
-        float(np.mean(played.sizes)), 1.0, played.failed,
+        queries, float(np.mean(played.sizes)), 1.0, played.failed,
     )  # fmt: skip
 
 
@@ -260,14 +287,16 @@ def show(row: Row) -> None:
     print(
         f"{row.database:9}{row.areas:6}  {row.design:10}{row.judges:4}{row.thinking:6.0f} s {row.per_second:8.0f}"
         f"{row.p50_ms:8.1f}{row.p95_ms:8.1f}{row.p99_ms:8.1f}{row.cpu_ms:8.2f}{row.postgres_cpu_ms:8.2f}"
-        f"{row.bytes / 1000:8.1f}{row.failed:5}",
+        f"{row.queries:6}{row.bytes / 1000:8.1f}{row.failed:5}",
         flush=True,
     )
 
 
 def run(databases: dict[str, str], sizes: list[int], seconds: float, workers: int | None) -> list[Row]:
     """Measure every database, number of areas and number of judges."""
-    print("database  areas  design    judges  think     per s     p50     p95     p99  CPU ms  PG CPU      kB fail")
+    print(
+        "database  areas  design    judges  think     per s     p50     p95     p99  CPU ms  PG CPU asked      kB fail"
+    )
     rows = []
     with tempfile.TemporaryDirectory(prefix="judgemap-bench-") as folder:
         for n_areas in sizes:
@@ -276,12 +305,13 @@ def run(databases: dict[str, str], sizes: list[int], seconds: float, workers: in
             for database, url in databases.items():
                 server = Server(Path(folder, f"{database}-{n_areas}"), url, workers)
                 designs = ("principal", "uniform", "naive") if n_areas < 1000 else ("principal",)
-                tokens = {design: server.make_study(map_path, design, 200) for design in designs}
+                tokens = {design: server.make_study(map_path, design, 201) for design in designs}
+                queries = {design: server.count_queries(links.pop()) for design, links in tokens.items()}
                 plan = [("principal", 1, 0.0), ("principal", 20, 0.0), ("principal", 200, 0.0), ("principal", 200, 1.0)]
                 plan += [(design, 20, 0.0) for design in designs[1:]]
                 with server:
                     for design, judges, thinking in plan:
-                        what = (database, n_areas, design)
+                        what = (database, n_areas, design, queries[design])
                         rows.append(measure(server, tokens[design][:judges], thinking, what, seconds))
                         show(rows[-1])
     return rows

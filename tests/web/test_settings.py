@@ -77,3 +77,11 @@ def test_sqlite_is_told_to_be_safe(tmp_path):
     options = read_database("", tmp_path)["OPTIONS"]
     assert options["transaction_mode"] == "IMMEDIATE"
     assert all(each in options["init_command"] for each in ("WAL", "synchronous=FULL", "foreign_keys=ON"))
+
+
+@pytest.mark.parametrize(("query", "options"), [
+    ("", {"server_side_binding": True, "prepare_threshold": 3}),
+    ("?prepared=no", {"server_side_binding": False, "prepare_threshold": None}),
+])  # fmt: skip
+def test_statements_are_prepared_unless_a_pooler_shares_sessions(query, options, tmp_path):
+    assert read_database(f"postgresql://db.example/judgemap{query}", tmp_path)["OPTIONS"] == options

@@ -4,7 +4,7 @@
 |---|---|---|
 | ``JUDGEMAP_DATA`` | the data folder: database, secret key, compiled files | ``judgemap-data`` |
 | ``JUDGEMAP_URL`` | the address that judges use; ``https`` turns on HSTS and secure cookies | this machine only |
-| ``DATABASE_URL`` | a PostgreSQL database | SQLite in the data folder |
+| ``DATABASE_URL`` | a PostgreSQL database, with ``?prepared=no`` behind a pooler | SQLite in the data folder |
 | ``JUDGEMAP_SECRET_KEY`` | the secret key, one for all processes on all machines | ``secret-key`` in the data folder |
 | ``JUDGEMAP_HOSTS`` | more names that the server answers to, with commas between | none |
 | ``JUDGEMAP_MAIL`` | the mail server, ``smtp://user:password@host:587`` | no mail is sent |
@@ -46,6 +46,10 @@ def read_number(name: str, default: float) -> float:
     return number
 
 
+PREPARED_AFTER = 3
+"""How often PostgreSQL plans a statement before it keeps the plan; planning is half of its work for a judgement."""
+
+
 def read_database(url: str, data: Path) -> dict[str, Any]:
     """Describe the database: PostgreSQL at ``url``, or SQLite in the data folder where that is empty.
 
@@ -67,7 +71,8 @@ def read_database(url: str, data: Path) -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme not in ("postgres", "postgresql"):
         raise ImproperlyConfigured(f"DATABASE_URL begins with {parts.scheme!r}; it must begin with 'postgresql://'")
-    options = dict(parse_qsl(parts.query))
+    options: dict[str, Any] = dict(parse_qsl(parts.query))
+    prepared = options.pop("prepared", "yes") != "no"
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
@@ -77,7 +82,8 @@ def read_database(url: str, data: Path) -> dict[str, Any]:
         "PORT": str(parts.port or options.pop("port", "")),
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": options,
+        "OPTIONS": options
+        | {"server_side_binding": prepared, "prepare_threshold": PREPARED_AFTER if prepared else None},
     }
 
 
