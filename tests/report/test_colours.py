@@ -1,12 +1,28 @@
 """Colours keep their order for everybody: in colour, under each kind of colour blindness, and in grey."""
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.ticker import MaxNLocator
 
-from judgemap.report.colours import CHANCE, CLASSES, LIKENESS, RISK, UNCERTAINTY, Scale, lightness, readable_on
+from judgemap.report.colours import (
+    CHANCE,
+    CLASSES,
+    HUES,
+    LIKENESS,
+    RANK,
+    RANK_WIDTH,
+    RISK,
+    SPAN,
+    UNCERTAINTY,
+    Scale,
+    lightness,
+    readable_on,
+    round_limits,
+)
 
 # Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
 SIGHT = {
@@ -24,21 +40,22 @@ def seen(colour, sight):
     return to_hex(np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055))
 
 
-def smallest_step_down(scale, sight):
+def smallest_step_down(colours, sight):
     """How much darker each class is than the one before, at least."""
-    return -np.diff([lightness(seen(colour, sight)) for colour in scale.colours(CLASSES)]).max()
+    return -np.diff([lightness(seen(colour, sight)) for colour in colours]).max()
 
 
 @pytest.mark.parametrize("sight", SIGHT)
-@pytest.mark.parametrize("scale", [RISK, UNCERTAINTY, CHANCE, LIKENESS], ids=lambda scale: scale.hue)
+@pytest.mark.parametrize("scale", [RISK, UNCERTAINTY, CHANCE, LIKENESS, RANK, RANK_WIDTH], ids=lambda scale: scale.hue)
 def test_every_class_is_darker_than_the_one_before(scale, sight):
-    assert smallest_step_down(scale, sight) > 4
+    assert smallest_step_down(scale.colours(CLASSES), sight) > 4
     assert lightness(seen(scale.colours(CLASSES)[-1], sight)) < 35
 
 
 @pytest.mark.parametrize("hue", ["RdBu", "jet"])
 def test_scales_that_turn_back_are_caught(hue):
-    assert smallest_step_down(Scale(hue, "", "", ""), "all colours") < 0
+    colours = [to_hex(colour) for colour in mpl.colormaps[hue](np.linspace(*SPAN, CLASSES))]
+    assert smallest_step_down(colours, "all colours") < 0
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30))
@@ -62,3 +79,19 @@ def test_numbers_can_be_read_on_every_class():
         for colour in scale.colours(CLASSES):
             light, dark = sorted((lightness(readable_on(colour)), lightness(colour)), reverse=True)
             assert light - dark > 40
+
+
+@pytest.mark.parametrize("hue", sorted(HUES))
+def test_colours_are_those_of_matplotlib(hue):
+    for count in range(1, 12):
+        where = np.linspace(*SPAN, count) if count > 1 else [sum(SPAN) / 2]
+        known = [to_hex(colour) for colour in mpl.colormaps[hue](where)]
+        assert Scale(hue, "", "", "").colours(count) == known
+
+
+def test_limits_are_those_of_matplotlib():
+    rng = np.random.default_rng(1)
+    locator = MaxNLocator(nbins=CLASSES, steps=[1, 2, 2.5, 5, 10])
+    for _ in range(500):
+        least, most = np.sort(rng.normal(size=2) * 10 ** rng.uniform(-3, 3))
+        np.testing.assert_allclose(round_limits(least, most), locator.tick_values(least, most), atol=1e-12 * most)

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from judgemap.report import clusters, figures, maps, tables
 from judgemap.report.figures import Recovery
+from judgemap.report.numbers import percentage, signed
 from judgemap.report.picture import Picture
 from judgemap.report.tables import Table
 from judgemap.study.clusters import ClusterFit
@@ -112,7 +113,7 @@ def fit_page(fit: Fit, other: Fit | None = None) -> str:
 
 
 def _clusters(fit: ClusterFit, other: Fit | None) -> list[Section]:
-    likeliest, chance = fit.n_clusters.idxmax(), tables.percentage(float(fit.n_clusters.max()))
+    likeliest, chance = fit.n_clusters.idxmax(), percentage(float(fit.n_clusters.max()))
     text = (
         f"Areas of like risk that lie together make a cluster. The answers speak for {likeliest} clusters with "
         f"probability {chance}; the map shows the {fit.best.n_clusters} clusters that come nearest to all "
@@ -131,7 +132,7 @@ def _clusters(fit: ClusterFit, other: Fit | None) -> list[Section]:
 
 def _where(fit: Fit) -> Section:
     order = fit.areas.sort_values("risk_median", ascending=False, kind="stable").to_dict("records")
-    middle, low, high = (tables.signed(order[0][f"risk_{which}"]) for which in ("median", "low", "high"))
+    middle, low, high = (signed(order[0][f"risk_{which}"]) for which in ("median", "low", "high"))
     sure, top = int((fit.areas["p_top10"] > 0.95).sum()), min(10, len(fit.map))
     asked = (
         f"Each judge was shown two areas at a time and said which has the {fit.info['winner_is']} rate. From these "

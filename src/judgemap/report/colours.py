@@ -8,16 +8,23 @@ eye, a continuous shade cannot.
 
 from dataclasses import dataclass
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.colors import to_hex, to_rgb
-from matplotlib.ticker import MaxNLocator
 
 from judgemap.core.types import FloatArray, IntArray
 
 CLASSES = 7
 SPAN = (0.06, 0.98)
 """The part of a colour map that is used: its palest colours would vanish on white paper."""
+STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+HUES = {
+    "YlOrRd": "#ffffcc #ffeda0 #fed976 #feb24c #fd8d3c #fc4e2a #e31a1c #bd0026 #800026",
+    "Blues": "#f7fbff #deebf7 #c6dbef #9ecae1 #6baed6 #4292c6 #2171b5 #08519c #08306b",
+    "BuPu": "#f7fcfd #e0ecf4 #bfd3e6 #9ebcda #8c96c6 #8c6bb1 #88419d #810f7c #4d004b",
+    "YlGn": "#ffffe5 #f7fcb9 #d9f0a3 #addd8e #78c679 #41ab5d #238443 #006837 #004529",
+    "Oranges": "#fff5eb #fee6ce #fdd0a2 #fdae6b #fd8d3c #f16913 #d94801 #a63603 #7f2704",
+    "GnBu": "#f7fcf0 #e0f3db #ccebc5 #a8ddb5 #7bccc4 #4eb3d3 #2b8cbe #0868ac #084081",
+}
+"""Nine colours of each hue, from light to dark (Brewer, 2003); those between are mixed. Pages need no matplotlib."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +51,7 @@ class Scale:
             return np.array(self.limits)
         if most - least < 1e-9 * max(1.0, abs(most)):
             least, most = least - 0.5, most + 0.5
-        locator = MaxNLocator(nbins=CLASSES, steps=[1, 2, 2.5, 5, 10])
-        return np.asarray(locator.tick_values(least, most), dtype=np.float64)
+        return round_limits(least, most)
 
     def classify(self, values: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the class of each value, and the limits of the classes.
@@ -59,7 +65,30 @@ class Scale:
     def colours(self, count: int) -> list[str]:
         """Return `count` colours, from the lightest to the darkest."""
         where = np.linspace(*SPAN, count) if count > 1 else [sum(SPAN) / 2]
-        return [to_hex(colour) for colour in mpl.colormaps[self.hue](where)]
+        anchors = np.array([_rgb(colour) for colour in HUES[self.hue].split()])
+        shades = np.floor(np.minimum(np.asarray(where) * 256, 255)) / 255
+        mixed = [np.interp(shades, np.linspace(0, 1, len(anchors)), channel) for channel in anchors.T]
+        return [
+            "#" + "".join(f"{round(255 * float(part)):02x}" for part in colour) for colour in zip(*mixed, strict=True)
+        ]
+
+
+def round_limits(least: float, most: float) -> FloatArray:
+    """Return about `CLASSES` + 1 round limits, evenly spaced, that hold a range.
+
+    >>> round_limits(0.1, 2.9)
+    array([0. , 0.5, 1. , 1.5, 2. , 2.5, 3. ])
+    """
+    wanted = (most - least) / CLASSES
+    power = 10.0 ** np.floor(np.log10(wanted))
+    step = power * next(each for each in STEPS if each * power >= wanted * (1 - 1e-9))
+    first, last = np.floor(least / step + 1e-9), np.ceil(most / step - 1e-9)
+    return np.arange(first, last + 1) * step
+
+
+def _rgb(colour: str) -> tuple[float, float, float]:
+    red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    return red, green, blue
 
 
 def lightness(colour: str) -> float:
@@ -68,7 +97,7 @@ def lightness(colour: str) -> float:
     >>> round(lightness("#ffffff")), round(lightness("#777777"))
     (100, 50)
     """
-    rgb = np.array(to_rgb(colour))
+    rgb = np.array(_rgb(colour))
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     luminance = float(linear @ [0.2126, 0.7152, 0.0722])
     return 116 * luminance ** (1 / 3) - 16 if luminance > 216 / 24389 else luminance * 24389 / 27
@@ -83,3 +112,5 @@ RISK = Scale("YlOrRd", "Estimated risk (0 is the average area)", "lower risk", "
 UNCERTAINTY = Scale("Blues", "Uncertainty of the risk (standard deviation)", "more certain", "less certain")
 CHANCE = Scale("BuPu", "Probability", "unlikely", "nearly certain", (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1))
 LIKENESS = Scale("YlGn", "Correlation before any data", "tells nothing", "tells much", (0, 0.05, 0.1, 0.2, 0.4, 0.7, 1))
+RANK = Scale("Oranges", "Median rank (1 is the highest risk)", "lower risk", "higher risk")
+RANK_WIDTH = Scale("GnBu", "Width of the 95 % interval of rank", "place well known", "place hardly known")
