@@ -1,6 +1,7 @@
 """`judgemap fit`: comparisons and areas in, a folder of results out."""
 
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -8,18 +9,15 @@ import typer
 
 from judgemap.cli import inputs
 from judgemap.cli.progress import sampling_progress
-from judgemap.core.prior import FixedVariance, InverseGamma, VariancePrior
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.clusters import AFFINITIES, ClusterFit, ClusterSettings, Loss, fit_clusters
-from judgemap.study.correlation import PRIORS, prior_covariance
-from judgemap.study.fit import RunOptions, fit_spatial, fit_standard
+from judgemap.study.clusters import ClusterFit, ClusterSettings
+from judgemap.study.correlation import PRIORS
 from judgemap.study.folder import check_folder
 from judgemap.study.records import Direction, read_comparisons
 from judgemap.study.result import Fit
 from judgemap.study.sensitivity import cluster_sensitivity, read_variation
-
-MODELS = ("spatial", "standard", "clusters")
+from judgemap.study.settings import AFFINITIES, FitSettings
 
 
 @inputs.with_areas
@@ -64,51 +62,34 @@ def fit(
 
     Example: judgemap fit comparisons.csv --areas wards.gpkg -o results --seed 1
     """
-    if model not in MODELS:
-        raise StudyError(f"there is no model {model!r}; choose one of {', '.join(MODELS)}")
     if model != "clusters" and (vary or clusters is not None):
         raise StudyError("--sensitivity and --clusters belong to --model clusters; add it, or leave them out")
-    variance = _variance(alpha, chi, omega)
+    settings = FitSettings(
+        model=model, prior=prior, length=length, alpha=alpha, chi=chi, omega=omega, sampler=sampler, affinity=affinity,
+        beta=beta, mu0=mu0, kappa0=kappa0, a0=a0, b0=b0, clusters=clusters, loss=loss, chains=chains, warmup=warmup,
+        draws=draws, thin=thin, seed=inputs.choose_seed(seed),
+    )  # fmt: skip
     variations = [read_variation(text) for text in vary or []]
     check_folder(output)
     data = read_comparisons(comparisons, places, cast("Direction", winner_is))
-    number = inputs.choose_seed(seed)
-    given = {"chains": chains, "warmup": warmup, "draws": draws, "thin": thin}
-    options = cast("RunOptions", {key: value for key, value in given.items() if value is not None})
-    options |= {"sampler": sampler, "cores": cores or inputs.available_cores()}
+    threads = cores or inputs.available_cores()
     with sampling_progress() as watch:
-        options["watch"] = watch
-        if model == "clusters":
-            reach = 1.0 if length is None else length
-            settings = ClusterSettings(affinity, reach, beta, mu0, kappa0, a0, b0)
-            result: Fit = fit_clusters(data, places, seed=number, settings=settings, **options)
-        elif model == "standard":
-            result = fit_standard(data, places, seed=number, variance=variance, **options)
-        else:
-            covariance = prior_covariance(places, prior, length)
-            result = fit_spatial(data, places, seed=number, covariance=covariance, variance=variance, **options)
-    if isinstance(result, ClusterFit):
-        result = result.with_partition(clusters, cast("Loss", loss))
+        result = settings.run(data, places, cores=threads, watch=watch)
     folder = result.save(output)
     typer.echo(json.dumps(result.info, indent=2, ensure_ascii=False) if as_json else describe(result, folder))
     if variations and isinstance(result, ClusterFit):
+        plain = replace(settings, clusters=None, loss="vi")
         with sampling_progress() as watch:
-            options["watch"] = watch
-            table = cluster_sensitivity(
-                result,
-                lambda settings: fit_clusters(data, places, seed=number, settings=settings, **options),
-                variations,
-            )
+
+            def refit(assumed: ClusterSettings) -> ClusterFit:
+                return cast(
+                    "ClusterFit", replace(plain, **asdict(assumed)).run(data, places, cores=threads, watch=watch)
+                )
+
+            table = cluster_sensitivity(result, refit, variations)
         table.to_csv(folder / "sensitivity.csv", index=False)
         if not as_json:
             typer.echo("\n" + table.round(3).to_string(index=False) + f"\nThe table is in {folder}/sensitivity.csv")
-
-
-def _variance(alpha: float | None, chi: float, omega: float) -> VariancePrior:
-    try:
-        return InverseGamma(chi, omega) if alpha is None else FixedVariance(alpha**2)
-    except ValueError as error:
-        raise StudyError(str(error)) from None
 
 
 def describe(fit: Fit, folder: Path) -> str:

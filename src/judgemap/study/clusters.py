@@ -15,7 +15,6 @@ from judgemap.core.clustering import Between, order_by_risk
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.partition_search import minimise_binder, minimise_vi
 from judgemap.core.samplers.clusters import ClusterModel
-from judgemap.core.samplers.run import Plan
 from judgemap.core.samplers.run_clusters import CLUSTER_SAMPLERS, ClusterRun, sample_clusters
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
@@ -25,11 +24,11 @@ from judgemap.study.fit import RunOptions, checked_counts, settle
 from judgemap.study.provenance import record
 from judgemap.study.records import Comparisons
 from judgemap.study.result import GOOD_RHAT, Fit, assess, named_draws, named_pairs, named_statistics
+from judgemap.study.settings import AFFINITIES
+from judgemap.study.settings import CLUSTER_PLAN as USUAL
 
-USUAL = Plan(chains=4, warmup=1000, draws=1000, thin=10)
 GOOD_GAP = 0.1
 """The largest difference between chains in a co-clustering probability that needs no warning."""
-AFFINITIES = ("communicability", "window", "decay")
 Loss = Literal["vi", "binder"]
 
 
