@@ -4,11 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import geopandas
 import numpy as np
 import pytest
+import shapely
 
 from judgemap.errors import StudyError
-from judgemap.geo.maps import read_edges
+from judgemap.geo.maps import read_areas, read_edges, read_names
 
 
 @pytest.fixture
@@ -129,3 +131,25 @@ def test_nottinghamshire():
     assert areas.graph.components().max() == 0
     np.testing.assert_array_equal(areas.index([str(i) for i in range(1, 77)]), np.arange(76))
     assert areas.notes == ()
+
+
+def test_a_map_can_take_its_neighbours_from_a_list(tmp_path):
+    squares = [shapely.box(x, 0, x + 1000, 1000) for x in (0, 1000, 2000)]
+    frame = geopandas.GeoDataFrame({"id": ["a", "b", "c"]}, geometry=squares, crs="EPSG:27700")
+    frame.to_file(tmp_path / "map.gpkg")
+    (tmp_path / "edges.csv").write_text("area_a,area_b\na,c\n")
+    areas = read_areas(tmp_path / "map.gpkg", id="id", edges=tmp_path / "edges.csv")
+    assert areas.graph.edges.tolist() == [[0, 2]]
+    assert areas.geometry is not None
+    assert areas.bridges == ()
+    assert any("These areas have no neighbour: 'b'" in note for note in areas.notes)
+    (tmp_path / "edges.csv").write_text("area_a,area_b\na,z\n")
+    with pytest.raises(StudyError, match=r"edges.csv line 2: area 'z' is not on the map"):
+        read_areas(tmp_path / "map.gpkg", id="id", edges=tmp_path / "edges.csv")
+
+
+def test_areas_without_neighbours(tmp_path):
+    (tmp_path / "areas.csv").write_text("id,name\n2,Beech\n1,Ash\n")
+    areas = read_names(tmp_path / "areas.csv")
+    assert areas.ids == ("2", "1")
+    assert len(areas.graph.edges) == 0

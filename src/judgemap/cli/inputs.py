@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from judgemap.errors import StudyError
-from judgemap.geo.maps import Areas, read_areas, read_edges
+from judgemap.geo.maps import Areas, read_areas, read_edges, read_names
 
 Seed = Annotated[
     int | None, typer.Option(min=0, help="The same seed gives the same numbers; drawn and shown if left out.")
@@ -31,8 +31,15 @@ AREA_OPTIONS: dict[str, Any] = {
     "contiguity": Annotated[
         str | None, typer.Option(help="queen (default): areas that touch are neighbours; rook: that share a border.")
     ],
-    "edges": Annotated[Path | None, typer.Option("--edges", help="Without a map: edges.csv with area_a,area_b.")],
-    "area_names": Annotated[Path | None, typer.Option("--area-names", help="With --edges: areas.csv with id,name.")],
+    "edges": Annotated[
+        Path | None,
+        typer.Option(
+            "--edges", help="Who borders whom, edges.csv with area_a,area_b: without a map, or in place of its borders."
+        ),
+    ],
+    "area_names": Annotated[
+        Path | None, typer.Option("--area-names", help="Without a map: areas.csv with id,name; without edges too.")
+    ],
     "extra_edges": Annotated[
         Path | None,
         typer.Option("--extra-edges", help="More neighbours, such as across a bridge: CSV with area_a,area_b."),
@@ -60,13 +67,11 @@ def with_areas(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def load_areas(chosen: dict[str, Any]) -> Areas:
-    """Read the map, or the edge list where there is none."""
-    areas, edges = chosen["areas"], chosen["edges"]
-    if areas is not None and edges is not None:
-        raise StudyError("--areas and --edges were both given; give the boundary file or the edge list, not both")
+    """Read the map, or the lists where there is none."""
+    areas, edges, names = chosen["areas"], chosen["edges"], chosen["area_names"]
     if areas is not None:
-        if chosen["area_names"] is not None:
-            raise StudyError("--area-names goes with --edges; with a map, choose its column with --name")
+        if names is not None:
+            raise StudyError("--area-names goes without a map; with one, choose its column with --name")
         return read_areas(
             areas,
             id=chosen["id_column"],
@@ -74,9 +79,12 @@ def load_areas(chosen: dict[str, Any]) -> Areas:
             crs=chosen["crs"],
             contiguity=chosen["contiguity"] or "queen",
             extra_edges=chosen["extra_edges"],
+            edges=edges,
         )
     if edges is not None:
-        return read_edges(edges, chosen["area_names"], chosen["extra_edges"])
+        return read_edges(edges, names, chosen["extra_edges"])
+    if names is not None:
+        return read_names(names)
     raise StudyError("no areas were given; add --areas MAP, or --edges edges.csv --area-names areas.csv")
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from judgemap.geo.boundaries import Outlines
 
-__all__ = ["Areas", "Bridge", "areas_from_frame", "read_areas", "read_edges"]
+__all__ = ["Areas", "Bridge", "areas_from_frame", "read_areas", "read_edges", "read_names"]
 
 ExtraEdges = Sequence[Sequence[str]] | str | Path | None
 """Edges by hand: pairs of ids or names, or a CSV file with ``area_a`` and ``area_b``."""
@@ -135,6 +135,7 @@ def read_areas(
     extra_edges: ExtraEdges = None,
     bridge: Joining = "nearest",
     crs: str | int | None = None,
+    edges: str | Path | None = None,
 ) -> Areas:
     """Read a boundary file and find who borders whom.
 
@@ -152,6 +153,8 @@ def read_areas(
         "nearest" joins islands and parts of the map to the nearest area outside; "none" leaves them apart.
     crs
         The coordinate reference system, where the file does not say it or says it wrongly.
+    edges
+        A CSV file with ``area_a`` and ``area_b`` that says who borders whom, in place of the borders on the map.
 
     Examples
     --------
@@ -172,7 +175,10 @@ def read_areas(
         outlines = boundaries.outlines(frame, id, name, crs)
     except StudyError as error:
         raise StudyError(f"{path.name or path}: {error}") from None
-    return _connect(outlines._replace(notes=(*notes, *outlines.notes)), contiguity, extra_edges, bridge)
+    outlines = outlines._replace(notes=(*notes, *outlines.notes))
+    if edges is not None:
+        return _joined_by(outlines, edges, extra_edges)
+    return _connect(outlines, contiguity, extra_edges, bridge)
 
 
 def areas_from_frame(
@@ -220,6 +226,32 @@ def read_edges(edges_path: str | Path, names_path: str | Path | None = None, ext
     graph = add_edges(unjoined.graph, _table_edges(unjoined, edges))
     graph, added = _with_extra_edges(unjoined, graph, extra_edges)
     return Areas(labels.ids, labels.names, graph, notes=(*labels.notes, *added, *_parts_notes(graph, labels.names)))
+
+
+def read_names(path: str | Path) -> Areas:
+    r"""Read areas that have neither a map nor neighbours: a table ``id,name``. One of them tells nothing of another.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "areas.csv")
+    ...     _ = path.write_text("id,name\n1,Ash\n2,Beech\n")
+    ...     areas = read_names(path)
+    >>> areas.names, areas.graph.edges.shape
+    (('Ash', 'Beech'), (0, 2))
+    """
+    labels = _read_names(read_table(path, required=("id", "name")))
+    graph = AreaGraph(len(labels.ids), np.empty((0, 2), dtype=np.int64))
+    return Areas(labels.ids, labels.names, graph, notes=(*labels.notes, "No area is taken to have neighbours."))
+
+
+def _joined_by(outlines: "Outlines", edges_path: str | Path, extra_edges: ExtraEdges) -> Areas:
+    """Take the outlines from a map and who borders whom from a list."""
+    ids, names, geometry, read = outlines
+    apart = Areas(ids, names, AreaGraph(len(ids), np.empty((0, 2), dtype=np.int64)), geometry)
+    edges = read_table(edges_path, required=("area_a", "area_b"))
+    graph = add_edges(apart.graph, _table_edges(apart, edges))
+    graph, added = _with_extra_edges(apart, graph, extra_edges)
+    return Areas(ids, names, graph, geometry, notes=(*read, *added, *_parts_notes(graph, names)))
 
 
 def _connect(outlines: "Outlines", contiguity: Contiguity, extra_edges: ExtraEdges, bridge: Joining) -> Areas:
