@@ -1,0 +1,196 @@
+"""Tallies are what a plain recount gives, whatever judges do and whenever somebody looks."""
+
+import numpy as np
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from judgemap.web.dashboard import counting
+from judgemap.web.dashboard.models import JudgeTally
+from judgemap.web.judge import actions as judging
+from judgemap.web.judge.comparisons import load_comparisons, seconds_in_view
+from judgemap.web.judge.models import Answer, Judge, Pair
+from judgemap.web.judge.refusals import Refused
+from judgemap.web.tokens import withdrawal_code
+
+N_JUDGES = 3
+acts = st.tuples(
+    st.integers(0, N_JUDGES - 1),
+    st.sampled_from(["show", "left", "right", "tie", "skipped", "unknown left", "unknown right", "look", "change first",
+                     "change last", "forget", "practise", "withdraw"]),
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _fast_judges(settings):
+    settings.ANSWERS_PER_SECOND = 1e6
+
+
+def act(token: str, what: str) -> None:
+    """Do one thing that a judge can do; what is refused changes nothing."""
+    try:
+        if what == "withdraw":
+            judging.withdraw(withdrawal_code(token))
+        elif what == "forget":
+            judging.mark_unknown(token, [0, 1, 2])
+        elif what == "practise":
+            judging.end_practice(token)
+        elif what.startswith("change"):
+            change(token, last=what == "change last")
+        elif (pair := judging.current_pair(token)) is not None and what != "show":
+            outcome, _, side = what.partition(" ")
+            judging.answer(token, judging.GivenAnswer(pair.token, outcome, side, seen_ms=None if side else 1234))
+    except Refused:
+        pass
+
+
+def change(token: str, last: bool) -> None:
+    """Change an answer: the last, or one that lies far back."""
+    pairs = Pair.objects.filter(judge=judging.find_judge(token), open=False, practice=False)
+    pair = pairs.order_by("-position" if last else "position").first()
+    if pair is not None:
+        said = pair.answers.order_by("-revision")[0]
+        outcome = "right" if said.outcome == "left" else "left"
+        judging.answer(token, judging.GivenAnswer(pair.token, outcome, follows=said.revision, seen_ms=77))
+
+
+def recount(study) -> dict[tuple[str, int], tuple]:
+    """Every pair that was shown with what was last said, read plainly."""
+    found = {}
+    for pair in Pair.objects.filter(judge__study=study, practice=False).select_related("left", "right"):
+        last = pair.answers.order_by("revision").last()
+        facts: tuple = ("", None, None)
+        if last:
+            said = f"unknown {last.unknown_side}" if last.outcome == "unknown" else last.outcome
+            facts = (said, seconds_in_view(pair.issued_at, last.seen_ms, last.answered_at), last.answered_at)
+        found[pair.judge_id, pair.position] = (pair.left.position, pair.right.position, *facts)
+    return found
+
+
+def counted(study) -> dict[tuple[str, int], tuple]:
+    """The same from the tallies."""
+    result = counting.count(study)
+    found = {}
+    for row, owner in zip(result.rows, result.owner, strict=True):
+        said = counting.SAID[row["said"]]
+        moment = np.datetime64(int(row["answered"]), "us").item() if said else None
+        facts = (said, float(row["seconds"]) if said else None, moment)
+        found[result.judges[owner].name, int(row["position"])] = (int(row["left"]), int(row["right"]), *facts)
+    return found
+
+
+def check(study) -> None:
+    plain = {
+        key: (*row[:4], row[4] and row[4].replace(tzinfo=None)) for key, row in recount(study).items()
+    }  # fmt: skip
+    assert counted(study) == plain
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(script=st.lists(acts, max_size=40), near=st.sampled_from([0, 3, 5000]))
+def test_tallies_equal_a_recount(study, monkeypatch, script, near):
+    monkeypatch.setattr(counting, "NEAR", near)
+    with transaction.atomic():
+        tokens = [each.token for each in judging.invite(study, N_JUDGES)]
+        for number, token in enumerate(tokens):
+            judging.give_consent(token, "en", number)
+        for judge, what in script:
+            if what == "look":
+                check(study)
+            else:
+                act(tokens[judge], what)
+        check(study)
+        check(study)
+        transaction.set_rollback(True)
+
+
+def test_the_numbers_are_those_of_the_comparisons(study, visit):
+    judges = [visit() for _ in range(2)]
+    for judge, outcomes in zip(judges, (["left", "tie"], ["skipped", "right", "left"]), strict=True):
+        for outcome in outcomes:
+            judge.answer(outcome, seen_ms="2000")
+    data, result = load_comparisons(study), counting.count(study)
+    assert [result.judges[each].name for each in result.owner] == list(data.judge)
+    assert (result.rows["left"] == data.left).all()
+    assert (result.rows["right"] == data.right).all()
+    np.testing.assert_array_equal(result.rows["seconds"], data.seconds)
+    assert result.judged.sum() == 5 == sum(judge.judged for judge in result.judges)
+
+
+def test_only_what_is_new_is_read(study, visit, django_assert_num_queries):
+    judges = [visit() for _ in range(3)]
+    for judge in judges:
+        judge.answer("left")
+    counting.count(study)
+    with django_assert_num_queries(2):
+        counting.count(study)
+    before = {tally.pk: tally.stamp for tally in JudgeTally.objects.all()}
+    judges[1].answer("right")
+    counting.count(study)
+    after = {tally.pk: tally.stamp for tally in JudgeTally.objects.all()}
+    assert {name for name in after if after[name] != before[name]} == {judges[1].name}
+
+
+def test_a_tally_goes_with_its_judge(study, judge):
+    judge.answer("left")
+    counting.count(study)
+    assert JudgeTally.objects.count() == 1
+    judging.withdraw(withdrawal_code(judge.token))
+    assert JudgeTally.objects.count() == 0
+    result = counting.count(study)
+    assert len(result.rows) == 0
+    assert JudgeTally.objects.count() == 0
+
+
+def test_nothing_is_kept_of_a_judge_who_withdraws_while_somebody_looks(study, judge, monkeypatch):
+    judge.answer("left")
+    keep = counting._keep
+
+    def withdraw_first(tallies):
+        judging.withdraw(withdrawal_code(judge.token))
+        keep(tallies)
+
+    monkeypatch.setattr(counting, "_keep", withdraw_first)
+    counting.count(study)
+    assert JudgeTally.objects.count() == 0
+
+
+def test_an_answer_between_two_readings_is_not_lost(study, judge, monkeypatch):
+    """The judge answers one pair and changes another after the news were listed, before the pairs are read."""
+    judge.answer("left")
+    counting.count(study)
+    first = Pair.objects.filter(judge_id=judge.name).order_by("position")[0]
+    judge.answer("left")
+    news = counting._news
+
+    def list_first(near):
+        found = news(near)
+        judge.answer("tie")
+        judge.answer("right", pair=first.token, follows="1")
+        return found
+
+    monkeypatch.setattr(counting, "_news", list_first)
+    counting.count(study)
+    monkeypatch.setattr(counting, "_news", news)
+    check(study)
+
+
+def test_a_judge_of_another_study_is_not_counted(study, areas, definition, visit):
+    from judgemap.web.studies import actions
+
+    other = actions.open_study(actions.create_study(definition, areas))
+    visit().answer("left")
+    visit(of=other).answer("right")
+    assert counting.count(study).said("left").sum() == 1
+    assert counting.count(other).said("right").sum() == 1
+    assert counting.count(other).answered.sum() == 1
+
+
+def test_a_lost_tally_is_made_again(study, judge):
+    judge.answer("left")
+    check(study)
+    JudgeTally.objects.all().delete()
+    check(study)
+    assert Judge.objects.count() == 1
+    assert Answer.objects.count() == 1
