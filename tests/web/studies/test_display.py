@@ -2,13 +2,16 @@
 
 import json
 
+import geopandas
 import numpy as np
 import pytest
 import shapely
 from shapely.affinity import affine_transform
 
 import judgemap as jm
-from judgemap.web.studies.display import _Simplified, draw_areas
+from judgemap.core.graph import AreaGraph
+from judgemap.geo.maps import Areas
+from judgemap.web.studies.display import LARGEST, _Simplified, draw_areas
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +90,16 @@ def test_the_locator_holds_every_area(chicago):
         west, north, east, south = scene["where"]
         assert whole[:, 0].min() - 5 <= west <= east <= whole[:, 0].max() + 5
         assert whole[:, 1].min() - 5 <= north <= south <= whole[:, 1].max() + 5
+
+
+def test_an_area_among_hundreds_of_small_ones_is_drawn_within_the_limit():
+    """A county of 60 km, with 400 wards as jagged as stars before it: drawn in full it would weigh 70 kB."""
+    county = shapely.box(0, 0, 60_000, 60_000)
+    turns = np.linspace(0, 2 * np.pi, 21)[:-1]
+    star = np.column_stack([np.sin(turns), np.cos(turns)]) * np.where(np.arange(20) % 2, 200, 740)[:, None]
+    wards = [shapely.Polygon(star + np.array([1500 * x, -1500 * y - 800])) for x in range(1, 21) for y in range(20)]
+    geometry = geopandas.GeoSeries([county, *wards], crs="EPSG:27700").translate(450_000, 340_000)
+    names = tuple(f"Ward {each}" for each in range(401))
+    scenes = draw_areas(Areas(names, names, AreaGraph(401, np.array([[0, 1]])), geometry)).scenes
+    assert max(len(scene.encode()) for scene in scenes) <= LARGEST
+    assert len(json.loads(scenes[0])["others"]) == 400

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 UNITS = 1000
 AROUND = 0.9
 """How much of the surroundings is in a scene, on each side, in widths of the area."""
+LARGEST = 22_000
+"""The most bytes of a scene; where there are more, lines are drawn more coarsely. A pair has two scenes."""
 LABELLED = 0.012
 """The share of the scene that a neighbour must cover to be named."""
 
@@ -147,20 +149,24 @@ def _scenes(names: tuple[str, ...], polygons: Shapes, frame: _Square) -> list[st
     scenes = []
     for own, polygon in enumerate(polygons):
         square = _Square.around(np.array(shapely.bounds(polygon)), AROUND)
-        near = np.sort(tree.query(shapely.box(*square.box())))
-        others = [
-            _neighbour(names[other], neighbours.at(other, 1.5 * square.unit), square)
-            for other in near.tolist()
-            if other != own and polygons[other].intersects(shapely.box(*square.box()))
-        ]
+        near = np.sort(tree.query(shapely.box(*square.box()), predicate="intersects"))
         west, south, east, north = shapely.bounds(polygon)
-        scene = {
-            "box": _place(square),
-            "own": square.rings(polygon, 1.0),
-            "others": others,
-            "where": [*frame.point(west, north), *frame.point(east, south)],
-        }
-        scenes.append(json.dumps(scene, separators=(",", ":"), ensure_ascii=False))
+        for coarseness in (1, 2, 4, 8, 16):
+            others = [
+                _neighbour(names[other], neighbours.at(other, 1.5 * coarseness * square.unit), square)
+                for other in near.tolist()
+                if other != own
+            ]
+            scene = {
+                "box": _place(square),
+                "own": square.rings(polygon, coarseness),
+                "others": others,
+                "where": [*frame.point(west, north), *frame.point(east, south)],
+            }
+            written = json.dumps(scene, separators=(",", ":"), ensure_ascii=False)
+            if len(written.encode()) <= LARGEST:
+                break
+        scenes.append(written)
     return scenes
 
 
