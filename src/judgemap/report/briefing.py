@@ -1,75 +1,59 @@
-"""One self-contained HTML page: words first, then pictures with text alternatives and tables; nothing is fetched.
+"""The briefing: what a decision maker reads. One page that stands alone, then what lies behind it, diagnostics last."""
 
-Pictures are `<img>` with the SVG inside the address: their ids and styles cannot clash, every one has its text
-alternative, and they print as lines, not dots.
-"""
+from datetime import date
 
-import base64
-from collections.abc import Sequence
-from dataclasses import dataclass
+import numpy as np
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from judgemap.report import clusters, figures, maps, tables
-from judgemap.report.figures import Recovery
-from judgemap.report.numbers import percentage, signed
-from judgemap.report.picture import Picture
-from judgemap.report.tables import Table
+from judgemap.errors import StudyError
+from judgemap.report import clusters, figures, limits, maps, methods, summary, tables
+from judgemap.report.about import About
+from judgemap.report.diagnostics import diagnostics
+from judgemap.report.figures import recovery
+from judgemap.report.gallery import against, clusters_of, figures_of, heading
+from judgemap.report.numbers import percentage
+from judgemap.report.page import Front, Section, page_with_front
+from judgemap.report.words import capital, counted, isolated
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.example import SimulatedStudy
 from judgemap.study.result import Fit
 
-SAMPLERS = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Pólya-Gamma Gibbs sampling"}
-MODELS = {
-    "spatial": "spatial Bradley-Terry (neighbouring areas are believed alike)",
-    "clusters": "spatial clustering Bradley-Terry (areas of like risk that lie together share a level)",
-    "standard": "standard Bradley-Terry (areas tell nothing of their neighbours)",
-}
+FOOT = (
+    "Risk is counted from the average area, which has 0. Read it as an order, with intervals: it is no count of cases "
+    "and says nothing about any person. The following pages say how sure the order is, what the map cannot say, and "
+    "how it was made."
+)
+IN_FRONT = ("risk", "uncertainty", "intervals", "clusters", "violins", "number-of-clusters", "times")
+"""Figures that the briefing shows before its appendix."""
+
+AT_THE_END = ("traces", "traces-2", "cluster-traces")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Section:
-    """A heading, paragraphs in plain language, and what goes with them: facts by name, a picture, a table, remarks."""
-
-    heading: str
-    paragraphs: tuple[str, ...] = ()
-    picture: Picture | None = None
-    table: Table | None = None
-    facts: tuple[tuple[str, str], ...] = ()
-    remarks: tuple[str, ...] = ()
-
-
-def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Sequence[tuple[str, str]] = ()) -> str:
-    """Return an HTML page that needs nothing else: it can be mailed, printed, or opened without a network.
+def briefing(fit: Fit, about: About | None = None, other: Fit | None = None) -> str:
+    """Return the briefing of a fit: one self-contained HTML page in plain language.
 
     Parameters
     ----------
-    title
-        The page's heading.
-    sections
-        What it says, in order.
-    notice
-        What a reader must know before anything else, set apart at the top.
-    numbers
-        A few numbers to begin with, each (number, what it counts).
+    fit
+        The fit that map and table show.
+    about
+        What is known of the study: title, question, comparisons, days.
+    other
+        A second fit of the same areas, such as one of the clustering model; both are then told of and compared.
 
     Examples
     --------
-    >>> html = page("Wards", [Section("Why", ("Because we were asked.",))])
-    >>> "<h2" in html and "http" not in html
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> html = briefing(fit, About("Wards", "Which of the two has the LOWER rate?", data))
+    >>> "In three sentences" in html and "http" not in html
     True
     """
-    template = _environment().get_template("page.html")
-    return template.render(title=title, sections=sections, notice=notice, numbers=numbers, svg_address=svg_address)
-
-
-def svg_address(picture: Picture) -> str:
-    """Return the picture as a data address, for the ``src`` of an image."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(picture.svg().encode()).decode()}"
+    return _whole(fit, about or About(), other, ())
 
 
 def demo_page(fit: Fit, study: SimulatedStudy) -> str:
-    """Return the demonstration's page: what was simulated, what the fit makes of it, and how near it comes.
+    """Return the demonstration's briefing: what was simulated, what the fit makes of it, and how near it comes.
 
     >>> import judgemap as jm, numpy as np
     >>> study = jm.simulate_study(np.random.default_rng(1), jm.chicago())
@@ -77,97 +61,202 @@ def demo_page(fit: Fit, study: SimulatedStudy) -> str:
     >>> "simulated" in html
     True
     """
-    data, found = fit.info["data"], figures.recovery(fit, study.true_risk)
-    return page(
-        "A risk map from simulated comparisons",
-        [_where(fit), _how_sure(fit), _how_near(fit, study, found), _how(fit)],
+    about = About(
+        title="A risk map from simulated comparisons",
+        data=study.data if study.data.digest() == fit.info["data"]["sha256"] else None,
         notice="The answers on this page are simulated, to show what the software does. "
         "The risk is invented and says nothing about any real place.",
-        numbers=[
-            (f"{data['judges']:,}", "judges"),
-            (f"{data['comparisons']:,}", "comparisons"),
-            (f"{data['areas']:,}", "areas"),
-            (f"{found.correlation:.2f}", "correlation with the truth"),
-        ],
     )
+    return _whole(fit, about, None, (_how_near(fit, study),))
 
 
-def fit_page(fit: Fit, other: Fit | None = None) -> str:
-    """Return the page of a fit: its map, its uncertainty, its clusters if it has any, and how it was done.
-
-    ``other`` is a fit of the spatial model to hold a clustering against.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> html = fit_page(jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100))
-    >>> "Clusters" in html
-    True
-    """
-    data = fit.info["data"]
-    sections = [_where(fit), _how_sure(fit)]
-    if isinstance(fit, ClusterFit):
-        sections[1:1] = _clusters(fit, other)
-    counted = [("judges", data["judges"]), ("comparisons", data["comparisons"]), ("areas", data["areas"])]
-    numbers = [(f"{number:,}", what) for what, number in counted if number]
-    return page("Risk by area", [*sections, _how(fit)], numbers=numbers)
-
-
-def _clusters(fit: ClusterFit, other: Fit | None) -> list[Section]:
-    likeliest, chance = fit.n_clusters.idxmax(), percentage(float(fit.n_clusters.max()))
-    text = (
-        f"Areas of like risk that lie together make a cluster. The answers speak for {likeliest} clusters with "
-        f"probability {chance}; the map shows the {fit.best.n_clusters} clusters that come nearest to all "
-        "the partitions the answers allow."
-    )
-    sections = [
-        Section("Clusters of areas", (text,), picture=clusters.cluster_map(fit), table=tables.cluster_table(fit)),
-        Section("Risk in the clusters", picture=clusters.cluster_violins(fit)),
-        Section("How many clusters", picture=clusters.cluster_number_bars(fit)),
-        Section("Who is with whom", picture=clusters.co_clustering_matrix(fit)),
-    ]
-    if other is not None:
-        sections.append(Section("Against the model without clusters", picture=clusters.against_spatial(fit, other)))
-    return sections
-
-
-def _where(fit: Fit) -> Section:
-    order = fit.areas.sort_values("risk_median", ascending=False, kind="stable").to_dict("records")
-    middle, low, high = (signed(order[0][f"risk_{which}"]) for which in ("median", "low", "high"))
-    sure, top = int((fit.areas["p_top10"] > 0.95).sum()), min(10, len(fit.map))
-    asked = (
-        f"Each judge was shown two areas at a time and said which has the {fit.info['winner_is']} rate. From these "
-        "answers alone, every area gets a risk, and an interval that says how sure we are."
-    )
-    answered = (
-        f"{order[0]['name']} is estimated to have the highest risk: {middle}, with 95 % interval {low} to {high}. "
-        f"Of all areas, {sure} {'is' if sure == 1 else 'are'} among the {top} highest with a probability above 95 %; "
-        "the others in the table could change places with areas below them, as their intervals of rank say."
-    )
-    meant = (
-        "Risk is counted from the average area, which has 0. A difference of 1 means that of 100 comparisons of two "
-        "areas about 73 would find the riskier one riskier; a difference of 2, about 88."
-    )
-    return Section(
-        "The risk map",
-        (asked, answered, meant),
+def _whole(fit: Fit, about: About, other: Fit | None, more: tuple[Section, ...]) -> str:
+    about.check(fit)
+    if other is not None and other.map.ids != fit.map.ids:
+        raise StudyError("the two fits are of different areas; give two fits of one study")
+    clustered = clusters_of(fit, other)
+    front = Front(
+        title=about.title.strip() or "Risk by area",
+        question=about.question.strip(),
+        sentences=summary.sentences(fit, clustered),
+        numbers=summary.numbers(fit, about),
         picture=maps.risk_map(fit),
         table=tables.highest_risk(fit),
+        foot=FOOT,
+        notice=about.notice,
+        warning=summary.warning(fit, other),
     )
+    sections = [
+        _how_sure(fit),
+        *more,
+        *(_clusters(clustered) if clustered is not None else ()),
+        *((_two_models(fit, other),) if other is not None else ()),
+        _who(fit, about),
+        Section("What the map cannot say", points=limits.points(fit, about, clustered)),
+        _how(fit, other),
+        _methods(fit, other),
+        _appendix(fit, about, other),
+        *diagnostics(fit, other),
+    ]
+    return page_with_front(front, sections)
 
 
 def _how_sure(fit: Fit) -> Section:
     spread = fit.areas["risk_sd"].to_numpy()
-    least, most = fit.map.names[int(spread.argmin())], fit.map.names[int(spread.argmax())]
+    least, most = (isolated(fit.map.names[int(area)]) for area in (spread.argmin(), spread.argmax()))
     neighbours = "; so are areas with few neighbours" if fit.info["model"] == "spatial" else ""
-    text = (
-        f"The answers say most about {least} (standard deviation {spread.min():.2f}) and least about {most} "
-        f"({spread.max():.2f}). Areas that were seldom compared, and areas at the ends of the scale, are harder to "
-        f"place{neighbours}."
+    texts = (
+        (
+            f"The answers say most about {least} (standard deviation {spread.min():.2f}) and least about {most} "
+            f"({spread.max():.2f}). Areas that were seldom compared, and areas at the ends of the scale, are harder to "
+            f"place{neighbours}."
+        ),
+        (
+            "An interval of 95 % holds the risk with that probability, if the model is right. A difference of 1 "
+            "means that of 100 comparisons of two areas about 73 would find the riskier one riskier; a difference of "
+            "2, about 88."
+        ),
     )
-    return Section("How sure we are", (text,), picture=maps.uncertainty_map(fit))
+    pictures = (
+        ("Where the map is less certain", maps.uncertainty_map(fit)),
+        ("The highest, with their intervals", figures.risk_intervals(fit)),
+    )
+    return Section("How sure we are", texts, gallery=pictures)
 
 
-def _how_near(fit: Fit, study: SimulatedStudy, found: Recovery) -> Section:
+def _clusters(fit: ClusterFit) -> tuple[Section, Section]:
+    likeliest, chance = fit.n_clusters.idxmax(), percentage(float(fit.n_clusters.max()))
+    text = (
+        f"Areas of like risk that lie together make a cluster. The answers speak for {likeliest} "
+        f"{'cluster' if likeliest == 1 else 'clusters'} with probability {chance}; the map shows the partition into "
+        f"{fit.best.n_clusters} that comes nearest to all the partitions the answers allow."
+    )
+    beside = (
+        ("Risk in each cluster", clusters.cluster_violins(fit)),
+        ("How many clusters", clusters.cluster_number_bars(fit)),
+    )
+    return (
+        Section("Clusters of areas", (text,), picture=clusters.cluster_map(fit), table=tables.cluster_table(fit)),
+        Section("Risk in the clusters, and how many there are", gallery=beside),
+    )
+
+
+def _two_models(fit: Fit, other: Fit) -> Section:
+    names = [clusters.NAMES.get(each.info["model"], each.info["model"]) for each in (fit, other)]
+    text = f"The same areas under the {names[0]} and the {names[1]} model: on the line, both say the same."
+    same = fit.info["data"]["sha256"] == other.info["data"]["sha256"]
+    different = ("The two fits were made of different comparisons, so models and data differ at once.",)
+    picture = against(fit, other)
+    return Section("One model against the other", (text,), picture=picture, remarks=() if same else different)
+
+
+def _who(fit: Fit, about: About) -> Section:
+    data = fit.info["data"]
+    facts = [
+        ("Judges", f"{data['judges']:,}" if data["judges"] else "not named in the data"),
+        ("Comparisons", f"{data['comparisons']:,} decided, of {data['shown']:,} pairs shown"),
+        ("Distinct pairs", f"{data['pairs']:,} of {data['areas'] * (data['areas'] - 1) // 2:,} possible"),
+    ]
+    timed = None
+    if about.data is not None:
+        facts += _answers(about)
+        if np.isfinite(about.median_seconds):
+            timed = figures.comparison_times(about.data)
+    if about.first and about.last:
+        facts.append(("When", _days(about.first, about.last)))
+    who = counted(data["judges"], "judge") if data["judges"] else "judges"
+    text = (
+        f"{capital(who)} answered, each on their own. The briefing counts them and names nobody; which answers led to "
+        "which number can be traced from the data, not from this page."
+    )
+    return Section("Who was asked", (text,), picture=timed, facts=tuple(facts))
+
+
+def _answers(about: About) -> list[tuple[str, str]]:
+    assert about.data is not None  # noqa: S101 - for the type checker; the caller asked
+    data = about.data
+    facts = []
+    per_judge = sorted(data.per_judge().values())
+    if len(per_judge) > 1:
+        middle = f"{np.median(per_judge):g}"
+        facts.append(("Pairs a judge saw", f"{per_judge[0]:,} to {per_judge[-1]:,}, median {middle}"))
+    kinds = {"tie": "ties", "skipped": "skipped", "unknown": "without an answer"}
+    undecided = [f"{data.outcome.count(kind):,} {name}" for kind, name in kinds.items() if kind in data.outcome]
+    if undecided:
+        facts.append(("Not decided", ", ".join(undecided)))
+    if np.isfinite(about.median_seconds):
+        facts.append(("Median time", f"{about.median_seconds:.3g} seconds a comparison"))
+    return facts
+
+
+def _days(first: date, last: date) -> str:
+    if first == last:
+        return f"{first.day} {first:%B %Y}"
+    return f"{first.day} {first:%B %Y} to {last.day} {last:%B %Y}"
+
+
+def _how(fit: Fit, other: Fit | None) -> Section:
+    believed = {
+        "spatial": "areas that lie together are believed to have like risk, as far as the answers do not speak against "
+        "it",
+        "clusters": "areas that lie together are believed to share a level of risk, in clusters whose number is found "
+        "from the answers",
+        "standard": "areas tell nothing of their neighbours",
+    }
+    winner = fit.info["winner_is"]
+    steps = [
+        ("Ask", f"A judge saw two areas at a time and chose the one with the {winner} rate, again and again."),
+        (
+            "Count",
+            "Only how often each area was chosen over each other one counts, not who chose, nor how fast.",
+        ),
+        (
+            "Place",
+            (
+                "Each area gets a risk so that the larger the difference between two, the more often the riskier one "
+                f"is found riskier. In this model {believed.get(fit.info['model'], fit.info['model'])}."
+            ),
+        ),
+        (
+            "Doubt",
+            (
+                "The computation draws many maps that all agree with the answers. What they have in common is the "
+                "result; how they differ gives the intervals."
+            ),
+        ),
+    ]
+    if other is not None:
+        name = clusters.NAMES.get(other.info["model"], other.info["model"])
+        steps.append(
+            (
+                "Do it again",
+                f"A second model, the {name} one, where {believed.get(other.info['model'], 'more is new')}.",
+            )
+        )
+    return Section("How it was done", points=tuple(steps))
+
+
+def _methods(fit: Fit, other: Fit | None) -> Section:
+    paragraphs = methods.methods(fit, other)
+    return Section(
+        "Methods, ready to paste",
+        ("For a report or a paper: everything in it is taken from this fit.",),
+        to_copy=paragraphs,
+        references=methods.references(paragraphs),
+    )
+
+
+def _appendix(fit: Fit, about: About, other: Fit | None) -> Section:
+    drawn = figures_of(fit, about, other)
+    pictures = [
+        (heading(name), draw()) for name, draw in drawn.items() if name not in (*IN_FRONT, *AT_THE_END, "models")
+    ]
+    text = "What the pages before do not show. 'judgemap report --figures' writes every figure as SVG and PDF."
+    return Section("All other figures", (text,), gallery=(*pictures, *about.pictures))
+
+
+def _how_near(fit: Fit, study: SimulatedStudy) -> Section:
+    found = recovery(fit, study.true_risk)
     areas = len(found.covered)
     text = (
         "The answers were simulated, so the true risk is known, and the estimates can be held against it. "
@@ -176,47 +265,3 @@ def _how_near(fit: Fit, study: SimulatedStudy, found: Recovery) -> Section:
     )
     picture = figures.truth_against_estimate(fit, study.true_risk)
     return Section("How near the estimates come to the truth", (text,), picture=picture)
-
-
-def _how(fit: Fit) -> Section:
-    """Say how it was done, from the fit's own record."""
-    info = fit.info
-    plan, diagnostics = info["plan"], info["diagnostics"]
-    chains, draws = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]
-    facts = (
-        ("Model", MODELS.get(info["model"], info["model"])),
-        ("Risk", info["risk"]),
-        ("Sampler", SAMPLERS.get(info["sampler"], info["sampler"])),
-        ("Draws", f"{chains} chains of {draws:,} draws, after {plan['warmup']:,} to warm up"),
-        ("Seed", str(info["seed"])),
-        ("Largest R-hat", f"{diagnostics['rhat_max']:.3f} (should be at most 1.01)"),
-        (
-            "Smallest effective sample size",
-            f"{diagnostics['ess_bulk_min']:,.0f}, for {diagnostics['ess_bulk_min_of']} (should be at least 400)",
-        ),
-        ("Time", f"{info['seconds']:.2f} seconds"),
-        ("Software", ", ".join(f"{name} {version}" for name, version in info["versions"].items())),
-        ("Data", f"SHA-256 {info['data']['sha256'][:16]}…"),
-    )
-    verdict = (
-        "The checks of the sampling found nothing wrong."
-        if not fit.warnings
-        else "The checks of the sampling found something to put right; it is listed below."
-    )
-    return Section("How this was done", (verdict,), facts=facts, remarks=(*fit.warnings, *info["notes"]))
-
-
-def _unbroken(value: object) -> object:
-    """Keep a number and its per cent sign on one line."""
-    return value.replace(" %", "\u00a0%") if isinstance(value, str) else value
-
-
-def _environment() -> Environment:
-    return Environment(
-        finalize=_unbroken,
-        loader=PackageLoader("judgemap.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

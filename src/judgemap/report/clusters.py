@@ -15,9 +15,13 @@ from judgemap.report.figures import drawing
 from judgemap.report.ground import ground
 from judgemap.report.maps import drawn_how, kind_of, sheet
 from judgemap.report.numbers import percentage, signed
-from judgemap.report.picture import BLUE, INK, QUIET, Picture, style
+from judgemap.report.picture import BLUE, INK, QUIET, SMALL, Picture, style
+from judgemap.report.words import capital
 from judgemap.study.clusters import ClusterFit, Partition
 from judgemap.study.result import Fit
+
+NAMES = {"clusters": "clustering"}
+"""What a model is called in a sentence, where that differs from its short name."""
 
 LINE = 15.0
 """Height of a line of the map's legend, in points."""
@@ -82,7 +86,12 @@ def cluster_number_bars(fit: ClusterFit) -> Picture:
         axes.bar(chances.index.to_numpy(), chances.to_numpy(), color=BLUE, width=0.7)
         for number, chance in chances.items():
             axes.annotate(
-                percentage(float(chance)), (number, chance), (0, 2), textcoords="offset points", ha="center", fontsize=9
+                percentage(float(chance)),
+                (number, chance),
+                (0, 2),
+                textcoords="offset points",
+                ha="center",
+                fontsize=SMALL,
             )
         axes.set(xlabel="number of clusters", ylabel="probability", xticks=chances.index.to_numpy())
         axes.margins(y=0.12)
@@ -117,7 +126,7 @@ def co_clustering_matrix(fit: ClusterFit, partition: Partition | None = None) ->
         keys = [Rectangle((0, 0), 1, 1, color=colour) for colour in colours]
         words = [f"{100 * low:.0f}–{100 * high:.0f} %" for low, high in pairwise(limits)]
         axes.legend(
-            keys, words, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False, fontsize=8, title="together"
+            keys, words, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False, fontsize=SMALL, title="together"
         )
     inside = [float(fit.co_clustering[np.ix_(m, m)].mean()) for m in _members(shown)]
     said = "; ".join(f"within cluster {k} {percentage(chance)}" for k, chance in enumerate(inside, start=1))
@@ -125,24 +134,24 @@ def co_clustering_matrix(fit: ClusterFit, partition: Partition | None = None) ->
     return Picture(figure, alt, "The darker, the surer that two areas share a cluster. Lines part the clusters.")
 
 
-def against_spatial(fit: ClusterFit, spatial: Fit) -> Picture:
-    """Draw posterior medians and variances of the clustering model against those of another fit of the same areas."""
+def against_spatial(fit: Fit, spatial: Fit) -> Picture:
+    """Draw posterior medians and variances of a model, the clustering one or another, against those of a second fit."""
     if spatial.map.ids != fit.map.ids:
         raise StudyError("the two fits are of different areas; compare fits of one study")
     pairs = [(each.areas["risk_median"].to_numpy(), each.areas["risk_sd"].to_numpy() ** 2) for each in (spatial, fit)]
     correlation = float(np.corrcoef(pairs[0][0], pairs[1][0])[0, 1])
     ratio = float(np.median(pairs[1][1] / pairs[0][1]))
-    other = spatial.info["model"]
+    one, other = (NAMES.get(each.info["model"], each.info["model"]) for each in (fit, spatial))
     with drawing(190, columns=2) as (figure, panels):
         for axes, column, name in zip(panels, range(2), ("posterior median", "posterior variance"), strict=True):
             x, y = pairs[0][column], pairs[1][column]
             ends = [min(x.min(), y.min()), max(x.max(), y.max())]
             axes.plot(ends, ends, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
             axes.plot(x, y, "o", color=BLUE, markersize=4, alpha=0.75, markeredgewidth=0)
-            axes.set_title(name, fontsize=10, loc="left")
-            axes.set(xlabel=f"{other} model", ylabel="clustering model" if column == 0 else "")
+            axes.set_title(name, fontsize=SMALL, loc="left")
+            axes.set(xlabel=f"{other} model", ylabel=f"{one} model" if column == 0 else "")
     said = f"Medians have correlation {correlation:.3f}; variances are {ratio:.2f} times as large (median area)"
-    return Picture(figure, f"Clustering against {other} model, area by area. {said}.", f"{said}.")
+    return Picture(figure, f"{capital(one)} against {other} model, area by area. {said}.", f"{said}.")
 
 
 def _without_ends(draws: FloatArray) -> FloatArray:

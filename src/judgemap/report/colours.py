@@ -110,6 +110,7 @@ def readable_on(colour: str) -> str:
 
 RISK = Scale("YlOrRd", "Estimated risk (0 is the average area)", "lower risk", "higher risk")
 UNCERTAINTY = Scale("Blues", "Uncertainty of the risk (standard deviation)", "more certain", "less certain")
+VARIANCE = Scale("Blues", "Posterior variance of the risk", "more certain", "less certain")
 CHANCE = Scale("BuPu", "Probability", "unlikely", "nearly certain", (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1))
 LIKENESS = Scale("YlGn", "Correlation before any data", "tells nothing", "tells much", (0, 0.05, 0.1, 0.2, 0.4, 0.7, 1))
 RANK = Scale("Oranges", "Median rank (1 is the highest risk)", "lower risk", "higher risk")

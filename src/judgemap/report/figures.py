@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 from judgemap.core.diagnostics import ess_bulk, rhat
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
-from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, WIDTH, Picture, style
+from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, style
+from judgemap.report.words import capital, listed
+from judgemap.study.records import Comparisons
 from judgemap.study.result import Fit
 
 CHAINS = (BLUE, "#d98200", "#2f8f5b", "#a03a7d", "#6b6f1d", "#56a8d8", "#8a4b2a", "#6a6f7a")
@@ -69,7 +71,7 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
                 axes.vlines(truth[members], low[members], high[members], color=look["color"], linewidth=0.9, alpha=0.55)
                 axes.plot(truth[members], middle[members], **{"marker": "o", "markersize": 4, "linestyle": "", **look})
         axes.set(xlabel="true risk", ylabel="estimated risk, with 95 % interval")
-        axes.legend(loc="upper left", frameon=False, fontsize=9, handletextpad=0.2, borderaxespad=0)
+        axes.legend(loc="upper left", frameon=False, fontsize=SMALL, handletextpad=0.2, borderaxespad=0)
     share = f"{found.n_covered} of {len(truth)} intervals ({100 * found.n_covered / len(truth):.0f} %) hold the truth"
     said = f"Correlation of estimate and truth {found.correlation:.3f}; {share}, where 95 % should."
     return Picture(figure, f"Scatter of the estimated against the true risk of {len(truth)} areas. {said}", said)
@@ -102,6 +104,8 @@ def risk_intervals(fit: Fit, top: int = 20) -> Picture:
 
 def alpha_posterior(fit: Fit) -> Picture:
     """Draw the posterior of α, the prior's standard deviation; of its long tail the last thousandth is not drawn."""
+    if "alpha2" not in fit.posterior:
+        raise StudyError(f"a fit of the {fit.info['model']} model has no α to draw")
     alpha = fit.alpha
     if np.ptp(alpha) == 0:
         raise StudyError(f"α was fixed at {alpha[0]:g} in this fit, so it has no posterior to draw")
@@ -131,24 +135,60 @@ def variance_against_median(fit: Fit) -> Picture:
     return Picture(figure, alt, said)
 
 
+def comparison_times(data: Comparisons) -> Picture:
+    """Draw how long judges took for a comparison; of the long tail the slowest hundredth is not drawn.
+
+    >>> import judgemap as jm
+    >>> comparison_times(jm.example_study(seed=1)[1]).caption[:44]
+    'Half of the comparisons took 4.0 seconds or '
+    """
+    seconds = data.seconds[np.isfinite(data.seconds)]
+    if not len(seconds):
+        raise StudyError("the comparisons have no times to draw; add a column 'seconds' to the table")
+    middle, longest = np.quantile(seconds, [0.5, 0.99])
+    with drawing(210) as (figure, [axes]):
+        inside = seconds[seconds <= longest]
+        axes.hist(inside, bins=40, color=BLUE, alpha=0.75, edgecolor="white", linewidth=0.4)
+        axes.axvline(middle, color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
+        where = (middle, 0.97)
+        axes.annotate(
+            f"median {middle:.1f} s",
+            where,
+            (4, 0),
+            axes.get_xaxis_transform(),
+            "offset points",
+            va="top",
+            fontsize=SMALL,
+        )
+        axes.set(xlabel="seconds", ylabel="comparisons")
+        axes.set_xlim(left=0)
+    unknown = len(data) - len(seconds)
+    untimed = f" {unknown:,} comparisons have no time." if unknown else ""
+    said = f"Half of the comparisons took {middle:.1f} seconds or less, one in a hundred more than {longest:.0f}."
+    alt = f"Histogram of the time that each of {len(seconds):,} comparisons took. {said}"
+    return Picture(figure, alt + untimed, f"{said}{untimed}")
+
+
 def traces(fit: Fit) -> Picture:
-    """Draw the draws of α and of the three areas with the fewest effective draws, one line a chain."""
-    risk, alpha = fit.posterior["risk"].to_numpy(), np.sqrt(fit.posterior["alpha2"].to_numpy())
+    """Draw the draws of α, or of the number of clusters, and of the three areas that mix worst, one line a chain."""
+    risk = fit.posterior["risk"].to_numpy()
     worst = np.argsort(ess_bulk(risk), kind="stable")[:3]
-    shown = [] if np.ptp(alpha) == 0 else [("α", alpha)]
+    shown = [(name, draws) for name, draws in _scalars(fit) if np.ptp(draws) > 0]
+    first = listed([name for name, _ in shown], most=9)
     shown += [(fit.map.names[area], risk[:, :, area]) for area in worst]
     every = -(-risk.shape[1] // TRACED)
-    facts = [f"{name}: R-hat {rhat(draws):.3f}, ESS {ess_bulk(draws):.0f}" for name, draws in shown]
+    facts = [f"{_short(name)}: R-hat {rhat(draws):.3f}, ESS {ess_bulk(draws):.0f}" for name, draws in shown]
     with drawing(20 + 78 * len(shown), rows=len(shown)) as (figure, panels):
         for axes, fact, (_, draws) in zip(panels, facts, shown, strict=True):
             for chain, line in enumerate(draws[:, ::every]):
                 where = np.arange(len(line)) * every
                 axes.plot(where, line, color=CHAINS[chain % len(CHAINS)], linewidth=0.6, alpha=0.8)
-            axes.set_title(fact, loc="left", fontsize=9, pad=3)
+            axes.set_title(fact, loc="left", fontsize=SMALL, pad=3)
             axes.yaxis.set_major_locator(MaxNLocator(4))
         panels[-1].set_xlabel("draw")
     thinned = f", one draw in {every}" if every > 1 else ""
-    caption = f"α and the areas that mix worst, a colour for each chain{thinned}. Chains that agree overlap throughout."
+    those = f"{capital(first)}, and the areas" if first else "The areas"
+    caption = f"{those} that mix worst, a colour for each chain{thinned}. Chains that agree overlap throughout."
     return Picture(figure, f"Traces of {len(risk)} chains. {'; '.join(facts)}.", caption)
 
 
@@ -165,6 +205,14 @@ def drawing(height: float, rows: int = 1, columns: int = 1) -> Iterator[tuple[Fi
 def _intervals(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
     low, middle, high = (fit.areas[column].to_numpy() for column in ("risk_low", "risk_median", "risk_high"))
     return low, middle, high
+
+
+def _scalars(fit: Fit) -> list[tuple[str, FloatArray]]:
+    """Return the draws, (chain, draw), of what a model has beside the areas' risk."""
+    if "alpha2" in fit.posterior:
+        return [("α", np.sqrt(fit.posterior["alpha2"].to_numpy()))]
+    known = {"number of clusters": "n_clusters", "log posterior": "log_posterior"}
+    return [(name, fit.posterior[key].to_numpy().astype(np.float64)) for name, key in known.items()]
 
 
 def _centred(fit: Fit, true_risk: ArrayLike) -> FloatArray:

@@ -14,15 +14,15 @@ from judgemap.core.prior import Covariance
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.report.colours import CHANCE, LIKENESS, RISK, UNCERTAINTY, Scale, readable_on
+from judgemap.report.colours import CHANCE, LIKENESS, RISK, UNCERTAINTY, VARIANCE, Scale, readable_on
 from judgemap.report.ground import Ground, ground
-from judgemap.report.picture import FAINT, INK, MISSED, QUIET, WIDTH, Picture, style
+from judgemap.report.picture import FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, style
 from judgemap.study.result import Fit
 
 TITLE, LEGEND = 26.0, 60.0
 """How much paper the title and the legend take, in points."""
 
-BADGE = 7.0
+BADGE = 8.3
 """Radius of the numbered circles, in points."""
 
 NO_MAP = " There is no boundary file, so areas are circles and lines join neighbours; position has no other meaning."
@@ -48,6 +48,13 @@ def uncertainty_map(fit: Fit, title: str = "") -> Picture:
     """Draw the posterior standard deviation of risk."""
     picture = choropleth(fit.map, fit.areas["risk_sd"].to_numpy(), UNCERTAINTY, title=title)
     caption = "The darker an area, the less the answers tell about it."
+    return replace(picture, caption=caption + drawn_how(fit.map))
+
+
+def variance_map(fit: Fit, title: str = "") -> Picture:
+    """Draw the posterior variance of risk."""
+    picture = choropleth(fit.map, fit.areas["risk_sd"].to_numpy() ** 2, VARIANCE, title=title)
+    caption = "The darker an area, the larger the posterior variance of its risk."
     return replace(picture, caption=caption + drawn_how(fit.map))
 
 
@@ -179,7 +186,7 @@ def _legend(axes: Axes, scale: Scale, limits: FloatArray, colours: list[str]) ->
         axes.add_patch(Rectangle((left + each * step, top - height), step, height, color=colour, linewidth=0))
     axes.add_patch(Rectangle((left, top - height), width, height, fill=False, edgecolor=QUIET, linewidth=0.5))
     for each, limit in enumerate(limits):
-        axes.text(left + each * step, top - height - 2, _number_text(limit), fontsize=9, va="top", ha="center")
+        axes.text(left + each * step, top - height - 2, _number_text(limit), fontsize=SMALL, va="top", ha="center")
     for x, words, side in ((left, f"← {scale.low}", "left"), (left + width, f"{scale.high} →", "right")):
         axes.text(x, top - height - 15, words, va="top", ha=side)
 
@@ -193,7 +200,7 @@ def _compass(axes: Axes, place: Ground) -> None:
     power = 10.0 ** np.floor(np.log10(longest))
     length = power * max(step for step in (1, 2, 5) if step * power <= longest)
     axes.plot([right - length * place.kilometre, right], [y, y], color=INK, linewidth=1.5, solid_capstyle="butt")
-    axes.text(right, y - 3, f"{length:g} km", fontsize=9, va="top", ha="right")
+    axes.text(right, y - 3, f"{length:g} km", fontsize=SMALL, va="top", ha="right")
     axes.text(right, y + 6, "N ↑", ha="right")
 
 
@@ -202,7 +209,13 @@ def _number(axes: Axes, place: Ground, numbered: Sequence[int], colours: Sequenc
     if not len(numbered):
         return
     anchors, room = place.points[list(numbered)], place.room[list(numbered)]
-    text: dict[str, Any] = {"fontsize": 8.5, "fontweight": "bold", "ha": "center", "va": "center_baseline", "zorder": 8}
+    text: dict[str, Any] = {
+        "fontsize": SMALL,
+        "fontweight": "bold",
+        "ha": "center",
+        "va": "center_baseline",
+        "zorder": 8,
+    }
     if not place.is_map and room.min() > 1.6 * BADGE:
         for each, (anchor, colour) in enumerate(zip(anchors, colours, strict=True), start=1):
             axes.text(anchor[0], anchor[1], str(each), color=readable_on(colour), **text)

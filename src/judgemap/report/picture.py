@@ -23,6 +23,12 @@ from judgemap.errors import StudyError
 WIDTH = 360.0
 """Width of every picture in points: five inches, so that text of 10 points can still be read on a telephone."""
 
+SMALL = 10.2
+"""The smallest text of a picture, in points: 7 points where the picture is as wide as a journal's column."""
+
+COLUMN, PAGE = 88.0, 176.0
+"""Widths of a journal's single and double column, in millimetres."""
+
 INK, QUIET, FAINT, MISSED = "#1b1f27", "#5b6270", "#d5d8de", "#b8480a"
 """Text and marks; what stands back; grid and borders; what deserves a second look. All but FAINT read well on white."""
 
@@ -34,7 +40,7 @@ FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 
 STYLE: dict[Any, Any] = {
     "font.family": ["sans-serif"],
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 10,
+    "font.size": SMALL,
     "text.color": INK,
     "text.parse_math": False,
     "axes.edgecolor": QUIET,
@@ -47,10 +53,11 @@ STYLE: dict[Any, Any] = {
     "ytick.color": QUIET,
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
-    "xtick.labelsize": 9,
-    "ytick.labelsize": 9,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
     "svg.fonttype": "none",
     "svg.hashsalt": "judgemap",
+    "pdf.fonttype": 42,
 }
 
 _settings = threading.RLock()
@@ -97,24 +104,57 @@ class Picture:
             self.figure.savefig(written, format="png", dpi=dpi, metadata={"Software": None})
             return written.getvalue()
 
-    def save(self, path: str | Path) -> Path:
-        """Write the picture to a file, as SVG, PNG or PDF by the name's ending."""
+    def save(self, path: str | Path, millimetres: float = COLUMN) -> Path:
+        """Write the picture to a file, as SVG, PNG or PDF by the name's ending, so wide.
+
+        `COLUMN` is a journal's single column, `PAGE` its double one. Text and lines grow and shrink with the width; in
+        a single column the smallest text has 7 points. Letters of a PDF are embedded, as journals ask.
+        """
         path = Path(path)
-        if path.suffix.lower() == ".svg":
-            data = self.svg().encode()
-        elif path.suffix.lower() == ".png":
-            data = self.png()
-        elif path.suffix.lower() == ".pdf":
-            with style(), io.BytesIO() as written:
-                self.figure.savefig(written, format="pdf", metadata={"CreationDate": None})
-                data = written.getvalue()
-        else:
+        writers = {".svg": self._sized_svg, ".png": self._sized_png, ".pdf": self._sized_pdf}
+        if path.suffix.lower() not in writers:
             raise StudyError(f"{path.name}: a picture is written as .svg, .png or .pdf; end the name in one of them")
+        data = writers[path.suffix.lower()](millimetres)
         try:
             path.write_bytes(data)
         except OSError as error:
             raise StudyError(f"{path} cannot be written ({error.strerror}); name another file") from None
         return path
+
+    def _sized_svg(self, millimetres: float) -> bytes:
+        width, height = self.figure.get_size_inches()
+        size = f'width="{millimetres:g}mm" height="{millimetres * height / width:.3f}mm"'
+        head, rest = self.svg().split(">", 1)
+        head = re.sub(r' (width|height)="[^"]*"', "", head)
+        return f"{head} {size}>{rest}".encode()
+
+    def _sized_png(self, millimetres: float) -> bytes:
+        return self.png(dpi=round(300 * millimetres / 25.4 / self.figure.get_size_inches()[0]))
+
+    def _sized_pdf(self, millimetres: float) -> bytes:
+        """Draw as matplotlib's own PDF canvas does, on a page of another size and through a scaling matrix."""
+        from matplotlib.backends import backend_mixed, backend_pdf
+
+        pdf: Any = backend_pdf  # its functions say nothing of their types
+        mixed: Any = backend_mixed
+        width, height = self.figure.get_size_inches()
+        scale = millimetres / 25.4 / width
+        dpi = self.figure.dpi
+        with style(), io.BytesIO() as written:
+            file = pdf.PdfFile(written, metadata={"CreationDate": None})
+            try:
+                self.figure.dpi = 72
+                file.newPage(scale * width, scale * height)
+                file.output(scale, 0, 0, scale, 0, 0, pdf.Op.concat_matrix)
+                renderer = pdf.RendererPdf(file, 300, height, width)
+                page = mixed.MixedModeRenderer(self.figure, width, height, 300, renderer)
+                self.figure.draw(page)
+                page.finalize()
+                file.finalize()
+            finally:
+                self.figure.dpi = dpi
+                file.close()
+            return written.getvalue()
 
     def _repr_svg_(self) -> str:
         """Show the picture in a notebook."""

@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from judgemap.core.curves import Interval
-from judgemap.report.briefing import Section, page
 from judgemap.report.figures import drawing
+from judgemap.report.page import Section, page
 from judgemap.report.picture import BLUE, FAINT, INK, QUIET, Picture
 from judgemap.report.schedules import NAMES
 from judgemap.report.tables import Cell, Column, Table

@@ -1,0 +1,60 @@
+"""What a briefing says of a study beside its fit: its title and question, and who answered, in numbers only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from judgemap.errors import StudyError
+from judgemap.report.picture import Picture
+from judgemap.study.records import Comparisons
+from judgemap.study.result import Fit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class About:
+    """The study that a fit belongs to. Everything may be left out: the fit alone makes a briefing too.
+
+    ``data`` are the comparisons that the fit was made of; they give the judges' numbers and times. ``first`` and
+    ``last`` are the days of the first and the last answer. ``notice`` is what a reader must know before all else, and
+    ``pictures`` are more figures for the appendix, each with its heading.
+
+    >>> About("Wards", "Which ward has the LOWER rate?").title
+    'Wards'
+    """
+
+    title: str = ""
+    question: str = ""
+    data: Comparisons | None = None
+    first: date | None = None
+    last: date | None = None
+    notice: str = ""
+    pictures: Sequence[tuple[str, Picture]] = ()
+
+    def check(self, fit: Fit) -> None:
+        """Raise a `StudyError` if the comparisons are not those that the fit was made of."""
+        if self.data is not None and self.data.digest() != fit.info["data"]["sha256"]:
+            raise StudyError(
+                "these comparisons are not the ones that the fit was made of (their SHA-256 differs); "
+                "give the file that 'judgemap fit' read, or fit again"
+            )
+
+    @property
+    def median_seconds(self) -> float:
+        """The median time of a comparison, nan where no times are known.
+
+        >>> About().median_seconds
+        nan
+        """
+        if self.data is None or not np.isfinite(self.data.seconds).any():
+            return float("nan")
+        return float(np.nanmedian(self.data.seconds))
+
+    @property
+    def largest_share(self) -> float:
+        """The share of comparisons that the busiest judge made, nan where judges are not named."""
+        if self.data is None or not self.data.per_judge():
+            return float("nan")
+        per_judge = self.data.per_judge().values()
+        return max(per_judge) / sum(per_judge)

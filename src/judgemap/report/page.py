@@ -1,0 +1,103 @@
+"""One self-contained HTML page: words first, then pictures with text alternatives and tables; nothing is fetched.
+
+Pictures are `<img>` with the SVG inside the address: their ids and styles cannot clash, every one has its text
+alternative, and they print as lines, not dots.
+"""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from judgemap.report.picture import Picture
+from judgemap.report.tables import Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """A heading, paragraphs in plain language, and what goes with them.
+
+    Facts by name, a picture, a table, remarks; points, each a few words and what they mean; pictures side by side, each
+    under its own heading; a text to copy; a list of references.
+    """
+
+    heading: str
+    paragraphs: tuple[str, ...] = ()
+    picture: Picture | None = None
+    table: Table | None = None
+    facts: tuple[tuple[str, str], ...] = ()
+    remarks: tuple[str, ...] = ()
+    points: tuple[tuple[str, str], ...] = ()
+    gallery: tuple[tuple[str, Picture], ...] = ()
+    to_copy: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Front:
+    """What stands on the first printed page, which must do alone: a few sentences, one picture, one table.
+
+    ``warning`` is a heading and sentences that a reader must meet before any number; ``foot`` ends the page.
+    """
+
+    title: str
+    question: str
+    sentences: tuple[str, ...]
+    numbers: tuple[tuple[str, str], ...]
+    picture: Picture
+    table: Table
+    foot: str
+    notice: str = ""
+    warning: tuple[str, ...] = ()
+
+
+def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Sequence[tuple[str, str]] = ()) -> str:
+    """Return an HTML page that needs nothing else: it can be mailed, printed, or opened without a network.
+
+    Parameters
+    ----------
+    title
+        The page's heading.
+    sections
+        What it says, in order.
+    notice
+        What a reader must know before anything else, set apart at the top.
+    numbers
+        A few numbers to begin with, each (number, what it counts).
+
+    Examples
+    --------
+    >>> html = page("Wards", [Section("Why", ("Because we were asked.",))])
+    >>> "<h2" in html and "http" not in html
+    True
+    """
+    template = _environment().get_template("page.html")
+    return template.render(title=title, sections=sections, notice=notice, numbers=numbers, svg_address=svg_address)
+
+
+def page_with_front(front: Front, sections: Sequence[Section]) -> str:
+    """Return an HTML page whose first printed page is ``front`` and nothing else."""
+    template = _environment().get_template("briefing.html")
+    return template.render(title=front.title, front=front, sections=sections, svg_address=svg_address)
+
+
+def svg_address(picture: Picture) -> str:
+    """Return the picture as a data address, for the ``src`` of an image."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(picture.svg().encode()).decode()}"
+
+
+def _unbroken(value: object) -> object:
+    """Keep a number and its per cent sign on one line."""
+    return value.replace(" %", "\u00a0%") if isinstance(value, str) else value
+
+
+def _environment() -> Environment:
+    return Environment(
+        finalize=_unbroken,
+        loader=PackageLoader("judgemap.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
