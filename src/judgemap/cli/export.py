@@ -1,0 +1,93 @@
+"""`judgemap export`: a fit's results as one file for another program, or as an archive to publish."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas, read_areas
+
+if TYPE_CHECKING:
+    import geopandas
+
+
+def export(
+    results: Annotated[Path, typer.Argument(help="A folder that 'judgemap fit' wrote.")],
+    *,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--as", help="csv, geojson, gpkg, parquet, draws, netcdf or replication; else told from the file's ending."
+        ),
+    ] = None,
+    comparisons: Annotated[
+        Path | None, typer.Option(help="For a replication archive: the comparisons.csv of the fit.")
+    ] = None,
+    study: Annotated[Path | None, typer.Option(help="For a replication archive: study.toml, if there is one.")] = None,
+    areas: Annotated[
+        Path | None,
+        typer.Option(help="For a replication archive: the fit's map, where the prior rests on centroids."),
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="That map's column of ids; guessed if left out.")
+    ] = None,
+    judges: Annotated[
+        str, typer.Option(help="In a replication archive, judges are 'numbered', or their names 'kept'.")
+    ] = "numbered",
+) -> None:
+    """Write results for another program: CSV, GeoJSON, GeoPackage, Parquet, NetCDF, or a replication archive.
+
+    The archive is a zip file with data, settings, versions and the command that gives the same numbers.
+
+    Example: judgemap export results -o wards.gpkg
+
+    Example: judgemap export results -o wards.zip --comparisons comparisons.csv
+    """
+    from judgemap.study.downloads import kind_of, write_download
+    from judgemap.study.result import load_fit
+
+    if judges not in ("numbered", "kept"):
+        raise StudyError(f"judges are 'numbered' or 'kept', not {judges!r}")
+    kind = kind or ("replication" if output.suffix.casefold() == ".zip" else kind_of(output))
+    if kind == "replication":
+        _archive(results, output, comparisons, study, judges, _given_map(areas, id_column))
+    elif comparisons is not None or study is not None or areas is not None:
+        raise StudyError("--comparisons, --study and --areas go with a replication archive; add --as replication")
+    else:
+        write_download(load_fit(results), kind, output)
+    typer.echo(f"Written: {output}")
+
+
+def _given_map(areas: Path | None, id_column: str | None) -> Areas | None:
+    return None if areas is None else read_areas(areas, id=id_column)
+
+
+def _archive(
+    results: Path, output: Path, comparisons: Path | None, study: Path | None, judges: str, areas: Areas | None
+) -> None:
+    from judgemap.study.definition import read_definition
+    from judgemap.study.records import read_comparisons
+    from judgemap.study.replication import Judges, replication
+    from judgemap.study.result import load_fit
+
+    if comparisons is None:
+        raise StudyError("a replication archive holds the data; say where they are: --comparisons comparisons.csv")
+    fit = load_fit(results)
+    data = read_comparisons(comparisons, fit.map, fit.info["winner_is"])
+    if study is not None:
+        read_definition(study)
+    places = None if areas is None else replace(fit.map, geometry=_outlines(areas, fit.map))
+    text = None if study is None else study.read_text(encoding="utf-8")
+    replication(fit, data, text, output, areas=places, judges=cast("Judges", judges))
+
+
+def _outlines(given: Areas, fitted: Areas) -> "geopandas.GeoSeries | None":
+    """Return the outlines of a map, whose neighbours the fit knows best, if it is the fit's."""
+    if given.ids != fitted.ids:
+        raise StudyError(
+            "this map's areas are not those of the fit, in their order; give the map of the fit, with --id"
+        )
+    return given.geometry

@@ -1,0 +1,142 @@
+"""A fit in other programs' formats: tables, maps and draws, each one file."""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.study.clusters import ClusterFit
+from judgemap.study.folder import check_file
+from judgemap.study.replication import replication
+from judgemap.study.result import Fit
+
+__all__ = ["FORMATS", "OF_A_MAP", "Format", "areas_table", "draws_table", "kind_of", "replication", "write_download"]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file: its ending, what browsers call it, what is in it, and who writes it."""
+
+    ending: str
+    media_type: str
+    says: str
+    write: Callable[[Fit, Path], None]
+
+
+def areas_table(fit: Fit) -> pd.DataFrame:
+    """Return the table of areas.csv; a clustering has each area's cluster and its probability beside it.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> areas_table(jm.fit_standard(data, areas, seed=1, chains=2, draws=100)).shape
+    (77, 11)
+    """
+    if isinstance(fit, ClusterFit):
+        return fit.areas.merge(fit.clusters.drop(columns="name"), on="id")
+    return fit.areas
+
+
+def draws_table(fit: Fit) -> pd.DataFrame:
+    """Return every draw of every area's risk, a row each: chain, draw, area, risk.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> draws_table(jm.fit_standard(data, areas, seed=1, chains=2, draws=100)).columns.to_list()
+    ['chain', 'draw', 'area', 'risk']
+    """
+    return fit.posterior["risk"].to_dataframe().reset_index()[["chain", "draw", "area", "risk"]]
+
+
+def write_download(fit: Fit, kind: str, path: str | Path) -> Path:
+    """Write one file of a fit, whole or not at all; `FORMATS` says which kinds there are.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_standard(data, areas, seed=1, chains=2, draws=100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_download(fit, "parquet", Path(folder, "areas.parquet"))
+    ...     pd.read_parquet(path).shape
+    (77, 12)
+    """
+    path = Path(path)
+    if kind not in FORMATS:
+        raise StudyError(f"there is no format {kind!r}{did_you_mean(kind, FORMATS)}; choose one of {quoted(FORMATS)}")
+    if kind in OF_A_MAP and fit.map.geometry is None:
+        raise StudyError(f"this fit has no map, which {kind} is for; choose 'csv' or 'parquet' instead")
+    check_file(path)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".judgemap-", dir=path.parent) as folder:
+            draft = Path(folder, f"draft{FORMATS[kind].ending}")
+            FORMATS[kind].write(fit, draft)
+            draft.replace(path)
+    except OSError as error:
+        raise StudyError(f"{path} cannot be written ({error.strerror or error}); name another file") from None
+    return path
+
+
+def kind_of(path: str | Path) -> str:
+    """Tell the kind of file from the ending of its name.
+
+    >>> kind_of("wards.gpkg"), kind_of("wards.draws.parquet")
+    ('gpkg', 'draws')
+    """
+    name = Path(path).name.casefold()
+    found = [kind for kind, each in FORMATS.items() if name.endswith(each.ending)]
+    if not found:
+        endings = quoted([each.ending for each in FORMATS.values()])
+        raise StudyError(f"{name}: the ending says no format; use one of {endings}, or say --as")
+    return max(found, key=lambda kind: len(FORMATS[kind].ending))
+
+
+def _write_csv(fit: Fit, path: Path) -> None:
+    areas_table(fit).to_csv(path, index=False)
+
+
+def _write_geojson(fit: Fit, path: Path) -> None:
+    frame = fit.map.to_frame().to_crs("EPSG:4326").merge(areas_table(fit).drop(columns="name"), on="id")
+    frame.to_file(path, driver="GeoJSON", COORDINATE_PRECISION=6)
+
+
+def _write_gpkg(fit: Fit, path: Path) -> None:
+    frame = fit.map.to_frame().merge(areas_table(fit).drop(columns="name"), on="id")
+    frame.to_file(path, driver="GPKG", layer="areas")
+
+
+def _write_parquet(fit: Fit, path: Path) -> None:
+    table = areas_table(fit)
+    if fit.map.geometry is None:
+        table.to_parquet(path, index=False)
+    else:
+        fit.map.to_frame().merge(table.drop(columns="name"), on="id").to_parquet(path, index=False)
+
+
+def _write_draws(fit: Fit, path: Path) -> None:
+    table = draws_table(fit)
+    table["area"] = table["area"].astype("category")
+    table.to_parquet(path, index=False)
+
+
+def _write_netcdf(fit: Fit, path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+        shutil.copyfile(fit.save(Path(folder, "results")) / "posterior.nc", path)
+
+
+PARQUET = "application/vnd.apache.parquet"
+FORMATS: dict[str, Format] = {
+    "csv": Format(".csv", "text/csv", "a table, for spreadsheets and R", _write_csv),
+    "geojson": Format(".geojson", "application/geo+json", "the map, for web maps and QGIS", _write_geojson),
+    "gpkg": Format(".gpkg", "application/geopackage+sqlite3", "the map, for QGIS and ArcGIS", _write_gpkg),
+    "parquet": Format(".parquet", PARQUET, "the table, with the map if there is one (GeoParquet)", _write_parquet),
+    "draws": Format(".draws.parquet", PARQUET, "every draw of every area's risk, a row each", _write_draws),
+    "netcdf": Format(
+        ".nc", "application/netcdf", "the posterior and all that is known of it, for ArviZ", _write_netcdf
+    ),
+}
+"""What a fit can be written as, by name."""
+OF_A_MAP = ("geojson", "gpkg")
+"""What only a fit with a map can be written as."""

@@ -1,0 +1,225 @@
+"""A replication archive: the data, the settings, the versions and the command from which a fit comes out again."""
+
+import csv
+import io
+import json
+import math
+import shlex
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Any, Literal
+
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.study.correlation import ON_CENTROIDS, PRIORS, neighbour_distance
+from judgemap.study.folder import check_file, write_whole
+from judgemap.study.provenance import data_notes
+from judgemap.study.records import Comparisons
+from judgemap.study.result import Fit
+from judgemap.study.settings import OF_CLUSTERS, FitSettings
+
+Judges = Literal["numbered", "kept"]
+"""What judges are called in an archive: 1, 2, 3 as they appear, or as in the data."""
+A_MOMENT = (1980, 1, 1, 0, 0, 0)
+"""The date of every file in an archive: when it was packed tells nothing."""
+
+
+def replication(
+    fit: Fit,
+    comparisons: Comparisons,
+    definition_toml: str | None,
+    path: str | Path,
+    *,
+    areas: Areas | None = None,
+    judges: Judges = "numbered",
+) -> Path:
+    """Write a zip file from which `judgemap fit` gives the numbers of a fit again.
+
+    Parameters
+    ----------
+    fit, comparisons
+        The fit, and the very comparisons that it was made of; its hash of the data must be theirs.
+    definition_toml
+        The text of study.toml, if there is a study.
+    path
+        The zip file.
+    areas
+        The areas as they were when the fit was made. Needed for the last digits only where the prior rests on
+        centroids: a saved fit has outlines that are rounded to six decimals of a degree.
+    judges
+        "numbered" calls the judges 1, 2, 3 in the order of the table, so that the archive can be published; "kept"
+        leaves their names.
+
+    Examples
+    --------
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_standard(data, areas, seed=1, chains=2, draws=100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     archive = replication(fit, data, None, Path(folder, "wards.zip"))
+    ...     print(*zipfile.ZipFile(archive).namelist())
+    README.md areas.csv areas.gpkg command.sh comparisons.csv edges.csv fit.json requirements.txt
+    """
+    path = Path(path)
+    check_file(path)
+    if comparisons.digest() != fit.info["data"]["sha256"]:
+        raise StudyError("these comparisons are not those that the fit was made of; give the same file, whole")
+    if not fit.info["complete"]:
+        raise StudyError("the fit was interrupted, and an interrupted fit does not come out again; fit anew")
+    places = areas or fit.map
+    if places.ids != fit.map.ids:
+        raise StudyError("these areas are not those that the fit was made of; give the same map")
+    files = dict(_files(fit, comparisons, places, judges))
+    if definition_toml is not None:
+        files["study.toml"] = definition_toml.encode()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, A_MOMENT)
+            entry.external_attr = (0o755 if name.endswith(".sh") else 0o644) << 16
+            archive.writestr(entry, files[name], zipfile.ZIP_DEFLATED)
+    return write_whole(path, packed.getvalue())
+
+
+def settings_of(fit: Fit, areas: Areas) -> FitSettings:
+    """Read the settings of a fit back from what fit.json says of it.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100, variance=jm.FixedVariance(9.0))
+    >>> settings_of(fit, areas).options()
+    ['--alpha', '3.0', '--chains', '2', '--warmup', '100', '--draws', '100', '--thin', '1', '--seed', '1']
+    """
+    info = fit.info
+    told: dict[str, Any] = {"model": info["model"], "sampler": info["sampler"], "seed": info["seed"], **info["plan"]}
+    assumed = info["hyperparameters"]
+    if info["model"] == "clusters":
+        told |= {name: assumed[name] for name in OF_CLUSTERS}
+        told |= {"clusters": info["partition"]["n_clusters"], "loss": info["partition"]["loss"]}
+        return FitSettings(**told)
+    if "alpha2" in assumed:
+        told["alpha"] = math.sqrt(assumed["alpha2"])
+    else:
+        told |= {"chi": assumed["chi"], "omega": assumed["omega"]}
+    if info["model"] == "spatial":
+        told |= _prior(info["prior"], areas)
+    return FitSettings(**told)
+
+
+def _prior(said: str, areas: Areas) -> dict[str, Any]:
+    """Tell the prior and its length from its name; a length that nobody chose is found from the map again."""
+    kind, _, length = said.partition(", length ")
+    if kind not in PRIORS:
+        raise StudyError(f"the fit's prior, {said!r}, was made by hand, and no command makes it; archive your script")
+    if not length:
+        return {"prior": kind}
+    usual = neighbour_distance(areas) if kind in ON_CENTROIDS else 1.0
+    return {"prior": kind, "length": None if f"{usual:g}" == length else float(length)}
+
+
+def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterator[tuple[str, bytes]]:
+    shown = _numbered(data) if judges == "numbered" else data
+    yield "comparisons.csv", shown.to_frame().to_csv(index=False).encode()
+    yield "areas.csv", _csv(("id", "name"), zip(areas.ids, areas.names, strict=True))
+    pairs = [(areas.ids[a], areas.ids[b]) for a, b in areas.graph.edges.tolist()]
+    places = ["--area-names", "areas.csv"]
+    if pairs:
+        yield "edges.csv", _csv(("area_a", "area_b"), pairs)
+        places = ["--edges", "edges.csv", *places]
+    if areas.geometry is not None and pairs:
+        yield "areas.gpkg", _map(areas)
+        places = ["--areas", "areas.gpkg", "--id", "id", "--name", "name", "--edges", "edges.csv"]
+    settings = settings_of(fit, areas)
+    words = ["judgemap", "fit", "comparisons.csv", *places, "--winner-is", data.winner_is, *settings.options()]
+    command = shlex.join([*words, "-o", "results"])
+    yield "command.sh", f"#!/bin/sh\nset -e\n{command}\n".encode()
+    yield "fit.json", (json.dumps(_info(fit, data, shown), indent=2, ensure_ascii=False) + "\n").encode()
+    packages = package_versions()
+    yield "requirements.txt", "".join(f"{name}=={number}\n" for name, number in packages.items()).encode()
+    yield "README.md", _readme(fit, shown, command).encode()
+
+
+def _numbered(data: Comparisons) -> Comparisons:
+    """Call the judges 1, 2, 3 in the order in which they appear; who has no name stays without one."""
+    numbers = {judge: str(number) for number, judge in enumerate(data.per_judge(), 1)} | {"": ""}
+    return replace(data, judge=tuple(numbers[judge] for judge in data.judge))
+
+
+def _info(fit: Fit, data: Comparisons, shown: Comparisons) -> dict[str, Any]:
+    """Return what fit.json says, with the judges called as in the archive."""
+    counts, model = data.counts(), fit.info["model"]
+    before, after = (data_notes(each, counts, fit.map, model) for each in (data, shown))
+    renamed = dict(zip(before, after, strict=True))
+    notes = [renamed.get(note, note) for note in fit.info["notes"]]
+    return {**fit.info, "notes": notes, "data": {**fit.info["data"], "sha256": shown.digest()}}
+
+
+def _csv(columns: tuple[str, str], rows: Any) -> bytes:  # noqa: ANN401 - pairs of texts, from wherever
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _map(areas: Areas) -> bytes:
+    """Write the outlines in the map's own coordinates, to the last digit."""
+    with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+        path = Path(folder, "areas.gpkg")
+        areas.to_frame().to_file(path, driver="GPKG", layer="areas")
+        return path.read_bytes()
+
+
+def package_versions() -> dict[str, str]:
+    """Name judgemap, and every package that it needs to fit, with its version, as pip would.
+
+    >>> list(package_versions())[:1], "numpy" in package_versions()
+    (['judgemap'], True)
+    """
+    from packaging.requirements import Requirement
+
+    found: dict[str, str] = {}
+    wanted = ["judgemap"]
+    while wanted:
+        name = wanted.pop()
+        if name in found:
+            continue
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+        needed = [Requirement(text) for text in requires(name) or []]
+        wanted += [each.name.lower() for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
+    return {"judgemap": found.pop("judgemap"), **dict(sorted(found.items()))}
+
+
+def _readme(fit: Fit, shown: Comparisons, command: str) -> str:
+    info, data = fit.info, fit.info["data"]
+    made = f"judgemap {info['versions']['judgemap']}, Python {info['versions']['python']}, seed {info['seed']}"
+    return f"""# Replication archive
+
+A fit of the {info["model"]} model to {data["comparisons"]} comparisons of {data["areas"]} areas ({made}).
+To make it again, in an empty folder:
+
+    python -m pip install -r requirements.txt
+    {command}
+
+`results/areas.csv` then has the same numbers. With other versions of numpy and scipy, or on another kind of processor,
+other draws may come out: medians and intervals then agree to within their Monte Carlo error.
+
+| file | |
+|---|---|
+| comparisons.csv | every pair that was shown: judge, left, right, outcome, seconds |
+| areas.csv, edges.csv | the areas, and which of them are neighbours |
+| areas.gpkg | their outlines, where there is a map |
+| study.toml | what was asked and how, where the data come from a study |
+| fit.json | what the fit said of itself: model, priors, seed, diagnostics, notes |
+| requirements.txt | the versions of all packages that took part |
+| command.sh | the command above |
+
+SHA-256 of the answers, as fit.json and `jm.read_comparisons(…).digest()` have it: {shown.digest()}
+"""

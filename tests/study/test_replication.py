@@ -1,0 +1,157 @@
+"""An archive, unpacked in an empty folder, gives the fit's numbers again by its own command."""
+
+import json
+import shlex
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import pandas as pd
+import pytest
+import shapely
+
+import judgemap as jm
+from judgemap.core.graph import AreaGraph
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.study.replication import replication, settings_of
+from judgemap.study.settings import FitSettings
+
+SIDE = 4
+
+
+@pytest.fixture(scope="module")
+def areas() -> Areas:
+    """A grid whose neighbours are not those of its borders: one edge is missing, one was added by hand."""
+    squares = [shapely.box(x, y, x + 1000.1, y + 1000) for y in range(0, 4000, 1000) for x in range(0, 4000, 1000)]
+    geometry = geopandas.GeoSeries(squares, crs="EPSG:27700").translate(450_000.3, 340_000.7)
+    places = np.arange(SIDE * SIDE).reshape(SIDE, SIDE)
+    across, down = [(places[:, :-1], places[:, 1:]), (places[:-1], places[1:])]
+    edges = [[int(a), int(b)] for one, other in (across, down) for a, b in zip(one.flat, other.flat, strict=True)]
+    edges = [edge for edge in edges if edge != [0, 1]] + [[0, 15]]
+    ids = tuple(f"E0{i:02}" for i in reversed(range(SIDE * SIDE)))
+    return Areas(ids, tuple(f"Ward, the {i}." for i in range(16)), AreaGraph(16, np.array(edges)), geometry)
+
+
+@pytest.fixture(scope="module")
+def data(areas) -> jm.Comparisons:
+    rng = np.random.default_rng(3)
+    left = rng.integers(0, 16, 120)
+    right = (left + rng.integers(1, 16, 120)) % 16
+    outcomes = rng.choice(["left", "right", "tie", "skipped"], 120, p=[0.5, 0.3, 0.1, 0.1])
+    judges = [*rng.choice(["Ann Archer", "Bob Baker"], 119), "Cleo Carter"]
+    return jm.Comparisons(
+        ids=areas.ids,
+        judge=tuple(judges),
+        left=left,
+        right=right,
+        outcome=tuple(outcomes.tolist()),
+        seconds=np.where(np.arange(120) % 7 == 0, np.nan, rng.lognormal(1, 1, 120)),
+        winner_is="higher",
+    )
+
+
+def unpacked(archive: Path, folder: Path) -> Path:
+    folder.mkdir()
+    with zipfile.ZipFile(archive) as opened:
+        opened.extractall(folder)
+    return folder
+
+
+def run(folder: Path) -> pd.DataFrame:
+    """Run the archive's command as a user would, and read the table that it writes."""
+    command = (folder / "command.sh").read_text().splitlines()[-1]
+    words = shlex.split(command)
+    assert words[0] == "judgemap"
+    done = subprocess.run(
+        [sys.executable, "-m", "judgemap", *words[1:]], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return pd.read_csv(folder / "results" / "areas.csv", dtype={"id": str})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        FitSettings(seed=11, chains=2, draws=60),
+        FitSettings(model="standard", alpha=1.3, seed=2**40, chains=2, draws=60, sampler="gibbs", thin=2),
+        FitSettings(prior="exponential", chi=0.3, omega=0.7, seed=5, chains=2, draws=60),
+        FitSettings(prior="graph-exponential", length=0.4, seed=5, chains=2, draws=60),
+        FitSettings(
+            model="clusters", beta=1e-6, seed=3, chains=2, warmup=20, draws=40, thin=2, clusters=3, loss="binder"
+        ),
+    ],
+    ids=["spatial", "standard", "centroids", "graph", "clusters"],
+)
+def test_the_command_gives_the_same_numbers(areas, data, tmp_path, settings):
+    fit = settings.run(data, areas)
+    archive = replication(fit, data, 'title = "Wards"\n', tmp_path / "wards.zip")
+    folder = unpacked(archive, tmp_path / "empty")
+    again = run(folder)
+    fit.save(tmp_path / "first")
+    first = pd.read_csv(tmp_path / "first" / "areas.csv", dtype={"id": str})
+    pd.testing.assert_frame_equal(again, first, check_exact=True)
+    if settings.model == "clusters":
+        texts = [(place / "clusters.csv").read_text() for place in (tmp_path / "first", folder / "results")]
+        assert texts[0] == texts[1]
+    said = json.loads((folder / "results" / "fit.json").read_text())
+    kept = json.loads((folder / "fit.json").read_text())
+    assert said["data"] == kept["data"]
+    assert (folder / "study.toml").read_text() == 'title = "Wards"\n'
+
+
+def test_a_fit_out_of_its_folder_and_without_a_map(areas, data, tmp_path):
+    bare = replace(areas, geometry=None)
+    fit = FitSettings(seed=1, chains=2, draws=60).run(data, bare)
+    loaded = jm.load_fit(fit.save(tmp_path / "results"))
+    folder = unpacked(replication(loaded, data, None, tmp_path / "a.zip"), tmp_path / "empty")
+    assert not (folder / "areas.gpkg").exists()
+    first = pd.read_csv(tmp_path / "results" / "areas.csv", dtype={"id": str})
+    pd.testing.assert_frame_equal(run(folder), first, check_exact=True)
+
+
+def test_areas_without_neighbours(areas, data, tmp_path):
+    lone = Areas(areas.ids, areas.names, AreaGraph(16, np.empty((0, 2), dtype=np.int64)))
+    fit = FitSettings(model="standard", seed=1, chains=2, draws=60).run(data, lone)
+    folder = unpacked(replication(fit, data, None, tmp_path / "a.zip"), tmp_path / "empty")
+    again = run(folder)
+    np.testing.assert_array_equal(again["risk_mean"], fit.areas["risk_mean"])
+
+
+def test_judges_names_are_nowhere_unless_kept(areas, data, tmp_path):
+    fit = FitSettings(seed=1, chains=2, draws=20).run(data, areas)
+    assert any("Cleo Carter" in note for note in fit.info["notes"]), "the fit's own notes name a judge"
+    for judges, there in (("numbered", False), ("kept", True)):
+        archive = replication(fit, data, None, tmp_path / f"{judges}.zip", judges=judges)
+        with zipfile.ZipFile(archive) as opened:
+            texts = {name: opened.read(name) for name in opened.namelist()}
+        for name in ("comparisons.csv", "fit.json"):
+            assert (b"Cleo Carter" in texts[name]) is there
+        assert any(b"Ann Archer" in text for text in texts.values()) is there
+    assert json.loads(texts["fit.json"])["data"]["sha256"] == data.digest()
+
+
+def test_versions_are_as_pip_has_them(areas, data, tmp_path):
+    fit = FitSettings(seed=1, chains=2, draws=20).run(data, areas)
+    folder = unpacked(replication(fit, data, None, tmp_path / "a.zip"), tmp_path / "empty")
+    lines = (folder / "requirements.txt").read_text().splitlines()
+    assert f"numpy=={np.__version__}" in lines
+    assert all(line.count("==") == 1 for line in lines)
+    assert "django" not in "".join(lines)
+
+
+def test_what_cannot_be_made_again_is_refused(areas, data, tmp_path):
+    fit = FitSettings(seed=1, chains=2, draws=20).run(data, areas)
+    interrupted = replace(fit, info={**fit.info, "complete": False})
+    with pytest.raises(StudyError, match="interrupted"):
+        replication(interrupted, data, None, tmp_path / "a.zip")
+    by_hand = replace(fit, info={**fit.info, "prior": "my own"})
+    with pytest.raises(StudyError, match="'my own', was made by hand"):
+        settings_of(by_hand, areas)
+    with pytest.raises(StudyError, match="these areas are not those"):
+        replication(fit, data, None, tmp_path / "a.zip", areas=replace(areas, ids=tuple(reversed(areas.ids))))
+    assert list(tmp_path.iterdir()) == []
