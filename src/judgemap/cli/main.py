@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from judgemap.cli import demo, fit, plan, prior, report, researcher, schedule, serve, simulate, study
+from judgemap.cli import demo, export, fit, plan, prior, report, researcher, schedule, serve, simulate, study, worker
 from judgemap.errors import StudyError
 
 app = typer.Typer(
@@ -18,11 +18,13 @@ app = typer.Typer(
 )
 app.command(name="fit")(fit.fit)
 app.command(name="report")(report.report)
+app.command(name="export")(export.export)
 app.command(name="prior")(prior.prior)
 app.command(name="schedule")(schedule.schedule)
 app.command(name="plan")(plan.plan)
 app.command(name="demo")(demo.demo)
 app.command(name="serve")(serve.serve)
+app.command(name="worker")(worker.worker)
 app.add_typer(study.app, name="study")
 app.add_typer(researcher.app, name="researcher")
 app.add_typer(simulate.app, name="simulate")

@@ -18,6 +18,10 @@ def serve(
             help="Server processes; by default one with SQLite, one for each CPU with PostgreSQL.", min=1, max=64
         ),
     ] = None,
+    fitters: Annotated[
+        int,
+        typer.Option(help="Workers that make fits, beside the server; 0 where 'judgemap worker' runs.", min=0, max=64),
+    ] = 1,
 ) -> None:
     """Serve studies to judges and researchers, until Ctrl-C.
 
@@ -25,4 +29,4 @@ def serve(
     """
     from judgemap.web import server
 
-    server.serve(server.ServerOptions(data, host, port, workers), typer.echo)
+    server.serve(server.ServerOptions(data, host, port, workers, fitters), typer.echo)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judgemap.errors import StudyError
+from judgemap.web.fitters import Fitters
 
 THREADS = 16
 """Requests that one worker answers at once; most of them wait for the database."""
@@ -21,6 +22,8 @@ class ServerOptions:
     port: int = 8000
     workers: int | None = None
     """Processes; by default one with SQLite, which writes for one at a time, and one for each CPU with PostgreSQL."""
+    fitters: int = 1
+    """Workers that make fits beside the server; with 0, they are elsewhere."""
 
 
 def use_data_folder(data: Path) -> None:
@@ -80,7 +83,31 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
         respawn_failed_workers=True,
         workers_kill_timeout=20,
     )
-    server.serve()
+    fitters = Fitters(options.fitters)
+    fitters.start()
+    try:
+        server.serve()
+    finally:
+        fitters.stop()
+
+
+def work(parent: int | None = None) -> None:
+    """Make fits until SIGTERM; as the child of a server, with that server's settings, until it is gone."""
+    if parent is not None:
+        import django
+
+        django.setup()
+    from judgemap.web.fits import worker
+
+    worker.work(parent)
+
+
+def database_name() -> str:
+    """Name the database without its password."""
+    from django.db import connection
+
+    database = connection.settings_dict
+    return f"{database['NAME']} on {database['HOST']}" if database["HOST"] else str(database["NAME"])
 
 
 def default_workers() -> int:

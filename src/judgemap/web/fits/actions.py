@@ -12,6 +12,7 @@ from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.fits.models import AutoFit, Exclusion, FitRun
+from judgemap.web.fits.progress import log_line
 from judgemap.web.judge.models import Answer, Judge
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
@@ -111,11 +112,6 @@ def has_decided(study: Study) -> bool:
     """Say whether anybody has decided between two areas yet."""
     counted = Answer.objects.filter(pair__judge__study=study, pair__practice=False)
     return counted.filter(outcome__in=["left", "right"]).exists()
-
-
-def log_line(text: str) -> str:
-    """Write a line of a fit's log."""
-    return f"{timezone.now():%H:%M:%S} {text}\n"
 
 
 def _is_due(auto: AutoFit) -> bool:

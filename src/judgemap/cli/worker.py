@@ -1,0 +1,20 @@
+"""`judgemap worker`: makes the fits that are asked for on a study server's pages."""
+
+from pathlib import Path
+
+import typer
+
+from judgemap.cli.serve import DataFolder
+
+
+def worker(data: DataFolder = Path("judgemap-data")) -> None:
+    """Make the fits that researchers ask for, until Ctrl-C. A server has one of its own unless told otherwise.
+
+    Example: DATABASE_URL=postgresql://… judgemap worker --data studies
+    """
+    from judgemap.web import server
+
+    server.use_data_folder(data)
+    server.migrate()
+    typer.echo(f"Judgemap makes fits for the studies in {server.database_name()}. Stop it with Ctrl-C.")
+    server.work()
