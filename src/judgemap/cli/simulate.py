@@ -1,20 +1,18 @@
 """`judgemap simulate`: the paper's simulation studies, on any map."""
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from judgemap.cli import inputs
+from judgemap.cli.progress import counting_progress
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import write_whole
 
 if TYPE_CHECKING:
-    from judgemap.study.experiments.runner import Experiment, Results, Watcher
+    from judgemap.study.experiments.runner import Experiment, Results
 
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the sets, the table and the picture.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A small one, to see what it does; other options still count.")]
@@ -168,7 +166,7 @@ def _simulate(experiment: "Experiment", sets: int, places: Areas, output: Path, 
     else:
         backend = backends.on_cluster(where.cluster)
     try:
-        with _progress() as watch:
+        with counting_progress("sets") as watch:
             results = runner.conduct(job, output, backend, watch)
     except KeyboardInterrupt:
         done = runner.finished_sets(output, sets)
@@ -193,18 +191,3 @@ def _tell(results: "Results", places: Areas, output: Path, where: _Where) -> Non
     for note in (*places.notes, *remarks(results)):
         typer.echo(f"Note: {note}")
     typer.echo(f"{results.cpu_seconds:.0f} s of CPU time in all. The table, every set and the picture are in {output}/")
-
-
-@contextmanager
-def _progress() -> Iterator["Watcher | None"]:
-    """Show how many sets are done, on a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TextColumn("sets"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("simulating", total=None)
-        yield lambda done, wanted: bar.update(task, completed=done, total=wanted)
