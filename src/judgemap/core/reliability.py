@@ -1,0 +1,129 @@
+"""How far estimates of the areas can be told from noise: of one study, and of two halves of it."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
+
+from judgemap.core.centred_trace import inverse
+from judgemap.core.comparisons import PairCounts
+from judgemap.core.likelihood import information, log_likelihood, score
+from judgemap.core.types import FloatArray
+
+
+class Estimates(NamedTuple):
+    """Centred strengths with their standard errors."""
+
+    strengths: FloatArray
+    errors: FloatArray
+
+
+def unpooled(counts: PairCounts) -> Estimates:
+    """Estimate strengths area by area, nothing being borrowed from other areas: nearly maximum likelihood.
+
+    Maximum likelihood gives an area that won every comparison an infinite strength. So each area gets half a win and
+    half a loss against a phantom area of strength 0: the maximum of ℓ(λ) + Σ[λ_i/2 − log(1 + e^{λ_i})] always exists.
+    Standard errors are the roots of the diagonal of K(XᵀWX + diag p(1 − p))⁻¹K, K centring.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> unpooled(count_pairs([0] * 20, [1] * 20, n_areas=2)).strengths.round(2)
+    array([ 1.97, -1.97])
+    """
+
+    def height(at: FloatArray) -> float:
+        return float(log_likelihood(counts, at) + (at / 2 - np.logaddexp(0.0, at)).sum())
+
+    strengths = np.zeros(counts.n_areas)
+    value = height(strengths)
+    for _ in range(100):
+        p = expit(strengths)
+        V = inverse(information(counts, strengths) + np.diag(p * (1 - p)))
+        gradient = score(counts, strengths) + 0.5 - p
+        step = V @ gradient
+        if gradient @ step < 1e-10:
+            break
+        for _ in range(60):
+            trial = height(strengths + step)
+            if trial >= value:
+                break
+            step = step / 2
+        strengths, value = strengths + step, trial
+    centred = V - V.mean(axis=0)
+    centred -= centred.mean(axis=1, keepdims=True)
+    return Estimates(strengths - strengths.mean(), np.sqrt(np.diagonal(centred)))
+
+
+def separation(estimates: ArrayLike, errors: ArrayLike) -> float:
+    """Scale separation reliability: SSR = 1 − mean(error²) / variance of the estimates.
+
+    Estimate = truth + error with independent errors has variance of the truth plus mean squared error; SSR is the
+    truth's part of it, and so the squared correlation of estimate and truth. It holds for estimates that are not shrunk
+    (those of `unpooled`), not for posterior means. Source: Bramley (2015), Verhavert et al. (2018).
+
+    >>> separation([2.0, 0.0, -2.0], [1.0, 1.0, 1.0])
+    0.75
+    """
+    values, squared = np.asarray(estimates, dtype=np.float64), np.asarray(errors, dtype=np.float64) ** 2
+    spread = float(values.var(ddof=1))
+    return float(1 - squared.mean() / spread) if spread > 0 else float("nan")
+
+
+def squared_correlations(draws: ArrayLike) -> FloatArray:
+    """r² between the posterior mean m and each draw λ, over the areas; draws are (draws, areas).
+
+    The truth is to the posterior as one more draw of it. So these are draws of what r² between estimate and truth may
+    be; their mean is a reliability. It is nearly var(m) / (var(m) + mean posterior variance), because over the areas
+    cov(m, λ) is on average var(m); and that is nearly the mean correlation of two independent draws.
+
+    >>> rng = np.random.default_rng(1)
+    >>> truth = rng.normal(size=200)
+    >>> squared_correlations(truth + rng.normal(size=(400, 200))).mean().round(1)
+    np.float64(0.5)
+    """
+    values = np.asarray(draws, dtype=np.float64)
+    centred = values - values.mean(axis=1, keepdims=True)
+    mean = centred.mean(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        result: FloatArray = (centred @ mean) ** 2 / ((centred**2).sum(axis=1) * (mean @ mean))
+    return result
+
+
+def stepped_up(correlation: ArrayLike) -> FloatArray:
+    """2r/(1 + r): the reliability of all answers from the correlation of two halves of them (Spearman and Brown, 1910).
+
+    >>> stepped_up([0.5, 1.0]).round(3)
+    array([0.667, 1.   ])
+    """
+    r = np.asarray(correlation, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result: FloatArray = np.where(r > -1, 2 * r / (1 + r), -np.inf)
+    return result
+
+
+def pearson(a: ArrayLike, b: ArrayLike) -> float:
+    """Pearson's correlation of two lists; nan where one of them is constant.
+
+    >>> round(pearson([1, 2, 3], [1, 2, 4]), 3)
+    0.982
+    """
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    x, y = x - x.mean(), y - y.mean()
+    size = float(np.sqrt((x @ x) * (y @ y)))
+    return float(x @ y / size) if size > 0 else float("nan")
+
+
+def spearman(a: ArrayLike, b: ArrayLike) -> float:
+    """Spearman's correlation: Pearson's of the ranks, like values sharing their mean rank.
+
+    >>> spearman([1, 2, 3], [1, 20, 400])
+    1.0
+    """
+    return pearson(_mean_ranks(a), _mean_ranks(b))
+
+
+def _mean_ranks(values: ArrayLike) -> FloatArray:
+    _, place, size = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True, return_counts=True)
+    last = np.cumsum(size)
+    result: FloatArray = (last - (size - 1) / 2)[place]
+    return result

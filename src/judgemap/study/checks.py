@@ -1,0 +1,152 @@
+"""Whether the model could have produced these answers: a posterior predictive check.
+
+A model can be fitted to any answers. Here it answers the same pairs anew, many times, and what the judges answered is
+held against that: the win rate of every area, how far areas and single pairs are from what the model says, how often
+the left area is chosen, and circles (A chosen over B, B over C, C over A).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from judgemap.core.predictive import Shown, area_wins, circular_triads, replicate, tail_share
+from judgemap.core.types import FloatArray
+from judgemap.errors import StudyError
+from judgemap.study.answers import check_areas, decided_answers
+from judgemap.study.records import Comparisons
+from judgemap.study.result import Fit
+
+EXTREME = 0.005
+"""A p-value nearer to 0 or 1 than this is called a misfit."""
+WORDS = {
+    "areas": "distance of the areas' win rates from what the model expects",
+    "pairs": "distance of single pairs from what the model expects",
+    "left": "answers for the area on the left",
+    "triads": "circles, A chosen over B, B over C and C over A",
+}
+MEANING = {
+    "areas": "win rates of areas are further from the model than it allows: the prior may pull them too hard",
+    "pairs": "the same pairs are answered more, or less, alike than the model allows: judges may see different things",
+    "left": "the sides are not chosen alike: some judges may favour a side",
+    "triads": "there are more, or fewer, circles than one scale of risk allows: judges may use several scales",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictiveCheck:
+    """Answers against what the model would answer.
+
+    ``areas`` has a row an area: id, name, ``comparisons``, ``wins``, ``observed`` win rate, its predictive mean
+    ``expected`` and 95 % interval ``low``, ``high``, and ``p`` = P(replicate above observed), likes half; nan where an
+    area was never compared. ``checks`` has a row a measure: ``name``, ``words``, ``observed``, ``expected``, ``low``,
+    ``high``, ``p``. Distances depend on the draw of the strengths too: their ``observed`` is a mean over the draws.
+    """
+
+    areas: pd.DataFrame
+    checks: pd.DataFrame
+
+    @property
+    def n_outside(self) -> int:
+        """Areas whose observed win rate is outside its 95 % interval."""
+        return int(((self.areas["observed"] < self.areas["low"]) | (self.areas["observed"] > self.areas["high"])).sum())
+
+    @property
+    def misfits(self) -> list[str]:
+        """The names of the measures by which the model does not fit."""
+        p = self.checks["p"].to_numpy()
+        return self.checks["name"][(p < EXTREME) | (p > 1 - EXTREME)].tolist()
+
+    @property
+    def note(self) -> str:
+        """One sentence: whether the model fits, and what it means if not."""
+        compared = int((self.areas["comparisons"] > 0).sum())
+        where = f"{self.n_outside} of {compared} areas have a win rate outside its 95 % interval"
+        if not self.misfits:
+            return f"The model could have produced these answers: {where}, and no measure is unusual."
+        return f"The model does not fit in one respect or more: {'; '.join(MEANING[name] for name in self.misfits)}."
+
+
+def predictive_check(fit: Fit, data: Comparisons, *, seed: int, draws: int = 500) -> PredictiveCheck:
+    """Let the fit answer the same pairs anew, ``draws`` times, and hold the judges' answers against that.
+
+    The answers were used for the fit, so p-values keep nearer to ½ than if they had not been: a misfit that is seen is
+    there, one that is not seen may be. Area by area win rates can hardly show any but a prior that pulls too hard,
+    because strengths are fitted to them; the other measures look where strengths cannot bend.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=2)
+    >>> found = predictive_check(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1, draws=100)
+    >>> found.misfits
+    []
+    """
+    check_areas(fit, data)
+    if draws < 20:
+        raise StudyError(f"a predictive check needs at least 20 draws, not {draws}")
+    shown = _shown(data)
+    sign = -1.0 if fit.info["winner_is"] == "lower" else 1.0
+    strengths = sign * _spread(fit.risk, draws)
+    made = replicate(np.random.default_rng(seed), shown, strengths)
+    rows = [_realised("areas", made.areas), _realised("pairs", made.pairs)]
+    if not shown.left_won.all():
+        rows.append(_counted("left", made.left, int(shown.left_won.sum())))
+    if len(made.triads):
+        rows.append(_counted("triads", made.triads, circular_triads(shown, shown.left_won)))
+    return PredictiveCheck(_area_table(fit, shown, made.wins), pd.DataFrame(rows))
+
+
+def _shown(data: Comparisons) -> Shown:
+    answers = decided_answers(data)
+    if len(answers) == 0:
+        raise StudyError("none of the comparisons was decided, so there is nothing to check")
+    left, right = data.left[answers.row], data.right[answers.row]
+    return Shown(answers.n_areas, left, right, answers.pair, answers.first_won == (left < right))
+
+
+def _spread(draws: FloatArray, count: int) -> FloatArray:
+    """Take ``count`` draws, evenly spaced; all where there are fewer."""
+    places = np.unique(np.linspace(0, len(draws) - 1, count).astype(np.int64))
+    chosen: FloatArray = draws[places]
+    return chosen
+
+
+def _area_table(fit: Fit, shown: Shown, wins: np.ndarray) -> pd.DataFrame:
+    size = shown.n_areas
+    n = np.bincount(shown.left, minlength=size) + np.bincount(shown.right, minlength=size)
+    won = area_wins(shown, shown.left_won)
+    low, high = np.quantile(wins, [0.025, 0.975], axis=0, method="nearest")
+    there = np.where(n > 0, 1.0, np.nan) / np.maximum(n, 1)
+    return pd.DataFrame(
+        {
+            "id": fit.map.ids,
+            "name": fit.map.names,
+            "comparisons": n,
+            "wins": won,
+            "observed": won * there,
+            "expected": wins.mean(axis=0) * there,
+            "low": low * there,
+            "high": high * there,
+            "p": np.where(n > 0, tail_share(wins, won), np.nan),
+        }
+    )
+
+
+def _realised(name: str, values: FloatArray) -> dict[str, object]:
+    observed, replicated = values.T
+    return {**_row(name, float(observed.mean()), replicated), "p": float(tail_share(replicated, observed))}
+
+
+def _counted(name: str, replicated: np.ndarray, observed: int) -> dict[str, object]:
+    return {**_row(name, observed, replicated), "p": float(tail_share(replicated, observed))}
+
+
+def _row(name: str, observed: float, replicated: np.ndarray) -> dict[str, object]:
+    low, high = np.quantile(replicated, [0.025, 0.975])
+    return {
+        "name": name,
+        "words": WORDS[name],
+        "observed": observed,
+        "expected": float(replicated.mean()),
+        "low": float(low),
+        "high": float(high),
+    }

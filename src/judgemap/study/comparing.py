@@ -1,0 +1,150 @@
+"""Two fits of the same areas side by side: what another model, another prior, or leaving out a judge changes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from judgemap.core.posterior import p_riskier, ranks
+from judgemap.core.reliability import pearson, spearman
+from judgemap.core.types import FloatArray
+from judgemap.errors import StudyError
+from judgemap.study.result import Fit
+
+DRAWS = 1_000
+"""Draws of each fit that probabilities of orders are computed from, evenly spaced."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitComparison:
+    """What changes from one fit to another.
+
+    ``pearson`` and ``spearman`` are of posterior medians of risk. ``reordered`` is the share of pairs of areas whose
+    medians change order. ``p_reordered`` is the probability that a random pair is in another order in a draw of the
+    other fit than in a draw of the base; two draws of the base itself differ so with ``p_reordered_base``, which is
+    what uncertainty alone makes. ``same_top`` of the ``top`` highest areas are the same.
+
+    ``areas`` has a row an area: id, name, ``risk_base``, ``risk_other``, ``change``, ``rank_base``, ``rank_other`` (of
+    the medians, 1 is the highest risk), ``rank_change``, and ``p_higher``, the probability that a draw of the other fit
+    lies above a draw of the base. The two fits share answers, so p_higher is no test; it says whether a change is large
+    against the uncertainty.
+    """
+
+    pearson: float
+    spearman: float
+    reordered: float
+    p_reordered: float
+    p_reordered_base: float
+    same_top: int
+    top: int
+    areas: pd.DataFrame
+
+    def movers(self, most: int = 10) -> pd.DataFrame:
+        """Pick the areas whose rank changes most; of like ones, those whose risk does."""
+        ranked, moved = self.areas["rank_change"].abs().to_numpy(), self.areas["change"].abs().to_numpy()
+        return self.areas.iloc[np.lexsort((-moved, -ranked))[:most]]
+
+    @property
+    def words(self) -> str:
+        """What changes, in a sentence or two."""
+        first = self.movers(1).iloc[0]
+        return (
+            f"The two estimates have correlation {self.pearson:.3f} (Pearson) and {self.spearman:.3f} (Spearman); "
+            f"{self.same_top} of the {self.top} areas of highest risk are the same. {first['name']} moves most, from "
+            f"rank {first['rank_base']} to {first['rank_other']}."
+        )
+
+
+def compare_fits(base: Fit, other: Fit) -> FitComparison:
+    """Hold another fit of the same areas against a base.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> base = jm.fit_spatial(data, areas, seed=1, chains=2, draws=200)
+    >>> other = jm.fit_spatial(data.without(["12"]), areas, seed=1, chains=2, draws=200)
+    >>> found = compare_fits(base, other)
+    >>> found.pearson > 0.9, found.same_top, found.top
+    (True, 8, 10)
+    """
+    if base.map.ids != other.map.ids:
+        raise StudyError("the two fits are of different areas; compare fits of one study")
+    medians = [np.median(each.risk, axis=0) for each in (base, other)]
+    rank = ranks(np.stack(medians))
+    top = min(10, len(base.map))
+    draws = [_some(each.risk) for each in (base, other)]
+    chances = [_upper(p_riskier(each)) for each in draws]
+    change = medians[1] - medians[0]
+    areas = pd.DataFrame(
+        {
+            "id": base.map.ids,
+            "name": base.map.names,
+            "risk_base": medians[0],
+            "risk_other": medians[1],
+            "change": change,
+            "rank_base": rank[0],
+            "rank_other": rank[1],
+            "rank_change": rank[1] - rank[0],
+            "p_higher": _p_higher(*draws),
+        }
+    )
+    before, after = (_upper(np.sign(each[:, None] - each[None, :])) for each in medians)
+    return FitComparison(
+        pearson=pearson(*medians),
+        spearman=spearman(*medians),
+        reordered=_mean(before * after < 0),
+        p_reordered=_mean(chances[0] * (1 - chances[1]) + (1 - chances[0]) * chances[1]),
+        p_reordered_base=_mean(2 * chances[0] * (1 - chances[0])),
+        same_top=int(((rank[0] <= top) & (rank[1] <= top)).sum()),
+        top=top,
+        areas=areas,
+    )
+
+
+def compare_many(fits: dict[str, Fit]) -> pd.DataFrame:
+    """Correlate the medians of every two fits, by name: the paper's table of a judge left out or alone.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> parts = {"all": data, "only 12": data.only(["12"])}
+    >>> fits = {name: jm.fit_spatial(part, areas, seed=1, chains=2, draws=100) for name, part in parts.items()}
+    >>> compare_many(fits).columns.tolist()
+    ['base', 'other', 'pearson', 'spearman']
+    """
+    names = list(fits)
+    if len({fit.map.ids for fit in fits.values()}) > 1:
+        raise StudyError("these fits are of different areas; compare fits of one study")
+    medians = {name: np.median(fit.risk, axis=0) for name, fit in fits.items()}
+    rows = [
+        {
+            "base": a,
+            "other": b,
+            "pearson": pearson(medians[a], medians[b]),
+            "spearman": spearman(medians[a], medians[b]),
+        }
+        for place, a in enumerate(names)
+        for b in names[place + 1 :]
+    ]
+    return pd.DataFrame(rows, columns=["base", "other", "pearson", "spearman"])
+
+
+def _some(draws: FloatArray) -> FloatArray:
+    return draws[:: max(1, len(draws) // DRAWS)]
+
+
+def _upper(matrix: FloatArray) -> FloatArray:
+    values: FloatArray = matrix[np.triu_indices(len(matrix), 1)]
+    return values
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def _p_higher(base: FloatArray, other: FloatArray) -> FloatArray:
+    """P(a draw of the other lies above a draw of the base), one half for likes, area by area."""
+    found = []
+    for a, b in zip(base.T, other.T, strict=True):
+        ordered = np.sort(a)
+        below = np.searchsorted(ordered, b, side="left") + np.searchsorted(ordered, b, side="right")
+        found.append(below.mean() / (2 * len(a)))
+    return np.array(found)

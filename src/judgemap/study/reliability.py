@@ -1,0 +1,193 @@
+"""How far the estimates can be relied on: whether other judges, or more answers, would give the same map.
+
+Three figures, all between 0 (noise) and 1 (certain), all estimating the squared correlation over areas of estimate and
+truth: the posterior's own (`bayes`), scale separation reliability (`ssr`), and split halves stepped up
+(`split_half_full`). See `core.reliability` for each. `bayes` is of the fitted model, with whatever it borrows from
+neighbours; `ssr` is of estimates area by area, as other tools report it, and so lower; split halves alone see that
+judges may differ from each other, and so are lower where they do.
+"""
+
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from judgemap.core.prior import FixedVariance
+from judgemap.core.reliability import pearson, separation, squared_correlations, stepped_up, unpooled
+from judgemap.core.types import BoolArray, FloatArray, IntArray
+from judgemap.errors import StudyError
+from judgemap.study.answers import Answers, Belief, belief_of, check_areas, decided_answers, quick_fit
+from judgemap.study.records import Comparisons
+from judgemap.study.result import Fit
+
+FEWEST = 10
+"""Decided answers below which nothing is said of reliability."""
+QUICK_DRAWS = 400
+SSR_LIMIT = 3_000
+"""Areas above which estimates area by area would take minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """How far the estimates from so many answers can be relied on; nan where it cannot be told.
+
+    ``bayes`` with its 95 % interval, ``ssr``, ``split_half`` (Pearson of the estimates of two halves of the judges: the
+    median over ``splits`` splits, and where 95 % of them lie), ``split_half_full`` = 2r/(1 + r) of that median.
+    """
+
+    answers: int
+    judges: int
+    bayes: float
+    bayes_low: float
+    bayes_high: float
+    ssr: float
+    split_half: float
+    split_half_low: float
+    split_half_high: float
+    split_half_full: float
+    splits: int
+
+    @property
+    def note(self) -> str:
+        """One sentence: what the figures say, or what is missing for them."""
+        if self.answers < FEWEST:
+            return f"With {self.answers} decided answers nothing can be said of reliability; collect {FEWEST} at least."
+        known = f"estimate and truth are expected to share {self.bayes:.0%} of their variation"
+        if self.judges < 2:
+            return f"As the model sees it, {known}; with one judge it cannot be told whether others would agree."
+        if not np.isfinite(self.split_half):
+            return f"As the model sees it, {known}; halves of these judges have too few answers to be compared."
+        halves = f"two halves of the {self.judges} judges agree with correlation {self.split_half:.2f}"
+        return f"As the model sees it, {known}; {halves}."
+
+
+def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) -> Reliability:
+    """Say how far a fit's estimates can be relied on; ``data`` are the comparisons it was made of.
+
+    ``bayes`` is from the fit's own draws. Halves are fitted quickly, with the fit's prior, α² being the one of all
+    answers; where the judges make no more than ``splits`` different halves, each is taken once.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> found = reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=200), data, seed=1, splits=20)
+    >>> found.note
+    'As the model sees it, estimate and truth are expected to share 96% of their variation; two halves of...'
+    """
+    check_areas(fit, data)
+    answers, rng = decided_answers(data), np.random.default_rng(seed)
+    return _measure(rng, answers, belief_of(fit), splits, fit.risk)
+
+
+def reliability_over_time(
+    fit: Fit, data: Comparisons, *, seed: int, order: ArrayLike | None = None, points: int = 10, splits: int = 20
+) -> pd.DataFrame:
+    """Say how reliability grew: `Reliability` after 1/points, 2/points … of the decided answers, one row each.
+
+    ``order`` lists the rows of ``data`` in the order in which they were answered; left out, it is the table's. Every
+    row is from quick fits with the fit's prior, so that the last differs a little from `reliability`.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> reliability_over_time(fit, data, seed=1, points=2, splits=4)["answers"].tolist()
+    [924, 1848]
+    """
+    check_areas(fit, data)
+    if points < 1:
+        raise StudyError(f"there must be at least one point in time, not {points}")
+    answers, belief, rng = decided_answers(data), belief_of(fit), np.random.default_rng(seed)
+    when = _moments(data, answers, order)
+    rows: list[dict[str, float]] = []
+    for point in range(1, points + 1):
+        early = when < -(-len(answers) * point // points)
+        if rows and rows[-1]["answers"] == early.sum():
+            continue
+        rows.append(asdict(_measure(rng, _where(answers, early), belief, splits, None)))
+    return pd.DataFrame(rows)
+
+
+def split_half(rng: np.random.Generator, answers: Answers, belief: Belief, splits: int) -> FloatArray:
+    """Correlate the estimates of two halves of the judges, for many random halves; nothing for fewer than two judges.
+
+    Halves have equal numbers of judges (one more in one of them if their number is odd), not of answers. Source: Bisson
+    et al. (2016), who take a hundred splits.
+    """
+    active = np.unique(answers.judge[answers.judge >= 0])
+    if len(active) < 2:
+        return np.empty(0)
+    everybody = quick_fit(answers.counts(answers.judge >= 0), belief)
+    same = belief._replace(variance=FixedVariance(everybody.variance))
+    found = []
+    for half in _halves(rng, active, splits):
+        inside = np.isin(answers.judge, half)
+        sides = (inside, ~inside & (answers.judge >= 0))
+        one, two = (quick_fit(answers.counts(side), same, everybody).mean for side in sides)
+        found.append(pearson(one, two))
+    return np.array(found)
+
+
+def _measure(
+    rng: np.random.Generator, answers: Answers, belief: Belief, splits: int, draws: FloatArray | None
+) -> Reliability:
+    """Compute the figures; from a quick fit's draws where there are no others."""
+    n_judges = len(np.unique(answers.judge[answers.judge >= 0]))
+    if len(answers) < FEWEST:
+        nan = float("nan")
+        return Reliability(len(answers), n_judges, nan, nan, nan, nan, nan, nan, nan, nan, splits=0)
+    counts = answers.counts(answers.everything)
+    if draws is None:
+        draws = quick_fit(counts, belief).draw(rng, QUICK_DRAWS)
+    squared = squared_correlations(draws)
+    halves = split_half(rng, answers, belief, splits)
+    low, middle, high = np.quantile(halves, [0.025, 0.5, 0.975]) if len(halves) else [float("nan")] * 3
+    bayes_low, bayes_high = np.quantile(squared, [0.025, 0.975])
+    return Reliability(
+        answers=len(answers),
+        judges=n_judges,
+        bayes=float(squared.mean()),
+        bayes_low=float(bayes_low),
+        bayes_high=float(bayes_high),
+        ssr=separation(*unpooled(counts)) if answers.n_areas <= SSR_LIMIT else float("nan"),
+        split_half=float(middle),
+        split_half_low=float(low),
+        split_half_high=float(high),
+        split_half_full=float(stepped_up(middle)),
+        splits=len(halves),
+    )
+
+
+def _halves(rng: np.random.Generator, judges: IntArray, splits: int) -> list[IntArray]:
+    """Choose one half of the judges, ``splits`` times; every different pair of halves once if there are no more."""
+    size, half = len(judges), len(judges) // 2
+    distinct = comb(size, half) // (2 if size % 2 == 0 else 1)
+    if distinct > splits:
+        return [rng.permutation(judges)[:half] for _ in range(splits)]
+    chosen = [np.array(each) for each in combinations(judges.tolist(), half)]
+    return chosen[:distinct]
+
+
+def _moments(data: Comparisons, answers: Answers, order: ArrayLike | None) -> IntArray:
+    """Give each decided answer its place in time: 0 for the first."""
+    rows = np.arange(len(data)) if order is None else np.asarray(order, dtype=np.int64)
+    if not np.array_equal(np.sort(rows), np.arange(len(data))):
+        raise StudyError(f"the order of answers must name each of the {len(data)} comparisons once")
+    when = np.empty(len(data), dtype=np.int64)
+    when[rows] = np.arange(len(data))
+    place: IntArray = np.argsort(np.argsort(when[answers.row]))
+    return place
+
+
+def _where(answers: Answers, kept: BoolArray) -> Answers:
+    return Answers(
+        answers.n_areas,
+        answers.judges,
+        answers.judge[kept],
+        answers.row[kept],
+        answers.first,
+        answers.second,
+        answers.pair[kept],
+        answers.first_won[kept],
+    )
