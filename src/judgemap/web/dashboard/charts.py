@@ -1,0 +1,159 @@
+"""Small charts as plain values, which templates turn into SVG: all places are in a square of 100 by 100, y downwards.
+
+The SVG is stretched to the room there is, and the words stand outside it, so that they are as large on a phone as on a
+wide screen.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Point = tuple[float, float]
+WIDEST = 12.0
+"""Of a bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar, and what it says to those who point at it."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line with its dots, and a band around it; each an SVG path."""
+
+    name: str
+    path: str
+    dots: str
+    band: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Bars or lines, the numbers beside them from top to bottom, those below them from left to right."""
+
+    title: str
+    alt: str
+    rises: list[str]
+    along: list[str]
+    bars: list[Bar]
+    lines: list[Line]
+    rows: Sequence[tuple[str, ...]]
+    """The same as a table."""
+    columns: tuple[str, ...]
+
+
+def ceiling(value: float) -> float:
+    """Round up to 1, 2, 4, 5, 6 or 8 times a power of ten, so that half of it is a plain number too.
+
+    >>> [ceiling(each) for each in (0, 7, 23, 41, 0.34)]
+    [1.0, 8.0, 40.0, 50.0, 0.4]
+    """
+    if value <= 0:
+        return 1.0
+    size = 10.0 ** math.floor(math.log10(value))
+    return next(step * size for step in (1, 2, 4, 5, 6, 8, 10) if step * size >= value * (1 - 1e-9))
+
+
+def plain(value: float) -> str:
+    """Write a number for people, to two decimals where it is small.
+
+    >>> plain(1234.0), plain(0.251), plain(12.54), plain(0.4)
+    ('1,234', '0.25', '12.5', '0.4')
+    """
+    text = f"{value:,.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def bar_chart(
+    title: str, alt: str, values: Sequence[float], labels: Sequence[str], columns: tuple[str, str] = ("", "")
+) -> Chart:
+    """Draw one bar for each value; the first and the last label stand below.
+
+    >>> chart = bar_chart("Answers", "…", [1, 4], ["Monday", "Tuesday"])
+    >>> [(bar.x, bar.y, bar.height) for bar in chart.bars], chart.rises
+    ([(19.0, 75.0, 25.0), (69.0, 0.0, 100.0)], ['4', '2', '0'])
+    """
+    top = ceiling(max(values, default=0))
+    room = 100 / max(len(values), 1)
+    width = min(room * 0.84, WIDEST)
+    bars = [
+        Bar(
+            round(i * room + (room - width) / 2, 3),
+            round(100 - 100 * value / top, 3),
+            round(width, 3),
+            round(100 * value / top, 3),
+            f"{label}: {plain(value)}",
+        )
+        for i, (value, label) in enumerate(zip(values, labels, strict=True))
+    ]
+    rows = [(label, plain(value)) for label, value in zip(labels, values, strict=True)]
+    along = [labels[0], labels[-1]] if len(labels) > 1 else list(labels)
+    return Chart(title, alt, [plain(top), plain(top / 2), "0"], along, bars, [], rows, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How a number goes along another: points (x, y), and for each the ends of its interval, if it has one."""
+
+    name: str
+    points: Sequence[Point]
+    intervals: Sequence[Point] = ()
+
+
+def line_chart(
+    title: str, alt: str, courses: Sequence[Course], columns: tuple[str, ...], top: float | None = None
+) -> Chart:
+    """Draw courses in one frame, from 0 up; x begins where the first point is.
+
+    >>> chart = line_chart("Precision", "…", [Course("sd", [(100, 0.8), (200, 0.4)])], ("Answers", "", "sd"))
+    >>> chart.lines[0].path, chart.rises, chart.along
+    ('M0.0 0.0L100.0 50.0', ['0.8', '0.4', '0'], ['100', '150', '200'])
+    """
+    xs = [x for course in courses for x, _ in course.points]
+    ys = [y for course in courses for y in (*(y for _, y in course.points), *(high for _, high in course.intervals))]
+    first, last = min(xs, default=0.0), max(xs, default=1.0)
+    most = top or ceiling(max(ys, default=1.0))
+
+    def place(x: float, y: float) -> str:
+        across = 50.0 if last == first else 100 * (x - first) / (last - first)
+        return f"{across:.1f} {min(max(100 - 100 * y / most, 0.0), 100.0):.1f}"
+
+    lines = []
+    for course in courses:
+        dots = [place(x, y) for x, y in course.points]
+        ends = list(zip(course.points, course.intervals, strict=False))
+        around = [place(x, low) for (x, _), (low, _) in ends] + [place(x, high) for (x, _), (_, high) in reversed(ends)]
+        band = f"M{'L'.join(around)}Z" if around else ""
+        lines.append(Line(course.name, f"M{'L'.join(dots)}" if dots else "", "".join(f"M{at}h0" for at in dots), band))
+    along = [plain(first), plain(round((first + last) / 2)), plain(last)] if first != last else [plain(first)]
+    rows = [
+        (plain(x), course.name, plain(y), *((f"{plain(low)} to {plain(high)}",) if course.intervals else ()))
+        for course in courses
+        for (x, y), (low, high) in zip(
+            course.points, course.intervals or [(0.0, 0.0)] * len(course.points), strict=True
+        )
+    ]
+    return Chart(title, alt, [plain(most), plain(most / 2), "0"], along, [], lines, rows, columns)
+
+
+def spark(counts: Sequence[int]) -> str:
+    """Draw a histogram as one SVG path in a box of 1 a bin by 10, y downwards.
+
+    >>> spark([1, 0, 2])
+    'M0 10v-5h1v5zM2 10v-10h1v10z'
+    """
+    most = max(counts, default=0)
+    return "".join(
+        f"M{i} 10v-{_short(10 * n / most)}h1v{_short(10 * n / most)}z" for i, n in enumerate(counts) if n
+    )  # fmt: skip
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

@@ -1,0 +1,273 @@
+"""A study at this moment: what the live page shows."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from django.utils.formats import date_format
+
+from judgemap.core.types import FloatArray, IntArray
+from judgemap.web.dashboard.charts import Chart, bar_chart, plain
+from judgemap.web.dashboard.counting import Counted
+from judgemap.web.dashboard.maps import AreaMap, area_map
+from judgemap.web.studies.models import Study
+
+ACTIVE = timedelta(minutes=10)
+HOUR = 3_600_000_000
+"""In microseconds."""
+STEPS = ((72, 1, "hour"), (120 * 24, 24, "day"), (10**9, 7 * 24, "week"))
+"""Up to so many hours, bars of so many hours."""
+MONDAY = 4 * 24
+"""Hours from 1 January 1970, a Thursday, to the first Monday."""
+LAYERS = {"judged": "compared", "shown": "shown", "unknown": "not known to a judge"}
+"""What the map can count, and how it is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeNumbers:
+    """Judges by how far they are; those who withdrew are not counted elsewhere."""
+
+    invited: int
+    begun: int
+    active: int
+    recommended: int
+    maximum: int
+    withdrawn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Answers by what was said."""
+
+    left: int
+    right: int
+    tie: int
+    skipped: int
+    unknown: int
+
+    @property
+    def judged(self) -> int:
+        """Pairs that were judged: by somebody who knows both areas."""
+        return self.left + self.right + self.tie + self.skipped
+
+    @property
+    def answered(self) -> int:
+        """Pairs with any answer."""
+        return self.judged + self.unknown
+
+    @property
+    def decided(self) -> int:
+        """Pairs with a winner."""
+        return self.left + self.right
+
+    @property
+    def tie_share(self) -> float:
+        """Ties among the pairs judged."""
+        return self.tie / max(self.judged, 1)
+
+    @property
+    def skip_share(self) -> float:
+        """Skips among the pairs judged."""
+        return self.skipped / max(self.judged, 1)
+
+    @property
+    def unknown_share(self) -> float:
+        """Answers "I don't know this area" among all answers."""
+        return self.unknown / max(self.answered, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The numbers of the live page, its charts and its map."""
+
+    judges: JudgeNumbers
+    outcomes: Outcomes
+    wanted: int
+    """Pairs that all judges with a link would judge, each up to the recommended number."""
+    left: int
+    """Pairs left to that."""
+    median_seconds: float | None
+    last_answer: datetime | None
+    over_time: Chart
+    drop_out: Chart
+    layer: str
+    map: AreaMap
+    notes: list[str]
+
+    @property
+    def done(self) -> int:
+        """Pairs judged of those wanted; what was judged beyond the recommended number is not among them."""
+        return self.wanted - self.left
+
+    @property
+    def digest(self) -> str:
+        """The same digest, the same page."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+
+
+def look(study: Study, counted: Counted, names: Sequence[str], layer: str, now: datetime) -> Live:
+    """Work out what the live page shows; ``names`` are the areas', ``layer`` one of `LAYERS`."""
+    outcomes = count_outcomes(counted)
+    here = [judge for judge in counted.judges if not judge.withdrawn]
+    recommended = study.version.recommended
+    seconds = counted.rows["seconds"][counted.answered]
+    return Live(
+        judges=_judge_numbers(study, counted, now),
+        outcomes=outcomes,
+        wanted=recommended * len(here),
+        left=sum(max(recommended - judge.judged, 0) for judge in here),
+        median_seconds=float(np.median(seconds)) if len(seconds) else None,
+        last_answer=_moment(int(counted.rows["answered"].max())) if outcomes.answered else None,
+        over_time=answers_over_time(counted.rows["answered"][counted.answered]),
+        drop_out=drop_out(counted.rows["position"][counted.answered]),
+        layer=layer,
+        map=area_map(names, area_counts(counted, len(names))[layer], LAYERS[layer]),
+        notes=notes(study, counted, names, outcomes),
+    )
+
+
+def count_outcomes(counted: Counted) -> Outcomes:
+    """Count answers by what was last said."""
+    left, right, tie, skipped, *unknown = np.bincount(counted.rows["said"], minlength=7)[1:].tolist()
+    return Outcomes(left, right, tie, skipped, sum(unknown))
+
+
+def area_counts(counted: Counted, n_areas: int) -> dict[str, IntArray]:
+    """Count for each area how often it was shown, judged, and not known to the judge who was shown it."""
+    rows, judged = counted.rows, counted.judged
+
+    def both(which: IntArray | slice) -> IntArray:
+        sides = (np.bincount(rows[side][which], minlength=n_areas) for side in ("left", "right"))
+        return np.asarray(sum(sides), dtype=np.int64)
+
+    unknown_left = np.bincount(rows["left"][counted.said("unknown left")], minlength=n_areas)
+    unknown_right = np.bincount(rows["right"][counted.said("unknown right")], minlength=n_areas)
+    return {
+        "judged": both(np.flatnonzero(judged)),
+        "shown": both(slice(None)),
+        "unknown": (unknown_left + unknown_right).astype(np.int64),
+    }
+
+
+def answers_over_time(answered: IntArray) -> Chart:
+    """Count answers by hour, day or week, whichever suits the time from the first to the last."""
+    title, nothing = "Answers over time", "No answers yet."
+    if len(answered) == 0:
+        return bar_chart(title, nothing, [], [])
+    hours = answered // HOUR
+    span = int(hours.max() - hours.min()) + 1
+    width, word = next((width, word) for most, width, word in STEPS if span <= most)
+    place = (hours - MONDAY) // width
+    first = int(place.min())
+    counts = np.bincount(place - first)
+    starts = [_moment((first + i) * width * HOUR + MONDAY * HOUR) for i in range(len(counts))]
+    format_ = "j M, H:i" if word == "hour" else "j M Y"
+    labels = [date_format(start, format_) for start in starts]
+    best = int(counts.argmax())
+    alt = (
+        f"{len(answered):,} answers from {date_format(_moment(int(answered.min())), 'j M Y, H:i')} to "
+        f"{date_format(_moment(int(answered.max())), 'j M Y, H:i')} UTC, most in the {word} of {labels[best]}: "
+        f"{int(counts[best]):,}."
+    )
+    return bar_chart(f"Answers by the {word}", alt, counts.tolist(), labels, ("When (UTC)", "Answers"))
+
+
+def drop_out(position: IntArray) -> Chart:
+    """Count how many judges answered their first pair, their second, and so on."""
+    title = "How far judges go"
+    if len(position) == 0:
+        return bar_chart(title, "No answers yet.", [], [])
+    reached = np.bincount(position)[1:]
+    group = -(-len(reached) // 100)
+    shown = reached[::group]
+    labels = [f"pair {1 + i * group}" for i in range(len(shown))]
+    half = int(np.flatnonzero(reached * 2 >= reached[0])[-1]) + 1
+    alt = (
+        f"{int(reached[0]):,} judges answered a first pair; half of them or more came to pair {half}; "
+        f"{int(reached[-1]):,} came to pair {len(reached)}."
+    )
+    return bar_chart(title, alt, shown.tolist(), labels, ("Pair", "Judges who answered it"))
+
+
+def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcomes) -> list[str]:
+    """Say, a sentence each, what is missing for a good map, and what to do."""
+    if study.status == Study.Status.DRAFT:
+        return ["The study is a draft, so nobody can answer yet: open it on the overview."]
+    if not counted.judges:
+        return ["Nobody has a link yet: make links for judges on the page Judges."]
+    if outcomes.answered == 0:
+        return ["Nobody has answered yet: send the judges their links, or remind them."]
+    if outcomes.decided == 0:
+        return ["No pair was decided yet (all are ties, skipped or unknown): a fit needs answers with a winner."]
+    said = []
+    if sum(judge.judged > 0 for judge in counted.judges) == 1:
+        said.append("All answers are one judge's, so nothing can be said about agreement: invite a second judge.")
+    parts, alone = comparison_parts(counted, len(names))
+    compared = len(names) - alone
+    if alone and compared < len(names) / 2:
+        said.append(f"Only {compared} of {len(names)} areas were decided in any pair so far: ask for more answers.")
+    elif alone:
+        said.append(f"{alone} of {len(names)} areas were not decided in any pair yet: ask for more answers.")
+    if parts > 1:
+        said.append(
+            f"The areas compared fall into {parts} groups that no answer links, so how one group stands to another "
+            "rests on the map of neighbours alone: ask for more answers."
+        )
+    return said
+
+
+def comparison_parts(counted: Counted, n_areas: int) -> tuple[int, int]:
+    """Count the groups of areas that decided pairs link, and the areas that are in no decided pair."""
+    from scipy import sparse
+
+    decided = counted.said("left", "right")
+    left, right = counted.rows["left"][decided], counted.rows["right"][decided]
+    links = sparse.coo_array((np.ones(len(left)), (left, right)), shape=(n_areas, n_areas))
+    labels = sparse.csgraph.connected_components(links.tocsr(), directed=False)[1]
+    there = np.zeros(n_areas, dtype=np.bool_)
+    there[left] = there[right] = True
+    return len(np.unique(labels[there])), int((~there).sum())
+
+
+def last_answers(counted: Counted) -> IntArray:
+    """Return when each judge last answered, in microseconds; −1 for never."""
+    last = np.full(len(counted.judges), -1, dtype=np.int64)
+    np.maximum.at(last, counted.owner, counted.rows["answered"])
+    return last
+
+
+def _judge_numbers(study: Study, counted: Counted, now: datetime) -> JudgeNumbers:
+    here = [judge for judge in counted.judges if not judge.withdrawn]
+    since = (now - ACTIVE).timestamp() * 1e6
+    return JudgeNumbers(
+        invited=len(here),
+        begun=sum(judge.judged > 0 for judge in here),
+        active=int((last_answers(counted) >= since).sum()),
+        recommended=sum(judge.judged >= study.version.recommended for judge in here),
+        maximum=sum(judge.judged >= study.version.maximum for judge in here),
+        withdrawn=len(counted.judges) - len(here),
+    )
+
+
+def _moment(microseconds: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+
+
+def percent(share: float) -> str:
+    """Write a share for people, with one decimal where it is small.
+
+    >>> percent(0.123), percent(0.0213), percent(0)
+    ('12 %', '2.1 %', '0 %')
+    """
+    value = 100 * share
+    return f"{plain(round(value, 1 if value < 10 else 0))} %"
+
+
+def quartiles(seconds: FloatArray) -> tuple[float, float, float] | None:
+    """Return the quartiles of times, where there are any."""
+    if len(seconds) == 0:
+        return None
+    low, middle, high = np.quantile(seconds, [0.25, 0.5, 0.75]).tolist()
+    return low, middle, high
