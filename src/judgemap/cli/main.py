@@ -5,7 +5,21 @@ from typing import Annotated
 
 import typer
 
-from judgemap.cli import demo, export, fit, plan, prior, report, researcher, schedule, serve, simulate, study, worker
+from judgemap.cli import (
+    demo,
+    export,
+    fit,
+    imports,
+    plan,
+    prior,
+    report,
+    researcher,
+    schedule,
+    serve,
+    simulate,
+    study,
+    worker,
+)
 from judgemap.errors import StudyError
 
 app = typer.Typer(
@@ -26,6 +40,7 @@ app.command(name="demo")(demo.demo)
 app.command(name="serve")(serve.serve)
 app.command(name="worker")(worker.worker)
 app.add_typer(study.app, name="study")
+app.add_typer(imports.app, name="import")
 app.add_typer(researcher.app, name="researcher")
 app.add_typer(simulate.app, name="simulate")
 

@@ -1,0 +1,104 @@
+"""`judgemap import`: data of other tools, into a folder that `judgemap fit` reads."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from judgemap.errors import StudyError
+from judgemap.study.exchange import Columns, Imported, Side, all_notes, import_table, save_import
+from judgemap.study.records import Direction
+
+app = typer.Typer(
+    name="import",
+    help="Read the data of other tools: R packages, the comparative-judgement interface, plain tables.",
+    no_args_is_help=True,
+)
+Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the files.")]
+WinnerIs = Annotated[
+    str | None, typer.Option(help="The chosen area has the 'lower' or the 'higher' rate; most files do not say.")
+]
+Ones = Annotated[str, typer.Option(help="An outcome of 1 is a win of the 'first' or of the 'second' area.")]
+
+
+@app.command()
+def speedybbt(
+    files: Annotated[list[Path], typer.Argument(help="One or more .rda or .rds files.")],
+    *,
+    output: Output,
+    winner_is: WinnerIs = None,
+    ones: Ones = "first",
+) -> None:
+    """Read lists of speedyBBT and BSBT: comparisons, areas, adjacency matrix and outlines.
+
+    Example: judgemap import speedybbt forcedMarriage.rda -o wards
+    """
+    from judgemap.study.r_files import import_speedybbt
+
+    _finish(import_speedybbt(files, _side(ones)), output, winner_is)
+
+
+@app.command()
+def interface(
+    file: Annotated[Path, typer.Argument(help="database_export.zip.")],
+    *,
+    output: Output,
+    winner_is: WinnerIs = None,
+    item_id: Annotated[
+        str, typer.Option("--id", help="What areas are known by: item_id, name or display_name.")
+    ] = "item_id",
+) -> None:
+    """Read the zip file that the comparative-judgement interface exports. Nobody's personal data are read.
+
+    Example: judgemap import interface database_export.zip -o wards
+    """
+    from judgemap.study.interface_files import ItemId, import_interface
+
+    if item_id not in ("item_id", "name", "display_name"):
+        raise StudyError(f"--id is one of item_id, name and display_name, not {item_id!r}")
+    _finish(import_interface(file, cast("ItemId", item_id)), output, winner_is)
+
+
+@app.command()
+def table(
+    file: Annotated[Path, typer.Argument(help="A CSV file, with a comparison in each row.")],
+    *,
+    output: Output,
+    winner: Annotated[str | None, typer.Option(help="Column of the area that won.")] = None,
+    loser: Annotated[str | None, typer.Option(help="Column of the area that lost.")] = None,
+    left: Annotated[str | None, typer.Option(help="Column of the first area.")] = None,
+    right: Annotated[str | None, typer.Option(help="Column of the second area.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="Column of outcomes: left, right, tie, or 1, 0, 2.")] = None,
+    chosen: Annotated[str | None, typer.Option(help="Column that names the chosen area.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Column of judges.")] = None,
+    seconds: Annotated[str | None, typer.Option(help="Column of seconds taken.")] = None,
+    winner_is: WinnerIs = None,
+    ones: Ones = "first",
+) -> None:
+    """Read a table of comparisons with columns of any name; those that are left out are guessed.
+
+    Example: judgemap import table answers.csv --winner preferred --loser other --judge rater -o wards
+    """
+    columns = Columns(
+        winner=winner, loser=loser, left=left, right=right, outcome=outcome, chosen=chosen, judge=judge, seconds=seconds
+    )
+    _finish(import_table(file, columns, _side(ones)), output, winner_is)
+
+
+def _side(ones: str) -> Side:
+    if ones not in ("first", "second"):
+        raise StudyError(f"--ones is 'first' or 'second', not {ones!r}")
+    return cast("Side", ones)
+
+
+def _finish(found: Imported, output: Path, winner_is: str | None) -> None:
+    if winner_is not in (None, "lower", "higher"):
+        raise StudyError(f"the winner's rate is 'lower' or 'higher', not {winner_is!r}")
+    if winner_is is not None:
+        found = replace(found, winner_is=cast("Direction", winner_is))
+    command = save_import(found, output)
+    typer.echo(f"{len(found.answers)} comparisons of {len(found.ids)} areas are in {output}/")
+    for note in all_notes(found):
+        typer.echo(f"Note: {note}")
+    typer.echo(f"Next:\n  {command}")

@@ -1,0 +1,257 @@
+"""Data from other tools: tables of comparisons under whatever column names, into a folder that `judgemap fit` reads."""
+
+import csv
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import did_you_mean, quoted, read_table
+from judgemap.study.folder import new_folder
+from judgemap.study.records import Direction
+
+if TYPE_CHECKING:
+    import geopandas
+
+MARK = "import.md"
+"""The file that tells an imported folder from somebody's other files."""
+Side = Literal["first", "second"]
+Cells = Mapping[str, str]
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "winner": ("winner", "win", "won", "winner_id", "chosen_area"),
+    "loser": ("loser", "lost", "lose", "loser_id"),
+    "left": ("left", "item_1_id", "item1", "player1", "object1", "subward1", "ward1", "area1", "area_1", "item_1"),
+    "right": ("right", "item_2_id", "item2", "player2", "object2", "subward2", "ward2", "area2", "area_2", "item_2"),
+    "outcome": ("outcome", "result", "y"),
+    "chosen": ("selected_item_id", "chosen", "selected", "choice", "selected_item"),
+    "state": ("state",),
+    "judge": ("judge", "user", "user_id", "participant_id", "participant", "judge_id", "rater"),
+    "seconds": ("seconds", "time_taken", "duration"),
+    "time": ("answered_at", "created", "time", "created_at", "timestamp"),
+}
+"""What a column is called elsewhere, the likeliest first."""
+NOTHING = ("", "NA", "NaN", "nan", "None", "NULL", "<NA>")
+WORDS = {
+    "left": "left", "right": "right", "tie": "tie", "tied": "tie", "draw": "tie", "equal": "tie", "2": "tie",
+    "skipped": "skipped", "skip": "skipped", "unknown": "unknown",
+}  # fmt: skip
+"""Outcomes in other tools' words; 0 and 1 depend on who counts."""
+
+
+class Answer(NamedTuple):
+    """A comparison as it goes into comparisons.csv."""
+
+    judge: str
+    left: str
+    right: str
+    outcome: str
+    seconds: str = ""
+    time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which column of a table says what; None where the table does not say it.
+
+    >>> guess_columns(["user", "time", "win", "lost"]).winner
+    'win'
+    """
+
+    winner: str | None = None
+    loser: str | None = None
+    left: str | None = None
+    right: str | None = None
+    outcome: str | None = None
+    chosen: str | None = None
+    state: str | None = None
+    judge: str | None = None
+    seconds: str | None = None
+    time: str | None = None
+
+    @property
+    def enough(self) -> bool:
+        """Whether they say who was compared with whom, and what came of it."""
+        pair = self.left is not None and self.right is not None
+        return (self.winner is not None and self.loser is not None) or (
+            pair and (self.outcome is not None or self.chosen is not None)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Imported:
+    """What was found in another tool's file: areas, who borders whom if it says so, and every comparison."""
+
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    answers: tuple[Answer, ...]
+    edges: tuple[tuple[str, str], ...] = ()
+    geometry: "geopandas.GeoSeries | None" = None
+    winner_is: Direction | None = None
+    notes: tuple[str, ...] = ()
+
+
+def guess_columns(columns: Iterable[str]) -> Columns:
+    """Find out what each column of a table is, from its name."""
+    by_folded = {column.casefold(): column for column in reversed(list(columns))}
+    found = {
+        what: next((by_folded[name] for name in names if name in by_folded), None) for what, names in NAMES.items()
+    }
+    return Columns(**found)
+
+
+def read_answers(rows: Sequence[Cells], columns: Columns, where: Sequence[str], ones: Side = "first") -> list[Answer]:
+    """Read comparisons out of the rows of a table.
+
+    Where outcomes are numbers, 2 is a tie and ``ones`` says which area an outcome of 1 stands for; 0 is the other.
+    ``where`` names each row in an error.
+
+    >>> rows = [{"item1": "a", "item2": "b", "outcome": "1"}, {"item1": "b", "item2": "c", "outcome": "2"}]
+    >>> [answer.outcome for answer in read_answers(rows, guess_columns(rows[0]), ["row 1", "row 2"])]
+    ['left', 'tie']
+    """
+    numbers = {"1": "left", "0": "right"} if ones == "first" else {"1": "right", "0": "left"}
+    answers = []
+    for cells, place in zip(rows, where, strict=True):
+        first, second = (
+            (columns.winner, columns.loser) if columns.winner and columns.loser else (columns.left, columns.right)
+        )
+        left, right = _cell(cells, first), _cell(cells, second)
+        if not left or not right:
+            raise StudyError(f"{place}: an area is missing; fill it in, or remove the row")
+        if left == right:
+            raise StudyError(f"{place}: {left!r} is compared with itself; correct it, or remove the row")
+        if columns.winner and columns.loser:
+            outcome = "left"
+        elif columns.chosen:
+            outcome = _chosen(cells, columns, left, right, place)
+        else:
+            outcome = _worded(_cell(cells, columns.outcome), numbers, place)
+        seconds, time = _cell(cells, columns.seconds), _cell(cells, columns.time)
+        answers.append(Answer(_cell(cells, columns.judge), left, right, outcome, seconds, time))
+    return answers
+
+
+def _cell(cells: Cells, column: str | None) -> str:
+    text = "" if column is None else cells[column].strip()
+    return "" if text in NOTHING else text
+
+
+def _chosen(cells: Cells, columns: Columns, left: str, right: str, place: str) -> str:
+    """Tell the outcome from the area that was chosen, or from the state where none was."""
+    chosen, state = _cell(cells, columns.chosen), _cell(cells, columns.state)
+    if state and state != "selected":
+        return _worded(state, {}, place)
+    if not chosen:
+        return "skipped"
+    if chosen not in (left, right):
+        raise StudyError(f"{place}: {chosen!r} was chosen, but {left!r} and {right!r} were shown; remove the row")
+    return "left" if chosen == left else "right"
+
+
+def _worded(text: str, numbers: dict[str, str], place: str) -> str:
+    known = WORDS | numbers
+    found = known.get(text.casefold().removesuffix(".0"))
+    if found is None:
+        raise StudyError(f"{place}: {text!r} is no outcome{did_you_mean(text, known)}; it is one of {quoted(known)}")
+    return found
+
+
+def import_table(path: str | Path, columns: Columns | None = None, ones: Side = "first") -> Imported:
+    r"""Read a plain table of comparisons; columns that are not given are guessed from their names.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "games.csv")
+    ...     _ = path.write_text("home,away,score\nAsh,Elm,1\nElm,Fir,0\n")
+    ...     found = import_table(path, Columns(left="home", right="away", outcome="score"))
+    >>> found.ids, [answer.outcome for answer in found.answers]
+    (('Ash', 'Elm', 'Fir'), ['left', 'right'])
+    """
+    table = read_table(path)
+    given = columns or Columns()
+    table.require(*(getattr(given, each.name) for each in fields(given) if getattr(given, each.name)))
+    guessed = guess_columns(table.columns)
+    told = replace(guessed, **{each.name: value for each in fields(given) if (value := getattr(given, each.name))})
+    if given.left or given.right:
+        told = replace(told, winner=given.winner, loser=given.loser)
+    if not told.enough:
+        raise StudyError(
+            f"{table.path.name}: the columns are {quoted(table.columns)}; say which hold the winner and the loser "
+            "(--winner, --loser), or the two areas and the outcome (--left, --right, --outcome or --chosen)"
+        )
+    answers = read_answers(table.rows, told, [table.where(row) for row in range(len(table.rows))], ones)
+    ids = sorted({area for answer in answers for area in (answer.left, answer.right)}, key=in_order)
+    used = [f"{value!r} as {each.name}" for each in fields(told) if (value := getattr(told, each.name))]
+    return Imported(tuple(ids), tuple(ids), tuple(answers), notes=(f"Columns were read so: {', '.join(used)}.",))
+
+
+def in_order(label: str) -> tuple[bool, int, str]:
+    """Sort numbers by size, and before words.
+
+    >>> sorted(["10", "b", "9"], key=in_order)
+    ['9', '10', 'b']
+    """
+    number = label.isascii() and label.isdecimal()
+    return (not number, int(label) if number else 0, label)
+
+
+def save_import(found: Imported, folder: str | Path) -> str:
+    """Write comparisons.csv, areas.csv, edges.csv and areas.geojson as far as known; return the command to run next."""
+    folder = Path(folder)
+    if len(found.ids) < 2:
+        raise StudyError("there are fewer than two areas in the comparisons; a study needs two")
+    command = next_command(found, folder)
+    with new_folder(folder, MARK) as draft:
+        dated = all(re.match(r"\d{4}-\d\d-\d\d", answer.time) for answer in found.answers if answer.time)
+        header = ("judge", "left", "right", "outcome", "seconds", "answered_at" if dated else "time_of_day")
+        _write(draft / "comparisons.csv", header, found.answers)
+        _write(draft / "areas.csv", ("id", "name"), zip(found.ids, found.names, strict=True))
+        if found.edges:
+            _write(draft / "edges.csv", ("area_a", "area_b"), found.edges)
+        if found.geometry is not None:
+            _write_map(found, draft / "areas.geojson")
+        notes = "".join(f"- {note}\n" for note in all_notes(found))
+        (draft / MARK).write_text(f"# Imported\n\n{notes}\nNext:\n\n    {command}\n", encoding="utf-8")
+    return command
+
+
+def all_notes(found: Imported) -> list[str]:
+    """Say, a sentence each, what was found, and what the file leaves open."""
+    notes = list(found.notes)
+    if found.winner_is is None:
+        notes.append("The file does not say whether the chosen area has the lower or the higher rate: set --winner-is.")
+    if not found.edges and found.geometry is None:
+        notes.append("The file does not say who borders whom: give your map with --areas for a spatial model.")
+    return notes
+
+
+def next_command(found: Imported, folder: Path) -> str:
+    """Write the command that fits what was imported."""
+    if found.geometry is not None:
+        places = ["--areas", f"{folder / 'areas.geojson'}", "--id", "id", "--name", "name"]
+        places += ["--edges", f"{folder / 'edges.csv'}"] if found.edges else []
+    elif found.edges:
+        places = ["--edges", f"{folder / 'edges.csv'}", "--area-names", f"{folder / 'areas.csv'}"]
+    else:
+        places = ["--area-names", f"{folder / 'areas.csv'}", "--model", "standard"]
+    words = ["judgemap", "fit", f"{folder / 'comparisons.csv'}", *places, "--winner-is", found.winner_is or "lower"]
+    return shlex.join([*words, "-o", "results"])
+
+
+def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def _write_map(found: Imported, path: Path) -> None:
+    import geopandas
+
+    columns = {"id": found.ids, "name": found.names}
+    frame = geopandas.GeoDataFrame(columns, geometry=found.geometry).to_crs("EPSG:4326")
+    frame.to_file(path, driver="GeoJSON")

@@ -1,0 +1,92 @@
+"""The export of the comparative-judgement interface (HiddenHarmsHub), a zip file of its database's tables.
+
+Read are ``comparison`` and ``item``, as version 2 of the interface writes them: in the folder ``database_tables``, as
+CSV or TSV, with ``participant_id`` or, before it was renamed, ``user_id``. The table of participants, which may name
+people, is not opened.
+"""
+
+import tempfile
+import zipfile
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Literal
+
+from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import Table, quoted, read_table
+from judgemap.study.exchange import Answer, Imported, guess_columns, read_answers
+
+MOST_FILES = 1000
+MOST_BYTES = 200_000_000
+"""The most that is unpacked of one table."""
+BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, UnicodeDecodeError, OSError)
+ItemId = Literal["item_id", "name", "display_name"]
+
+
+def import_interface(path: str | Path, item_id: ItemId = "item_id") -> Imported:
+    """Read the zip file that the interface's ``export`` writes; ``item_id`` is the column that identifies an area."""
+    path = Path(path)
+    with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+        comparisons, items = (_table(path, name, Path(folder)) for name in ("comparison", "item"))
+    comparisons.require("item_1_id", "item_2_id", "selected_item_id", "state")
+    items.require("item_id", item_id)
+    labels = {row["item_id"]: row[item_id] for row in items.rows}
+    repeated = [label for label, times in Counter(labels.values()).items() if times > 1]
+    if repeated:
+        raise StudyError(f"{path.name}: several items have the {item_id} {repeated[0]!r}; choose --id item_id")
+    names = tuple(row.get("display_name") or row.get("name") or row["item_id"] for row in items.rows)
+    answers, notes = _answers(comparisons, labels)
+    if not answers:
+        raise StudyError(f"{path.name}: there is no comparison of two items in it; export again after people judged")
+    return Imported(tuple(labels.values()), names, tuple(answers), notes=tuple(notes))
+
+
+def _answers(table: Table, labels: dict[str, str]) -> tuple[list[Answer], list[str]]:
+    """Read the comparisons; leave out, and say so, what the interface stores unchecked and no judge can have meant."""
+    sound = [row for row in table.rows if _sound(row, labels)]
+    refused = [row.get("comparison_id", "?") for row in table.rows if not _sound(row, labels)]
+    read = read_answers(
+        sound, guess_columns(table.columns), [f"comparison {row.get('comparison_id')}" for row in sound]
+    )
+    answers = [answer._replace(left=labels[answer.left], right=labels[answer.right]) for answer in read]
+    note = f"{len(refused)} comparisons name an item that is not there, or one twice, and were left out: "
+    return answers, [f"{note}{quoted(refused, most=5)}."] if refused else []
+
+
+def _sound(row: dict[str, str], labels: dict[str, str]) -> bool:
+    first, second, chosen = row["item_1_id"], row["item_2_id"], row["selected_item_id"]
+    two = first != second and first in labels and second in labels
+    return two and (row["state"] in ("tied", "skipped") or (row["state"] == "selected" and chosen in (first, second)))
+
+
+def _table(path: Path, name: str, folder: Path) -> Table:
+    """Unpack one table of the zip file, under a name of ours, and read it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+            if len(entries) > MOST_FILES:
+                raise StudyError(f"{path.name}: the zip file holds {len(entries)} files; an export has a dozen")
+            found = [each for each in entries if Path(each.filename).stem == name and _is_table(each.filename)]
+            if not found:
+                there = quoted([each.filename for each in entries])
+                raise StudyError(
+                    f"{path.name}: there is no {name}.csv in it, as the interface's export has; it holds {there}"
+                )
+            if len(found) > 1:
+                raise StudyError(f"{path.name}: there are several tables {name!r} in it; zip one export alone")
+            with archive.open(found[0]) as packed:
+                data = packed.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise StudyError(f"{path}: there is no such file; check its name and folder") from None
+    except BAD_ZIP as error:
+        raise StudyError(f"{path.name}: the zip file cannot be opened ({error}); export it again") from None
+    if len(data) > MOST_BYTES:
+        raise StudyError(f"{path.name}: {name}.csv has more than {MOST_BYTES // 1_000_000} MB; this is no export")
+    target = folder / f"{name}.csv"
+    target.write_bytes(data)
+    return read_table(target)
+
+
+def _is_table(filename: str) -> bool:
+    inner = Path(filename)
+    return inner.suffix.casefold() in (".csv", ".tsv") and "__MACOSX" not in inner.parts
