@@ -1,30 +1,127 @@
-"""`judgemap report`: a page to read, print and mail, from a folder of results."""
+"""`judgemap report`: a briefing to read, print and mail, and every figure, from a folder of results."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from judgemap.errors import StudyError
+
+if TYPE_CHECKING:
+    from judgemap.study.result import Fit
+
+RECORDED = (
+    "model",
+    "prior",
+    "hyperparameters",
+    "sampler",
+    "seed",
+    "plan",
+    "winner_is",
+    "data",
+    "versions",
+    "diagnostics",
+)
+"""What fit.json must say for a report to be made of it."""
 
 
 def report(
     results: Annotated[Path, typer.Argument(help="A folder that 'judgemap fit' wrote.")],
     *,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write, .html.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The briefing to write: .html, or .pdf.")
+    ] = None,
+    study: Annotated[Path | None, typer.Option(help="study.toml, for the title and the question.")] = None,
+    comparisons: Annotated[
+        Path | None, typer.Option(help="The comparisons.csv of the fit, for the judges' numbers and times.")
+    ] = None,
+    clusters: Annotated[
+        Path | None, typer.Option(help="Results of the clustering model: both models in one briefing.")
+    ] = None,
     spatial: Annotated[
         Path | None, typer.Option(help="Results of the spatial model, to hold a clustering against.")
     ] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Write a PDF beside the page; needs Chromium or Chrome.")] = False,
+    figures: Annotated[
+        Path | None, typer.Option(help="Folder for every figure, as SVG and PDF as wide as a journal's column.")
+    ] = None,
+    width: Annotated[float, typer.Option(min=20, max=400, help="Width of the figures in millimetres.")] = 88.0,
 ) -> None:
-    """Write one self-contained HTML page of a fit.
+    """Write the briefing of a fit, one self-contained page in plain language, or all its figures, or both.
 
-    Example: judgemap report results -o report.html
+    Example: judgemap report results -o report.html --study study.toml --comparisons comparisons.csv --pdf
     """
-    from judgemap.errors import StudyError
-    from judgemap.report.briefing import fit_page
+    if output is None and figures is None:
+        raise StudyError("nothing to write: name a page with -o report.html, or a folder with --figures figures")
+    if output is None and pdf:
+        raise StudyError("--pdf goes with -o: name the page, as in -o report.html")
+    if output is not None and output.suffix.lower() not in (".html", ".htm", ".pdf"):
+        raise StudyError(f"{output.name}: a briefing is written as .html or .pdf; end the name in one of them")
+    if clusters is not None and spatial is not None:
+        raise StudyError("--clusters and --spatial each name a second model; give one of them")
+    from judgemap.report.about import read_about
+    from judgemap.study.folder import check_file, check_folder
+
+    if output is not None:
+        check_file(output)
+    if figures is not None:
+        from judgemap.report.gallery import MARK
+
+        check_folder(figures, MARK)
+    fit = open_fit(results)
+    other = _second(clusters, spatial)
+    about = read_about(fit, study, comparisons)
+    if output is not None:
+        from judgemap.report.briefing import briefing
+
+        for path in _write(briefing(fit, about, other), output, pdf=pdf):
+            typer.echo(f"The briefing is {path}")
+    if figures is not None:
+        from judgemap.report.gallery import all_figures, write_figures
+
+        drawn = all_figures(fit, about, other)
+        typer.echo(f"{len(drawn)} figures are in {write_figures(drawn, figures, width)}/")
+
+
+def open_fit(folder: Path) -> "Fit":
+    """Read a fit from a folder that a user named, or say in a sentence what is wrong with it."""
     from judgemap.study.result import load_fit
 
-    html = fit_page(load_fit(results), None if spatial is None else load_fit(spatial))
+    if not folder.exists():
+        raise StudyError(f"there is no folder {folder}; check its name, or make a fit with 'judgemap fit'")
+    if not folder.is_dir():
+        raise StudyError(f"{folder} is a file; name the folder that 'judgemap fit' wrote")
+    again = "it was not written whole, or by another version; make it again with 'judgemap fit'"
     try:
-        output.write_text(html, encoding="utf-8")
-    except OSError as error:
-        raise StudyError(f"{output} cannot be written ({error.strerror}); name another file") from None
-    typer.echo(f"The page is {output}")
+        fit = load_fit(folder)
+        missing = [key for key in RECORDED if key not in fit.info]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise StudyError(f"{folder} is not a whole fit ({error} is missing): {again}") from None
+    if missing:
+        raise StudyError(f"{folder}: fit.json says nothing of {missing[0]!r}: {again}")
+    return fit
+
+
+def _second(clusters: Path | None, spatial: Path | None) -> "Fit | None":
+    if clusters is None:
+        return None if spatial is None else open_fit(spatial)
+    other = open_fit(clusters)
+    if other.info["model"] != "clusters":
+        raise StudyError(
+            f"--clusters: {clusters} is a fit of the {other.info['model']} model; "
+            "fit the clustering one with 'judgemap fit --model clusters'"
+        )
+    return other
+
+
+def _write(html: str, output: Path, *, pdf: bool) -> list[Path]:
+    from judgemap.study.folder import write_whole
+
+    written = []
+    if output.suffix.lower() != ".pdf":
+        written.append(write_whole(output, html.encode()))
+    if pdf or not written:
+        from judgemap.report.pdf import write_pdf
+
+        written.append(write_pdf(html, output.with_suffix(".pdf")))
+    return written

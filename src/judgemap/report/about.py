@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 
 from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import read_table
 from judgemap.report.picture import Picture
-from judgemap.study.records import Comparisons
+from judgemap.study.definition import read_definition
+from judgemap.study.records import Comparisons, read_comparisons
 from judgemap.study.result import Fit
 
 
@@ -58,3 +61,33 @@ class About:
             return float("nan")
         per_judge = self.data.per_judge().values()
         return max(per_judge) / sum(per_judge)
+
+
+def read_about(fit: Fit, study: Path | None = None, comparisons: Path | None = None) -> About:
+    """Read what a study.toml and the comparisons.csv that a fit was made of say of it."""
+    title = question = ""
+    if study is not None:
+        definition = read_definition(study)
+        if definition.direction != fit.info["winner_is"]:
+            raise StudyError(
+                f"{study.name} asks for the area with the {definition.direction} rate, and the fit was made for the "
+                f"{fit.info['winner_is']} one; give the study that the fit belongs to"
+            )
+        title, question = definition.title, definition.question
+    if comparisons is None:
+        return About(title, question)
+    data = read_comparisons(comparisons, fit.map, fit.info["winner_is"])
+    about = About(title, question, data, *_days(comparisons))
+    about.check(fit)
+    return about
+
+
+def _days(comparisons: Path) -> tuple[date | None, date | None]:
+    """Return the first and the last day in a column ``answered_at``, if there is one that can be read."""
+    table = read_table(comparisons)
+    written = [row["answered_at"][:10] for row in table.rows if row.get("answered_at")]
+    try:
+        days = [date.fromisoformat(text) for text in written]
+    except ValueError:
+        return None, None
+    return (min(days), max(days)) if days else (None, None)

@@ -20,11 +20,14 @@ MODELS = {
 def diagnostics(fit: Fit, other: Fit | None = None) -> list[Section]:
     """Return the sections that end a briefing, for one fit or for two."""
     if other is None:
-        return [*_of(fit, "Diagnostics"), _record(fit, "The record of the fit")]
-    sections = []
+        return [_of(fit, "Diagnostics"), _record(fit, "The record of the fit", limits.notes(fit))]
+    sections: list[Section] = []
+    told: set[str] = set()
     for each in (fit, other):
         name = clusters.NAMES.get(each.info["model"], each.info["model"])
-        sections += [*_of(each, f"Diagnostics: the {name} model"), _record(each, f"The record: the {name} model")]
+        new = tuple(note for note in limits.notes(each) if note not in told)
+        told.update(new)
+        sections += [_of(each, f"Diagnostics: the {name} model"), _record(each, f"The record: the {name} model", new)]
     return sections
 
 
@@ -69,11 +72,11 @@ def worst(fit: Fit, count: int = 5) -> Table:
     return Table(f"The {len(rows)} areas whose draws are worth least, of {len(fit.map):,}", columns, rows)
 
 
-def _of(fit: Fit, heading: str) -> list[Section]:
-    return [Section(heading, (verdict(fit),), picture=figures.traces(fit), table=worst(fit))]
+def _of(fit: Fit, heading: str) -> Section:
+    return Section(heading, (verdict(fit),), picture=figures.traces(fit), table=worst(fit))
 
 
-def _record(fit: Fit, heading: str) -> Section:
+def _record(fit: Fit, heading: str, notes: tuple[str, ...]) -> Section:
     info, found, plan = fit.info, fit.info["diagnostics"], fit.info["plan"]
     chains, draws = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]
     given = ", ".join(f"{name} {value}" for name, value in info["hyperparameters"].items())
@@ -93,4 +96,4 @@ def _record(fit: Fit, heading: str) -> Section:
         ("Software", ", ".join(f"{name} {version}" for name, version in info["versions"].items())),
         ("Data", f"SHA-256 {info['data']['sha256']}"),
     )
-    return Section(heading, facts=facts, remarks=limits.notes(fit))
+    return Section(heading, facts=facts, remarks=notes)

@@ -7,7 +7,7 @@ from judgemap.core.types import IntArray
 from judgemap.report.about import About
 from judgemap.report.numbers import percentage, signed
 from judgemap.report.summary import SURE, TOP, order_of, surely_top
-from judgemap.report.words import counted, in_words, isolated, listed
+from judgemap.report.words import counted, in_words, isolated, listed, per_cent
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.result import Fit
 
@@ -56,7 +56,7 @@ def _relative(fit: Fit) -> Point:
             f"Risk here is relative: 0 is the average of these {len(names):,} areas. If every area had twice the "
             f"cases, the map would look the same. {isolated(names[high])} and {isolated(names[low])} lie {gap} apart, "
             f"which means that a judge would find {isolated(names[high])} the riskier of the two in "
-            f"{percentage(chance)} of comparisons, not that it has so many times the cases."
+            f"{per_cent(chance)} of comparisons, not that it has so many times the cases."
         ),
     )
 

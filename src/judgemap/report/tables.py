@@ -64,7 +64,8 @@ class Table:
 def highest_risk(fit: Fit, count: int = 10) -> Table:
     """List the areas of highest risk, by posterior median, with 95 % intervals of risk and rank, and P(in the top ten).
 
-    An area's rank is its place among the medians, the number that `maps.risk_map` shows.
+    An area's rank is its place among the medians, the number that `maps.risk_map` shows. With ten areas or fewer, all
+    of which are among the top ten, the probability of having the highest risk stands there instead.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -74,22 +75,23 @@ def highest_risk(fit: Fit, count: int = 10) -> Table:
     """
     if count < 1:
         raise StudyError(f"there must be at least one area to list, not {count}")
+    few = len(fit.map) <= 10
+    chances = (fit.p_top(1) if few else fit.areas.set_index("id")["p_top10"]).to_dict()
     listed = fit.areas.sort_values("risk_median", ascending=False, kind="stable").head(count)
     rows = tuple(
         (
             Cell(str(place), f"{area['rank_low']}–{area['rank_high']}"),
             Cell(area["name"]),
             Cell(signed(area["risk_median"]), f"{signed(area['risk_low'])} to {signed(area['risk_high'])}"),
-            Cell(percentage(area["p_top10"])),
+            Cell(percentage(chances[area["id"]])),
         )
         for place, area in enumerate(listed.to_dict("records"), start=1)
     )
-    top = "ten" if len(fit.map) >= 10 else str(len(fit.map))
     columns = (
         Column(Cell("Rank", "95 % interval"), numeric=True),
         Column(Cell("Area")),
         Column(Cell("Risk", "95 % interval"), numeric=True),
-        Column(Cell(f"P(top {top})"), numeric=True),
+        Column(Cell("P(highest)" if few else "P(top ten)"), numeric=True),
     )
     return Table(f"The {len(rows)} areas of highest estimated risk", columns, rows)
 

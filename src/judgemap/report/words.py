@@ -49,12 +49,13 @@ def counted(number: int, thing: str) -> str:
 
 
 def capital(sentence: str) -> str:
-    """Begin with a capital letter.
+    """Begin with a capital letter, unless that letter is a symbol.
 
-    >>> capital("twelve judges")
-    'Twelve judges'
+    >>> capital("twelve judges"), capital("α has a prior")
+    ('Twelve judges', 'α has a prior')
     """
-    return sentence[:1].upper() + sentence[1:]
+    first = sentence[:1]
+    return (first.upper() if first.isascii() else first) + sentence[1:]
 
 
 def per_cent(chance: float) -> str:
