@@ -41,3 +41,9 @@ def test_a_constant_is_worth_all_its_draws():
 def test_too_few_draws():
     with pytest.raises(ValueError, match="at least four draws"):
         rhat(np.zeros((2, 3)))
+
+
+def test_draws_that_swing_to_and_fro_are_worth_the_most_there_is():
+    x = np.tile([1.0, -1.0], (4, 50)) + 0.01 * series(3, 4, 100, 0.0)[..., 0]
+    assert ess_bulk(x) == pytest.approx(400 * np.log10(400))
+    assert ess_bulk(x) == pytest.approx(az.ess(x, method="bulk"))

@@ -84,11 +84,9 @@ def _ess(draws: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = 1 - (within - autocovariance) / pooled
     rho[0] = 1.0
-    ess = np.array([chains * n / _autocorrelation_time(rho[:, k], n) for k in range(rho.shape[1])])
-    limit = chains * n * np.log10(chains * n)
-    ess = np.where(
-        np.isfinite(pooled) & (pooled > 0), np.minimum(ess, limit), np.where(pooled == 0, chains * n, np.nan)
-    )
+    least = 1 / np.log10(chains * n)
+    ess = np.array([chains * n / max(_autocorrelation_time(rho[:, k], n), least) for k in range(rho.shape[1])])
+    ess = np.where(np.isfinite(pooled) & (pooled > 0), ess, np.where(pooled == 0, chains * n, np.nan))
     return ess.reshape(draws.shape[2:])
 
 

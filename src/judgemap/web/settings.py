@@ -155,6 +155,7 @@ INSTALLED_APPS = [
     "judgemap.web.making",
     "judgemap.web.preview",
     "judgemap.web.fits",
+    "judgemap.web.results",
     "judgemap.web.dashboard",
     "allauth",
     "allauth.account",

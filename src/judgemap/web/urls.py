@@ -22,6 +22,7 @@ urlpatterns = [
     path("", include("judgemap.web.preview.urls", namespace="preview")),
     path("", include("judgemap.web.dashboard.urls")),
     path("", include("judgemap.web.fits.urls")),
+    path("", include("judgemap.web.results.urls")),
     path("", include("judgemap.web.accounts.urls")),
 ]
 handler400 = "judgemap.web.errors.bad_request"

@@ -1,0 +1,226 @@
+"""Fits of a study beside each other: how alike their risks are, and where they differ. Drawn as plain SVG."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from judgemap.core.reliability import pearson, spearman
+from judgemap.core.types import FloatArray
+from judgemap.report.colours import RISK, round_limits
+from judgemap.report.numbers import signed
+from judgemap.web.fits.models import FitRun
+from judgemap.web.results.ground import Ground, Point, middle
+from judgemap.web.results.layers import interval, number
+from judgemap.web.results.runs import title_of
+from judgemap.web.results.table import by_risk
+
+MOVERS = 10
+SIDE, EDGE = 300.0, 30.0
+"""Of a scatter, in its own units: the square, and the room for numbers at its axes."""
+CHANGE = ("#542788", "#998ec3", "#d8daeb", "#f2f2f2", "#fee0b6", "#f1a340", "#b35806")
+"""From much lower to much higher (Brewer, 2003). Both ends print dark, so signs stand on them as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMap:
+    """A map in classes: the positions of the areas of each colour, and signs to set on some."""
+
+    title: str
+    fills: list[tuple[str, list[int]]]
+    signs: list[tuple[float, float, str]]
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Points of two fits' risks: x, y and the name of each, the ticks of both axes, and the line of no change."""
+
+    points: list[tuple[float, float, str]]
+    ticks: list[tuple[float, str]]
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """An area whose risk differs most between two fits."""
+
+    position: int
+    name: str
+    base: str
+    base_interval: str
+    other: str
+    other_interval: str
+    change: str
+    base_place: int
+    other_place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How alike two fits' posterior medians are."""
+
+    first: str
+    second: str
+    pearson: str
+    spearman: str
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """Another fit held against the base."""
+
+    run: FitRun
+    title: str
+    likeness: Likeness
+    same_top: int
+    top: int
+    scatter: Scatter
+    change: ClassMap
+    movers: list[Mover]
+    answers: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The base and other fits: their maps on one scale, every two fits' likeness, each other fit against the base."""
+
+    maps: list[ClassMap]
+    ramp: list[tuple[str, str]]
+    last_tick: str
+    likeness: list[Likeness]
+    others: list[Against]
+    change_ramp: list[tuple[str, str]]
+    change_last: str
+
+
+def compare(ground: Ground, base: FitRun, others: Sequence[FitRun]) -> Compared:
+    """Hold fits of the same areas beside each other."""
+    runs = [base, *others]
+    risks = [medians(run) for run in runs]
+    limits = RISK.limits_for(np.concatenate(risks))
+    colours = RISK.colours(len(limits) - 1)
+    largest = max((float(np.abs(risk - risks[0]).max()) for risk in risks[1:]), default=0.0)
+    cuts = change_limits(largest)
+    return Compared(
+        maps=[_risk_map(run, risk, limits, colours) for run, risk in zip(runs, risks, strict=True)],
+        ramp=list(zip(colours, [number(limit) for limit in limits[:-1].tolist()], strict=True)),
+        last_tick=number(float(limits[-1])),
+        likeness=[_likeness(a, b) for a, b in combinations(runs, 2)],
+        others=[_against(ground, base, run, cuts) for run in others],
+        change_ramp=list(zip(CHANGE, [number(cut) for cut in cuts[:-1].tolist()], strict=True)),
+        change_last=number(float(cuts[-1])),
+    )
+
+
+def medians(run: FitRun) -> FloatArray:
+    """Return the posterior medians of risk of a fit."""
+    return np.array([row["risk_median"] for row in run.rows], dtype=np.float64)
+
+
+def change_limits(largest: float) -> FloatArray:
+    """Return eight round limits, alike on both sides of 0, that hold every change; the middle class is about none.
+
+    >>> change_limits(0.6).tolist()
+    [-0.7, -0.5, -0.3, -0.1, 0.1, 0.3, 0.5, 0.7]
+    """
+    step = float(np.diff(round_limits(0.0, max(2 * largest, 0.07)))[0])
+    return np.round(step * (np.arange(8) - 3.5), 9)
+
+
+def draw_scatter(base: FloatArray, other: FloatArray, names: Sequence[str]) -> Scatter:
+    """Draw other risks against the base's, on the same scale both ways."""
+    limits = round_limits(float(min(base.min(), other.min())), float(max(base.max(), other.max())) + 1e-9)
+    least, span = float(limits[0]), float(limits[-1] - limits[0])
+    x = np.round(SIDE * (base - least) / span, 1).tolist()
+    y = np.round(SIDE - SIDE * (other - least) / span, 1).tolist()
+    ticks = [(round(SIDE * (limit - least) / span, 1), number(limit)) for limit in limits.tolist()]
+    says = f"Scatter of the risk of {len(names)} areas in two fits; points on the line have the same risk in both."
+    return Scatter(list(zip(x, y, names, strict=True)), ticks, says)
+
+
+def _risk_map(run: FitRun, risk: FloatArray, limits: FloatArray, colours: Sequence[str]) -> ClassMap:
+    classes = np.clip(np.searchsorted(limits, risk, side="right") - 1, 0, len(limits) - 2)
+    highest = ", ".join(run.rows[position]["name"] for position in by_risk(run.rows)[:3])
+    says = f"Map of estimated risk. {title_of(run)}. Highest: {highest}."
+    return ClassMap(title_of(run), _groups(classes.tolist(), colours), [], says)
+
+
+def _groups(classes: Sequence[int], colours: Sequence[str]) -> list[tuple[str, list[int]]]:
+    return [
+        (colour, [position for position, each in enumerate(classes) if each == place])
+        for place, colour in enumerate(colours)
+        if place in classes
+    ]
+
+
+def _likeness(a: FitRun, b: FitRun) -> Likeness:
+    first, second = medians(a), medians(b)
+    return Likeness(
+        title_of(a), title_of(b), _correlation(pearson(first, second)), _correlation(spearman(first, second))
+    )
+
+
+def _correlation(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−") if np.isfinite(value) else "none"
+
+
+def _against(ground: Ground, base: FitRun, other: FitRun, cuts: FloatArray) -> Against:
+    first, second = medians(base), medians(other)
+    top = min(10, len(base.rows))
+    orders = by_risk(base.rows), by_risk(other.rows)
+    return Against(
+        run=other,
+        title=title_of(other),
+        likeness=_likeness(base, other),
+        same_top=len(set(orders[0][:top]) & set(orders[1][:top])),
+        top=top,
+        scatter=draw_scatter(first, second, [row["name"] for row in base.rows]),
+        change=_change_map(ground, base, second - first, cuts),
+        movers=_movers(base, other, orders),
+        answers=_answers(base, other),
+    )
+
+
+def _change_map(ground: Ground, base: FitRun, change: FloatArray, cuts: FloatArray) -> ClassMap:
+    classes = np.clip(np.searchsorted(cuts, change, side="right") - 1, 0, len(CHANGE) - 1).tolist()
+    signs: list[tuple[float, float, str]] = []
+    for position, each in enumerate(classes):
+        if each in (0, 1, 5, 6):
+            at: Point = middle(ground.places[position].path)
+            signs.append((*at, "+" if each > 3 else "−"))
+    still = sum(each == 3 for each in classes)
+    up, down = (base.rows[int(place)]["name"] for place in (change.argmax(), change.argmin()))
+    says = (
+        f"Map of the change of risk. It rises most in {up} ({signed(float(change.max()))}) and falls most in {down} "
+        f"({signed(float(change.min()))}); {still} of {len(classes)} areas hardly change."
+    )
+    return ClassMap("Change of risk", _groups(classes, CHANGE), signs, says)
+
+
+def _movers(base: FitRun, other: FitRun, orders: tuple[list[int], list[int]]) -> list[Mover]:
+    change = medians(other) - medians(base)
+    most = np.argsort(-np.abs(change), kind="stable")[:MOVERS].tolist()
+    return [
+        Mover(
+            position=position,
+            name=base.rows[position]["name"],
+            base=signed(base.rows[position]["risk_median"]),
+            base_interval=interval(base.rows[position]),
+            other=signed(other.rows[position]["risk_median"]),
+            other_interval=interval(other.rows[position]),
+            change=("+" if round(float(change[position]), 2) > 0 else "") + signed(float(change[position])),
+            base_place=orders[0].index(position) + 1,
+            other_place=orders[1].index(position) + 1,
+        )
+        for position in most
+    ]
+
+
+def _answers(base: FitRun, other: FitRun) -> str:
+    """Say whether two fits were made of the same answers."""
+    if base.data_sha256 and base.data_sha256 == other.data_sha256:
+        return "Both fits use the same answers."
+    counts = [run.info.get("data", {}).get("comparisons", run.answers) for run in (base, other)]
+    return f"The fits use different answers: {counts[0]} comparisons here, {counts[1]} there."

@@ -1,0 +1,159 @@
+"""What is known of one area: its posterior, its place, the comparisons it won and lost, its neighbours."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from judgemap.report.numbers import percentage, signed
+from judgemap.web.fits.models import FitRun
+from judgemap.web.results.ground import neighbours_of
+from judgemap.web.results.layers import interval, number
+from judgemap.web.results.runs import found, found_of_area
+from judgemap.web.results.table import by_risk
+from judgemap.web.studies.models import Area, Study
+
+WIDE, HIGH = 320.0, 96.0
+"""Of the drawing of a posterior, in its own units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Another area that it was compared with."""
+
+    position: int
+    name: str
+    won: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """A drawing of the posterior of risk: the bell, the interval below it, the axis."""
+
+    bell: str
+    low: float
+    median: float
+    high: float
+    zero: float
+    ticks: list[tuple[float, str]]
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """An area, in words and numbers as they are shown."""
+
+    position: int
+    name: str
+    code: str
+    place: int
+    count: int
+    risk: str
+    interval: str
+    sd: str
+    rank: int
+    rank_low: int
+    rank_high: int
+    top: int
+    chance: str
+    cluster: str
+    between: str
+    won: int
+    lost: int
+    chosen_as: str
+    posterior: Posterior
+    met: list[Met]
+    neighbours: list[tuple[int, str]]
+    unexpected: str
+
+    @property
+    def compared(self) -> int:
+        """How often it was compared with a winner."""
+        return self.won + self.lost
+
+    @property
+    def won_share(self) -> float:
+        """How many of a hundred it won."""
+        return round(100 * self.won / self.compared, 1) if self.compared else 0.0
+
+
+def describe_area(study: Study, run: FitRun, position: int) -> Detail:
+    """Put together what is known of an area."""
+    row = run.rows[position]
+    known = found_of_area(run, position, "met", "areas", "between")
+    edges = found(run, "risk_edges").get("risk_edges")
+    names: list[str] = list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))
+    met = [Met(other, names[other], won, lost) for other, won, lost in known.get("met", [])]
+    return Detail(
+        position=position,
+        name=row["name"],
+        code=row["id"],
+        place=by_risk(run.rows).index(position) + 1,
+        count=len(run.rows),
+        risk=signed(row["risk_median"]),
+        interval=interval(row),
+        sd=f"{row['risk_sd']:.2f}",
+        rank=row["rank_median"],
+        rank_low=row["rank_low"],
+        rank_high=row["rank_high"],
+        top=min(10, len(run.rows)),
+        chance=percentage(row["p_top10"]),
+        cluster=f"{row['cluster']} ({percentage(row['probability'])})" if "cluster" in row else "",
+        between=_between(known.get("between")),
+        won=sum(each.won for each in met),
+        lost=sum(each.lost for each in met),
+        chosen_as=str(run.info.get("winner_is", run.version.direction)),
+        posterior=draw_posterior(run.rows, position, known.get("areas", {}).get("density"), edges),
+        met=met,
+        neighbours=[(other, names[other]) for other in neighbours_of(run.version, position)],
+        unexpected=_unexpected(known.get("areas", {})),
+    )
+
+
+def draw_posterior(
+    rows: Sequence[Mapping[str, Any]], position: int, density: Sequence[float] | None, edges: Sequence[float] | None
+) -> Posterior:
+    """Draw an area's posterior on the scale of all areas; without a density, its interval alone."""
+    row = rows[position]
+    least = edges[0] if edges else min(each["risk_low"] for each in rows)
+    most = edges[-1] if edges else max(each["risk_high"] for each in rows)
+    span = max(most - least, 1e-9)
+
+    def across(risk: float) -> float:
+        return round(WIDE * min(max((risk - least) / span, 0.0), 1.0), 1)
+
+    bell = ""
+    if density and edges:
+        highest = max(density) or 1.0
+        middles = [(a + b) / 2 for a, b in pairwise(edges)]
+        points = [(across(x), round(HIGH * (1 - y / highest), 1)) for x, y in zip(middles, density, strict=True)]
+        bell = f"M0 {HIGH:g}L" + " ".join(f"{x} {y}" for x, y in points) + f" {WIDE:g} {HIGH:g}z"
+    step = _step(span)
+    ticks = [(across(step * each), number(step * each)) for each in range(-50, 51) if least <= step * each <= most]
+    says = (
+        f"Posterior of the risk of {row['name']}: median {signed(row['risk_median'])}, "
+        f"95 % interval {interval(row)}, on the scale of all areas, {signed(least)} to {signed(most)}."
+    )
+    low, median, high = (across(row[f"risk_{which}"]) for which in ("low", "median", "high"))
+    return Posterior(bell, low, median, high, across(0.0), ticks, says)
+
+
+def _step(span: float) -> float:
+    """Choose a round step that makes four to nine ticks."""
+    steps = [base * 10.0**power for power in range(-4, 5) for base in (1, 2, 5)]
+    return next(step for step in steps if span / step <= 8)
+
+
+def _between(other: Sequence[Any] | None) -> str:
+    return f"{other[0]} ({percentage(other[1])})" if other else ""
+
+
+def _unexpected(checked: Mapping[str, Any]) -> str:
+    """Say so where an area won more or less often than the fit expects."""
+    rate, low, high = (checked.get(f"win_{which}") for which in ("rate", "low", "high"))
+    if rate is None or low is None or high is None or low <= rate <= high:
+        return ""
+    said = "more" if rate > high else "less"
+    expected = f"{percentage(low)} to {percentage(high)}"
+    return f"It was chosen {said} often ({percentage(rate)}) than this fit expects ({expected})."

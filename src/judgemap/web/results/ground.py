@@ -1,0 +1,163 @@
+"""Where the areas are on a page: their outlines as SVG paths, or circles and lines where there is no map."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from django.db.models import F, Q, QuerySet
+
+from judgemap.web.studies.display import UNITS
+from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
+
+MARGIN = 12
+BADGE = 15.0
+"""Radius of the numbered circles, in units of the map."""
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An area on the page."""
+
+    position: int
+    code: str
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A number on the map: where it is, and where its area is."""
+
+    text: str
+    x: float
+    y: float
+    area_x: float
+    area_y: float
+
+    @property
+    def apart(self) -> bool:
+        """Whether a line must lead from the number to its area."""
+        return math.hypot(self.x - self.area_x, self.y - self.area_y) > BADGE
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Every area, in the order of the areas; lines between neighbours where there is no map; the box that holds all."""
+
+    places: list[Place]
+    lines: list[tuple[float, float, float, float]]
+    box: tuple[int, int, int, int]
+    is_map: bool
+
+    @property
+    def view_box(self) -> str:
+        """The box as SVG has it."""
+        return " ".join(str(each) for each in self.box)
+
+    @property
+    def kind(self) -> str:
+        """What is drawn."""
+        return "map" if self.is_map else "network"
+
+    def badges(self, positions: Sequence[int]) -> list[Badge]:
+        """Set the numbers 1, 2, 3 … on areas, or beside them where numbers would cover each other."""
+        anchors = [middle(self.places[position].path) for position in positions]
+        spots: list[Point] = []
+        for each, anchor in enumerate(anchors):
+            taken = [*spots, *(other for place, other in enumerate(anchors) if place > each)]
+            spots.append(_free_spot(anchor, taken, self.box))
+        return [
+            Badge(str(each), *spot, *anchor)
+            for each, (spot, anchor) in enumerate(zip(spots, anchors, strict=True), start=1)
+        ]
+
+
+def lay_ground(study: Study, version: StudyVersion, layout: Sequence[Sequence[float]] | None = None) -> Ground:
+    """Return the drawing of a study's areas; ``layout`` places them where there is no map, else a circle does."""
+    rows = list(Area.objects.filter(study=study).order_by("position").values_list("position", "code", "name", "shape"))
+    if study.outline:
+        places = [Place(*row) for row in rows]
+        return Ground(places, [], _box(json.loads(study.outline)["rings"]), is_map=True)
+    points: Sequence[Sequence[float]] = layout or _circle(len(rows))
+    radius = max(6.0, min(26.0, 330 / math.sqrt(len(rows))))
+    places = [Place(*row[:3], _disc(point[0], point[1], radius)) for row, point in zip(rows, points, strict=True)]
+    edges = _edges(version).values_list(F("a__position"), F("b__position"))
+    lines = [(*points[a][:2], *points[b][:2]) for a, b in edges]
+    return Ground(places, lines, (0, 0, UNITS, UNITS), is_map=False)
+
+
+def neighbours_of(version: StudyVersion, position: int) -> list[int]:
+    """Return the positions of an area's neighbours in a version of its study."""
+    touching = _edges(version).filter(Q(a__position=position) | Q(b__position=position))
+    pairs = touching.values_list(F("a__position"), F("b__position"))
+    return sorted(b if a == position else a for a, b in pairs)
+
+
+def middle(path: str) -> Point:
+    """Return a point well inside the largest ring of a path.
+
+    >>> middle("M0 0l100 0 0 100 -100 0z")
+    (50.0, 50.0)
+    """
+    import shapely
+
+    rings = [ring for ring in _rings(path) if len(ring) > 2]
+    largest = shapely.make_valid(max((shapely.Polygon(ring) for ring in rings), key=lambda ring: ring.area))
+    circle = shapely.maximum_inscribed_circle(largest, tolerance=2.0)  # type: ignore[call-overload]
+    x, y = shapely.get_coordinates(circle)[0]
+    return round(float(x), 1), round(float(y), 1)
+
+
+def _edges(version: StudyVersion) -> QuerySet[Edge]:
+    there = Q(removed_in=None) | Q(removed_in__gt=version.number)
+    return Edge.objects.filter(there, study_id=version.study_id, added_in__lte=version.number)
+
+
+def _rings(path: str) -> Iterable[np.ndarray]:
+    """Read a path of `display.svg_path`, relative steps and all, or a disc."""
+    for ring in path.removesuffix("z").split("z"):
+        numbers = np.array([float(each) for each in re.findall(r"-?\d+(?:\.\d+)?", ring)])
+        if "a" in ring:
+            x, y, radius = numbers[0] + numbers[2], numbers[1], numbers[2]
+            turns = np.linspace(0, 2 * np.pi, 16, endpoint=False)
+            yield np.column_stack([x + radius * np.cos(turns), y + radius * np.sin(turns)])
+        else:
+            yield np.cumsum(numbers.reshape(-1, 2), axis=0)
+
+
+def _disc(x: float, y: float, radius: float) -> str:
+    r = round(radius, 1)
+    return f"M{round(x - r, 1)} {round(y, 1)}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 -{2 * r} 0z"
+
+
+def _circle(count: int) -> list[Point]:
+    turns = [2 * math.pi * place / count for place in range(count)]
+    return [(round(500 + 450 * math.sin(turn), 1), round(500 - 450 * math.cos(turn), 1)) for turn in turns]
+
+
+def _box(rings: Sequence[Sequence[int]]) -> tuple[int, int, int, int]:
+    x = [value for ring in rings for value in ring[::2]]
+    y = [value for ring in rings for value in ring[1::2]]
+    west, north = min(x) - MARGIN, min(y) - MARGIN
+    return west, north, max(x) + MARGIN - west, max(y) + MARGIN - north
+
+
+def _free_spot(anchor: Point, taken: Sequence[Point], box: tuple[int, int, int, int]) -> Point:
+    """Find the spot nearest to an area that is on no other number and inside the box."""
+    x, y = anchor
+    outwards = math.atan2(y - box[1] - box[3] / 2, x - box[0] - box[2] / 2)
+    choices = [anchor]
+    for ring in range(40):
+        reach = BADGE * (2.2 + 0.5 * ring)
+        turns = [outwards + math.pi * half * side / 10 for half in range(11) for side in (1, -1)]
+        choices += [(round(x + reach * math.cos(turn), 1), round(y + reach * math.sin(turn), 1)) for turn in turns]
+    for choice in choices:
+        inside = box[0] + BADGE <= choice[0] <= box[0] + box[2] - BADGE
+        inside &= box[1] + BADGE <= choice[1] <= box[1] + box[3] - BADGE
+        if inside and all(math.dist(choice, other) > 2 * BADGE for other in taken):
+            return choice
+    return anchor

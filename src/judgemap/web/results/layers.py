@@ -1,0 +1,150 @@
+"""What the map can be coloured by: each layer's values in classes, with the words that say the same as the colours."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from judgemap.report.colours import CHANCE, RANK, RANK_WIDTH, RISK, UNCERTAINTY, Scale
+from judgemap.report.numbers import percentage, signed
+
+Row = Mapping[str, Any]
+RANK_LIMITS = (0.5, 5.5, 10.5, 20.5, 40.5, 80.5, 160.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A quantity on the map: an entry an area in `values`, `texts` and `classes`; an entry a class in `colours`.
+
+    `ticks` are the limits of the classes, one more than there are classes, or, where `named`, the classes' names.
+    """
+
+    name: str
+    label: str
+    scale: Scale
+    says: str
+    values: list[float]
+    texts: list[str]
+    classes: list[int]
+    colours: list[str]
+    ticks: list[str]
+    named: bool = False
+
+    @property
+    def fills(self) -> list[str]:
+        """The colour of each area."""
+        return [self.colours[each] for each in self.classes]
+
+    @property
+    def steps(self) -> list[tuple[str, str, int]]:
+        """The legend, a step a class: colour, limit or name, how many areas."""
+        counts = np.bincount(self.classes, minlength=len(self.colours)).tolist()
+        return list(zip(self.colours, self.ticks[: len(self.colours)], counts, strict=True))
+
+    def plain(self) -> dict[str, Any]:
+        """Return what the page's script needs."""
+        values = [round(value, 5) for value in self.values]
+        return {"label": self.label, "values": values, "texts": self.texts, "classes": self.classes,
+                "colours": self.colours, "says": self.says}  # fmt: skip
+
+
+def make_layers(rows: Sequence[Row], more: Mapping[str, Any]) -> dict[str, Layer]:
+    """Make every layer that a fit has, by name: risk, sd, rank, width, top1 … top50, cluster.
+
+    ``rows`` is the table of areas, ``more`` what `describing.describe` found; it may still be missing.
+    """
+    made = [_risk(rows), _uncertainty(rows), _rank(rows), _width(rows), *_tops(rows, more.get("top") or {})]
+    if "cluster" in rows[0]:
+        made.append(_clusters(rows))
+    return {layer.name: layer for layer in made}
+
+
+def interval(row: Row) -> str:
+    """Write the 95 % interval of an area's risk."""
+    return f"{signed(row['risk_low'])} to {signed(row['risk_high'])}"
+
+
+def places(row: Row) -> str:
+    """Write the 95 % interval of an area's rank."""
+    return f"{row['rank_low']}–{row['rank_high']}"
+
+
+def number(value: float) -> str:
+    """Write a limit of a class.
+
+    >>> number(-0.5), number(1e-12), number(20.0)
+    ('−0.5', '0', '20')
+    """
+    return f"{value:.4g}".replace("-", "−") if abs(value) > 1e-9 else "0"
+
+
+def _risk(rows: Sequence[Row]) -> Layer:
+    values = [row["risk_median"] for row in rows]
+    texts = [f"{signed(row['risk_median'])} ({interval(row)})" for row in rows]
+    return _layer(("risk", "Risk", "The darker an area, the higher its estimated risk."), RISK, values, texts)
+
+
+def _uncertainty(rows: Sequence[Row]) -> Layer:
+    values = [row["risk_sd"] for row in rows]
+    words = ("sd", "Uncertainty", "The darker an area, the less the answers tell about it.")
+    return _layer(words, UNCERTAINTY, values, [f"{value:.2f}" for value in values])
+
+
+def _rank(rows: Sequence[Row]) -> Layer:
+    values = [row["rank_median"] for row in rows]
+    limits = (*(limit for limit in RANK_LIMITS if limit < len(rows)), len(rows) + 0.5)
+    words = ("rank", "Rank", "The darker an area, the nearer to the top of the list. Rank 1 is the highest risk.")
+    texts = [f"{row['rank_median']} ({row['rank_low']} to {row['rank_high']})" for row in rows]
+    scale = replace(RANK, limits=limits, low="highest", high="lowest")
+    layer = _layer(words, scale, values, texts)
+    ticks = [number(limit + 0.5) for limit in limits[:-1]] + [str(len(rows))]
+    return replace(layer, colours=layer.colours[::-1], ticks=ticks)
+
+
+def _width(rows: Sequence[Row]) -> Layer:
+    values = [row["rank_high"] - row["rank_low"] for row in rows]
+    texts = [
+        f"{value} places ({row['rank_low']} to {row['rank_high']})" for row, value in zip(rows, values, strict=True)
+    ]
+    words = ("width", "Rank interval", "The darker an area, the more places it could have in the list.")
+    return _layer(words, RANK_WIDTH, values, texts)
+
+
+def _tops(rows: Sequence[Row], top: Mapping[str, list[float]]) -> list[Layer]:
+    """Make a layer for each k that was worked out; P(top 10) is in the table itself."""
+    ten = min(10, len(rows))
+    known = {int(k): chances for k, chances in top.items()} | {ten: [row["p_top10"] for row in rows]}
+    layers = []
+    for k, chances in sorted(known.items()):
+        words = (f"top{k}", f"Top {k}", f"The darker an area, the surer that it is one of the {k} of highest risk.")
+        scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
+        layer = _layer(words, scale, chances, [percentage(chance) for chance in chances])
+        layers.append(replace(layer, ticks=["0", "5", "25", "50", "75", "95", "100 %"]))
+    return layers
+
+
+def _clusters(rows: Sequence[Row]) -> Layer:
+    labels = [int(row["cluster"]) for row in rows]
+    count = max(labels)
+    ends = {1: ", highest risk", count: ", lowest risk"} if count > 1 else {}
+    return Layer(
+        name="cluster",
+        label="Cluster",
+        scale=replace(RISK, title="Clusters of areas of like risk that lie together"),
+        says="Areas of like risk that lie together, cluster 1 of the highest risk.",
+        values=[float(label) for label in labels],
+        texts=[f"{row['cluster']} ({percentage(row['probability'])})" for row in rows],
+        classes=[label - 1 for label in labels],
+        colours=RISK.colours(count)[::-1],
+        ticks=[f"{label}{ends.get(label, '')}" for label in range(1, count + 1)],
+        named=True,
+    )
+
+
+def _layer(words: tuple[str, str, str], scale: Scale, values: Sequence[float], texts: list[str]) -> Layer:
+    classes, limits = scale.classify(np.asarray(values, dtype=np.float64))
+    ticks = [number(limit) for limit in limits.tolist()]
+    name, label, says = words
+    colours = scale.colours(len(limits) - 1)
+    return Layer(name, label, scale, says, list(values), texts, classes.tolist(), colours, ticks)

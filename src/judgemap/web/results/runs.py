@@ -1,0 +1,75 @@
+"""Which fit a page is about, and what to call it."""
+
+from collections.abc import Iterable
+from functools import wraps
+from typing import Any
+
+from django.db.models.fields.json import KeyTransform
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+
+from judgemap.web.fits.models import FitRun
+from judgemap.web.studies.access import View, study_page
+from judgemap.web.studies.models import Study
+
+MODELS = {"spatial": "spatial model", "standard": "model without neighbours", "clusters": "cluster model"}
+USUAL = {"chi": 0.1, "omega": 0.1, "beta": 1e-8, "mu0": 0.0, "kappa0": 1.0, "a0": 1.0, "b0": 1.0}
+SYMBOLS = {"chi": "χ", "omega": "ω", "beta": "β", "mu0": "μ₀", "kappa0": "κ₀", "a0": "a₀", "b0": "b₀", "alpha": "α"}
+
+
+def fit_page(view: View) -> View:
+    """Find a fit of the study that is done; one that is not yet is shown on the page of its progress."""
+
+    @wraps(view)
+    def page(request: HttpRequest, study: Study, number: int, **more: object) -> HttpResponseBase:
+        run = (
+            FitRun.objects.select_related("version").defer("findings", "log").filter(study=study, number=number).first()
+        )
+        if run is None:
+            raise Http404
+        if run.status != FitRun.Status.DONE:
+            return redirect("fits:list", study.slug)
+        return view(request, study, run, **more)
+
+    return study_page(page)
+
+
+def found(run: FitRun, *keys: str) -> dict[str, Any]:
+    """Take some of a fit's findings out of the database, and leave the others there."""
+    wanted = {f"found_{place}": KeyTransform(key, "findings") for place, key in enumerate(keys)}
+    row = FitRun.objects.filter(pk=run.pk).annotate(**wanted).values_list(*wanted).first() or ()
+    return {key: value for key, value in zip(keys, row, strict=False) if value is not None}
+
+
+def found_of_area(run: FitRun, position: int, *keys: str) -> dict[str, Any]:
+    """Take one area's entry out of findings that have an entry an area."""
+    wanted = {f"found_{place}": KeyTransform(position, KeyTransform(key, "findings")) for place, key in enumerate(keys)}
+    row = FitRun.objects.filter(pk=run.pk).annotate(**wanted).values_list(*wanted).first() or ()
+    return {key: value for key, value in zip(keys, row, strict=False) if value is not None}
+
+
+def title_of(run: FitRun) -> str:
+    """Name a fit by what sets it apart: its model, the judges it uses, and what it assumes that is not usual.
+
+    >>> title_of(FitRun(number=2, settings={"model": "spatial", "chi": 1.0}, left_out=["ann"]))
+    'Fit 2: spatial model, without ann, χ = 1'
+    """
+    model = str(run.settings.get("model") or run.info.get("model") or "spatial")
+    parts = [MODELS.get(model, model)]
+    if run.left_out:
+        parts.append(f"without {_listed(run.left_out)}")
+    if run.only:
+        parts.append(f"only {_listed(run.only)}")
+    assumed = {**run.info.get("hyperparameters", {}), **run.settings}
+    parts += [
+        f"{symbol} = {assumed[name]:g}"
+        for name, symbol in SYMBOLS.items()
+        if isinstance(assumed.get(name), int | float) and assumed[name] != USUAL.get(name)
+    ]
+    return f"Fit {run.number}: {', '.join(parts)}"
+
+
+def _listed(names: Iterable[str], most: int = 3) -> str:
+    some = list(names)
+    return ", ".join(some[:most]) + (f" and {len(some) - most} more" if len(some) > most else "")

@@ -1,0 +1,155 @@
+"""The table beside the map: every area with its risk, rank and chances, sorted and filtered."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from judgemap.report.numbers import percentage, signed
+from judgemap.web.results.ground import Ground
+from judgemap.web.results.layers import Layer, Row, interval, places
+
+LONGEST = 100
+COLUMNS = ("place", "name", "risk", "sd", "top", "cluster")
+FALLING = ("risk", "sd", "top")
+"""Columns whose first click puts the largest value first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An area's row in the table, as it is shown."""
+
+    position: int
+    code: str
+    name: str
+    place: int
+    """Its place by estimated risk, 1 for the highest: the number on the map."""
+    ranks: str
+    risk: str
+    interval: str
+    sd: str
+    top: str
+    cluster: str
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address asks for: the layer, the order, the filter, an area. What makes no sense is left out."""
+
+    layer: str
+    top: str
+    sort: str
+    words: str
+    area: int | None
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any], layers: Mapping[str, Layer], count: int) -> "Asked":
+        """Read the address."""
+        tops = [name for name in layers if name.startswith("top")]
+        k = f"top{given.get('k', '')}"
+        layer = str(given.get("layer", ""))
+        if layer.startswith("top") and layer not in layers:
+            layer = k if layer == "top" and k in layers else layer
+        top = layer if layer in tops else k if k in tops else "top10" if "top10" in tops else tops[-1]
+        sort = str(given.get("sort", ""))
+        area = str(given.get("area", ""))
+        inside = area.isascii() and area.isdecimal() and len(area) < 9 and int(area) < count
+        return cls(
+            layer=top if layer == "top" else layer if layer in layers else "risk",
+            top=top,
+            sort=sort if sort.removeprefix("-") in COLUMNS else "place",
+            words=str(given.get("q", "")).replace("\0", "").strip()[:LONGEST],
+            area=int(area) if inside else None,
+        )
+
+    def keep(self, leave_out: str) -> str:
+        """Write the address's query again without one of its parts, ready for more.
+
+        >>> Asked("risk", "top10", "-sd", "a b", None).keep("area")
+        'k=10&sort=-sd&q=a+b&'
+        """
+        parts = {"layer": self.layer, "k": self.top.removeprefix("top"), "sort": self.sort, "q": self.words}
+        parts |= {"area": "" if self.area is None else str(self.area)}
+        usual = {"layer": "risk", "sort": "place", "q": "", "area": "", leave_out: parts[leave_out]}
+        said = urlencode({name: value for name, value in parts.items() if usual.get(name) != value})
+        return f"{said}&" if said else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A column's heading: its name, which way it is sorted, and the address that sorts by it."""
+
+    column: str
+    text: str
+    beside: str
+    sorted: str
+    address: str
+
+
+def headings(asked: Asked, *, clusters: bool) -> list[Heading]:
+    """Return the table's headings; another click turns the order round."""
+    k = asked.top.removeprefix("top")
+    texts = [("place", "Rank", "95 %"), ("name", "Area", ""), ("risk", "Risk", "95 %"), ("sd", "SD", ""),
+             ("top", f"P(top {k})", "")]  # fmt: skip
+    texts += [("cluster", "Cluster", "")] if clusters else []
+    made = []
+    for column, text, beside in texts:
+        usual, turned = (f"-{column}", column) if column in FALLING else (column, f"-{column}")
+        now = {column: "ascending", f"-{column}": "descending"}.get(asked.sort, "none")
+        then = turned if asked.sort == usual else usual
+        made.append(Heading(column, text, beside, now, f"?{asked.keep('sort')}sort={then}"))
+    return made
+
+
+def by_risk(rows: Sequence[Row]) -> list[int]:
+    """Return the areas' positions, the highest estimated risk first."""
+    return sorted(range(len(rows)), key=lambda position: -float(rows[position]["risk_median"]))
+
+
+def make_lines(
+    rows: Sequence[Row], ground: Ground, layers: Mapping[str, Layer], asked: Asked, *, order: Sequence[int]
+) -> list[Line]:
+    """Return a line an area, sorted as asked; those that the filter leaves out are marked, for a script to find."""
+    place = {position: number for number, position in enumerate(order, start=1)}
+    chances, clusters = layers[asked.top], layers.get("cluster")
+    lines = [
+        Line(
+            position=position,
+            code=at.code,
+            name=at.name,
+            place=place[position],
+            ranks=places(row),
+            risk=signed(row["risk_median"]),
+            interval=interval(row),
+            sd=f"{row['risk_sd']:.2f}",
+            top=percentage(chances.values[position]),
+            cluster=str(int(clusters.values[position])) if clusters else "",
+            shown=matches(asked.words, at.name, at.code),
+        )
+        for position, (row, at) in enumerate(zip(rows, ground.places, strict=True))
+    ]
+    return _sorted(lines, rows, layers, asked)
+
+
+def matches(words: str, name: str, code: str) -> bool:
+    """Whether an area is meant by what was typed: part of its name or of its id.
+
+    >>> matches("cast", "Castle", "E01"), matches("e01", "Castle", "E01"), matches("x", "Castle", "E01")
+    (True, True, False)
+    """
+    return words.casefold() in name.casefold() or words.casefold() in code.casefold()
+
+
+def _sorted(lines: list[Line], rows: Sequence[Row], layers: Mapping[str, Layer], asked: Asked) -> list[Line]:
+    column = asked.sort.removeprefix("-")
+    keys: dict[str, Sequence[Any]] = {
+        "place": [line.place for line in lines],
+        "name": [line.name.casefold() for line in lines],
+        "risk": [row["risk_median"] for row in rows],
+        "sd": [row["risk_sd"] for row in rows],
+        "top": layers[asked.top].values,
+        "cluster": layers["cluster"].values if "cluster" in layers else [line.place for line in lines],
+    }
+    first = sorted(lines, key=lambda line: line.place)
+    return sorted(first, key=lambda line: keys[column][line.position], reverse=asked.sort.startswith("-"))
