@@ -1,6 +1,7 @@
-"""What all tests share: the data of real studies, where they are there."""
+"""What all tests share: the data of real studies and a real browser, where they are there."""
 
 import csv
+import shutil
 from pathlib import Path
 
 import hypothesis
@@ -40,3 +41,17 @@ def reference() -> dict[str, np.ndarray]:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return {column: np.array([float(row[column]) for row in rows]) for column in ("mean", "sd", "ess", "mcse_mean")}
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A real browser; its tests carry the markers slow and browser."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="install playwright: pip install playwright")
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with playwright.sync_playwright() as started:
+        try:
+            browser = started.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        except playwright.Error:
+            pytest.skip("there is no Chromium: apt-get install chromium, or python -m playwright install chromium")
+        yield browser
+        browser.close()

@@ -37,6 +37,10 @@ name = "name"
 """
 
 
+EXPECTED = re.compile(r"Failed to load resource.*(status of 4|net::ERR)")
+"""What a browser says of refusals and lost connections, which tests bring about."""
+
+
 def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -211,3 +215,25 @@ def new_server(request, long_path):
 @pytest.fixture
 def server(new_server) -> LiveServer:
     return new_server.start()
+
+
+@pytest.fixture
+def browse(chromium, server):
+    """Open a window of a kind; what its console or another server hears fails the test."""
+    opened, wrong = [], []
+
+    def window(**kind):
+        context = chromium.new_context(base_url=server.address, **kind)
+        page = context.new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on(
+            "console", lambda said: said.type == "error" and not EXPECTED.search(said.text) and wrong.append(said.text)
+        )
+        page.on("request", lambda asked: asked.url.startswith((server.address, "data:")) or wrong.append(asked.url))
+        opened.append(context)
+        return page
+
+    yield window
+    for context in opened:
+        context.close()
+    assert wrong == []

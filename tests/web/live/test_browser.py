@@ -1,17 +1,13 @@
 """A bot in a real Chromium plays whole studies, as judges do. axe looks at every state of every page."""
 
 import re
-import shutil
 import signal
 
 import pytest
 
-playwright = pytest.importorskip("playwright.sync_api", reason="install playwright: pip install playwright")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="install axe-playwright-python")
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
-EXPECTED = re.compile("Failed to load resource")
-"""What a browser says of refusals and lost connections, which these tests bring about."""
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 ZOOMED = {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2}
@@ -22,40 +18,6 @@ def server(long_path, server_class):
     live = server_class(long_path / "browser").start()
     yield live
     live.stop(signal.SIGKILL)
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with playwright.sync_playwright() as started:
-        try:
-            browser = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        except playwright.Error:
-            pytest.skip("there is no Chromium: apt-get install chromium, or python -m playwright install chromium")
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def browse(chromium, server):
-    """Open a window of a kind; what its console or another server hears fails the test."""
-    opened, wrong = [], []
-
-    def window(**kind):
-        context = chromium.new_context(base_url=server.address, **kind)
-        page = context.new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on(
-            "console", lambda said: said.type == "error" and not EXPECTED.match(said.text) and wrong.append(said.text)
-        )
-        page.on("request", lambda asked: asked.url.startswith((server.address, "data:")) or wrong.append(asked.url))
-        opened.append(context)
-        return page
-
-    yield window
-    for context in opened:
-        context.close()
-    assert wrong == []
 
 
 @pytest.fixture(scope="module")

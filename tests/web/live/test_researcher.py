@@ -4,19 +4,15 @@ import base64
 import hashlib
 import hmac
 import re
-import shutil
 import signal
 import struct
 import time
 
 import pytest
 import shapely
-
-playwright = pytest.importorskip("playwright.sync_api", reason="install playwright: pip install playwright")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="install axe-playwright-python")
+from looking import look
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
-WIDTHS = (390, 1280)
 PASSWORD = "four plain words here"  # noqa: S105
 
 
@@ -28,40 +24,6 @@ def server(tmp_path_factory, server_class):
 
 
 @pytest.fixture(scope="module")
-def chromium():
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with playwright.sync_playwright() as started:
-        try:
-            browser = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        except playwright.Error:
-            pytest.skip("there is no Chromium: apt-get install chromium, or python -m playwright install chromium")
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def browse(chromium, server):
-    """Open a window; what its console says, or another server hears, fails the test."""
-    opened, wrong = [], []
-
-    def window(**kind):
-        context = chromium.new_context(base_url=server.address, **kind)
-        page = context.new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on(
-            "console", lambda said: said.type == "error" and "status of 4" not in said.text and wrong.append(said.text)
-        )
-        page.on("request", lambda asked: asked.url.startswith((server.address, "data:")) or wrong.append(asked.url))
-        opened.append(context)
-        return page
-
-    yield window
-    for context in opened:
-        context.close()
-    assert wrong == []
-
-
-@pytest.fixture(scope="module")
 def boundaries(tmp_path_factory, areas):
     """The grid of wards, with one far away, so that there is an island."""
     frame = areas.to_frame().to_crs("EPSG:27700")
@@ -69,17 +31,6 @@ def boundaries(tmp_path_factory, areas):
     path = tmp_path_factory.mktemp("boundaries") / "wards.gpkg"
     frame.to_file(path)
     return path
-
-
-def look(page, what: str) -> None:
-    """Check a state of a page: axe finds nothing, and nothing sticks out at either width."""
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 800})
-        page.wait_for_timeout(100)
-        out = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert out <= 0, f"{what} is too wide at {width}"
-        found = axe.Axe().run(page)
-        assert found.violations_count == 0, f"{what} at {width}: {found.generate_report()}"
 
 
 def code_now(secret: str) -> str:
