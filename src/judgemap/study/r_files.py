@@ -106,7 +106,7 @@ def _objects(path: Path, systems: list[str]) -> dict[str, Any]:
             value = rdata.conversion.convert(parsed, constructor_dict=constructors)
         except Exception as error:
             raise StudyError(
-                f"{path.name}: this is no R data file that can be read ({type(error).__name__}: {error}); "
+                f"{path.name}: this is no R data file that can be read ({error or type(error).__name__}); "
                 "write it in R with save(…, file = 'study.rda')"
             ) from None
     return value if isinstance(value, dict) and path.suffix.casefold() != ".rds" else {path.stem: value}
