@@ -1,3 +1,7 @@
+import base64
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -6,6 +10,67 @@ import pytest
 import judgemap as jm
 
 SVG = "{http://www.w3.org/2000/svg}"
+VOID = {"meta", "img", "br", "hr", "link", "input"}
+
+
+class Document(HTMLParser):
+    """A page as a reader meets it: its elements in order, its words, its tables, and whether every tag is closed."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.html, self.elements, self.open, self.said, self.tables, self.paragraphs = html, [], [], [], [], []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+        if tag == "p":
+            self.paragraphs.append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" in self.open:
+            return
+        self.said.append(data)
+        if "td" in self.open or "th" in self.open:
+            self.tables[-1][-1][-1] += data.replace("\u00a0", " ")
+        if "p" in self.open:
+            self.paragraphs[-1] += data.replace("\u00a0", " ")
+
+    @property
+    def words(self):
+        return re.sub(r"\s+", " ", " ".join(self.said)).replace("\u00a0", " ")
+
+    @property
+    def headings(self):
+        found = re.findall(r"<h2[^>]*>(.*?)</h2>", self.html)
+        return [text.replace("&#39;", "'") for text in found]
+
+    @property
+    def pictures(self):
+        head = "data:image/svg+xml;base64,"
+        assert all(image["src"].startswith(head) for image in self.all("img"))
+        return [base64.b64decode(image["src"].removeprefix(head)).decode() for image in self.all("img")]
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="session")
+def read_page():
+    """Return a function that reads a page, and fails if a tag is not closed."""
+    return Document
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +82,19 @@ def study():
 @pytest.fixture(scope="session")
 def fit(study):
     return jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=200)
+
+
+@pytest.fixture(scope="session")
+def settled(fit):
+    """The same fit as if its draws were many: nothing to warn of."""
+    well = {"rhat_max": 1.002, "ess_bulk_min": 900.0, "ess_bulk_min_of": "α²", "ess_tail_min": 800.0}
+    return replace(fit, info={**fit.info, "diagnostics": {**fit.info["diagnostics"], **well}})
+
+
+@pytest.fixture(scope="session")
+def clustered(study):
+    """A short run of the clustering model on the same comparisons."""
+    return jm.fit_clusters(study.data, study.areas, seed=1, chains=2, warmup=100, draws=100, thin=2)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import pytest
 
 import judgemap as jm
 from judgemap.report import clusters
-from judgemap.report.briefing import fit_page
 
 
 @pytest.fixture(scope="module", params=["map", "network"])
@@ -63,11 +62,3 @@ def test_against_the_spatial_model(clustered, spatial):
     with pytest.raises(jm.StudyError, match="different areas"):
         clusters.against_spatial(clustered, type(spatial)(areas, *(getattr(spatial, f) for f in
                                  ("posterior", "sample_stats", "observed_data", "info"))))  # fmt: skip
-
-
-def test_the_page(clustered, spatial):
-    html = fit_page(clustered, spatial)
-    assert html.count("<img") >= 7
-    assert 'alt=""' not in html
-    assert "http://" not in html.replace("http://www.w3.org", "")
-    assert "Against the model without clusters" not in fit_page(clustered)

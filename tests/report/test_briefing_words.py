@@ -1,0 +1,235 @@
+"""What a briefing says in sentences: three to read aloud, what the map cannot say, and the methods; all from the fit."""
+
+import re
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.core.graph import AreaGraph
+from judgemap.report import limits, methods, summary
+from judgemap.report.about import About
+from judgemap.report.briefing import briefing
+from judgemap.report.methods import REFERENCES
+from judgemap.study.records import Comparisons
+
+SHORT = {"seed": 1, "chains": 2, "draws": 60}
+
+
+def compared(areas, pairs, **columns):
+    """Comparisons of pairs (left, right), the left one chosen, by judge 'a' unless told otherwise."""
+    left, right = np.transpose(pairs)
+    usual = {"judge": ("a",) * len(pairs), "outcome": ("left",) * len(pairs), "seconds": np.full(len(pairs), np.nan)}
+    return Comparisons(areas.ids, left=left, right=right, **{**usual, **columns})
+
+
+@pytest.fixture(scope="module")
+def ring():
+    """Six areas in a ring."""
+    names = ("Ash", "Beech", "Cedar", "Dogwood", "Elm", "Fir")
+    return jm.Areas(tuple("123456"), names, AreaGraph(6, [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [0, 5]]))
+
+
+def points_of(fit, about=None, clusters=None):
+    return dict(limits.points(fit, about or About(), clusters))
+
+
+def test_three_sentences_to_read_aloud(any_fit, clustered):
+    for fit, clusters in ((any_fit, None), (clustered, clustered)):
+        said = summary.sentences(fit, clusters)
+        assert len(said) == 3
+        for sentence in said:
+            assert re.fullmatch(r"[^.]*\.", sentence), "one sentence each"
+            assert not re.search(r"[%λα²<>]|R-hat|ESS|posterior|interval", sentence)
+            assert len(sentence) < 330
+
+
+def test_the_sentences_count_as_the_table_does(fit):
+    table = fit.areas.sort_values("risk_median", ascending=False, kind="stable")
+    first, tenth = table.iloc[0], table.iloc[9]
+    sure = (table.head(10)["p_top10"] > 0.95).sum()
+    _, found, mind = summary.sentences(fit)
+    assert found.startswith(f"{first['name']} comes out with the highest risk, followed by {table.iloc[1]['name']} and")
+    assert f"of the ten areas ranked highest, {summary.in_words(int(sure))} belong" in found
+    assert f"from place {tenth['rank_low']} to place {tenth['rank_high']}" in mind
+    assert fit.areas["name"][fit.areas["risk_sd"].idxmax()] in mind
+
+
+def test_clusters_are_counted_in_the_second_sentence(clustered):
+    said = summary.sentences(clustered, clustered)[1]
+    size = int((clustered.clusters["cluster"] == 1).sum())
+    assert f"the highest of them with {size} areas" in said
+
+
+def test_two_areas_and_one_judge(ring, read_page):
+    two = jm.Areas(ring.ids[:2], ring.names[:2], AreaGraph(2, [[0, 1]]))
+    data = compared(two, [(0, 1), (1, 0), (0, 1), (0, 1)])
+    fit = jm.fit_spatial(data, two, **SHORT)
+    asked, found, mind = summary.sentences(fit)
+    assert (
+        asked
+        == "One judge compared two areas, four times in all, and said each time which of the two has the lower rate."
+    )
+    assert "the probability that it truly is the highest is" in found
+    assert "least is known about" not in mind, "of two areas, both are known as well"
+    told = read_page(briefing(fit, About(data=data)))
+    assert "All 4 comparisons are one judge's" in told.words
+    assert [row[1] for row in told.tables[0][1:]] == ["Beech", "Ash"]
+    assert told.tables[0][0][3] == "P(highest)"
+    chance = (fit.risk[:, 1] > fit.risk[:, 0]).mean()
+    assert told.tables[0][1][3] == f"{100 * chance:.0f} %"
+
+
+def test_one_comparison(ring):
+    fit = jm.fit_spatial(compared(ring, [(0, 1)]), ring, **SHORT)
+    assert summary.sentences(fit)[0].endswith("two at a time, once, and said which of the two has the lower rate.")
+
+
+def test_unnamed_judges(ring, read_page):
+    pairs = [(0, k) for k in range(1, 6)] * 3
+    data = compared(ring, pairs, judge=("",) * 15)
+    fit = jm.fit_standard(data, ring, **SHORT)
+    assert summary.sentences(fit)[0].startswith("Judges compared six areas")
+    told = read_page(briefing(fit, About(data=data)))
+    assert "not named in the data" in told.words
+    assert "who answered" in points_of(fit)["What the judges do not know"]
+    assert not re.search(r"\bno judges|0 judges|nan", told.words)
+
+
+def test_areas_that_were_never_compared(ring):
+    data = compared(ring, [(0, 1), (1, 2), (0, 2)] * 8)
+    said = points_of(jm.fit_spatial(data, ring, **SHORT))
+    few = said["Much about areas that were seldom compared"]
+    assert "Three areas were never compared and rest on their neighbours alone: Dogwood, Elm and Fir." in few
+    standard = points_of(jm.fit_standard(data, ring, **SHORT))["Much about areas that were seldom compared"]
+    assert "on nothing but the assumptions" in standard
+
+
+def test_areas_that_were_seldom_compared_are_named_with_their_number(ring):
+    data = compared(ring, [(0, 1), (1, 2), (0, 2), (3, 4), (3, 0)] * 8 + [(5, 4), (5, 0)])
+    fit = jm.fit_spatial(data, ring, **SHORT)
+    seen = limits.pair_counts(fit).per_area()
+    assert seen.tolist() == [25, 16, 16, 16, 9, 2]
+    assert "less than half as many: Fir (2)." in points_of(fit)["Much about areas that were seldom compared"]
+    assert (
+        "Fir, with two comparisons, leans most on its neighbours Ash and Elm."
+        in (points_of(fit)["Sharp steps between neighbours"])
+    )
+
+
+def test_groups_that_were_never_compared_with_each_other(ring):
+    data = compared(ring, [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)] * 4)
+    said = points_of(jm.fit_spatial(data, ring, **SHORT))["Much about areas that were seldom compared"]
+    assert "fall into 2 groups that were never compared with each other" in said
+
+
+def test_what_was_not_decided(ring, read_page):
+    pairs = [(0, k) for k in range(1, 6)] * 4
+    outcome = ("tie", "skipped", "unknown", "tie", *("left",) * 16)
+    data = compared(ring, pairs, outcome=outcome)
+    fit = jm.fit_spatial(data, ring, **SHORT)
+    assert "Of 20 pairs shown, 4 have no winner" in points_of(fit)["What judges would not decide"]
+    assert "2 ties, 1 skipped, 1 without an answer" in read_page(briefing(fit, About(data=data))).words
+    assert "What judges would not decide" not in points_of(jm.fit_spatial(compared(ring, pairs), ring, **SHORT))
+
+
+def test_the_order_is_doubted_as_the_draws_do(fit):
+    said = points_of(fit)["The exact order of areas"]
+    order = np.argsort(-np.median(fit.risk, axis=0), kind="stable")
+    ahead = (fit.risk[:, order[0]] > fit.risk[:, order[1]]).mean()
+    assert f"probability {100 * ahead:.0f} %" in said or ahead > 0.99
+    outside = (fit.p_top(10).to_numpy()[order[10:]] >= 0.05).sum()
+    assert f"{summary.in_words(int(outside))} area" in said
+
+
+def test_the_distance_of_the_ends_is_the_draws(fit):
+    said = points_of(fit)["How many cases there are"]
+    order = np.argsort(-np.median(fit.risk, axis=0), kind="stable")
+    gap = np.median(fit.risk[:, order[0]]) - np.median(fit.risk[:, order[-1]])
+    assert f"lie {gap:.2f} apart" in said
+
+
+def test_when_it_was_asked(fit):
+    assert "how things stood in April 2026" in points_of(fit, About(last=date(2026, 4, 17)))["Why, and until when"]
+
+
+def test_names_from_right_to_left_are_fenced(ring, read_page):
+    names = ("حي السلام", *ring.names[1:])
+    data = compared(ring, [(k, 0) for k in range(1, 6)] * 3)
+    fit = jm.fit_spatial(data, replace(ring, names=names), **SHORT)
+    assert f"\u2068{names[0]}\u2069 comes out with the highest risk" in summary.sentences(fit)[1]
+    told = read_page(briefing(fit))
+    assert told.tables[0][1][1] == names[0]
+    assert f"<bdi>{names[0]}</bdi>" in told.html
+
+
+@pytest.mark.parametrize("sampler", ["hmc", "gibbs"])
+def test_methods_state_what_was_done(bare_study, sampler):
+    fit = jm.fit_spatial(bare_study.data, bare_study.areas, sampler=sampler, **SHORT)
+    [said] = methods.methods(fit)
+    found = fit.info["diagnostics"]
+    for fact in (
+        "1,848 comparisons",
+        f"{len(fit.observed_data['n'])} distinct pairs of 14 areas",
+        "Bradley and Terry, 1952",
+        "Seymour, Sirl et al., 2022",
+        "shape 0.1 and scale 0.1",
+        f"{np.median(fit.alpha):.2f}",
+        "two chains of 60 draws, after 100 of warm-up",
+        f"is {found['rhat_max']:.3f}",
+        f"{found['ess_bulk_min']:,.0f} (bulk)",
+        f"{found['ess_tail_min']:,.0f} (tail)",
+        f"judgemap {fit.info['versions']['judgemap']}",
+        "seed 1",
+        "risk is −λ",
+    ):
+        assert fact in said, fact
+    assert ("Polson et al., 2013" in said) == (sampler == "gibbs")
+    assert ("Shahbaba et al., 2014" in said) == (sampler == "hmc")
+
+
+def test_methods_of_other_priors(bare_study, fit, study):
+    standard = jm.fit_standard(bare_study.data, bare_study.areas, variance=jm.FixedVariance(4.0), **SHORT)
+    [said] = methods.methods(standard)
+    assert "λ ~ N(0, α²I)" in said
+    assert "α was fixed at 2." in said
+    assert "Seymour, Sirl" not in said
+    covariance = jm.prior_covariance(study.areas, "matern32", length=4.0)
+    [said] = methods.methods(jm.fit_spatial(study.data, study.areas, covariance=covariance, **SHORT))
+    assert "Matérn 3/2), ℓ = 4 " in said
+
+
+def test_methods_of_the_clustering(clustered, fit):
+    spatial, second = methods.methods(fit, clustered)
+    assert "fitted to the same comparisons" in second
+    for fact in ("Blei and Frazier, 2011", "β = 1e-08", "κ₀ = 1", "Wade and Ghahramani, 2018", "keeping one in 2"):
+        assert fact in second, fact
+        assert fact not in spatial
+    chances = clustered.n_clusters
+    assert f"{chances.idxmax()} ({chances.max():.3f})" in second
+
+
+def test_what_is_cited_is_listed_and_nothing_else(clustered, fit):
+    paragraphs = methods.methods(fit, clustered)
+    listed = methods.references(paragraphs)
+    cited = re.findall(r"[(;] ?(?:cf\. )?([A-Z][^();]*?, (?:19|20)\d\d)(?=[;)])", " ".join(paragraphs))
+    assert {REFERENCES[each] for each in cited} == set(listed)
+    assert list(listed) == sorted(listed)
+    assert len(methods.references(methods.methods(fit))) < len(listed)
+
+
+def test_references_are_whole():
+    for key, reference in REFERENCES.items():
+        year = key[-4:]
+        assert f"({year})" in reference
+        assert reference.startswith(re.split(r",| et al| and ", key)[0])
+        assert not re.search("https?:", reference)
+
+
+def test_higher_rates_turn_the_words_round(bare_study):
+    data = replace(bare_study.data, winner_is="higher")
+    fit = jm.fit_spatial(data, bare_study.areas, **SHORT)
+    assert "has the higher rate" in summary.sentences(fit)[0]
+    assert "risk is λ, centred" in methods.methods(fit)[0]
