@@ -17,8 +17,8 @@ from judgemap.web.results.runs import title_of
 from judgemap.web.results.table import by_risk
 
 MOVERS = 10
-SIDE, EDGE = 300.0, 30.0
-"""Of a scatter, in its own units: the square, and the room for numbers at its axes."""
+SIDE = 300.0
+"""Of a scatter, in its own units."""
 CHANGE = ("#542788", "#998ec3", "#d8daeb", "#f2f2f2", "#fee0b6", "#f1a340", "#b35806")
 """From much lower to much higher (Brewer, 2003). Both ends print dark, so signs stand on them as well."""
 
@@ -35,10 +35,10 @@ class ClassMap:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Points of two fits' risks: x, y and the name of each, the ticks of both axes, and the line of no change."""
+    """Points of two fits' risks: x, y and the name of each, and the ticks of both axes: x, y and the number."""
 
     points: list[tuple[float, float, str]]
-    ticks: list[tuple[float, str]]
+    ticks: list[tuple[float, float, str]]
     says: str
 
 
@@ -78,6 +78,8 @@ class Against:
     top: int
     scatter: Scatter
     change: ClassMap
+    change_ramp: list[tuple[str, str]]
+    change_last: str
     movers: list[Mover]
     answers: str
 
@@ -91,8 +93,6 @@ class Compared:
     last_tick: str
     likeness: list[Likeness]
     others: list[Against]
-    change_ramp: list[tuple[str, str]]
-    change_last: str
 
 
 def compare(ground: Ground, base: FitRun, others: Sequence[FitRun]) -> Compared:
@@ -101,16 +101,12 @@ def compare(ground: Ground, base: FitRun, others: Sequence[FitRun]) -> Compared:
     risks = [medians(run) for run in runs]
     limits = RISK.limits_for(np.concatenate(risks))
     colours = RISK.colours(len(limits) - 1)
-    largest = max((float(np.abs(risk - risks[0]).max()) for risk in risks[1:]), default=0.0)
-    cuts = change_limits(largest)
     return Compared(
         maps=[_risk_map(run, risk, limits, colours) for run, risk in zip(runs, risks, strict=True)],
         ramp=list(zip(colours, [number(limit) for limit in limits[:-1].tolist()], strict=True)),
         last_tick=number(float(limits[-1])),
         likeness=[_likeness(a, b) for a, b in combinations(runs, 2)],
-        others=[_against(ground, base, run, cuts) for run in others],
-        change_ramp=list(zip(CHANGE, [number(cut) for cut in cuts[:-1].tolist()], strict=True)),
-        change_last=number(float(cuts[-1])),
+        others=[_against(ground, base, run) for run in others],
     )
 
 
@@ -135,7 +131,8 @@ def draw_scatter(base: FloatArray, other: FloatArray, names: Sequence[str]) -> S
     least, span = float(limits[0]), float(limits[-1] - limits[0])
     x = np.round(SIDE * (base - least) / span, 1).tolist()
     y = np.round(SIDE - SIDE * (other - least) / span, 1).tolist()
-    ticks = [(round(SIDE * (limit - least) / span, 1), number(limit)) for limit in limits.tolist()]
+    steps = [(round(SIDE * (limit - least) / span, 1), number(limit)) for limit in limits.tolist()]
+    ticks = [(at, SIDE - at, text) for at, text in steps]
     says = f"Scatter of the risk of {len(names)} areas in two fits; points on the line have the same risk in both."
     return Scatter(list(zip(x, y, names, strict=True)), ticks, says)
 
@@ -166,8 +163,9 @@ def _correlation(value: float) -> str:
     return f"{value:.3f}".replace("-", "−") if np.isfinite(value) else "none"
 
 
-def _against(ground: Ground, base: FitRun, other: FitRun, cuts: FloatArray) -> Against:
+def _against(ground: Ground, base: FitRun, other: FitRun) -> Against:
     first, second = medians(base), medians(other)
+    cuts = change_limits(float(np.abs(second - first).max()))
     top = min(10, len(base.rows))
     orders = by_risk(base.rows), by_risk(other.rows)
     return Against(
@@ -178,6 +176,8 @@ def _against(ground: Ground, base: FitRun, other: FitRun, cuts: FloatArray) -> A
         top=top,
         scatter=draw_scatter(first, second, [row["name"] for row in base.rows]),
         change=_change_map(ground, base, second - first, cuts),
+        change_ramp=list(zip(CHANGE, [number(cut) for cut in cuts[:-1].tolist()], strict=True)),
+        change_last=number(float(cuts[-1])),
         movers=_movers(base, other, orders),
         answers=_answers(base, other),
     )

@@ -105,10 +105,13 @@ def middle(path: str) -> Point:
     """
     import shapely
 
-    rings = [ring for ring in _rings(path) if len(ring) > 2]
-    largest = shapely.make_valid(max((shapely.Polygon(ring) for ring in rings), key=lambda ring: ring.area))
-    circle = shapely.maximum_inscribed_circle(largest, tolerance=2.0)  # type: ignore[call-overload]
-    x, y = shapely.get_coordinates(circle)[0]
+    rings = list(_rings(path))
+    parts = [part for ring in rings if len(ring) > 2 for part in shapely.get_parts(shapely.Polygon(ring).buffer(0))]
+    if not parts:
+        x, y = rings[0].mean(axis=0)
+    else:
+        largest = max(parts, key=lambda part: float(part.area))
+        x, y = shapely.get_coordinates(shapely.maximum_inscribed_circle(largest, tolerance=2.0))[0]
     return round(float(x), 1), round(float(y), 1)
 
 

@@ -70,6 +70,17 @@ def title_of(run: FitRun) -> str:
     return f"Fit {run.number}: {', '.join(parts)}"
 
 
+def facts_of(run: FitRun) -> list[str]:
+    """Say what a fit was made of.
+
+    >>> facts_of(FitRun(info={"data": {"comparisons": 1848, "judges": 12, "areas": 76}}))
+    ['1,848 comparisons', '12 judges', '76 areas']
+    """
+    data = run.info.get("data", {})
+    counted = [(data.get(f"{name}s", 0), name) for name in ("comparison", "judge", "area")]
+    return [f"{count:,} {name}{'' if count == 1 else 's'}" for count, name in counted]
+
+
 def _listed(names: Iterable[str], most: int = 3) -> str:
     some = list(names)
     return ", ".join(some[:most]) + (f" and {len(some) - most} more" if len(some) > most else "")

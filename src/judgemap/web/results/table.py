@@ -10,8 +10,8 @@ from judgemap.web.results.ground import Ground
 from judgemap.web.results.layers import Layer, Row, interval, places
 
 LONGEST = 100
-COLUMNS = ("place", "name", "risk", "sd", "top", "cluster")
-FALLING = ("risk", "sd", "top")
+COLUMNS = ("place", "name", "risk", "sd", "chance", "cluster")
+FALLING = ("risk", "sd", "chance")
 """Columns whose first click puts the largest value first."""
 
 
@@ -28,7 +28,7 @@ class Line:
     risk: str
     interval: str
     sd: str
-    top: str
+    chance: str
     cluster: str
     shown: bool
 
@@ -91,7 +91,7 @@ def headings(asked: Asked, *, clusters: bool) -> list[Heading]:
     """Return the table's headings; another click turns the order round."""
     k = asked.top.removeprefix("top")
     texts = [("place", "Rank", "95 %"), ("name", "Area", ""), ("risk", "Risk", "95 %"), ("sd", "SD", ""),
-             ("top", f"P(top {k})", "")]  # fmt: skip
+             ("chance", f"P(top {k})", "")]  # fmt: skip
     texts += [("cluster", "Cluster", "")] if clusters else []
     made = []
     for column, text, beside in texts:
@@ -123,7 +123,7 @@ def make_lines(
             risk=signed(row["risk_median"]),
             interval=interval(row),
             sd=f"{row['risk_sd']:.2f}",
-            top=percentage(chances.values[position]),
+            chance=percentage(chances.values[position]),
             cluster=str(int(clusters.values[position])) if clusters else "",
             shown=matches(asked.words, at.name, at.code),
         )
@@ -148,7 +148,7 @@ def _sorted(lines: list[Line], rows: Sequence[Row], layers: Mapping[str, Layer],
         "name": [line.name.casefold() for line in lines],
         "risk": [row["risk_median"] for row in rows],
         "sd": [row["risk_sd"] for row in rows],
-        "top": layers[asked.top].values,
+        "chance": layers[asked.top].values,
         "cluster": layers["cluster"].values if "cluster" in layers else [line.place for line in lines],
     }
     first = sorted(lines, key=lambda line: line.place)

@@ -20,7 +20,7 @@ from judgemap.web.results.details import describe_area
 from judgemap.web.results.files import has_briefing
 from judgemap.web.results.ground import lay_ground
 from judgemap.web.results.layers import interval, make_layers
-from judgemap.web.results.runs import fit_page, found, title_of
+from judgemap.web.results.runs import facts_of, fit_page, found, title_of
 from judgemap.web.results.table import Asked, by_risk, headings, make_lines
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.models import Study
@@ -171,5 +171,7 @@ def _pictures(run: FitRun, *names: str) -> list[FitPicture]:
 
 
 def _page(request: HttpRequest, template: str, study: Study, run: FitRun, context: dict[str, object]) -> HttpResponse:
-    shared = {"study": study, "run": run, "title": title_of(run), "here": "results", "tab": template}
+    shared = {
+        "study": study, "run": run, "title": title_of(run), "facts": facts_of(run), "here": "results", "tab": template,
+    }  # fmt: skip
     return render(request, template, shared | context)

@@ -46,8 +46,8 @@ function showLayer() {
   document.querySelectorAll("[data-legend]").forEach((each) => { each.hidden = each.dataset.legend !== layer; });
   $("says").textContent = shown.says;
   const top = `top${$("k").value}`;
-  table.querySelector("thead .top a").firstChild.textContent = `P(top ${$("k").value})`;
-  for (const [area, row] of rows) row.querySelector("td.top").textContent = layers[top].texts[area];
+  table.querySelector("thead .chance a").firstChild.textContent = `P(top ${$("k").value})`;
+  for (const [area, row] of rows) row.querySelector("td.chance").textContent = layers[top].texts[area];
   remember({ layer, k: $("k").value });
 }
 
@@ -196,7 +196,7 @@ $("q").addEventListener("input", () => {
 });
 $("q").addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
 
-const FALLING = ["risk", "sd", "top"];
+const FALLING = ["risk", "sd", "chance"];
 table.tHead.addEventListener("click", (event) => {
   const link = event.target.closest("[data-sort]");
   if (!link) return;
@@ -208,7 +208,7 @@ table.tHead.addEventListener("click", (event) => {
   const value = {
     place: (area) => places.get(area),
     name: (area) => names[area],
-    top: (area) => layers[`top${$("k").value}`].values[area],
+    chance: (area) => layers[`top${$("k").value}`].values[area],
   }[column] ?? ((area) => layers[column].values[area]);
   const compare = column === "name" ? (a, b) => a.localeCompare(b) : (a, b) => a - b;
   const order = [...rows.keys()].sort((a, b) => (falling ? -1 : 1) * compare(value(a), value(b)) || places.get(a) - places.get(b));
