@@ -13,6 +13,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.geo.maps import Areas
 from judgemap.study.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.fits import files
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge import queries, scheduling
 from judgemap.web.limits import WRONG_GUESSES
@@ -68,6 +69,7 @@ def _fresh_process():
     scheduling._design.cache_clear()
     scheduling._design_without.cache_clear()
     queries._version.cache_clear()
+    files._open_fit.cache_clear()
     WRONG_GUESSES._level = WRONG_GUESSES._burst
 
 

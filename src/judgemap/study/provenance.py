@@ -65,6 +65,10 @@ def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) 
             "between groups, differences of risk rest on the prior."
         )
     lone = [judge for judge, answers in data.per_judge().items() if answers == 1]
-    if lone and len(data.per_judge()) > 1:
+    if len(data.per_judge()) == 1:
+        notes.append(
+            "All answers are one judge's: the map shows what one person thinks, and nobody to hold it against."
+        )
+    elif lone:
         notes.append(f"Judges with a single answer, used like any other: {quoted(lone, most=5)}.")
     return notes

@@ -21,6 +21,8 @@ MOST_WAITING = 20
 """Fits of one study that may wait at a time."""
 MOST_NUMBERS = 50_000_000
 """Draws times areas that a fit may keep: 400 MB."""
+MOST_STEPS = 5_000_000
+"""Steps of all chains that a fit may take; at the usual speed, some minutes."""
 LEAST_EVERY = 10
 UNDER_WAY = (FitRun.Status.WAITING, FitRun.Status.RUNNING)
 
@@ -136,6 +138,11 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
     most = MOST_NUMBERS // (areas * plan.chains)
     if plan.draws > most:
         raise StudyError(f"draws: {plan.chains} chains of {areas} areas have room for {most} draws each; ask for fewer")
+    steps = plan.chains * (plan.warmup + plan.draws * plan.thin)
+    if steps > MOST_STEPS:
+        raise StudyError(
+            f"draws: that is {steps} steps in all; the server makes {MOST_STEPS} at most, so ask for fewer"
+        )
     if FitRun.objects.filter(study=study, status__in=UNDER_WAY).count() >= MOST_WAITING:
         raise StudyError(f"{MOST_WAITING} fits of this study are waiting already; cancel some, or come back later")
 

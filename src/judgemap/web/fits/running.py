@@ -13,6 +13,7 @@ from judgemap.errors import StudyError
 from judgemap.study.settings import FitSettings
 from judgemap.web.fits.actions import answered
 from judgemap.web.fits.files import keep_files
+from judgemap.web.fits.forgetting import forget_withdrawn
 from judgemap.web.fits.models import FitFiles, FitPicture, FitRun
 from judgemap.web.fits.progress import (
     HERE,
@@ -163,6 +164,7 @@ def explain(run: FitRun, fit: "Fit", data: "Comparisons") -> None:
             run.log += log_line(f"no {what}: making them broke down; the server's log has the details")
         FitRun.objects.filter(pk=run.pk).update(log=run.log, heard_at=timezone.now())
     FitRun.objects.filter(pk=run.pk).update(log=run.log, explained_at=timezone.now())
+    forget_withdrawn(run, set(data.judge))
 
 
 def _find(run: FitRun, fit: "Fit", data: "Comparisons") -> None:

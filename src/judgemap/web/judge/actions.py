@@ -13,6 +13,7 @@ from django.utils import timezone
 from judgemap.web import prepared
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.commits import in_one_commit
+from judgemap.web.fits.forgetting import forget_judge
 from judgemap.web.judge import queries
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.judge.refusals import Refused
@@ -181,6 +182,7 @@ def withdraw(code: str) -> Study:
         judge = queries.judges().select_for_update(of=("self",)).filter(withdrawal_hash=hashed(tidy_code(code))).first()
         if judge is None:
             raise Refused("no code")
+        forget_judge(judge)
         for rows in (judge.pairs, judge.unknown, judge.consents):
             rows.all().delete()
         if judge.withdrawn_at is None:

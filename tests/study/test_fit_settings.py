@@ -1,0 +1,120 @@
+"""The options of a fit as one value."""
+
+import json
+import shlex
+from dataclasses import fields, replace
+from inspect import signature
+
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.cli.fit import fit as fit_command
+from judgemap.cli.main import app
+from judgemap.errors import StudyError
+from judgemap.study.clusters import ClusterFit, ClusterSettings
+from judgemap.study.settings import OF_CLUSTERS, FitSettings
+
+QUICK = {"chains": 2, "warmup": 20, "draws": 40, "thin": 1, "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def example():
+    return jm.example_study(seed=1)
+
+
+def test_it_has_every_option_of_the_command():
+    options = signature(fit_command).parameters
+    about_files = {"comparisons", "output", "winner_is", "as_json", "cores", "vary", "areas", "id_column",
+                   "name_column", "crs", "contiguity", "edges", "area_names", "extra_edges"}  # fmt: skip
+    assert {each.name for each in fields(FitSettings)} == set(options) - about_files
+    for each in fields(FitSettings):
+        if each.name != "seed":
+            assert options[each.name].default == each.default, each.name
+
+
+def test_cluster_settings_have_the_same_defaults():
+    usual = FitSettings(model="clusters", seed=1)
+    assert {each.name for each in fields(ClusterSettings)} == set(OF_CLUSTERS)
+    for name in set(OF_CLUSTERS) - {"length"}:
+        assert getattr(ClusterSettings(), name) == getattr(usual, name)
+
+
+def test_a_seed_is_drawn_where_none_is_given():
+    assert FitSettings().seed != FitSettings().seed
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        FitSettings(**QUICK),
+        FitSettings(model="standard", chi=2.0, omega=3.0, **QUICK),
+        FitSettings(prior="graph-exponential", length=0.5, alpha=1.5, sampler="gibbs", **QUICK),
+        FitSettings(model="clusters", affinity="window", length=2.0, beta=1e-6, clusters=3, loss="binder", **QUICK),
+    ],
+    ids=lambda settings: settings.model,
+)
+def test_the_command_gives_the_same_numbers(example, settings, tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    areas, data = example
+    monkeypatch.chdir(tmp_path)
+    data.to_frame().to_csv("comparisons.csv", index=False)
+    ids = np.array(areas.ids)
+    (tmp_path / "edges.csv").write_text(
+        "area_a,area_b\n" + "".join(f"{a},{b}\n" for a, b in ids[areas.graph.edges].tolist())
+    )
+    (tmp_path / "areas.csv").write_text(
+        "id,name\n" + "".join(f'{i},"{n}"\n' for i, n in zip(areas.ids, areas.names, strict=True))
+    )
+    words = shlex.split(settings.command("comparisons.csv", "edges.csv"))
+    done = CliRunner().invoke(app, words[1:])
+    assert done.exit_code == 0, done.output
+    fit = settings.run(data, areas, cores=2)
+    again = jm.load_fit(tmp_path / "results")
+    assert (again.risk == fit.risk).all()
+    if isinstance(fit, ClusterFit):
+        assert (again.best.labels == fit.best.labels).all()
+    other = replace(settings, seed=4).run(data, areas)
+    assert (other.risk != fit.risk).any(), "another seed would be noticed"
+
+
+def test_the_direction_is_in_the_command():
+    assert "--winner-is higher" in FitSettings(seed=1).command("a b.csv", "map.gpkg", "higher")
+    assert "'a b.csv'" in FitSettings(seed=1).command("a b.csv", "map.gpkg")
+
+
+def test_json_and_back():
+    settings = FitSettings(model="clusters", length=2.0, clusters=4, seed=2**40)
+    assert FitSettings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"model": "spatail"}, "there is no model 'spatail'; choose one of spatial, standard, clusters"),
+        ({"prior": "exponentail"}, "there is no prior 'exponentail' \\(did you mean 'exponential'"),
+        ({"sampler": "nuts"}, "there is no sampler 'nuts'; choose one of hmc, gibbs"),
+        ({"affinity": "windows"}, "there is no affinity 'windows' \\(did you mean 'window'"),
+        ({"loss": "rand"}, "there is no loss 'rand'; choose one of vi, binder"),
+        ({"length": 0}, "the length scale must be a positive number, received 0"),
+        ({"alpha": -0.0}, "a fixed α² must be a positive number"),
+        ({"chi": -1.0}, "the shape χ of the prior of α² must be a positive number, received -1.0"),
+        ({"beta": 0.0}, "beta of the cluster prior must be a positive number, received 0.0"),
+        ({"mu0": float("inf")}, "mu0 must be a finite number, received inf"),
+        ({"clusters": 3}, "clusters: only the model 'clusters' has a number of them"),
+        ({"model": "clusters", "clusters": 0}, "clusters must be at least 1, received 0"),
+        ({"draws": 3}, "draws must be at least 4, received 3"),
+        ({"chains": "8"}, "chains must be a whole number, received '8'"),
+        ({"chains": True}, "chains must be a whole number, received True"),
+        ({"thin": 1.5}, "thin must be a whole number"),
+        ({"seed": -1}, "seed must be a whole number from 0"),
+        ({"seed": None}, "seed must be a whole number, received None"),
+        ({"model": None}, "model must be a word, received None"),
+        ({"chi": [1]}, "chi must be a finite number"),
+        ({"drawz": 3}, "there is no setting 'drawz' \\(did you mean 'draws'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(given, said):
+    with pytest.raises(StudyError, match=said):
+        FitSettings.from_dict(given)

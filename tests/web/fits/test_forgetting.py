@@ -1,0 +1,99 @@
+"""A judge who withdraws, and the fits that were made before."""
+
+import pytest
+
+from judgemap.web.fits.files import open_fit
+from judgemap.web.fits.models import FitFiles, FitPicture, FitRun
+from judgemap.web.fits.running import explain
+from judgemap.web.judge.actions import withdraw
+from judgemap.web.judge.comparisons import load_comparisons
+from judgemap.web.judge.models import Judge
+from judgemap.web.studies.areas import load_areas
+from judgemap.web.tokens import hashed, tidy_code
+
+
+@pytest.fixture
+def leave():
+    """Have a judge withdraw by a code."""
+
+    def left(name):
+        code = f"{name}-code"
+        Judge.objects.filter(name=name).update(withdrawal_hash=hashed(tidy_code(code)))
+        withdraw(code)
+
+    return left
+
+
+def everything(run) -> str:
+    """All that the database tells of a fit in words."""
+    run.refresh_from_db()
+    pictures = [each.svg + each.alt + each.caption for each in run.pictures.all()]
+    return str([run.findings, run.info, run.rows, run.said, *pictures, *run.pictures.values_list("name", flat=True),
+                getattr(FitFiles.objects.filter(fit=run).first(), "briefing", "")])  # fmt: skip
+
+
+def test_a_map_of_several_stays_and_says_nothing_of_the_one(judged, ask, make, leave):
+    gone, stays, _ = judged.judge_names
+    run = make(ask(judged))
+    run.findings |= {"judges": [{"judge": gone, "ties": 3}, {"judge": stays}], "by": {gone: [1], stays: [2]},
+                     "surprises": [{"judge": gone, "chosen": "W01"}], "stands_out": [gone]}  # fmt: skip
+    run.info["notes"].append(f"Judges with a single answer: '{gone}'.")
+    run.save()
+    FitFiles.objects.update(briefing=f"<p>{gone} and others</p>")
+    FitPicture.objects.create(fit=run, name="judges", svg=f"<svg>{gone}</svg>", alt="Judges.")
+    FitPicture.objects.create(fit=run, name="map", svg="<svg/>", alt="A map.")
+    rows = run.rows
+    leave(gone)
+    assert gone not in everything(run)
+    assert run.findings["judges"] == [{"judge": stays}]
+    assert run.findings["by"] == {stays: [2]}
+    assert (run.status, run.rows) == ("done", rows)
+    assert list(run.pictures.values_list("name", flat=True)) == ["map"]
+    assert "a judge who withdrew and others" in run.files.briefing
+    assert set(open_fit(run).observed_data) == {"n", "wins"}, "the files know pairs and no judges"
+
+
+@pytest.mark.parametrize("how", ["only", "left_out", "alone"])
+def test_a_fit_of_the_one_judge_loses_its_results(judged, ask, make, leave, how):
+    gone, *others = judged.judge_names
+    if how == "alone":
+        for name in others:
+            leave(name)
+    judges = {"only": {"only": [gone]}, "left_out": {"left_out": others}, "alone": {}}[how]
+    run = make(ask(judged, **judges))
+    assert run.status == "done"
+    leave(gone)
+    run.refresh_from_db()
+    assert (run.status, run.rows, run.findings, run.info) == ("failed", [], {}, {})
+    assert run.said == "The only judge of this fit withdrew, so its results are removed."
+    assert not FitFiles.objects.filter(fit=run).exists()
+
+
+def test_a_fit_of_another_judge_alone_is_left_alone(judged, ask, make, leave):
+    gone, stays, _ = judged.judge_names
+    run = make(ask(judged, only=[stays]))
+    leave(gone)
+    run.refresh_from_db()
+    assert run.status == "done"
+    assert FitFiles.objects.filter(fit=run).exists()
+
+
+def test_a_judge_who_withdraws_while_the_fit_is_made(judged, ask, make, leave):
+    gone = judged.judge_names[0]
+    run = make(ask(judged))
+    data = load_comparisons(judged)
+    fit = open_fit(run)
+    run.findings["judges"] = [{"judge": gone}]
+    FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
+    Judge.objects.get(name=gone).pairs.all().delete()
+    Judge.objects.filter(name=gone).update(withdrawn_at=run.finished_at)
+    explain(run, fit, data)
+    assert gone not in everything(run)
+    assert load_areas(run.version).ids == fit.map.ids
+
+
+def test_a_judge_without_answers_changes_nothing(judged, ask, make, leave, visit):
+    run = make(ask(judged))
+    before = FitRun.objects.values().get(pk=run.pk)
+    leave(visit(of=judged).name)
+    assert FitRun.objects.values().get(pk=run.pk) == before
