@@ -50,15 +50,15 @@ class Chart:
 
 
 def ceiling(value: float) -> float:
-    """Round up to 1, 2, 4, 5, 6 or 8 times a power of ten, so that half of it is a plain number too.
+    """Round up to a number of which half is a plain number too.
 
-    >>> [ceiling(each) for each in (0, 7, 23, 41, 0.34)]
-    [1.0, 8.0, 40.0, 50.0, 0.4]
+    >>> [ceiling(each) for each in (0, 7, 12, 41, 0.34)]
+    [1.0, 8.0, 12.0, 50.0, 0.4]
     """
     if value <= 0:
         return 1.0
     size = 10.0 ** math.floor(math.log10(value))
-    return next(step * size for step in (1, 2, 4, 5, 6, 8, 10) if step * size >= value * (1 - 1e-9))
+    return next(step * size for step in (1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10) if step * size >= value * (1 - 1e-9))
 
 
 def plain(value: float) -> str:
@@ -110,11 +110,11 @@ class Course:
 def line_chart(
     title: str, alt: str, courses: Sequence[Course], columns: tuple[str, ...], top: float | None = None
 ) -> Chart:
-    """Draw courses in one frame, from 0 up; x begins where the first point is.
+    """Draw courses in one frame, from 0 up; x begins where the first point is. The first column says what x counts.
 
     >>> chart = line_chart("Precision", "…", [Course("sd", [(100, 0.8), (200, 0.4)])], ("Answers", "", "sd"))
     >>> chart.lines[0].path, chart.rises, chart.along
-    ('M0.0 0.0L100.0 50.0', ['0.8', '0.4', '0'], ['100', '150', '200'])
+    ('M0.0 0.0L100.0 50.0', ['0.8', '0.4', '0'], ['100', '150', '200 answers'])
     """
     xs = [x for course in courses for x, _ in course.points]
     ys = [y for course in courses for y in (*(y for _, y in course.points), *(high for _, high in course.intervals))]
@@ -132,7 +132,8 @@ def line_chart(
         around = [place(x, low) for (x, _), (low, _) in ends] + [place(x, high) for (x, _), (_, high) in reversed(ends)]
         band = f"M{'L'.join(around)}Z" if around else ""
         lines.append(Line(course.name, f"M{'L'.join(dots)}" if dots else "", "".join(f"M{at}h0" for at in dots), band))
-    along = [plain(first), plain(round((first + last) / 2)), plain(last)] if first != last else [plain(first)]
+    unit = columns[0].lower()
+    along = [plain(first), plain(round((first + last) / 2)), f"{plain(last)} {unit}"]
     rows = [
         (plain(x), course.name, plain(y), *((f"{plain(low)} to {plain(high)}",) if course.intervals else ()))
         for course in courses

@@ -16,8 +16,8 @@ from judgemap.web.studies.models import Area, Study
 @study_page
 def live(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a study at this moment; with a script it keeps itself up to date."""
-    context = {"study": study, "live": _look(request, study), "shapes": load_shapes(study), "here": "dashboard"}
-    return render(request, "dashboard/live.html", context | {"layers": LAYERS, "page": "live"})
+    context = {"study": study, "live": _look(request, study), "shapes": load_shapes(study), "layers": LAYERS}
+    return render(request, "dashboard/live.html", context | {"here": "dashboard", "page": "live"})
 
 
 @require_safe
@@ -30,16 +30,6 @@ def now(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "dashboard/now.html", {"study": study, "live": found, "layers": LAYERS})
 
 
-def _look(request: HttpRequest, study: Study) -> Live:
-    layer = request.GET.get("map", "")
-    names = _names(study)
-    return look(study, count(study), names, layer if layer in LAYERS else "judged", timezone.now())
-
-
-def _names(study: Study) -> list[str]:
-    return list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))
-
-
 @require_safe
 @study_page
 def areas(request: HttpRequest, study: Study) -> HttpResponse:
@@ -47,5 +37,14 @@ def areas(request: HttpRequest, study: Study) -> HttpResponse:
     names = _names(study)
     counts = area_counts(count(study), len(names))
     rows = zip(names, *(counts[each].tolist() for each in ("shown", "judged", "unknown")), strict=True)
-    context = {"study": study, "rows": sorted(rows, key=lambda row: (row[1], row[0])), "here": "dashboard"}
-    return render(request, "dashboard/areas.html", context | {"page": "live"})
+    context = {"study": study, "rows": sorted(rows, key=lambda row: (row[1], row[0]))}
+    return render(request, "dashboard/areas.html", context | {"here": "dashboard", "page": "live"})
+
+
+def _look(request: HttpRequest, study: Study) -> Live:
+    layer = request.GET.get("map", "")
+    return look(study, count(study), _names(study), layer if layer in LAYERS else "judged", timezone.now())
+
+
+def _names(study: Study) -> list[str]:
+    return list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))

@@ -10,13 +10,13 @@ register.filter("percent", live.percent)
 
 
 @register.filter
-def seconds(value: float | None) -> str:
+def seconds(value: float | str | None) -> str:
     """Write a time.
 
     >>> seconds(4.256), seconds(0.8), seconds(312), seconds(None)
     ('4.3 s', '0.8 s', '5 min 12 s', '–')
     """
-    if value is None:
+    if not isinstance(value, int | float):
         return "–"
     if value >= 60:
         minutes, rest = divmod(round(value), 60)
@@ -25,10 +25,20 @@ def seconds(value: float | None) -> str:
 
 
 @register.filter
-def fixed(value: float | None) -> str:
+def fixed(value: float | str | None) -> str:
     """Write a number with two decimals.
 
     >>> fixed(1.046), fixed(None)
     ('1.05', '–')
     """
-    return "–" if value is None else f"{value:.2f}"
+    return f"{value:.2f}" if isinstance(value, int | float) else "–"
+
+
+@register.filter
+def share(value: float | str | None) -> str:
+    """Write a share in per cent, or a dash where there is none.
+
+    >>> share(0.5), share(0.012), share(None), share("")
+    ('50 %', '1.2 %', '–', '–')
+    """
+    return live.percent(float(value)) if isinstance(value, int | float) else "–"

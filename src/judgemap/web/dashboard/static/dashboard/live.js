@@ -2,12 +2,9 @@
 const EVERY = 4000;
 const pulse = document.getElementById("pulse");
 let opened = [];
-let looking = false;
 
 function look() {
-  if (document.hidden || looking) return;
-  looking = true;
-  window.htmx.trigger("#now", "look");
+  if (!document.hidden) window.htmx.trigger("#now", "look");
 }
 
 document.body.addEventListener("htmx:beforeSwap", () => {
@@ -17,12 +14,11 @@ document.body.addEventListener("htmx:afterSwap", () => {
   for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
 });
 document.body.addEventListener("htmx:afterRequest", (event) => {
-  looking = false;
   const time = new Date().toISOString().slice(11, 19);
   pulse.textContent = event.detail.successful
     ? `Live: these are the numbers at ${time} UTC.`
     : "The server does not answer at the moment. These numbers are kept up to date again as soon as it does.";
 });
 document.addEventListener("visibilitychange", look);
+window.addEventListener("load", look);
 window.setInterval(look, EVERY);
-look();

@@ -1,0 +1,129 @@
+"""What researchers do on the dashboard: leave judges out of fits, take that back, refit, and ask for a forecast."""
+
+import secrets
+from collections.abc import Collection
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from judgemap.errors import StudyError
+from judgemap.study.settings import FitSettings
+from judgemap.web.accounts.models import Researcher
+from judgemap.web.dashboard.models import Forecast
+from judgemap.web.fits.actions import answered, ask_for_fit
+from judgemap.web.fits.models import Exclusion, FitRun
+from judgemap.web.judge.models import Judge
+from judgemap.web.studies.actions import record
+from judgemap.web.studies.models import Study
+
+SILENCE = timedelta(minutes=10)
+"""A forecast that nobody wrote of for so long is asked for anew."""
+
+
+def leave_out(study: Study, names: Collection[str], reason: str, by: Researcher | None = None) -> list[str]:
+    """Leave judges out of all fits from now on, with a reason; their answers stay."""
+    if not reason.strip():
+        raise StudyError("say why these judges are left out; the reason is kept in the log")
+    with transaction.atomic():
+        found = _named(study, names)
+        for name in found:
+            Exclusion.objects.update_or_create(judge_id=name, defaults={"reason": reason.strip()[:200], "by": by})
+        record(study, by, "judges left out", {"judges": found, "reason": reason.strip()[:200]})
+    return found
+
+
+def take_back(study: Study, names: Collection[str], by: Researcher | None = None) -> list[str]:
+    """Let judges into fits again."""
+    with transaction.atomic():
+        rows = Exclusion.objects.filter(judge_id__in=_named(study, names))
+        found = sorted(rows.values_list("judge_id", flat=True))
+        if not found:
+            raise StudyError("none of these judges is left out, so there is nothing to take back")
+        rows.delete()
+        record(study, by, "judges let in again", {"judges": found})
+    return found
+
+
+def refit_without(study: Study, names: Collection[str], by: Researcher | None = None) -> tuple[FitRun, FitRun]:
+    """Ask for a fit without some judges; return the fit to hold it against, and the new one."""
+    found = _named(study, names)
+    base = _base(study, by)
+    settings = FitSettings.from_dict(base.settings)
+    return base, ask_for_fit(study, settings, by, left_out=[*base.left_out, *found], note=_note("without", found))
+
+
+def refit_with_only(study: Study, names: Collection[str], by: Researcher | None = None) -> tuple[FitRun, FitRun]:
+    """Ask for a fit of some judges' answers alone; return the fit to hold it against, and the new one."""
+    found = _named(study, names)
+    base = _base(study, by)
+    return base, ask_for_fit(study, FitSettings.from_dict(base.settings), by, only=found, note=_note("only", found))
+
+
+def ask_for_forecast(study: Study, by: Researcher | None = None) -> Forecast:
+    """Ask what more answers would bring, going by the last fit; a worker works it out. The same is not asked twice."""
+    from judgemap.web.dashboard.tasks import run_forecast
+
+    run = pilot_of(study)
+    if run is None:
+        raise StudyError(
+            "a forecast goes by a fit of the spatial or the standard model; ask for one on the page Results"
+        )
+    now = timezone.now()
+    with transaction.atomic():
+        fresh = {"asked_by": by, "asked_at": now, "heard_at": now, "seed": secrets.randbits(32)}
+        forecast, made = Forecast.objects.select_for_update().get_or_create(fit=run, defaults=fresh)
+        if not made:
+            if not needs_asking(forecast):
+                return forecast
+            again = fresh | {"status": Forecast.Status.WAITING, "progress": 0.0, "said": "", "result": {}}
+            Forecast.objects.filter(pk=forecast.pk).update(**again)
+            forecast.refresh_from_db()
+        run_forecast.enqueue(forecast.pk)
+        record(study, by, "forecast asked for", {"fit": run.number})
+    return forecast
+
+
+def needs_asking(forecast: Forecast | None) -> bool:
+    """Say whether there is no forecast, or none that is done or under way."""
+    if forecast is None or forecast.status == Forecast.Status.FAILED:
+        return True
+    return forecast.status != Forecast.Status.DONE and forecast.heard_at < timezone.now() - SILENCE
+
+
+def pilot_of(study: Study) -> FitRun | None:
+    """Return the last fit that a forecast can go by."""
+    runs = FitRun.objects.filter(study=study, status=FitRun.Status.DONE, only=[])
+    runs = runs.filter(settings__model__in=["spatial", "standard"])
+    return runs.defer("rows", "findings", "log").order_by("-number").first()
+
+
+def _base(study: Study, by: Researcher | None) -> FitRun:
+    """Return a fit of all judges that is made of the answers there are now, or ask for one."""
+    whole = FitRun.objects.filter(study=study, only=[]).defer("rows", "findings", "log", "info")
+    last = whole.filter(status=FitRun.Status.DONE).order_by("-number").first()
+    excluded = sorted(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))
+    under_way = (FitRun.Status.DONE, FitRun.Status.WAITING, FitRun.Status.RUNNING)
+    settings = FitSettings.from_dict(last.settings) if last else FitSettings()
+    same = whole.filter(status__in=under_way, answers=answered(study), left_out=excluded)
+    if last:
+        same = same.filter(settings=last.settings)
+    return same.order_by("-number").first() or ask_for_fit(study, settings, by, note="to hold others against")
+
+
+def _named(study: Study, names: Collection[str]) -> list[str]:
+    """Return the names of judges that there are; refuse none at all, and any that is not of this study."""
+    wanted = set(names)
+    if not wanted:
+        raise StudyError("choose one judge at least")
+    there = Judge.objects.filter(study=study, withdrawn_at=None, name__in=list(wanted)[:5000])
+    found = sorted(there.values_list("name", flat=True))
+    if len(found) < len(wanted):
+        raise StudyError(
+            "some of these judges are not in the study, or have withdrawn; reload the page and choose again"
+        )
+    return found
+
+
+def _note(word: str, names: list[str]) -> str:
+    return f"{word} {', '.join(names)}"[:200]

@@ -1,0 +1,163 @@
+"""What the reliability page says: words first, then the figures of the last fit, and a forecast of more answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judgemap.web.dashboard.charts import Chart, Course, line_chart, plain
+from judgemap.web.dashboard.models import Forecast
+
+GRADES = (
+    (0.9, "almost the same order of the areas"),
+    (0.8, "much the same order of the areas"),
+    (0.6, "an order that is alike in outline, with many areas in other places"),
+    (-1.0, "a rather different order of the areas"),
+)
+"""What a correlation between the results of two panels means for a reader."""
+COLUMNS = ("Answers", "Measure", "Value", "95 % interval")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measure of reliability, and what it is."""
+
+    name: str
+    value: float | None
+    interval: tuple[float, float] | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastPage:
+    """A forecast's sentences and charts."""
+
+    sentences: list[str]
+    charts: list[Chart]
+
+
+def in_words(found: Mapping[str, Any]) -> str:
+    """Say what another panel would give.
+
+    >>> in_words({"split_half_full": 0.84, "judges": 12, "answers": 800})
+    'Another panel of 12 judges would give much the same order of the areas (expected correlation 0.84).'
+    """
+    panel, seen = found.get("split_half_full"), found.get("bayes")
+    if panel is not None:
+        judges = int(found["judges"])
+        return f"Another panel of {judges} judges would give {_grade(panel)} (expected correlation {panel:.2f})."
+    if seen is not None:
+        return (
+            f"If judges agree, as many answers again would give {_grade(seen)} (expected correlation {seen:.2f}); "
+            "whether judges agree cannot be told yet."
+        )
+    return str(found.get("note") or "Nothing can be said of reliability yet: ask for more answers.")
+
+
+def figures(found: Mapping[str, Any]) -> list[Figure]:
+    """List the three measures."""
+    return [
+        Figure(
+            "Split halves",
+            found.get("split_half_full"),
+            None,
+            f"The judges are parted into halves ({found.get('splits') or 0} times), each half is fitted by itself, and "
+            f"the two are correlated: {_or_dash(found.get('split_half'))}, stepped up to all answers. It alone sees "
+            "where judges differ.",
+        ),
+        Figure(
+            "Bayesian",
+            found.get("bayes"),
+            _interval(found, "bayes"),
+            "The squared correlation of estimate and truth, as the fitted model sees it, with all that it borrows from "
+            "neighbours.",
+        ),
+        Figure(
+            "Scale separation (SSR)",
+            found.get("ssr"),
+            None,
+            "The same for estimates area by area, without neighbours, as other tools of comparative judgement have it.",
+        ),
+    ]
+
+
+def over_time(rows: Sequence[Mapping[str, Any]]) -> Chart | None:
+    """Draw how the measures grew with the answers."""
+    courses = []
+    for name, key in (("split halves", "split_half_full"), ("Bayesian", "bayes"), ("SSR", "ssr")):
+        there = [row for row in rows if row.get(key) is not None]
+        points = [(float(row["answers"]), float(row[key])) for row in there]
+        known = key == "bayes" and all(_interval(row, key) for row in there)
+        intervals = [_interval(row, key) or (0.0, 0.0) for row in there] if known else []
+        if points:
+            courses.append(Course(name, points, intervals))
+    if not courses:
+        return None
+    ends = [f"{course.name} from {_said(course.points[0][1])} to {_said(course.points[-1][1])}" for course in courses]
+    alt = f"From the first to the last: {', '.join(ends)}."
+    return line_chart("Reliability as answers came in", alt, courses, COLUMNS, top=1.0)
+
+
+def forecast_page(forecast: Forecast) -> ForecastPage | None:
+    """Say what a forecast found; None where it is not done."""
+    found = forecast.result
+    if forecast.status != Forecast.Status.DONE or not found:
+        return None
+    lengths, top = [float(each) for each in found["comparisons"]], int(found["top"])
+    measures = {
+        "rank_error": ("Places off", "The average area is off by so many places in the order"),
+        "found": (f"Of the top {top} found", f"The share of the {top} areas of highest risk that are found"),
+        "sd": ("Uncertainty of an area", "Standard deviation of an area's risk, on the scale of the map"),
+    }
+    charts = []
+    for key, (title, words) in measures.items():
+        rows = [(x, row) for x, row in zip(lengths, found["expected"][key], strict=True) if row[0] is not None]
+        course = Course(
+            title,
+            [(x, row[0]) for x, row in rows],
+            [(_value(row[1], row[0]), _value(row[2], row[0])) for _, row in rows],
+        )
+        (few, at_first), *_, (many, at_last) = rows
+        alt = f"{words}: {plain(at_first[0])} with {plain(few)} answers, {plain(at_last[0])} with {plain(many)}."
+        charts.append(line_chart(title, alt, [course], COLUMNS, top=1.0 if key == "found" else None))
+    return ForecastPage(_sentences(found, lengths, top), charts)
+
+
+def _sentences(found: Mapping[str, Any], lengths: list[float], top: int) -> list[str]:
+    """Say what twice the answers would change."""
+    now, later = float(found["answers"]), 2.0 * float(found["answers"])
+    if now not in lengths or later not in lengths:
+        return []
+    here, there = lengths.index(now), lengths.index(later)
+
+    def pair(key: str) -> tuple[float, float]:
+        rows = found["expected"][key]
+        return rows[here][0], rows[there][0]
+
+    (off, off_later), (hit, hit_later) = pair("rank_error"), pair("found")
+    order = f"the average area is expected to be off by {off:.1f} places in the order"
+    hits = f"{top * hit:.1f} are expected to be found now, and {top * hit_later:.1f} with twice as many"
+    return [
+        f"With the {plain(now)} answers that there are, {order}; with twice as many, by {off_later:.1f}.",
+        f"Of the {top} areas of highest risk, {hits}.",
+    ]
+
+
+def _grade(correlation: float) -> str:
+    return next(words for least, words in GRADES if correlation >= least or least < 0)
+
+
+def _interval(found: Mapping[str, Any], key: str) -> tuple[float, float] | None:
+    low, high = found.get(f"{key}_low"), found.get(f"{key}_high")
+    return None if low is None or high is None else (float(low), float(high))
+
+
+def _value(value: float | None, otherwise: float) -> float:
+    return otherwise if value is None else value
+
+
+def _said(value: float) -> str:
+    return "below 0" if value < 0 else f"{value:.2f}"
+
+
+def _or_dash(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
