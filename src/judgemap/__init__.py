@@ -19,22 +19,35 @@ if TYPE_CHECKING:
     from judgemap.geo.maps import Areas as Areas
     from judgemap.geo.maps import read_areas as read_areas
     from judgemap.geo.maps import read_edges as read_edges
+    from judgemap.study.checks import PredictiveCheck as PredictiveCheck
+    from judgemap.study.checks import predictive_check as predictive_check
     from judgemap.study.clusters import ClusterFit as ClusterFit
     from judgemap.study.clusters import ClusterSettings as ClusterSettings
     from judgemap.study.clusters import fit_clusters as fit_clusters
+    from judgemap.study.comparing import FitComparison as FitComparison
+    from judgemap.study.comparing import compare_fits as compare_fits
+    from judgemap.study.comparing import compare_many as compare_many
     from judgemap.study.correlation import prior_covariance as prior_covariance
     from judgemap.study.example import example_study as example_study
     from judgemap.study.example import simulate_study as simulate_study
     from judgemap.study.fit import fit_spatial as fit_spatial
     from judgemap.study.fit import fit_standard as fit_standard
+    from judgemap.study.judging import judge_table as judge_table
+    from judgemap.study.judging import surprising_answers as surprising_answers
+    from judgemap.study.judging import time_histogram as time_histogram
     from judgemap.study.planning import StudyPlan as StudyPlan
     from judgemap.study.planning import plan as plan
     from judgemap.study.records import Comparisons as Comparisons
     from judgemap.study.records import read_comparisons as read_comparisons
+    from judgemap.study.reliability import Reliability as Reliability
+    from judgemap.study.reliability import reliability as reliability
+    from judgemap.study.reliability import reliability_over_time as reliability_over_time
     from judgemap.study.result import Fit as Fit
     from judgemap.study.result import load_fit as load_fit
     from judgemap.study.schedules import Schedule as Schedule
     from judgemap.study.schedules import schedule as schedule
+    from judgemap.study.sensitivity import cluster_sensitivity as cluster_sensitivity
+    from judgemap.study.sensitivity import variance_sensitivity as variance_sensitivity
 
 _HOMES = {
     "Areas": "geo.maps",
@@ -42,25 +55,38 @@ _HOMES = {
     "ClusterSettings": "study.clusters",
     "Comparisons": "study.records",
     "Fit": "study.result",
+    "FitComparison": "study.comparing",
     "FixedVariance": "core.prior",
     "InverseGamma": "core.prior",
     "ListOptions": "core.schedule",
+    "PredictiveCheck": "study.checks",
+    "Reliability": "study.reliability",
     "Schedule": "study.schedules",
     "StudyError": "errors",
     "StudyPlan": "study.planning",
     "chicago": "geo.examples",
+    "cluster_sensitivity": "study.sensitivity",
+    "compare_fits": "study.comparing",
+    "compare_many": "study.comparing",
     "example_study": "study.example",
     "fit_clusters": "study.clusters",
     "fit_spatial": "study.fit",
     "fit_standard": "study.fit",
+    "judge_table": "study.judging",
     "load_fit": "study.result",
     "plan": "study.planning",
+    "predictive_check": "study.checks",
     "prior_covariance": "study.correlation",
     "read_areas": "geo.maps",
     "read_comparisons": "study.records",
     "read_edges": "geo.maps",
+    "reliability": "study.reliability",
+    "reliability_over_time": "study.reliability",
     "schedule": "study.schedules",
     "simulate_study": "study.example",
+    "surprising_answers": "study.judging",
+    "time_histogram": "study.judging",
+    "variance_sensitivity": "study.sensitivity",
 }
 """Where each exported name lives. Loaded when first used: imports for maps and pictures take seconds."""
 

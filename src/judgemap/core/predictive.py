@@ -22,19 +22,35 @@ FEWEST_TRIADS = 50
 class Shown:
     """Pairs as they were shown and answered, one entry each: ``pair`` numbers the distinct pairs, on whichever side.
 
-    ``sign`` is 1 where the area on the left is the pair's first (the smaller number), −1 where it is the second.
+    Of a distinct pair, ``first`` and ``second`` are the areas, ``n`` how often it was shown; ``forward`` says of each
+    entry whether the pair's first area was on the left.
     """
 
     n_areas: int
-    left: IntArray
-    right: IntArray
     pair: IntArray
-    left_won: BoolArray
+    first: IntArray
+    second: IntArray
+    forward: BoolArray
+    first_won: BoolArray
 
     @property
-    def sign(self) -> IntArray:
-        """1 where the left area is the pair's first, −1 where its second."""
-        return np.where(self.left < self.right, 1, -1)
+    def left_won(self) -> BoolArray:
+        """Which answers are for the left area."""
+        return np.equal(self.first_won, self.forward)
+
+    @property
+    def n(self) -> IntArray:
+        """How often each distinct pair was shown."""
+        return np.bincount(self.pair, minlength=len(self.first)).astype(np.int64)
+
+    def wins(self, first_won: BoolArray) -> IntArray:
+        """How often the first area of each distinct pair won."""
+        return np.bincount(self.pair[first_won], minlength=len(self.first)).astype(np.int64)
+
+    def onto_areas(self, of_first: FloatArray | IntArray, of_second: FloatArray | IntArray) -> FloatArray:
+        """Add up a value a pair by its first area, and another by its second."""
+        onto: FloatArray = np.bincount(self.first, of_first, self.n_areas).astype(np.float64)
+        return onto + np.bincount(self.second, of_second, self.n_areas)
 
 
 class Replicates(NamedTuple):
@@ -55,56 +71,46 @@ class Replicates(NamedTuple):
 def replicate(rng: np.random.Generator, shown: Shown, strengths: FloatArray) -> Replicates:
     """Answer the pairs anew with each draw of the strengths, (draws, areas), and measure.
 
-    >>> shown = Shown(2, np.zeros(50, int), np.ones(50, int), np.zeros(50, int), np.ones(50, bool))
+    >>> yes = np.ones(50, bool)
+    >>> shown = Shown(2, np.zeros(50, int), np.array([0]), np.array([1]), forward=yes, first_won=yes)
     >>> replicate(np.random.default_rng(1), shown, np.zeros((3, 2))).left
     array([22, 25, 25])
     """
-    n_draws, size = len(strengths), shown.n_areas
-    n_pairs = int(shown.pair.max()) + 1
-    wins = np.empty((n_draws, size), dtype=np.int64)
+    n_draws, n, observed = len(strengths), shown.n, shown.wins(shown.first_won)
+    counted = int(TRIAD_WORK / (2 * shown.n_areas**3))
+    wins = np.empty((n_draws, shown.n_areas), dtype=np.int64)
     areas, pairs = np.empty((n_draws, 2)), np.empty((n_draws, 2))
-    left = np.empty(n_draws, dtype=np.int64)
-    counted = int(min(n_draws, TRIAD_WORK / (2 * size**3)))
-    circles = []
-    observed = area_wins(shown, shown.left_won)
+    left, circles = np.empty(n_draws, dtype=np.int64), []
     for each, draw in enumerate(strengths):
-        p = expit(draw[shown.left] - draw[shown.right])
-        again = rng.random(len(p)) < p
-        wins[each] = area_wins(shown, again)
-        areas[each] = [_area_distance(shown, p, won) for won in (observed, wins[each])]
-        pairs[each] = [_pair_deviance(shown, p, won, n_pairs) for won in (shown.left_won, again)]
-        left[each] = again.sum()
+        p = np.clip(expit(draw[shown.first] - draw[shown.second]), 1e-300, 1 - 1e-16)
+        first_won = rng.random(len(shown.pair)) < p[shown.pair]
+        won = shown.wins(first_won)
+        wins[each] = shown.onto_areas(won, n - won)
+        variance = shown.onto_areas(n * p * (1 - p), n * p * (1 - p))
+        areas[each] = [_area_distance(shown, w - n * p, variance) for w in (observed, won)]
+        pairs[each] = [_deviance(n, p, w) for w in (observed, won)]
+        left[each] = (first_won == shown.forward).sum()
         if counted >= FEWEST_TRIADS and each < counted:
-            circles.append(circular_triads(shown, again))
+            circles.append(circular_triads(shown, won))
     return Replicates(wins, areas, pairs, left, np.array(circles, dtype=np.int64))
 
 
-def area_wins(shown: Shown, left_won: BoolArray) -> IntArray:
-    """Count the wins of each area.
-
-    >>> area_wins(Shown(3, np.array([0]), np.array([2]), np.array([0]), np.array([True])), np.array([False]))
-    array([0, 0, 1])
-    """
-    return np.bincount(np.where(left_won, shown.left, shown.right), minlength=shown.n_areas).astype(np.int64)
-
-
-def circular_triads(shown: Shown, left_won: BoolArray) -> int:
+def circular_triads(shown: Shown, wins: IntArray) -> int:
     """Count the circles: three areas, each of which beat the next, by the majority where a pair came more than once.
 
-    With M_ij = 1 where i beat j, trace(M³)/3. Source: Kendall and Babington Smith (1940).
+    ``wins`` is of the first area of each distinct pair. With M_ij = 1 where i beat j, trace(M³)/3. Source: Kendall and
+    Babington Smith (1940).
 
-    >>> left, right = np.array([0, 1, 2]), np.array([1, 2, 0])
-    >>> circular_triads(Shown(3, left, right, np.arange(3), np.ones(3, bool)), np.ones(3, bool))
-    1
+    >>> yes = np.ones(3, bool)
+    >>> shown = Shown(3, np.arange(3), np.array([0, 1, 0]), np.array([1, 2, 2]), forward=yes, first_won=yes)
+    >>> circular_triads(shown, np.array([1, 1, 0])), circular_triads(shown, np.array([1, 1, 1]))
+    (1, 0)
     """
-    size = shown.n_areas
-    margin = np.bincount(shown.pair, np.where(left_won, 1, -1) * shown.sign)
-    first, second = np.empty(len(margin), dtype=np.int64), np.empty(len(margin), dtype=np.int64)
-    first[shown.pair], second[shown.pair] = np.minimum(shown.left, shown.right), np.maximum(shown.left, shown.right)
-    beats = np.zeros((size, size), dtype=np.float32)
-    beats[first[margin > 0], second[margin > 0]] = 1
-    beats[second[margin < 0], first[margin < 0]] = 1
-    return round(float(np.einsum("ij,ji->", beats @ beats, beats, dtype=np.float64)) / 3)
+    margin = 2 * wins - shown.n
+    beats = np.zeros((shown.n_areas, shown.n_areas), dtype=np.float32)
+    beats[shown.first[margin > 0], shown.second[margin > 0]] = 1
+    beats[shown.second[margin < 0], shown.first[margin < 0]] = 1
+    return round(float(((beats @ beats) * beats.T).sum(dtype=np.float64)) / 3)
 
 
 def tail_share(replicates: FloatArray | IntArray, observed: FloatArray | IntArray | float) -> FloatArray:
@@ -117,21 +123,12 @@ def tail_share(replicates: FloatArray | IntArray, observed: FloatArray | IntArra
     return np.asarray(higher + like / 2, dtype=np.float64)
 
 
-def _area_distance(shown: Shown, p: FloatArray, wins: IntArray) -> float:
-    size = shown.n_areas
-    expected = np.bincount(shown.left, p, size) + np.bincount(shown.right, 1 - p, size)
-    v = p * (1 - p)
-    variance = np.bincount(shown.left, v, size) + np.bincount(shown.right, v, size)
+def _area_distance(shown: Shown, excess: FloatArray, variance: FloatArray) -> float:
+    """Σ (wins − expected)² / variance over the compared areas, from the excess wins of each pair's first area."""
     there = variance > 0
-    return float(((wins - expected)[there] ** 2 / variance[there]).sum())
+    return float((shown.onto_areas(excess, -excess)[there] ** 2 / variance[there]).sum())
 
 
-def _pair_deviance(shown: Shown, p: FloatArray, left_won: BoolArray, n_pairs: int) -> float:
+def _deviance(n: IntArray, p: FloatArray, w: IntArray) -> float:
     """2Σ[w log(w/np) + (n − w) log((n − w)/n(1 − p))], w the wins of a pair's first area in n answers."""
-    forward = shown.sign > 0
-    chance = np.empty(n_pairs)
-    chance[shown.pair] = np.where(forward, p, 1 - p)
-    chance = np.clip(chance, 1e-300, 1 - 1e-16)
-    n = np.bincount(shown.pair, minlength=n_pairs)
-    w = np.bincount(shown.pair, left_won == forward, n_pairs)
-    return float(2 * (xlogy(w, w / (n * chance)) + xlogy(n - w, (n - w) / (n * (1 - chance)))).sum())
+    return float(2 * (xlogy(w, w / (n * p)) + xlogy(n - w, (n - w) / (n * (1 - p)))).sum())

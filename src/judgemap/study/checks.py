@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
-from judgemap.core.predictive import Shown, area_wins, circular_triads, replicate, tail_share
+from judgemap.core.predictive import Shown, circular_triads, replicate, tail_share
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.study.answers import check_areas, decided_answers
@@ -86,12 +87,13 @@ def predictive_check(fit: Fit, data: Comparisons, *, seed: int, draws: int = 500
     shown = _shown(data)
     sign = -1.0 if fit.info["winner_is"] == "lower" else 1.0
     strengths = sign * _spread(fit.risk, draws)
-    made = replicate(np.random.default_rng(seed), shown, strengths)
+    with threadpool_limits(limits=1):
+        made = replicate(np.random.default_rng(seed), shown, strengths)
     rows = [_realised("areas", made.areas), _realised("pairs", made.pairs)]
     if not shown.left_won.all():
         rows.append(_counted("left", made.left, int(shown.left_won.sum())))
     if len(made.triads):
-        rows.append(_counted("triads", made.triads, circular_triads(shown, shown.left_won)))
+        rows.append(_counted("triads", made.triads, circular_triads(shown, shown.wins(shown.first_won))))
     return PredictiveCheck(_area_table(fit, shown, made.wins), pd.DataFrame(rows))
 
 
@@ -99,8 +101,8 @@ def _shown(data: Comparisons) -> Shown:
     answers = decided_answers(data)
     if len(answers) == 0:
         raise StudyError("none of the comparisons was decided, so there is nothing to check")
-    left, right = data.left[answers.row], data.right[answers.row]
-    return Shown(answers.n_areas, left, right, answers.pair, answers.first_won == (left < right))
+    forward = data.left[answers.row] < data.right[answers.row]
+    return Shown(answers.n_areas, answers.pair, answers.first, answers.second, forward, answers.first_won)
 
 
 def _spread(draws: FloatArray, count: int) -> FloatArray:
@@ -111,9 +113,9 @@ def _spread(draws: FloatArray, count: int) -> FloatArray:
 
 
 def _area_table(fit: Fit, shown: Shown, wins: np.ndarray) -> pd.DataFrame:
-    size = shown.n_areas
-    n = np.bincount(shown.left, minlength=size) + np.bincount(shown.right, minlength=size)
-    won = area_wins(shown, shown.left_won)
+    won_first = shown.wins(shown.first_won)
+    n = shown.onto_areas(shown.n, shown.n).astype(np.int64)
+    won = shown.onto_areas(won_first, shown.n - won_first).astype(np.int64)
     low, high = np.quantile(wins, [0.025, 0.975], axis=0, method="nearest")
     there = np.where(n > 0, 1.0, np.nan) / np.maximum(n, 1)
     return pd.DataFrame(

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
+from threadpoolctl import threadpool_limits
 
 from judgemap.core.misfit import mean_squares, share_interval
 from judgemap.core.prior import FixedVariance
@@ -240,7 +241,8 @@ def _times(seconds: FloatArray, code: IntArray, n_judges: int) -> dict[str, Floa
 
 
 def _against_others(answers: Answers, belief: Belief) -> dict[str, FloatArray]:
-    chance = others_chances(answers, belief)
+    with threadpool_limits(limits=1):
+        chance = others_chances(answers, belief)
     known = np.isfinite(chance) & (answers.judge >= 0)
     p, won, judge, size = chance[known], answers.first_won[known], answers.judge[known], len(answers.judges)
     p = np.clip(p, 1e-12, 1 - 1e-12)

@@ -14,7 +14,9 @@ from math import comb
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from threadpoolctl import threadpool_limits
 
+from judgemap.core.gaussian import Gaussian
 from judgemap.core.prior import FixedVariance
 from judgemap.core.reliability import pearson, separation, squared_correlations, stepped_up, unpooled
 from judgemap.core.types import BoolArray, FloatArray, IntArray
@@ -78,7 +80,10 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
     """
     check_areas(fit, data)
     answers, rng = decided_answers(data), np.random.default_rng(seed)
-    return _measure(rng, answers, belief_of(fit), splits, fit.risk)
+    belief = belief_of(fit)
+    with threadpool_limits(limits=1):
+        whole = quick_fit(answers.counts(answers.everything), belief)
+        return _measure(rng, answers, belief, splits, whole, fit.risk)
 
 
 def reliability_over_time(
@@ -100,13 +105,14 @@ def reliability_over_time(
         raise StudyError(f"there must be at least one point in time, not {points}")
     answers, belief, rng = decided_answers(data), belief_of(fit), np.random.default_rng(seed)
     when = _moments(data, answers, order)
-    rows: list[dict[str, float]] = []
-    for point in range(1, points + 1):
-        early = when < -(-len(answers) * point // points)
-        if rows and rows[-1]["answers"] == early.sum():
-            continue
-        rows.append(asdict(_measure(rng, _where(answers, early), belief, splits, None)))
-    return pd.DataFrame(rows)
+    lengths = np.unique([-(-len(answers) * point // points) for point in range(1, points + 1)])
+    found, whole = [], None
+    with threadpool_limits(limits=1):
+        for length in lengths:
+            early = _where(answers, when < length)
+            whole = quick_fit(early.counts(early.everything), belief, whole)
+            found.append(_measure(rng, early, belief, splits, whole, whole.draw(rng, QUICK_DRAWS)))
+    return pd.DataFrame([asdict(each) for each in found])
 
 
 def split_half(rng: np.random.Generator, answers: Answers, belief: Belief, splits: int) -> FloatArray:
@@ -115,35 +121,36 @@ def split_half(rng: np.random.Generator, answers: Answers, belief: Belief, split
     Halves have equal numbers of judges (one more in one of them if their number is odd), not of answers. Source: Bisson
     et al. (2016), who take a hundred splits.
     """
+    return _split_half(rng, answers, belief, splits, quick_fit(answers.counts(answers.everything), belief))
+
+
+def _split_half(rng: np.random.Generator, answers: Answers, belief: Belief, splits: int, whole: Gaussian) -> FloatArray:
     active = np.unique(answers.judge[answers.judge >= 0])
     if len(active) < 2:
         return np.empty(0)
-    everybody = quick_fit(answers.counts(answers.judge >= 0), belief)
-    same = belief._replace(variance=FixedVariance(everybody.variance))
+    same = belief._replace(variance=FixedVariance(whole.variance))
     found = []
     for half in _halves(rng, active, splits):
         inside = np.isin(answers.judge, half)
         sides = (inside, ~inside & (answers.judge >= 0))
-        one, two = (quick_fit(answers.counts(side), same, everybody).mean for side in sides)
+        one, two = (quick_fit(answers.counts(side), same, whole).mean for side in sides)
         found.append(pearson(one, two))
     return np.array(found)
 
 
 def _measure(
-    rng: np.random.Generator, answers: Answers, belief: Belief, splits: int, draws: FloatArray | None
+    rng: np.random.Generator, answers: Answers, belief: Belief, splits: int, whole: Gaussian, draws: FloatArray
 ) -> Reliability:
-    """Compute the figures; from a quick fit's draws where there are no others."""
+    """Compute the figures, given a quick fit of all these answers and draws of the strengths."""
     n_judges = len(np.unique(answers.judge[answers.judge >= 0]))
     if len(answers) < FEWEST:
         nan = float("nan")
         return Reliability(len(answers), n_judges, nan, nan, nan, nan, nan, nan, nan, nan, splits=0)
-    counts = answers.counts(answers.everything)
-    if draws is None:
-        draws = quick_fit(counts, belief).draw(rng, QUICK_DRAWS)
     squared = squared_correlations(draws)
-    halves = split_half(rng, answers, belief, splits)
+    halves = _split_half(rng, answers, belief, splits, whole)
     low, middle, high = np.quantile(halves, [0.025, 0.5, 0.975]) if len(halves) else [float("nan")] * 3
     bayes_low, bayes_high = np.quantile(squared, [0.025, 0.975])
+    counts = answers.counts(answers.everything)
     return Reliability(
         answers=len(answers),
         judges=n_judges,

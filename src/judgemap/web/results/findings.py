@@ -52,3 +52,155 @@ say, never NaN). Less than 1 MB at 452 areas. Its keys:
 ``quantile_levels``       [0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975]
 ``risk_edges``            41 edges of bins, the same for all areas
 """
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from judgemap.web.fits.models import FitRun
+from judgemap.web.judge.models import Answer, Pair
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from judgemap.core.types import FloatArray, IntArray
+    from judgemap.study.records import Comparisons
+    from judgemap.study.result import Fit
+
+QUANTILES = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
+BINS = 40
+TOPS = (5, 10, 20)
+OVER_TIME = ["answers", "judges", "bayes", "bayes_low", "bayes_high", "ssr", "split_half", "split_half_full"]
+SEED = 1
+"""Splits and replicates are drawn with it: the same fit, the same findings."""
+WORK = 20_000_000
+"""Answers × draws of the predictive check."""
+
+
+def work_out(run: FitRun, fit: "Fit", data: "Comparisons") -> dict[str, Any]:
+    """Work out everything that pages show of a fit; see the module's text for the keys."""
+    found = explain(fit, data, answer_order(run, data))
+    plain: dict[str, Any] = _plain(found)
+    return plain
+
+
+def explain(fit: "Fit", data: "Comparisons", order: "IntArray | None" = None) -> dict[str, Any]:
+    """Work it out from the library's values alone; ``order`` lists the comparisons in the order of their answers."""
+    from judgemap.study.checks import predictive_check
+    from judgemap.study.judging import judge_table, stands_out, surprising_answers
+    from judgemap.study.reliability import reliability, reliability_over_time
+
+    judges = judge_table(fit, data)
+    unusual = stands_out(judges)
+    check = predictive_check(fit, data, seed=SEED, draws=int(np.clip(WORK // max(len(data), 1), 100, 500)))
+    whole = reliability(fit, data, seed=SEED)
+    risk = dict(zip(fit.map.ids, np.median(fit.risk, axis=0).tolist(), strict=True))
+    surprises = surprising_answers(fit, data).drop(columns=["row", "outcome"]).to_dict("records")
+    edges = np.linspace(*_ends(fit.risk), BINS + 1)
+    return {
+        "judges": [{**row, "stands_out": unusual[row["judge"]]} for row in judges.to_dict("records")],
+        "judges_note": _judges_note(judges),
+        "times": _times(data),
+        "surprises": [
+            {**row, "chosen_risk": risk[row["chosen"]], "other_risk": risk[row["other"]]} for row in surprises
+        ],
+        "reliability": {"note": whole.note, **asdict(whole)},
+        "reliability_over_time": reliability_over_time(fit, data, seed=SEED, order=order)[OVER_TIME].to_dict("records"),
+        "check": {"note": check.note, "checks": check.checks.to_dict("records"), "n_outside": check.n_outside},
+        "areas": _areas(fit, check.areas, edges),
+        "quantile_levels": list(QUANTILES),
+        "risk_edges": edges.tolist(),
+    }
+
+
+def answer_order(run: FitRun, data: "Comparisons") -> "IntArray":
+    """List the comparisons of a fit in the order in which they were answered, those never answered last.
+
+    Answers that came in after the fit had read them are not looked at: pairs of a judge are only ever added.
+    """
+    names = set(data.judge)
+    shown = Pair.objects.filter(judge__study=run.study, practice=False, judge__in=names)
+    first = Answer.objects.filter(pair__in=shown, revision=1).values_list("pair_id", "answered_at")
+    answered = {pair: moment.timestamp() for pair, moment in first}
+    moments: dict[str, list[float]] = {}
+    for pair, judge in shown.order_by("judge_id", "position").values_list("pk", "judge_id"):
+        moments.setdefault(judge, []).append(answered.get(pair, math.inf))
+    queues = {judge: iter(times) for judge, times in moments.items()}
+    when = [next(queues[judge], math.inf) if judge in queues else math.inf for judge in data.judge]
+    return np.argsort(np.array(when), kind="stable").astype(np.int64)
+
+
+def _judges_note(judges: "pd.DataFrame") -> str:
+    if len(judges) == 0:
+        return "The answers do not name their judges, so nothing can be said of them."
+    missing = []
+    if judges["infit"].isna().all():
+        missing.append("there is one judge only, so agreement with others cannot be told")
+    if judges["left_share"].isna().all():
+        missing.append("no answer was for the right area, so sides cannot be judged")
+    if judges["seconds_median"].isna().all():
+        missing.append("no times were recorded")
+    text = "; ".join(missing)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _times(data: "Comparisons") -> dict[str, Any]:
+    from judgemap.study.judging import time_histogram
+
+    if not np.isfinite(data.seconds).any() or not any(data.judge):
+        return {"edges": [], "counts": [], "by_judge": {}, "median": None}
+    found = time_histogram(data)
+    return {
+        "edges": found.edges.tolist(),
+        "counts": found.counts.sum(axis=0).tolist(),
+        "by_judge": dict(zip(found.judges, found.counts.tolist(), strict=True)),
+        "median": float(np.nanmedian(data.seconds)),
+    }
+
+
+def _areas(fit: "Fit", check: "pd.DataFrame", edges: "FloatArray") -> list[dict[str, Any]]:
+    risk, size = fit.risk, len(fit.map)
+    quantiles = np.quantile(risk, QUANTILES, axis=0).T.round(4).tolist()
+    place = np.clip(np.searchsorted(edges, risk, side="right") - 1, 0, BINS - 1)
+    counts = np.bincount((np.arange(size) * BINS + place).ravel(), minlength=size * BINS).reshape(size, BINS)
+    density = np.rint(1000 * counts / len(risk)).astype(int).tolist()
+    tops = {f"p_top{k}": fit.p_top(k).tolist() if k < size else [None] * size for k in TOPS}
+    losses = (check["comparisons"] - check["wins"]).tolist()
+    return [
+        {
+            "id": row["id"],
+            "wins": row["wins"],
+            "losses": losses[each],
+            "win_rate": row["observed"],
+            "win_expected": row["expected"],
+            "win_low": row["low"],
+            "win_high": row["high"],
+            "win_p": row["p"],
+            **{name: values[each] for name, values in tops.items()},
+            "quantiles": quantiles[each],
+            "density": density[each],
+        }
+        for each, row in enumerate(check.to_dict("records"))
+    ]
+
+
+def _ends(risk: "FloatArray") -> tuple[float, float]:
+    """Give the ends of the bins: all but the outermost thousandth of the draws of any area."""
+    low, high = float(np.quantile(risk, 0.001)), float(np.quantile(risk, 0.999))
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - anything that JSON knows
+    """Turn NumPy's numbers into Python's, five figures each, and what is not finite into None."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, (bool, str)) or value is None:
+        return value
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    number = float(value)
+    return float(f"{number:.5g}") if math.isfinite(number) else None
