@@ -1,5 +1,6 @@
 """Researchers' pages about fits: ask for one, watch it, stop it, start it again."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -71,8 +72,8 @@ def new(request: HttpRequest, study: Study) -> HttpResponse:
             except StudyError as error:
                 form.add_study_error(error)
     else:
-        text = request.GET.get("from", "")
-        earlier = _find(study, int(text)) if text.isascii() and text.isdigit() else None
+        number = request.GET.get("from", "")
+        earlier = _find(study, int(number)) if re.fullmatch(r"[0-9]{1,9}", number) else None
         form = FitForm(study, initial=initial_of(earlier) if earlier else {})
     context = {"study": study, "form": form, "decided": actions.has_decided(study), "here": "results"}
     return render(request, "fits/new.html", context, status=400 if form.errors else 200)
