@@ -19,7 +19,7 @@ SYMBOLS = {"chi": "χ", "omega": "ω", "beta": "β", "mu0": "μ₀", "kappa0": "
 
 
 def fit_page(view: View) -> View:
-    """Find a fit of the study that is done; one that is not yet is shown on the page of its progress."""
+    """Find a fit of the study that is done; any other is shown on the page of its progress."""
 
     @wraps(view)
     def page(request: HttpRequest, study: Study, number: int, **more: object) -> HttpResponseBase:
@@ -29,7 +29,7 @@ def fit_page(view: View) -> View:
         if run is None:
             raise Http404
         if run.status != FitRun.Status.DONE:
-            return redirect("fits:list", study.slug)
+            return redirect("fits:progress", study.slug, number)
         return view(request, study, run, **more)
 
     return study_page(page)
