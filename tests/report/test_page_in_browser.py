@@ -1,12 +1,17 @@
-"""The demonstration's page in a real browser: it fits a telephone, asks for nothing, and axe finds nothing."""
+"""Pages in a real browser: they fit a telephone, ask for nothing, axe finds nothing, the first sheet stands alone."""
 
 import shutil
+from datetime import date
 
 import pytest
 
-from judgemap.report.briefing import demo_page
+from judgemap.report.about import About
+from judgemap.report.briefing import briefing, demo_page
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+A4 = {"width": 673, "height": 1017}
+"""A4 without its margins of 16 and 14 mm, in dots."""
 
 
 @pytest.fixture(scope="module")
@@ -21,12 +26,24 @@ def browser():
         running.close()
 
 
+@pytest.fixture(scope="module")
+def pages(fit, study, clustered, bare_fit):
+    """The demonstration; a full briefing with a warning; one without a map, a title or anything else."""
+    about = About("Wards", "Which of the two has the LOWER rate?", study.data, date(2026, 3, 2), date(2026, 4, 17))
+    return {
+        "demo": demo_page(fit, study),
+        "full": briefing(fit, about, clustered),
+        "bare": briefing(bare_fit),
+    }
+
+
+@pytest.mark.parametrize("which", ["demo", "full", "bare"])
 @pytest.mark.parametrize("width", [320, 390, 1280])
-def test_the_page_can_be_read(browser, fit, study, tmp_path, width):
+def test_the_page_can_be_read(browser, pages, tmp_path, which, width):
     from axe_playwright_python.sync_playwright import Axe
 
     path = tmp_path / "page.html"
-    path.write_text(demo_page(fit, study), encoding="utf-8")
+    path.write_text(pages[which], encoding="utf-8")
     asked = []
     view = browser.new_page(viewport={"width": width, "height": 800})
     view.on("request", lambda request: asked.append(request.url))
@@ -34,5 +51,23 @@ def test_the_page_can_be_read(browser, fit, study, tmp_path, width):
     assert view.evaluate("document.documentElement.scrollWidth") <= width
     assert view.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
     assert [url for url in asked if not url.startswith(("data:", "file:"))] == []
-    assert Axe().run(view).violations_count == 0
+    found = Axe().run(view)
+    assert found.violations_count == 0, found.generate_report()
+    view.close()
+
+
+@pytest.mark.parametrize("which", ["demo", "full", "bare"])
+def test_the_first_printed_page_stands_alone(browser, pages, tmp_path, which):
+    path = tmp_path / "page.html"
+    path.write_text(pages[which], encoding="utf-8")
+    view = browser.new_page(viewport=A4)
+    view.emulate_media(media="print")
+    view.goto(path.as_uri())
+    bottom = "document.querySelector('{}').getBoundingClientRect().bottom"
+    foot = view.evaluate("document.querySelector('.foot').getBoundingClientRect().top")
+    assert view.evaluate(bottom.format(".foot")) <= A4["height"]
+    assert view.evaluate(bottom.format(".map-and-table table")) <= foot
+    assert view.evaluate(bottom.format(".map-and-table figure")) <= foot
+    assert view.evaluate("document.querySelector('.map-and-table img').getBoundingClientRect().height") > 150
+    assert view.evaluate("getComputedStyle(document.querySelector('.sheet')).breakAfter") == "page"
     view.close()

@@ -1,0 +1,171 @@
+"""Every figure of the paper: there, as wide as a journal's column, readable there, and drawn as it was before."""
+
+import io
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from matplotlib.text import Text
+from PIL import Image
+
+import judgemap as jm
+from judgemap.report.about import About
+from judgemap.report.colours import RISK
+from judgemap.report.gallery import HEADINGS, MARK, all_figures, write_figures
+from judgemap.report.maps import choropleth
+from judgemap.report.picture import COLUMN, PAGE, SMALL, WIDTH, Picture
+
+STORED = Path(__file__).with_name("images")
+OF_THE_PAPER = {
+    "network",
+    "times",
+    "risk",
+    "alpha",
+    "variance",
+    "variance-against-median",
+    "clusters",
+    "violins",
+    "number-of-clusters",
+    "models",
+    "traces",
+}
+POINT = 25.4 / 72
+"""Millimetres."""
+
+
+@pytest.fixture(scope="module")
+def drawn(fit, study, clustered):
+    return all_figures(fit, About(data=study.data), clustered)
+
+
+def test_every_figure_of_the_paper_is_there(drawn):
+    assert set(drawn) >= OF_THE_PAPER
+    assert list(drawn) == [name for name in HEADINGS if name in drawn], "in the order of the paper"
+    assert all(picture.alt and picture.caption for picture in drawn.values())
+
+
+def test_what_cannot_be_drawn_is_left_out(bare_study, bare_fit):
+    assert "times" not in all_figures(bare_fit)
+    fixed = jm.fit_spatial(
+        bare_study.data, bare_study.areas, seed=1, variance=jm.FixedVariance(9.0), chains=2, draws=50
+    )
+    assert {"alpha", "clusters", "models"}.isdisjoint(all_figures(fixed))
+
+
+def test_text_has_seven_points_in_a_column(drawn):
+    """The smallest text times how much the figure shrinks; texts of the figure and of the file alike."""
+    shrunk = COLUMN / POINT / WIDTH
+    assert SMALL * shrunk > 7
+    for name, picture in drawn.items():
+        assert picture.figure.get_size_inches()[0] * 72 == pytest.approx(WIDTH), name
+        texts = [each for each in picture.figure.findobj(Text) if each.get_visible() and each.get_text().strip()]
+        assert texts or name == "network"
+        written = [float(size) for size in re.findall(r"font(?:-size)?: [^;\"]*?([\d.]+)px", picture.svg())]
+        assert bool(written) == bool(texts), name
+        assert all(each.get_fontsize() * shrunk >= 7 for each in texts), name
+        assert all(size * shrunk >= 7 for size in written), name
+
+
+@pytest.mark.parametrize("millimetres", [COLUMN, PAGE])
+def test_files_are_as_wide_as_a_column(drawn, tmp_path, millimetres):
+    assert 85 <= COLUMN <= 90
+    assert 170 <= PAGE <= 180
+    for name in ("risk", "models"):
+        picture = drawn[name]
+        width, height = picture.figure.get_size_inches()
+        expected = (millimetres, millimetres * height / width)
+        root = ET.fromstring(picture.save(tmp_path / f"{name}.svg", millimetres).read_bytes())  # noqa: S314
+        sizes = [float(root.attrib[side].removesuffix("mm")) for side in ("width", "height")]
+        assert sizes == pytest.approx(expected, abs=0.01)
+        assert root.attrib["viewBox"].split()[2] == "360"
+        pdf = picture.save(tmp_path / f"{name}.pdf", millimetres).read_bytes()
+        box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", pdf)
+        assert [float(side) * POINT for side in box.groups()] == pytest.approx(expected, abs=0.01)
+        with Image.open(picture.save(tmp_path / f"{name}.png", millimetres)) as image:
+            assert image.width == pytest.approx(millimetres / 25.4 * 300, rel=0.01)
+
+
+def test_letters_of_a_pdf_are_embedded_and_alike(drawn, tmp_path):
+    pdf = drawn["alpha"].save(tmp_path / "a.pdf").read_bytes()
+    assert b"/FontFile2" in pdf, "as outlines of letters, not as Type 3"
+    assert b"/Type3" not in pdf
+    assert drawn["alpha"].save(tmp_path / "b.pdf").read_bytes() == pdf
+    assert drawn["alpha"].figure.dpi == 100, "the figure is left as it was"
+
+
+def test_folder_of_figures(drawn, tmp_path):
+    some = {name: drawn[name] for name in ("times", "alpha")}
+    folder = write_figures(some, tmp_path / "figures")
+    names = {"times.svg", "times.pdf", "alpha.svg", "alpha.pdf", MARK}
+    assert {path.name for path in folder.iterdir()} == names
+    assert drawn["times"].alt in (folder / MARK).read_text(encoding="utf-8")
+    write_figures({"alpha": drawn["alpha"]}, folder)
+    assert not (folder / "times.svg").exists(), "earlier figures are replaced"
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("mine")
+    with pytest.raises(jm.StudyError, match="is not empty"):
+        write_figures(some, tmp_path / "mine")
+    with pytest.raises(jm.StudyError, match="no figures"):
+        write_figures({}, tmp_path / "none")
+
+
+def test_times_are_the_datas(study, drawn):
+    axes = drawn["times"].figure.axes[0]
+    longest = np.quantile(study.data.seconds, 0.99)
+    assert sum(bar.get_height() for bar in axes.patches) == (study.data.seconds <= longest).sum()
+    assert f"median {np.median(study.data.seconds):.1f} s" in [text.get_text() for text in axes.texts]
+
+
+def test_times_that_are_not_known(bare_study):
+    from dataclasses import replace
+
+    from judgemap.report.figures import comparison_times
+
+    seconds = bare_study.data.seconds.copy()
+    seconds[:5] = np.nan
+    assert "5 comparisons have no time." in comparison_times(replace(bare_study.data, seconds=seconds)).caption
+    with pytest.raises(jm.StudyError, match="no times to draw"):
+        comparison_times(replace(bare_study.data, seconds=np.full(len(seconds), np.nan)))
+
+
+def test_the_variance_map_shows_squares(fit, drawn, words):
+    variance = fit.areas["risk_sd"] ** 2
+    assert fit.areas["name"][variance.idxmax()] in drawn["variance"].alt
+    limits = [float(text) for text in words(drawn["variance"]) if re.fullmatch(r"[\d.]+", text)]
+    assert min(limits) <= variance.min()
+    assert variance.max() <= max(limits)
+
+
+def test_traces_of_a_clustering(clustered):
+    from judgemap.report.figures import alpha_posterior, traces
+
+    titles = [axes.get_title(loc="left").split(":")[0] for axes in traces(clustered).figure.axes]
+    assert titles[:2] == ["number of clusters", "log posterior"]
+    assert len(titles) == 5
+    with pytest.raises(jm.StudyError, match="has no α"):
+        alpha_posterior(clustered)
+
+
+def small_map() -> Picture:
+    """Chicago, shaded by values that do not depend on any computation, with two areas numbered."""
+    areas = jm.chicago()
+    return choropleth(areas, np.linspace(-3, 3, len(areas)), RISK, numbered=[4, 40])
+
+
+def test_the_map_looks_as_it_did():
+    """Against a stored image of 180 dots across: letters and edges may differ a little, shapes and colours not."""
+    now, before = (_dots(small_map().png(dpi=36)), _dots((STORED / "map.png").read_bytes()))
+    assert now.shape == before.shape
+    assert _share_that_differs(now, before) < 0.02
+    wrong = _dots(choropleth(jm.chicago(), np.linspace(3, -3, 77), RISK, numbered=[4, 40]).png(dpi=36))
+    assert _share_that_differs(wrong, before) > 0.1, "other colours are noticed"
+
+
+def _share_that_differs(one, other):
+    return float((np.abs(one - other).max(axis=2) > 40).mean())
+
+
+def _dots(png):
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(float)

@@ -1,0 +1,82 @@
+"""A page as PDF: by a real browser where there is one, and one clear sentence where there is none."""
+
+import re
+import shutil
+
+import pytest
+
+import judgemap as jm
+from judgemap.report.about import About
+from judgemap.report.briefing import briefing
+from judgemap.report.page import Section, page
+from judgemap.report.pdf import find_renderer, write_pdf
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """Return a function that puts a program called chromium on an otherwise empty PATH."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+
+    def install(script):
+        (folder / "chromium").write_text(f"#!/bin/sh\n{script}\n")
+        (folder / "chromium").chmod(0o755)
+
+    return install
+
+
+def test_no_browser_is_said_in_a_sentence(programs, tmp_path):
+    assert find_renderer() is None
+    with pytest.raises(jm.StudyError, match=r"report\.pdf cannot be made: no Chromium, Chrome or Edge"):
+        write_pdf("<p>", tmp_path / "report.pdf")
+    assert not (tmp_path / "report.pdf").exists()
+
+
+def test_a_browser_that_fails(programs, tmp_path):
+    programs("exit 3")
+    assert find_renderer().name == "chromium"
+    with pytest.raises(jm.StudyError, match=r"chromium ended with status 3"):
+        write_pdf("<p>", tmp_path / "report.pdf")
+    assert not (tmp_path / "report.pdf").exists()
+
+
+def test_a_browser_that_never_ends(programs, tmp_path):
+    programs("exec /bin/sleep 30")
+    with pytest.raises(jm.StudyError, match=r"took more than 0\.3 seconds"):
+        write_pdf("<p>", tmp_path / "report.pdf", limit=0.3)
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(jm.StudyError, match="there is no folder"):
+        write_pdf("<p>", tmp_path / "absent" / "report.pdf")
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_a_real_browser_prints_the_briefing(settled, study, tmp_path):
+    if find_renderer() is None:
+        pytest.skip("there is no Chromium on this machine")
+    about = About("Wards", "Which of the two has the LOWER rate?", study.data)
+    pdf = write_pdf(briefing(settled, about), tmp_path / "report.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF")
+    sizes = {
+        tuple(round(float(side)) for side in box) for box in re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
+    }
+    assert sizes == {(595, 842)}, "A4 throughout"
+    assert 6 <= len(re.findall(rb"/Type /Page\b", pdf)) <= 14
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_an_old_file_is_replaced_whole(tmp_path):
+    if find_renderer() is None:
+        pytest.skip("there is no Chromium on this machine")
+    (tmp_path / "report.pdf").write_text("old")
+    write_pdf(page("T", [Section("S", ("Words.",))]), tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    if shutil.which("pdftotext"):
+        import subprocess
+
+        said = subprocess.run(["pdftotext", tmp_path / "report.pdf", "-"], capture_output=True, check=True).stdout
+        assert b"Words." in said
