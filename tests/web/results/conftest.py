@@ -1,4 +1,4 @@
-"""A study that judges have answered, and fits of it: made once, kept in every test's database as a worker keeps them."""
+"""A study that judges have answered, and fits of it: made once, and kept in each test's database as a worker would."""
 
 import re
 from dataclasses import dataclass

@@ -224,7 +224,7 @@ def test_a_page_carries_no_style_that_the_policy_forbids(run, page):
 
 QUERY = ["layer", "k", "sort", "q", "area", "with"]
 WORDS = ["", "0", "15", "16", "-1", "9" * 30, "\0", "top", "top3", "topx", "risk", "-name", "²", "١", "Ward"]
-LOOSE = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "max_examples": 60}
+LOOSE = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "max_examples": 25}
 
 
 @given(st.dictionaries(st.sampled_from(QUERY), st.sampled_from(WORDS) | st.text(max_size=20), max_size=6))

@@ -51,6 +51,7 @@ say, never NaN). Less than 1 MB at 452 areas. Its keys:
     density                   draws of risk in each bin of ``risk_edges``, as shares in thousandths
 ``quantile_levels``       [0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975]
 ``risk_edges``            41 edges of bins, the same for all areas
+``top``, ``met``, ``sampling``, ``layout``, ``between``   see `judgemap.web.results.describing`
 """
 
 import math
@@ -81,9 +82,11 @@ WORK = 20_000_000
 
 def work_out(run: FitRun, fit: "Fit", data: "Comparisons") -> dict[str, Any]:
     """Work out everything that pages show of a fit; see the module's text for the keys."""
+    from judgemap.web.results.describing import describe
+
     found = explain(fit, data, answer_order(run, data))
     plain: dict[str, Any] = _plain(found)
-    return plain
+    return {**plain, **describe(fit)}
 
 
 def explain(fit: "Fit", data: "Comparisons", order: "IntArray | None" = None) -> dict[str, Any]:
