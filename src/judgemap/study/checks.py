@@ -68,8 +68,10 @@ class PredictiveCheck:
         return f"The model does not fit in one respect or more: {'; '.join(MEANING[name] for name in self.misfits)}."
 
 
-def predictive_check(fit: Fit, data: Comparisons, *, seed: int, draws: int = 500) -> PredictiveCheck:
+def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, draws: int = 500) -> PredictiveCheck:
     """Let the fit answer the same pairs anew, ``draws`` times, and hold the judges' answers against that.
+
+    Without ``data`` it is done from the counts that a fit carries, and the sides are not checked.
 
     The answers were used for the fit, so p-values keep nearer to ½ than if they had not been: a misfit that is seen is
     there, one that is not seen may be. Area by area win rates can hardly show any but a prior that pulls too hard,
@@ -81,28 +83,37 @@ def predictive_check(fit: Fit, data: Comparisons, *, seed: int, draws: int = 500
     >>> found.misfits
     []
     """
-    check_areas(fit, data)
     if draws < 20:
         raise StudyError(f"a predictive check needs at least 20 draws, not {draws}")
-    shown = _shown(data)
+    shown = _counted_pairs(fit) if data is None else _shown(fit, data)
     sign = -1.0 if fit.info["winner_is"] == "lower" else 1.0
     strengths = sign * _spread(fit.risk, draws)
     with threadpool_limits(limits=1):
         made = replicate(np.random.default_rng(seed), shown, strengths)
     rows = [_realised("areas", made.areas), _realised("pairs", made.pairs)]
-    if not shown.left_won.all():
+    if data is not None and not shown.left_won.all():
         rows.append(_counted("left", made.left, int(shown.left_won.sum())))
     if len(made.triads):
         rows.append(_counted("triads", made.triads, circular_triads(shown, shown.wins(shown.first_won))))
     return PredictiveCheck(_area_table(fit, shown, made.wins), pd.DataFrame(rows))
 
 
-def _shown(data: Comparisons) -> Shown:
+def _shown(fit: Fit, data: Comparisons) -> Shown:
+    check_areas(fit, data)
     answers = decided_answers(data)
     if len(answers) == 0:
         raise StudyError("none of the comparisons was decided, so there is nothing to check")
     forward = data.left[answers.row] < data.right[answers.row]
     return Shown(answers.n_areas, answers.pair, answers.first, answers.second, forward, answers.first_won)
+
+
+def _counted_pairs(fit: Fit) -> Shown:
+    counts = fit.observed_data
+    n, wins = counts["n"].to_numpy(), counts["wins"].to_numpy()
+    pair = np.repeat(np.arange(len(n)), n)
+    nth = np.arange(len(pair)) - np.repeat(np.cumsum(n) - n, n)
+    first, second = (fit.map.index(counts[end].to_numpy().tolist()) for end in ("first", "second"))
+    return Shown(len(fit.map), pair, first, second, np.ones(len(pair), dtype=np.bool_), nth < wins[pair])
 
 
 def _spread(draws: FloatArray, count: int) -> FloatArray:
