@@ -47,20 +47,3 @@ def test_bad_options(judgemap, edges, comparisons, tmp_path):
     refused(judgemap(*words, "--model", "clusters", "--loss", "rand"), "there is no loss 'rand'", tmp_path)
     refused(judgemap(*words, "--model", "clusters", "--sensitivity", "b=1"), "there is no hyperparameter 'b'", tmp_path)
     refused(judgemap(*words, "--clusters", "2"), "belong to --model clusters", tmp_path)
-
-
-def test_the_page_of_a_clustering(judgemap, edges, comparisons, tmp_path):
-    judgemap("fit", comparisons, *edges, "--model", "clusters", "-o", tmp_path / "clusters", *SHORT)
-    judgemap("fit", comparisons, *edges, "-o", tmp_path / "spatial", *SHORT)
-    page = tmp_path / "report.html"
-    result = judgemap("report", tmp_path / "clusters", "--spatial", tmp_path / "spatial", "-o", page)
-    assert result.status == 0, result.err
-    html = page.read_text(encoding="utf-8")
-    assert "Clusters of areas" in html
-    assert "Against the model without clusters" in html
-
-
-def test_a_report_from_nothing(judgemap, tmp_path):
-    result = judgemap("report", tmp_path, "-o", tmp_path / "report.html")
-    assert result.status == 2
-    assert "holds no fit" in result.err

@@ -1,0 +1,139 @@
+"""`judgemap report`: pages, figures, and one sentence for every mistake."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+import judgemap as jm
+
+SHORT = ["--chains", "2", "--warmup", "50", "--draws", "50", "--thin", "1", "--seed", "1"]
+
+
+@pytest.fixture
+def timed(tmp_path):
+    """Comparisons with times and days."""
+    rows = ["judge,left,right,outcome,seconds,answered_at"]
+    for k in range(40):
+        right = 6 - k % 2 * (k % 5 < 4)
+        said, day = ("left", "right", "tie")[k % 3], f"2026-03-{1 + k % 20:02d}T10:00:00Z"
+        rows.append(f"{1 + k % 3},{1 + k % 5},{right},{said},{2 + k % 7},{day}")
+    path = tmp_path / "timed.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+@pytest.fixture
+def spatial(judgemap, edges, timed, tmp_path):
+    assert judgemap("fit", timed, *edges, "-o", tmp_path / "spatial", *SHORT).status == 0
+    return tmp_path / "spatial"
+
+
+@pytest.fixture
+def study_file(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text('title = "Trees"\nquestion = "Which has the LOWER rate?"\ndirection = "lower"\n')
+    return path
+
+
+def refused(result, sentence):
+    assert result.status == 2, result.out
+    assert re.search(sentence, result.err), result.err
+    assert result.err.count("\n") == 1
+    assert "Traceback" not in result.err
+
+
+def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp_path):
+    words = ["fit", timed, *edges, "--model", "clusters", "-o", tmp_path / "clusters", *SHORT]
+    assert judgemap(*words).status == 0
+    page = tmp_path / "report.html"
+    given = ["--study", study_file, "--comparisons", timed, "--clusters", tmp_path / "clusters"]
+    result = judgemap("report", spatial, "-o", page, *given)
+    assert result.status == 0, result.err
+    assert result.out == f"The briefing is {page}\n"
+    html = page.read_text(encoding="utf-8")
+    for said in ("<h1>Trees</h1>", "Which has the LOWER rate?", "Clusters of areas", "1 March 2026 to 20 March 2026"):
+        assert said in html
+    fit = jm.load_fit(spatial)
+    first = fit.areas.sort_values("risk_median", ascending=False, kind="stable").iloc[0]
+    assert f"{first['name']} comes out with the highest risk" in html
+    other = judgemap("report", tmp_path / "clusters", "--spatial", spatial, "-o", page)
+    assert other.status == 0, other.err
+    assert "One model against the other" in page.read_text(encoding="utf-8")
+
+
+def test_figures_alone(judgemap, spatial, timed, tmp_path):
+    result = judgemap("report", spatial, "--figures", tmp_path / "figures", "--comparisons", timed, "--width", "176")
+    assert result.status == 0, result.err
+    files = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert {"risk.svg", "risk.pdf", "times.pdf", "captions.md"} <= files
+    assert 'width="176mm"' in (tmp_path / "figures" / "risk.svg").read_text(encoding="utf-8")
+    assert result.out.startswith(f"{len(files) // 2} figures are in ")
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_pdf_beside_the_page_and_alone(judgemap, spatial, tmp_path):
+    if shutil.which("chromium") is None:
+        pytest.skip("there is no Chromium on this machine")
+    result = judgemap("report", spatial, "-o", tmp_path / "a.html", "--pdf")
+    assert result.status == 0, result.err
+    assert (tmp_path / "a.html").exists()
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    result = judgemap("report", spatial, "-o", tmp_path / "b.pdf")
+    assert result.out == f"The briefing is {tmp_path / 'b.pdf'}\n"
+    assert not (tmp_path / "b.html").exists()
+
+
+def test_pdf_without_a_browser(judgemap, spatial, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    refused(judgemap("report", spatial, "-o", tmp_path / "a.pdf"), r"a\.pdf cannot be made: no Chromium")
+
+
+def test_what_is_no_fit(judgemap, spatial, tmp_path):
+    page = ["-o", tmp_path / "report.html"]
+    refused(judgemap("report", tmp_path / "absent", *page), "there is no folder .*absent")
+    refused(judgemap("report", tmp_path / "timed.csv", *page), "is a file; name the folder")
+    (tmp_path / "empty").mkdir()
+    refused(judgemap("report", tmp_path / "empty", *page), "holds no fit")
+    (spatial / "areas.csv").unlink()
+    assert judgemap("report", spatial, *page).status == 0, "the table can be made again from the draws"
+    page[1].unlink()
+    whole = (spatial / "posterior.nc").read_bytes()
+    (spatial / "posterior.nc").write_bytes(whole[: len(whole) // 3])
+    refused(judgemap("report", spatial, *page), "is not a whole fit")
+    (spatial / "posterior.nc").unlink()
+    refused(judgemap("report", spatial, *page), "is not a whole fit")
+    (spatial / "posterior.nc").write_bytes(whole)
+    info = json.loads((spatial / "fit.json").read_text(encoding="utf-8"))
+    for missing in ("bridges", "diagnostics"):
+        (spatial / "fit.json").write_text(json.dumps({k: v for k, v in info.items() if k != missing}))
+        refused(judgemap("report", spatial, *page), missing)
+    (spatial / "fit.json").write_text("[")
+    refused(judgemap("report", spatial, *page), "is not a whole fit")
+    assert not page[1].exists()
+
+
+def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_path):
+    page = ["-o", tmp_path / "report.html"]
+    refused(judgemap("report", spatial), "nothing to write")
+    refused(judgemap("report", spatial, "--figures", tmp_path / "f", "--pdf"), "--pdf goes with -o")
+    refused(judgemap("report", spatial, "-o", tmp_path / "report.docx"), r"written as \.html or \.pdf")
+    refused(judgemap("report", spatial, "-o", tmp_path / "absent" / "report.html"), "there is no folder")
+    refused(judgemap("report", spatial, *page, "--clusters", spatial), "is a fit of the spatial model")
+    refused(judgemap("report", spatial, *page, "--clusters", spatial, "--spatial", spatial), "give one of them")
+    refused(judgemap("report", spatial, *page, "--study", tmp_path / "absent.toml"), "there is no such file")
+    refused(judgemap("report", spatial, "--figures", tmp_path), "is not empty")
+    study_file.write_text('title = "T"\nquestion = "Q?"\ndirection = "higher"\n')
+    refused(judgemap("report", spatial, *page, "--study", study_file), "asks for the area with the higher rate")
+    timed.write_text("\n".join(timed.read_text().splitlines()[:-1]) + "\n")
+    refused(judgemap("report", spatial, *page, "--comparisons", timed), "not the ones that the fit was made of")
+    assert not page[1].exists()
+
+
+def test_days_that_cannot_be_read(judgemap, spatial, timed, tmp_path):
+    timed.write_text(timed.read_text().replace("2026-03-01T10:00:00Z", "last Monday"))
+    result = judgemap("report", spatial, "-o", tmp_path / "report.html", "--comparisons", timed)
+    assert result.status == 0, result.err
+    assert "March 2026" not in (tmp_path / "report.html").read_text(encoding="utf-8")
