@@ -127,7 +127,7 @@ def change_limits(largest: float) -> FloatArray:
 
 def draw_scatter(base: FloatArray, other: FloatArray, names: Sequence[str]) -> Scatter:
     """Draw other risks against the base's, on the same scale both ways."""
-    limits = round_limits(float(min(base.min(), other.min())), float(max(base.max(), other.max())) + 1e-9)
+    limits = RISK.limits_for(np.concatenate([base, other]))
     least, span = float(limits[0]), float(limits[-1] - limits[0])
     x = np.round(SIDE * (base - least) / span, 1).tolist()
     y = np.round(SIDE - SIDE * (other - least) / span, 1).tolist()

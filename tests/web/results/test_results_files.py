@@ -1,0 +1,109 @@
+"""What is taken away from a fit: the briefing in its sandbox, and files that other programs read back."""
+
+import csv
+import io
+import json
+
+import geopandas
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgemap.study.downloads import FORMATS
+from judgemap.study.result import load_fit
+from judgemap.web.fits.models import FitFiles
+from judgemap.web.judge.models import Answer, Pair
+from judgemap.web.results.files import KINDS
+
+
+def body(response) -> bytes:
+    assert response.status_code == 200
+    assert "attachment" in response["Content-Disposition"]
+    return b"".join(response.streaming_content)
+
+
+def test_the_briefing_is_shown_in_a_sandbox(run, page):
+    response = page(run, "briefing")
+    assert "Briefing" in response.content.decode()
+    policy = response["Content-Security-Policy"]
+    assert "sandbox" in policy
+    assert "allow-scripts" not in policy
+    assert "default-src 'none'" in policy
+    assert "Content-Disposition" not in response
+    taken = page(run, "briefing", download="")
+    assert taken["Content-Disposition"] == 'attachment; filename="wards-fit-1-briefing.html"'
+
+
+def test_a_briefing_that_is_not_written_yet(answered, keep, page):
+    run = keep(answered, explained_at=None)
+    FitFiles.objects.update(briefing="")
+    assert page(run, "briefing").status_code == 404
+    assert "being written" in page(run, "files").content.decode()
+
+
+def test_a_picture_is_an_image_and_no_page(run, page):
+    response = page(run, "picture", "traces")
+    assert response["Content-Type"] == "image/svg+xml"
+    assert "sandbox" in response["Content-Security-Policy"]
+    assert page(run, "picture", "nothing").status_code == 404
+
+
+def test_the_kinds_are_the_librarys_and_two_more():
+    assert {kind: KINDS[kind] for kind in FORMATS} == {
+        kind: (each.ending, each.media_type) for kind, each in FORMATS.items()
+    }
+    assert set(KINDS) - set(FORMATS) == {"replication", "pdf"}
+
+
+def test_the_table_as_csv(run, page, made):
+    rows = list(csv.DictReader(io.StringIO(body(page(run, "download", "csv")).decode())))
+    table = made["spatial"].fit.areas
+    assert list(rows[0]) == list(table.columns)
+    for column in table.columns[2:]:
+        np.testing.assert_allclose([float(row[column]) for row in rows], table[column], rtol=1e-12)
+
+
+def test_no_cell_is_a_formula(run, page):
+    run.rows[0]["name"] = "=HYPERLINK(0)"
+    run.save()
+    assert "'=HYPERLINK(0)" in body(page(run, "download", "csv")).decode()
+
+
+@pytest.mark.parametrize("kind", ["geojson", "gpkg", "parquet"])
+def test_maps_come_back_with_every_number(answered, keep, page, made, tmp_path, kind):
+    run = keep(answered, "clusters")
+    path = tmp_path / f"areas.{kind}"
+    path.write_bytes(body(page(run, "download", kind)))
+    frame = geopandas.read_parquet(path) if kind == "parquet" else geopandas.read_file(path)
+    fit = made["clusters"].fit
+    np.testing.assert_allclose(frame["risk_median"], fit.areas["risk_median"])
+    assert frame["cluster"].tolist() == fit.best.labels.tolist()
+    assert frame.geometry.is_valid.all()
+
+
+def test_draws_come_back(run, page, made, tmp_path):
+    draws = pd.read_parquet(io.BytesIO(body(page(run, "download", "draws"))))
+    assert len(draws) == made["spatial"].fit.risk.size
+    (tmp_path / "posterior.nc").write_bytes(body(page(run, "download", "netcdf")))
+    (tmp_path / "fit.json").write_text(json.dumps(run.info))
+    assert np.array_equal(load_fit(tmp_path).risk, made["spatial"].fit.risk)
+
+
+def test_a_replication_archive_while_the_answers_are_the_same(run, page):
+    assert body(page(run, "download", "replication")).startswith(b"PK")
+    pair = Pair.objects.order_by("pk").first()
+    Answer.objects.create(pair=pair, revision=2, outcome="left", answered_at=pair.issued_at)
+    response = page(run, "download", "replication")
+    assert response.status_code == 409
+    assert "no longer those that this fit was made of" in response.content.decode()
+
+
+@pytest.mark.parametrize("kind", ["exe", "CSV", "0"])
+def test_no_other_kind(run, page, kind):
+    assert page(run, "download", kind).status_code == 404
+
+
+def test_the_page_names_the_command_and_the_data(run, page, made):
+    html = page(run, "files").content.decode()
+    assert run.data_sha256 in html
+    assert "judgemap fit comparisons.csv --areas areas.geojson --chains 2 --warmup 60 --draws 120 --seed 1" in html

@@ -1,0 +1,93 @@
+"""How well a fit was sampled, and whether it explains the answers: in words, from the fit's own figures."""
+
+import subprocess
+import sys
+
+import numpy as np
+
+from judgemap.core.diagnostics import ess_bulk, rhat
+from judgemap.study import result
+from judgemap.web.results import sampling
+from judgemap.web.results.describing import describe
+
+
+def test_the_limits_are_the_librarys():
+    assert (sampling.GOOD_RHAT, sampling.GOOD_ESS) == (result.GOOD_RHAT, result.GOOD_ESS)
+
+
+def test_a_fit_that_does_not_converge_says_what_to_do(run, page, made, text_of):
+    html = text_of(page(run, "convergence").content.decode())
+    fit = made["spatial"].fit
+    assert fit.warnings
+    assert "Not quite yet." in html
+    assert all(warning in html for warning in fit.warnings)
+    assert f"{fit.info['diagnostics']['rhat_max']:.3f}" in html
+    assert "2 chains of 120 draws, after 60 to warm up" in html
+
+
+def test_a_fit_that_converges(run, page, text_of):
+    run.findings["warnings"] = []
+    run.info["diagnostics"] |= {"rhat_max": 1.004, "ess_bulk_min": 812.3, "ess_tail_min": 700.0}
+    run.save()
+    html = text_of(page(run, "convergence").content.decode())
+    assert "Yes." in html
+    assert "1.004 good: at most 1.01" in html
+    assert "812 good: at least 400" in html
+
+
+def test_the_worst_areas_are_listed(run, page, made, table_rows):
+    draws = made["spatial"].fit.posterior["risk"].to_numpy()
+    order = np.argsort(ess_bulk(draws), kind="stable")[:10]
+    rows = table_rows(page(run, "convergence").content.decode())
+    names = made["spatial"].fit.map.names
+    assert [row[0] for row in rows] == [names[area] for area in order]
+    assert [row[1] for row in rows] == [f"{value:.3f}" for value in rhat(draws)[order]]
+
+
+def test_pictures_have_their_words(run, page):
+    html = page(run, "convergence").content.decode()
+    assert 'alt="Traces of chains."' in html
+    assert "pictures/traces.svg" in html
+
+
+def test_checks(answered, keep, page, made, text_of, table_rows):
+    areas = [
+        {"win_rate": 0.5, "win_low": 0.2, "win_high": 0.8, "wins": 4, "losses": 4},
+        {"win_rate": 0.9, "win_low": 0.2, "win_high": 0.8, "wins": 9, "losses": 1},
+        {"win_rate": None, "win_low": None, "win_high": None, "wins": 0, "losses": 0},
+    ]
+    check = {"note": "All is well.", "n_outside": 1, "checks": [
+        {"words": "Spread of win rates", "observed": 1.25, "expected": 1.2, "low": 1, "high": 1.5, "p": 0.4}
+    ]}  # fmt: skip
+    run = keep(answered, findings={"check": check, "areas": areas})
+    html = page(run, "checks").content.decode()
+    assert "All is well." in html
+    assert table_rows(html) == [["Spread of win rates", "1.25", "1.20", "1.00 to 1.50", "0.40"]]
+    outside = html[html.index("more or less often") :]
+    assert table_rows(outside) == [["Ward 1.2", "10", "90 %", "20 % to 80 %"]]
+
+
+def test_checks_before_they_are_there(answered, keep, page):
+    run = keep(answered, findings={}, explained_at=None)
+    assert "Being worked out" in page(run, "checks").content.decode()
+
+
+def test_chances_and_meetings_are_the_librarys(made):
+    fit = made["spatial"].fit
+    found = describe(fit)
+    assert sorted(found["top"], key=int) == ["1", "3", "5", "10"]
+    for k, chances in found["top"].items():
+        np.testing.assert_array_equal(chances, fit.p_top(int(k)))
+    assert sum(won for area in found["met"] for _, won, _ in area) == fit.info["data"]["comparisons"]
+
+
+def test_pages_load_nothing_heavy():
+    """The web process stays light: what is slow to import is the worker's."""
+    heavy = ("pandas", "xarray", "matplotlib", "scipy.stats", "geopandas", "arviz", "numba")
+    code = (
+        "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'judgemap.web.settings'\n"
+        "import django; django.setup()\n"
+        f"import judgemap.web.results.urls; print([each for each in {heavy} if each in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
