@@ -157,6 +157,7 @@ INSTALLED_APPS = [
     "judgemap.web.fits",
     "judgemap.web.results",
     "judgemap.web.dashboard",
+    "judgemap.web.api",
     "allauth",
     "allauth.account",
     "allauth.mfa",

@@ -5,6 +5,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 from django.views.decorators.http import require_safe
 
+from judgemap.web.api.urls import interface
+
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
@@ -23,7 +25,9 @@ urlpatterns = [
     path("", include("judgemap.web.dashboard.urls")),
     path("", include("judgemap.web.fits.urls")),
     path("", include("judgemap.web.results.urls")),
+    path("", include("judgemap.web.api.urls")),
     path("", include("judgemap.web.accounts.urls")),
+    *interface,
 ]
 handler400 = "judgemap.web.errors.bad_request"
 handler403 = "judgemap.web.errors.forbidden"

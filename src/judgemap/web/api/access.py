@@ -1,0 +1,94 @@
+"""Who may read what: a token in the header, and nothing else. No cookie counts, so nobody can be made to ask."""
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from ninja.security import HttpBearer
+
+from judgemap.web.api.actions import find_token, studies_of_token
+from judgemap.web.api.models import ApiToken
+from judgemap.web.limits import WRONG_GUESSES, Brake
+from judgemap.web.studies.models import Study
+
+A_SECOND = 5.0
+BURST = 60.0
+"""What one token may ask: so many requests at once, and so many a second for long."""
+SAID = {
+    400: "The request makes no sense; see /api/v1/openapi.json.",
+    404: "There is nothing at this address; see /api/v1/openapi.json for those that there are.",
+    405: "This address is only read: use GET.",
+}
+
+
+class ApiError(Exception):
+    """A request that is refused: its status, and one sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence = status, sentence
+
+
+class TokenAuth(HttpBearer):
+    """A token as ``Authorization: Bearer jm_…``."""
+
+    def authenticate(self, request: HttpRequest, token: str) -> ApiToken:  # noqa: ARG002 - ninja's
+        """Find the token, unless it asks too often."""
+        found = find_token(token)
+        if found is None:
+            if not WRONG_GUESSES.allows():
+                raise ApiError(429, "There were too many wrong tokens; wait a second and try again.")
+            raise ApiError(401, "This token is not in force: it is wrong, has expired or was revoked; make a new one.")
+        if not _brake(found.pk).allows():
+            raise ApiError(429, f"This token asks too often; it may {A_SECOND:.0f} times a second.")
+        return found
+
+
+@lru_cache(maxsize=1024)
+def _brake(key: int) -> Brake:  # noqa: ARG001 - one for each token
+    return Brake(A_SECOND, BURST)
+
+
+def token_of(request: HttpRequest, scope: str) -> ApiToken:
+    """Return the request's token, if it has a scope."""
+    token: ApiToken = request.auth  # type: ignore[attr-defined]
+    if scope not in token.scopes:
+        raise ApiError(403, f"This token has no scope {scope!r}; make one that has it.")
+    return token
+
+
+def study_for(request: HttpRequest, slug: str, scope: str) -> Study:
+    """Find a study that the request's token opens; any other is not there."""
+    study = studies_of_token(token_of(request, scope)).filter(slug=slug).first()
+    if study is None:
+        raise ApiError(404, "This token opens no study of that name.")
+    return study
+
+
+def problem(status: int, sentence: str) -> HttpResponse:
+    """Answer with one sentence."""
+    response = JsonResponse({"error": sentence}, status=status, json_dumps_params={"ensure_ascii": False})
+    if status == 401:
+        response["WWW-Authenticate"] = "Bearer"
+    if status in (429, 503):
+        response["Retry-After"] = "1"
+    return response
+
+
+def in_json(view: Callable[..., Any]) -> Callable[..., HttpResponse]:
+    """Keep answers out of caches, and say in JSON what Django would say in HTML."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        try:
+            response: HttpResponse = view(request, *args, **kwargs)
+        except Http404:
+            response = problem(404, SAID[404])
+        if response.status_code >= 400 and "json" not in response.get("Content-Type", ""):
+            response = problem(response.status_code, SAID.get(response.status_code, SAID[400]))
+        response["Cache-Control"] = "no-store"
+        return response
+
+    answer.csrf_exempt = True  # type: ignore[attr-defined]
+    return answer

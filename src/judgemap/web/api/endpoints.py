@@ -1,0 +1,220 @@
+"""The addresses under /api/v1/, all of them to be read only."""
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import NinjaAPI, Query
+from ninja.errors import AuthenticationError, ValidationError
+from ninja.responses import codes_4xx
+
+from judgemap.study.definition import write_definition
+from judgemap.web.api import schemas
+from judgemap.web.api.access import ApiError, TokenAuth, problem, study_for, token_of
+from judgemap.web.api.actions import studies_of_token
+from judgemap.web.api.cursor import read_latest, read_page
+from judgemap.web.fits.models import FitFiles, FitRun
+from judgemap.web.judge.export import table, time
+from judgemap.web.studies.actions import definition_of
+from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.models import Area, Study
+
+TableFormat = Literal["json", "csv"]
+MapFormat = Literal["json", "csv", "geojson"]
+COMPARISON_COLUMNS = (
+    "judge", "left", "right", "outcome", "seconds", "answered_at", "pair", "revision", "position", "version", "design",
+    "probability",
+)  # fmt: skip
+View = TypeVar("View", bound=Callable[..., Any])
+
+api = NinjaAPI(
+    title="judgemap",
+    version="1",
+    description="Read a study's areas, answers and results from a program. Nothing can be changed.",
+    urls_namespace="api-v1",
+    docs_url=None,
+    openapi_url="/openapi.json",
+    auth=TokenAuth(),
+)
+
+
+@api.exception_handler(ApiError)
+def refused(request: HttpRequest, error: ApiError) -> HttpResponse:  # noqa: ARG001 - ninja's
+    """Answer what was refused on purpose."""
+    return problem(error.status, error.sentence)
+
+
+@api.exception_handler(AuthenticationError)
+def no_token(request: HttpRequest, error: AuthenticationError) -> HttpResponse:  # noqa: ARG001 - ninja's
+    """Answer a request without a token."""
+    return problem(401, "Send a token in the header, as 'Authorization: Bearer jm_…'; the study's page makes one.")
+
+
+@api.exception_handler(ValidationError)
+def nonsense(request: HttpRequest, error: ValidationError) -> HttpResponse:  # noqa: ARG001 - ninja's
+    """Answer a parameter that cannot be."""
+    first = error.errors[0]
+    return problem(400, f"{first['loc'][-1]}: {first['msg']}.")
+
+
+@api.exception_handler(Http404)
+def nothing(request: HttpRequest, error: Http404) -> HttpResponse:  # noqa: ARG001 - ninja's
+    """Answer what is not there."""
+    return problem(404, "There is no such thing in this study.")
+
+
+def _route(path: str, response: object, summary: str) -> Callable[[View], View]:
+    """Add an address that is read with GET."""
+    return api.get(path, response={200: response, codes_4xx: schemas.Problem}, summary=summary)
+
+
+@_route("/studies", list[schemas.StudyLine], "The studies that the token opens")
+def studies(request: HttpRequest) -> list[dict[str, str]]:
+    """Needs the scope `study:read`."""
+    found = studies_of_token(token_of(request, "study:read")).order_by("-created_at")
+    return [{"slug": each.slug, "title": each.version.title, "status": each.status} for each in found]
+
+
+@_route("/studies/{slug:slug}", schemas.StudyOut, "A study's settings")
+def study(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """Needs the scope `study:read`."""
+    found = study_for(request, slug, "study:read")
+    version = found.version
+    same = ("title", "question", "direction", "design", "recommended", "maximum", "ties", "skips", "languages")
+    return {
+        **{field: getattr(version, field) for field in same},
+        **{field: getattr(found, field) for field in ("slug", "status", "opened_at", "closed_at")},
+        "version": version.number,
+        "areas": found.areas.count(),
+        "toml": write_definition(definition_of(found)),
+    }
+
+
+@_route("/studies/{slug:slug}/areas", list[schemas.AreaOut], "A study's areas")
+def areas(request: HttpRequest, slug: str, format: MapFormat = "json") -> Any:  # noqa: A002, ANN401
+    """Needs the scope `study:read`. With `format=geojson` the outlines too, in longitude and latitude."""
+    rows = _areas(study_for(request, slug, "study:read"))
+    if format == "csv":
+        return _csv(("id", "name"), [[row.code, row.name] for row in rows])
+    if format == "geojson":
+        return _geojson(rows)
+    return [{"id": row.code, "name": row.name} for row in rows]
+
+
+@_route("/studies/{slug:slug}/edges", list[schemas.EdgeOut], "Which areas are neighbours")
+def edges(request: HttpRequest, slug: str, format: TableFormat = "json") -> Any:  # noqa: A002, ANN401
+    """Needs the scope `study:read`. As the version in force has it, edges by hand and bridges too."""
+    found = study_for(request, slug, "study:read")
+    codes = [row.code for row in _areas(found)]
+    pairs = [(codes[a], codes[b]) for a, b in load_graph(found.version).edges.tolist()]
+    if format == "csv":
+        return _csv(("area_a", "area_b"), pairs)
+    return [{"area_a": a, "area_b": b} for a, b in pairs]
+
+
+@_route("/studies/{slug:slug}/comparisons", schemas.ComparisonsOut, "Judges' answers")
+def comparisons(request: HttpRequest, slug: str, asked: Query[schemas.ComparisonsAsked]) -> Any:  # noqa: ANN401
+    """Needs the scope `comparisons:read`. Practice, and pairs that nobody answered, are left out.
+
+    Answers come in the order in which they were stored. Begin without `after`; go on with `next` of the last page, at
+    once while `more` is true, and at any later time for what came since. An answer that a judge changed comes again as
+    a new one with the same `pair` and a higher `revision`.
+
+    When a judge withdraws, their answers are deleted, and every older cursor is answered with status 410: delete your
+    copy, and read again without `after`.
+
+    `format=csv` takes no cursor: it is the table as it is now, which `jm.read_comparisons` reads.
+    """
+    found = study_for(request, slug, "comparisons:read")
+    if asked.format == "csv":
+        if asked.after:
+            raise ApiError(400, "A CSV table is the whole of it: leave out 'after', or the format.")
+        return _csv(COMPARISON_COLUMNS, [_row(each) for each in read_latest(found)])
+    page = read_page(found, asked.after, asked.limit)
+    return {"comparisons": page.answers, "next": page.cursor, "more": page.more}
+
+
+@_route("/studies/{slug:slug}/fits", list[schemas.FitLine], "Fits of a study, the latest first")
+def fits(request: HttpRequest, slug: str) -> list[dict[str, Any]]:
+    """Needs the scope `results:read`."""
+    runs = FitRun.objects.filter(study=study_for(request, slug, "results:read")).order_by("-number")
+    return [_line(run) for run in runs.defer("info", "rows", "findings", "log")]
+
+
+@_route("/studies/{slug:slug}/fits/{number}", schemas.FitOut, "A fit")
+def fit(request: HttpRequest, slug: str, number: str) -> dict[str, Any]:
+    """Needs the scope `results:read`. `number` may be `latest`: the last that is done."""
+    run = _run(study_for(request, slug, "results:read"), number)
+    more = {field: getattr(run, field) for field in ("settings", "left_out", "only", "info")}
+    return _line(run) | more
+
+
+@_route("/studies/{slug:slug}/fits/{number}/areas", list[dict[str, Any]], "A fit's table of areas")
+def fit_areas(request: HttpRequest, slug: str, number: str, format: TableFormat = "json") -> Any:  # noqa: A002, ANN401
+    """Needs the scope `results:read`. The columns are those of areas.csv."""
+    run = _run(study_for(request, slug, "results:read"), number)
+    if not run.rows:
+        raise ApiError(404, "This fit has no results: it is not done, or it failed.")
+    if format == "csv":
+        return _csv(tuple(run.rows[0]), [list(row.values()) for row in run.rows])
+    return run.rows
+
+
+@api.get(
+    "/studies/{slug:slug}/fits/{number}/posterior.nc",
+    response={codes_4xx: schemas.Problem},
+    summary="A fit's draws, as NetCDF",
+)
+def posterior(request: HttpRequest, slug: str, number: str) -> HttpResponse:
+    """Needs the scope `results:read`. `arviz.from_netcdf` reads it."""
+    run = _run(study_for(request, slug, "results:read"), number)
+    files = FitFiles.objects.filter(fit=run).first()
+    if files is None:
+        raise ApiError(404, "This fit has no results: it is not done, or it failed.")
+    with zipfile.ZipFile(io.BytesIO(files.archive)) as archive:
+        return HttpResponse(archive.read("posterior.nc"), "application/netcdf")
+
+
+def _areas(found: Study) -> list[Area]:
+    return list(found.areas.order_by("position").only("code", "name", "outline", "study"))
+
+
+def _geojson(rows: list[Area]) -> HttpResponse:
+    if not all(row.outline for row in rows):
+        raise ApiError(404, "This study has no map; ask for its areas and edges instead.")
+    features = [
+        {"type": "Feature", "properties": {"id": row.code, "name": row.name}, "geometry": json.loads(row.outline)}
+        for row in rows
+    ]
+    text = json.dumps({"type": "FeatureCollection", "features": features}, ensure_ascii=False)
+    return HttpResponse(text, "application/geo+json")
+
+
+def _csv(columns: tuple[str, ...], rows: Any) -> HttpResponse:  # noqa: ANN401 - cells of any kind
+    return HttpResponse(table(columns, rows), "text/csv; charset=utf-8")
+
+
+def _row(answer: Any) -> list[Any]:  # noqa: ANN401 - an answer of the cursor's
+    cells = {name: getattr(answer, name) for name in COMPARISON_COLUMNS}
+    return list((cells | {"answered_at": time(answer.answered_at), "seconds": f"{answer.seconds:.3f}"}).values())
+
+
+def _run(found: Study, number: str) -> FitRun:
+    runs = FitRun.objects.filter(study=found).defer("findings", "log")
+    if number == "latest":
+        run = runs.filter(status=FitRun.Status.DONE).order_by("-number").first()
+    elif number.isascii() and number.isdecimal() and len(number) <= 9:
+        run = runs.filter(number=int(number)).first()
+    else:
+        run = None
+    if run is None:
+        raise ApiError(404, "This study has no such fit.")
+    return run
+
+
+def _line(run: FitRun) -> dict[str, Any]:
+    same = ("number", "status", "asked_at", "finished_at", "answers", "data_sha256", "note")
+    return {field: getattr(run, field) for field in same} | {"model": str(run.settings.get("model", "spatial"))}

@@ -1,0 +1,46 @@
+"""The page on which a study's owner makes and revokes tokens."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from judgemap.errors import StudyError
+from judgemap.web.addresses import whole_address
+from judgemap.web.api.actions import Wanted, make_token, revoke_token, tokens_of
+from judgemap.web.api.forms import TokenForm
+from judgemap.web.api.models import SCOPES
+from judgemap.web.making.forms import sentence
+from judgemap.web.studies.access import owner_page, researcher_of
+from judgemap.web.studies.models import Study
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@owner_page
+def tokens(request: HttpRequest, study: Study) -> HttpResponse:
+    """Make a token, and show it this once; list those that there are."""
+    form = TokenForm(request.POST or None)
+    made = ""
+    if form.is_valid():
+        try:
+            made = make_token(study, researcher_of(request), Wanted(**form.cleaned_data))
+            form = TokenForm()
+        except StudyError as error:
+            form.add_error(None, sentence(error))
+    address = whole_address(request, reverse("api-v1:comparisons", args=[study.slug]))
+    context = {
+        "study": study, "form": form, "made": made, "address": address, "here": "api", "now": timezone.now(),
+        "tokens": tokens_of(study, researcher_of(request)), "scopes": SCOPES,
+    }  # fmt: skip
+    return render(request, "api/tokens.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@owner_page
+def revoke(request: HttpRequest, study: Study) -> HttpResponse:
+    """Take a token back."""
+    if revoke_token(study, researcher_of(request), request.POST.get("token", "")):
+        messages.success(request, "The token is revoked. Programs that use it are refused from now on.")
+    return redirect("api:tokens", study.slug)

@@ -1,0 +1,42 @@
+"""A program with a token."""
+
+import json
+from dataclasses import dataclass
+
+import pytest
+from django.test import Client
+
+from judgemap.web.api import access
+from judgemap.web.api.actions import Wanted, make_token
+from judgemap.web.api.models import SCOPES
+
+
+@dataclass
+class Program:
+    """Something that reads the interface."""
+
+    token: str
+
+    def get(self, path: str = "", **asked):
+        address = f"/api/v1/studies{path}"
+        return Client().get(address, asked, headers={"Authorization": f"Bearer {self.token}"})
+
+    def read(self, path: str = "", **asked):
+        response = self.get(path, **asked)
+        assert response.status_code == 200, response.content
+        return json.loads(response.content)
+
+
+@pytest.fixture(autouse=True)
+def _fresh_brakes():
+    access._brake.cache_clear()
+
+
+@pytest.fixture
+def program(owned, people):
+    """Make a program with a token of the owner's for the study, or with other scopes, or for all studies."""
+
+    def make(scopes=tuple(SCOPES), reach="study", who="owner", study=None) -> Program:
+        return Program(make_token(study or owned, people[who], Wanted("test", scopes, 30, reach)))
+
+    return make

@@ -1,0 +1,260 @@
+"""The programming interface: each address by scope, study and format; refusals in one sentence; rubbish."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+
+import geopandas
+import numpy as np
+import pytest
+from django.test import Client
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import judgemap as jm
+from judgemap.study.definition import parse_definition
+from judgemap.web.api import access
+from judgemap.web.api.models import SCOPES, ApiToken
+from judgemap.web.fits.files import keep_files
+from judgemap.web.fits.models import FitRun
+from judgemap.web.judge.comparisons import load_comparisons
+from judgemap.web.limits import Brake
+from judgemap.web.studies import actions
+from judgemap.web.studies.areas import load_areas
+from judgemap.web.studies.models import Study
+
+NEEDS = {
+    "": "study:read",
+    "/wards": "study:read",
+    "/wards/areas": "study:read",
+    "/wards/edges": "study:read",
+    "/wards/comparisons": "comparisons:read",
+    "/wards/fits": "results:read",
+    "/wards/fits/1": "results:read",
+    "/wards/fits/1/areas": "results:read",
+    "/wards/fits/1/posterior.nc": "results:read",
+}
+
+
+@pytest.fixture
+def fitted(owned, judge, edit) -> FitRun:
+    """A finished fit of the study, number 1."""
+    edit(recommended=30, maximum=30)
+    for number in range(12):
+        judge.answer(("left", "right")[number % 2])
+    study = actions.find_study("wards")
+    data = load_comparisons(study)
+    fit = jm.fit_spatial(data, load_areas(study.version), seed=1, chains=2, draws=20)
+    run = FitRun.objects.create(
+        study=study, number=1, version=study.version, status="done", settings={"model": "spatial"}, info=fit.info,
+        rows=json.loads(fit.areas.to_json(orient="records")), data_sha256=data.digest(), finished_at=timezone.now(),
+    )  # fmt: skip
+    keep_files(run, fit)
+    return run
+
+
+@pytest.mark.parametrize("path", NEEDS)
+def test_a_scope_opens_what_it_says_and_nothing_else(fitted, program, path):
+    for scope in SCOPES:
+        response = program([scope]).get(path)
+        assert response.status_code == (200 if scope == NEEDS[path] else 403)
+        if response.status_code == 403:
+            assert json.loads(response.content) == {
+                "error": f"This token has no scope '{NEEDS[path]}'; make one that has it."
+            }
+
+
+@pytest.mark.parametrize("path", NEEDS)
+def test_without_a_token_nothing_is_said(fitted, clients, path):
+    for client in clients.values():
+        response = client.get(f"/api/v1/studies{path}")
+        assert response.status_code == 401, "a browser's session is no token"
+        assert response["WWW-Authenticate"] == "Bearer"
+        assert list(json.loads(response.content)) == ["error"]
+        assert not response.cookies
+
+
+@pytest.mark.parametrize("path", [path for path in NEEDS if path])
+def test_somebody_elses_study_is_not_there(fitted, draft, people, program, path):
+    draft.owner = people["stranger"]
+    draft.save()
+    theirs = program(who="stranger", study=draft, reach="all")
+    missing = theirs.get(path.replace("wards", "no-such-study"))
+    hidden = theirs.get(path)
+    assert missing.status_code == hidden.status_code == 404
+    assert missing.content == hidden.content
+
+
+def test_a_token_of_one_study_does_not_open_another(owned, draft, program):
+    of_one, of_all = program(), program(reach="all")
+    assert of_one.get(f"/{draft.slug}").status_code == 404
+    assert of_all.get(f"/{draft.slug}").status_code == 200
+    assert [row["slug"] for row in of_one.read()] == ["wards"]
+    assert {row["slug"] for row in of_all.read()} == {"wards", draft.slug}
+
+
+def test_a_study_that_is_given_away_is_closed_to_its_old_owners_token(owned, people, program):
+    reader = program()
+    owned.owner = people["stranger"]
+    owned.save()
+    assert reader.get("/wards").status_code == 404
+    assert reader.read() == []
+
+
+def test_a_study(owned, program, definition):
+    said = program().read("/wards")
+    assert (said["direction"], said["status"], said["areas"], said["version"]) == ("lower", "open", 16, 1)
+    import tomllib
+
+    assert parse_definition(tomllib.loads(said["toml"])) == definition
+
+
+def test_areas_and_edges_in_every_format(owned, program, areas, tmp_path):
+    reader = program()
+    assert reader.read("/wards/areas")[0] == {"id": "W00", "name": "Ward 1.1"}
+    for name in ("areas", "edges"):
+        response = reader.get(f"/wards/{name}", format="csv")
+        assert response["Content-Type"].startswith("text/csv")
+        (tmp_path / f"{name}.csv").write_bytes(response.content)
+    (tmp_path / "areas.geojson").write_bytes(reader.get("/wards/areas", format="geojson").content)
+    listed = jm.read_edges(tmp_path / "edges.csv", tmp_path / "areas.csv")
+    assert listed.ids == areas.ids
+    np.testing.assert_array_equal(listed.graph.edges, areas.graph.edges)
+    assert len(reader.read("/wards/edges")) == len(areas.graph.edges)
+    there = geopandas.read_file(tmp_path / "areas.geojson").to_crs(areas.geometry.crs)
+    assert there.geometry.distance(areas.geometry).max() < 1
+
+
+def test_a_study_without_a_map_has_no_geojson(people, program, areas, definition):
+    from dataclasses import replace
+
+    study = actions.create_study(replace(definition, title="Bare"), replace(areas, geometry=None), people["owner"])
+    response = program(study=study).get("/bare/areas", format="geojson")
+    assert response.status_code == 404
+    assert "has no map" in json.loads(response.content)["error"]
+
+
+def test_a_fit(fitted, program, tmp_path):
+    reader = program()
+    line = reader.read("/wards/fits")[0]
+    assert (line["number"], line["status"], line["model"]) == (1, "done", "spatial")
+    assert reader.read("/wards/fits/latest") == reader.read("/wards/fits/1")
+    assert reader.read("/wards/fits/1")["info"]["seed"] == 1
+    rows = reader.read("/wards/fits/1/areas")
+    assert rows == fitted.rows
+    table = list(csv.DictReader(io.StringIO(reader.get("/wards/fits/1/areas", format="csv").content.decode())))
+    assert [float(row["risk_mean"]) for row in table] == [row["risk_mean"] for row in rows]
+    (tmp_path / "posterior.nc").write_bytes(reader.get("/wards/fits/1/posterior.nc").content)
+    import xarray as xr
+
+    with xr.open_dataset(tmp_path / "posterior.nc", group="posterior", engine="h5netcdf") as posterior:
+        assert posterior["risk"].shape == (2, 20, 16)
+
+
+def test_a_fit_that_is_not_done(owned, program):
+    FitRun.objects.create(study=owned, number=1, version=owned.version)
+    reader = program()
+    assert reader.read("/wards/fits/1")["status"] == "waiting"
+    for path in ("/wards/fits/1/areas", "/wards/fits/1/posterior.nc", "/wards/fits/latest", "/wards/fits/2"):
+        assert reader.get(path).status_code == 404
+
+
+def test_a_token_that_asks_too_often_is_asked_to_wait(owned, program, monkeypatch):
+    monkeypatch.setattr(access, "BURST", 3.0)
+    monkeypatch.setattr(access, "A_SECOND", 0.001)
+    reader, other = program(), program()
+    statuses = [reader.get("/wards").status_code for _ in range(5)]
+    assert statuses == [200, 200, 200, 429, 429]
+    assert reader.get("/wards")["Retry-After"] == "1"
+    assert other.get("/wards").status_code == 200, "each token has a brake of its own"
+
+
+def test_wrong_tokens_are_braked_and_right_ones_are_not(owned, program, monkeypatch):
+    monkeypatch.setattr(access, "WRONG_GUESSES", Brake(a_second=0.001, burst=2.0))
+    reader = program()
+    wrong = {"Authorization": "Bearer jm_wrong"}
+    statuses = {Client().get("/api/v1/studies", headers=wrong).status_code for _ in range(30)}
+    assert statuses == {401, 429}
+    assert reader.get("/wards").status_code == 200
+
+
+def test_an_expired_token(owned, program):
+    reader = program()
+    ApiToken.objects.update(created_at=timezone.now() - timedelta(days=9), expires_at=timezone.now())
+    assert reader.get("/wards").status_code == 401
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "head", "options"])
+def test_nothing_can_be_changed(owned, program, method):
+    reader = program()
+    response = getattr(Client(enforce_csrf_checks=True), method)(
+        "/api/v1/studies/wards", headers={"Authorization": f"Bearer {reader.token}"}
+    )
+    assert response.status_code == 405
+    if method != "head":
+        assert json.loads(response.content)["error"] == "This address is only read: use GET."
+
+
+@pytest.mark.parametrize(
+    "path", ["", "studies/", "study", "studies/wards/", "studies/a b", "studies/wards/secrets", "x"]
+)
+def test_other_addresses_are_not_there_in_json(owned, path):
+    response = Client().get(f"/api/v1/{path}")
+    assert response.status_code in (401, 404)
+    assert list(json.loads(response.content)) == ["error"]
+
+
+def test_the_description_is_public_and_names_every_address(owned):
+    response = Client().get("/api/v1/openapi.json")
+    assert response.status_code == 200
+    schema = json.loads(response.content)
+    assert len(schema["paths"]) == len(NEEDS)
+    assert all(set(operations) == {"get"} for operations in schema["paths"].values())
+    assert Client().get("/api/v1/docs").status_code == 404
+
+
+def test_answers_are_kept_out_of_caches_and_set_no_cookie(owned, program):
+    response = program().get("/wards")
+    assert response["Cache-Control"] == "no-store"
+    assert not response.cookies
+
+
+PATHS = ["", "/wards", "/wards/areas", "/wards/edges", "/wards/comparisons", "/wards/fits", "/wards/fits/{}",
+         "/wards/fits/{}/areas", "/{}", "/{}/comparisons"]  # fmt: skip
+WORDS = ["", "0", "-1", "1", "9" * 30, "0.0", "1.1", f"0.{'9' * 18}", "csv", "geojson", "json", "\0", "١.١", "latest"]
+word = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(WORDS)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    path=st.sampled_from(PATHS),
+    inner=word,
+    asked=st.dictionaries(st.sampled_from(["after", "limit", "format", "x"]), word, max_size=3),
+)
+def test_rubbish_is_refused_in_one_sentence(owned, program, path, inner, asked):
+    access._brake.cache_clear()
+    reader = program()
+    ApiToken.objects.exclude(pk=ApiToken.objects.latest("pk").pk).delete()
+    inner = inner.replace("/", "").replace("?", "").replace("#", "")
+    response = reader.get(path.format(inner), **asked)
+    assert response.status_code in (200, 400, 404)
+    if response.status_code != 200:
+        assert list(json.loads(response.content)) == ["error"]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(header=st.text(st.characters(codec="latin-1", exclude_categories=["Cc"]), max_size=60))
+def test_rubbish_as_a_token(owned, header):
+    for text in (header, f"Bearer {header}"):
+        response = Client().get("/api/v1/studies/wards", headers={"Authorization": text})
+        assert response.status_code in (401, 429)
+
+
+def test_judges_links_and_codes_are_nowhere(fitted, judge, program):
+    reader = program()
+    text = "".join(reader.get(path).content.decode("latin-1") for path in NEEDS)
+    assert judge.name in text
+    assert judge.token not in text
+    assert Study.objects.get().judges.get().withdrawal_hash not in text

@@ -1,0 +1,136 @@
+"""The page of tokens: who may make and revoke them, and what is kept."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from judgemap.errors import StudyError
+from judgemap.web.api.actions import MOST, Wanted, find_token, make_token, revoke_token
+from judgemap.web.api.models import SCOPES, ApiToken
+from judgemap.web.studies.models import Act
+from judgemap.web.tokens import hashed
+
+PAGE = "/studies/wards/api"
+FORM = {"name": "nightly", "scopes": ["comparisons:read"], "reach": "study", "days": "30"}
+
+
+@pytest.mark.parametrize(("who", "status"), [("owner", 200), ("teammate", 403), ("stranger", 404), ("anonymous", 302)])
+def test_only_the_owner_comes_in(owned, clients, who, status):
+    for ask in (lambda client: client.get(PAGE), lambda client: client.post(PAGE, FORM)):
+        response = ask(clients[who])
+        assert response.status_code == status
+        if who == "anonymous":
+            assert response["Location"].startswith("/account/login/")
+    assert ApiToken.objects.exists() is (who == "owner")
+
+
+@pytest.mark.parametrize(("who", "status"), [("owner", 302), ("teammate", 403), ("stranger", 404), ("anonymous", 302)])
+def test_only_the_owner_revokes(owned, people, clients, who, status):
+    make_token(owned, people["owner"], Wanted("nightly", ["study:read"], 30))
+    key = ApiToken.objects.get().pk
+    assert clients[who].post(f"{PAGE}/revoke", {"token": key}).status_code == status
+    assert ApiToken.objects.exists() is (who != "owner")
+
+
+def test_the_wrong_method(owned, clients):
+    for method in ("put", "delete", "patch"):
+        assert getattr(clients["owner"], method)(PAGE).status_code == 405
+    assert clients["owner"].get(f"{PAGE}/revoke").status_code == 405
+
+
+def test_nothing_is_taken_without_a_csrf_token(owned, people):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(people["owner"])
+    assert client.post(PAGE, FORM).status_code == 403
+    assert client.post(f"{PAGE}/revoke", {"token": "1"}).status_code == 403
+
+
+def test_a_token_is_shown_once_and_only_its_hash_is_kept(owned, clients):
+    response = clients["owner"].post(PAGE, FORM)
+    made = response.context["made"]
+    assert made.startswith("jm_")
+    assert len(made) > 40
+    assert made in response.content.decode()
+    assert response["Cache-Control"] == "no-store"
+    kept = ApiToken.objects.values().get()
+    assert kept["token_hash"] == hashed(made)
+    assert made not in str(kept)
+    assert made not in str(list(Act.objects.values()))
+    assert made not in clients["owner"].get(PAGE).content.decode()
+
+
+def test_making_and_revoking_are_in_the_log(owned, clients):
+    clients["owner"].post(PAGE, FORM)
+    clients["owner"].post(f"{PAGE}/revoke", {"token": ApiToken.objects.get().pk})
+    verbs = list(Act.objects.order_by("pk").values_list("verb", flat=True))[-2:]
+    assert verbs == ["API token made", "API token revoked"]
+    page = clients["owner"].get("/studies/wards/log").content.decode()
+    assert "nightly" in page
+    assert "comparisons:read" in page
+
+
+def test_a_revoked_token_is_refused_at_once(owned, people, client):
+    token = make_token(owned, people["owner"], Wanted("nightly", ["study:read"], 30))
+    header = {"Authorization": f"Bearer {token}"}
+    assert client.get("/api/v1/studies", headers=header).status_code == 200
+    revoke_token(owned, people["owner"], str(ApiToken.objects.get().pk))
+    assert client.get("/api/v1/studies", headers=header).status_code == 401
+
+
+def test_another_researchers_token_cannot_be_revoked(owned, draft, people, clients):
+    theirs = Wanted("theirs", ["study:read"], 30)
+    draft.owner = people["stranger"]
+    draft.save()
+    make_token(draft, people["stranger"], theirs)
+    clients["owner"].post(f"{PAGE}/revoke", {"token": ApiToken.objects.get().pk})
+    assert ApiToken.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"name": ""}, {"scopes": []}, {"scopes": ["answers:write"]}, {"days": "100000"}, {"days": "x"}, {"reach": "world"},
+     {"name": "x" * 61}, {"name": "\0"}],
+)  # fmt: skip
+def test_what_makes_no_sense_makes_no_token(owned, clients, wrong):
+    response = clients["owner"].post(PAGE, FORM | wrong)
+    assert response.status_code == 400
+    assert not ApiToken.objects.exists()
+
+
+@pytest.mark.parametrize("key", ["", "x", "-1", "9" * 40, "١", "\0"])
+def test_rubbish_to_revoke(owned, clients, key):
+    assert clients["owner"].post(f"{PAGE}/revoke", {"token": key}).status_code == 302
+
+
+def test_there_is_an_end_to_tokens(owned, people):
+    for _ in range(MOST):
+        make_token(owned, people["owner"], Wanted("one more", ["study:read"], 30))
+    with pytest.raises(StudyError, match=f"you have {MOST} tokens already"):
+        make_token(owned, people["owner"], Wanted("one more", ["study:read"], 30))
+    with pytest.raises(StudyError, match="there is no scope 'x'"):
+        make_token(owned, people["owner"], Wanted("one more", ["x"], 30))
+
+
+def test_an_expired_token_and_one_of_somebody_gone(owned, people):
+    token = make_token(owned, people["owner"], Wanted("nightly", list(SCOPES), 7))
+    assert find_token(token) is not None
+    ApiToken.objects.update(created_at=timezone.now() - timedelta(days=8), expires_at=timezone.now())
+    assert find_token(token) is None
+    ApiToken.objects.update(expires_at=timezone.now() + timedelta(days=8))
+    people["owner"].is_active = False
+    people["owner"].save()
+    assert find_token(token) is None
+
+
+def test_when_a_token_was_last_used_is_on_the_page(owned, people, clients, client):
+    token = make_token(owned, people["owner"], Wanted("nightly", ["study:read"], 30))
+    assert "never used" in clients["owner"].get(PAGE).content.decode()
+    client.get("/api/v1/studies", headers={"Authorization": f"Bearer {token}"})
+    assert "last used" in clients["owner"].get(PAGE).content.decode()
+
+
+def test_the_overview_leads_there(owned, clients):
+    assert PAGE in clients["owner"].get("/studies/wards/").content.decode()
+    assert PAGE not in clients["teammate"].get("/studies/wards/").content.decode()

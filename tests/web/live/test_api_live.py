@@ -1,0 +1,79 @@
+"""A program reads on and on while judges answer at once, through several server processes: it misses nothing."""
+
+import json
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+MAKE = """
+import sys
+from pathlib import Path
+from judgemap.cli.study import connect
+connect(Path(sys.argv[1]))
+from judgemap.web.accounts.models import Researcher
+from judgemap.web.api.actions import Wanted, make_token
+from judgemap.web.studies.actions import find_study
+study, owner = find_study(sys.argv[2]), Researcher.objects.create_user("owner@example.org", "four plain words here")
+study.owner = owner
+study.save(update_fields=["owner"])
+print(make_token(study, owner, Wanted("test", ["comparisons:read"], 7)))
+"""
+
+
+def make_token(server, slug: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", MAKE, str(server.folder / "data"), slug],
+        capture_output=True, text=True, env=server.environment(), cwd=server.folder, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_reader_among_many_writers(server, areas):
+    slug = server.new_study(areas)
+    token = make_token(server, slug)
+    judges = server.invite(slug, 6)
+    done = threading.Event()
+
+    def play(judge) -> None:
+        judge.agree()
+        for number in range(30):
+            pair = judge.pair()["pair"]
+            judge.answer(pair, ("left", "right")[number % 2])
+            if number % 5 == 4:
+                judge.post("answer", pair=pair, outcome="tie", follows="1")
+
+    def read(after: str) -> tuple[list, str, bool]:
+        address = f"/api/v1/studies/{slug}/comparisons?limit=20&after={after}"
+        response = server.request("GET", address, headers={"Authorization": f"Bearer {token}"})
+        if response.status in (429, 503):
+            return [], after, True
+        assert response.status == 200, response.data
+        page = json.loads(response.data)
+        return page["comparisons"], page["next"], page["more"]
+
+    def play_all() -> None:
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(play, judges))
+        done.set()
+
+    players = threading.Thread(target=play_all)
+    players.start()
+    found, after, more = [], "", True
+    while more or not done.is_set():
+        over = done.is_set()
+        page, after, more = read(after)
+        found += page
+        more = more or not over
+        done.wait(0.1)
+    players.join()
+    keys = [(row["judge"], row["position"], row["revision"]) for row in found]
+    stored = server.table(slug, "revisions.csv")
+    assert len(keys) == len(set(keys)), "none comes twice"
+    assert set(keys) == {(row["judge"], int(row["position"]), int(row["revision"])) for row in stored}
+    assert len(stored) == 6 * (30 + 6)
