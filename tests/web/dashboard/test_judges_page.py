@@ -1,0 +1,201 @@
+"""The judges' page: the same numbers as the library's on the export, and what can be done about judges."""
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+import judgemap as jm
+from judgemap.errors import StudyError
+from judgemap.study.judging import judge_table
+from judgemap.web.dashboard import actions
+from judgemap.web.dashboard.counting import count
+from judgemap.web.dashboard.judging import judge_rows
+from judgemap.web.dashboard.live import percent
+from judgemap.web.fits.files import open_fit
+from judgemap.web.fits.models import Exclusion, FitRun
+from judgemap.web.judge import actions as judging
+from judgemap.web.judge.export import export_files
+from judgemap.web.judge.models import Judge, UnknownArea
+from judgemap.web.studies.models import Act
+
+
+@pytest.fixture
+def library(played, fitted, tmp_path):
+    """What the library says of the judges, from the export."""
+    files = dict(export_files(played))
+    for name in ("comparisons.csv", "areas.geojson"):
+        (tmp_path / name).write_text(files[name])
+    areas = jm.read_areas(tmp_path / "areas.geojson", id="id", name="name")
+    data = jm.read_comparisons(tmp_path / "comparisons.csv", areas, winner_is="lower")
+    return judge_table(open_fit(fitted), data).set_index("judge")
+
+
+def page(client, name: str, study, *more: str) -> str:
+    response = client.get(reverse(f"dashboard:{name}", args=[study.slug, *more]))
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_the_rows_are_the_librarys(played, explained, library):
+    rows = judge_rows(played, count(played), explained.findings["judges"])
+    assert {row.name for row in rows} == set(library.index)
+    for row in rows:
+        expected = library.loc[row.name]
+        assert (row.shown, row.decided, row.left, row.ties, row.skips) == tuple(
+            int(expected[each]) for each in ("comparisons", "decided", "left", "ties", "skipped")
+        )
+        assert row.unknown <= expected["unknown"] <= row.unknown + 1  # the open pair counts as unknown in the export
+        if row.decided:
+            assert (row.left_share, *row.left_interval) == tuple(expected[["left_share", "left_low", "left_high"]])
+        assert row.seconds == tuple(expected[["seconds_low", "seconds_median", "seconds_high"]])
+        assert row.repeats == expected["repeats"]
+        if row.repeats:
+            assert row.consistency == expected["consistency"]
+        for each in ("infit", "outfit", "agreement", "agreement_expected"):
+            found, wanted = row.found[each], expected[each]
+            assert (found is None and np.isnan(wanted)) or found == pytest.approx(
+                wanted, rel=1e-4
+            )  # findings have five figures
+
+
+def test_the_page_shows_them(played, explained, library, clients):
+    html = page(clients["owner"], "judges", played)
+    found = re.findall(r"<tr >(.*?)</tr>", html, re.DOTALL)
+    assert len(found) == len(library)
+    for row in found:
+        name = re.search(r"<code>(\w+)</code>", row)[1]
+        cells = [re.sub(r"\s*<.*", "", each, flags=re.DOTALL) for each in re.findall(r"<td>(.*?)</td>", row, re.DOTALL)]
+        expected = library.loc[name]
+        judged = int(expected["decided"] + expected["ties"] + expected["skipped"])
+        assert cells[1] == str(judged)
+        assert cells[2] == percent(expected["ties"] / judged)
+        assert cells[4] == f"{expected['seconds_median']:.1f} s"
+        assert cells[7] == (percent(expected["agreement"]) if expected["decided"] else "–")
+        assert cells[8] == (f"{expected['infit']:.2f}" if expected["decided"] else "–")
+    assert "not for appraising people" in html
+    assert f"those of fit {explained.number}" in html
+
+
+def test_surprises_are_those_of_the_fit(played, explained, clients):
+    html = page(clients["teammate"], "judges", played)
+    first = explained.findings["surprises"][0]
+    assert first["chosen_name"] in html.split("Decisions that surprise</h2>")[1]
+    one = page(clients["teammate"], "judge", played, first["judge"])
+    assert first["chosen_name"] in one.split("Decisions that surprise</h2>")[1]
+
+
+def test_one_judge_has_times_and_unknown_areas(played, clients):
+    unknown = UnknownArea.objects.filter(judge__study=played).select_related("area")[0]
+    html = page(clients["owner"], "judge", played, unknown.judge_id)
+    assert unknown.area.name in html.split("Areas not known")[1]
+    assert "Half of the pairs took between" in html
+    assert "not for appraising a person" in html
+
+
+def test_repeats_are_counted_pair_by_pair(owned, edit):
+    edit(recommended=200, maximum=200)
+    token = judging.invite(owned, 1)[0].token
+    judging.give_consent(token, "en", 0)
+    said: dict[frozenset, list[str]] = {}
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        pair = judging.current_pair(token)
+        side = str(rng.choice(["left", "right"]))
+        judging.answer(token, judging.GivenAnswer(pair.token, side, seen_ms=1000))
+        chosen = pair.left_id if side == "left" else pair.right_id
+        said.setdefault(frozenset((pair.left_id, pair.right_id)), []).append(str(chosen))
+    row = judge_rows(owned, count(owned), [])[0]
+    assert row.repeats == sum(len(each) - 1 for each in said.values()) > 20
+    assert row.repeated == sum(a == b for each in said.values() for a, b in pairwise(each))
+
+
+def act(client, study, what: str, names, **more):
+    fields = {"act": what, "judge": names} | more
+    return client.post(reverse("dashboard:act", args=[study.slug]), fields, follow=False)
+
+
+def test_leaving_out_and_taking_back_is_kept_in_the_log(played, clients, people):
+    name = Judge.objects.filter(study=played, judged__gt=5).first().name
+    act(clients["teammate"], played, "leave out", name, reason="answered for a colleague")
+    exclusion = Exclusion.objects.get()
+    assert (exclusion.judge_id, exclusion.by) == (name, people["teammate"])
+    assert "answered for a colleague" in page(clients["owner"], "judges", played)
+    assert "answered for a colleague" in page(clients["owner"], "judge", played, name)
+    act(clients["owner"], played, "take back", name)
+    assert not Exclusion.objects.exists()
+    acts = [(each.verb, each.detail) for each in Act.objects.order_by("pk") if each.verb.startswith("judges")]
+    assert acts == [
+        ("judges left out", {"judges": [name], "reason": "answered for a colleague"}),
+        ("judges let in again", {"judges": [name]}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("what", "fields", "sentence"),
+    [
+        ("leave out", {"judge": []}, "Choose one judge at least"),
+        ("leave out", {"reason": "  "}, "Say why these judges are left out"),
+        ("take back", {}, "nothing to take back"),
+        ("without", {"judge": ["nobody"]}, "not in the study"),
+        ("only", {"judge": []}, "Choose one judge at least"),
+    ],
+)
+def test_what_cannot_be_done_is_said(played, clients, what, fields, sentence):
+    name = Judge.objects.filter(study=played, judged__gt=0).first().name
+    form = {"act": what, "judge": name, "reason": "x"} | fields
+    response = clients["owner"].post(reverse("dashboard:act", args=[played.slug]), form, follow=True)
+    assert sentence in response.content.decode()
+    assert not Exclusion.objects.exists()
+    assert not FitRun.objects.exists()
+
+
+@pytest.mark.parametrize(("what", "field"), [("without", "left_out"), ("only", "only")])
+def test_a_refit_leads_to_where_it_is_compared(played, fitted, clients, what, field):
+    names = sorted(Judge.objects.filter(study=played, judged__gt=10).values_list("name", flat=True))[:2]
+    response = act(clients["owner"], played, what, names)
+    new = FitRun.objects.get(number=2)
+    assert getattr(new, field) == names
+    assert new.settings == fitted.settings
+    assert response["Location"] == f"/studies/{played.slug}/fits/1/compare?with=2"
+
+
+def test_a_refit_asks_for_both_fits_where_answers_came_in_since(played, fitted, clients, visit):
+    visit(of=played).answer("left")
+    name = Judge.objects.filter(study=played, judged__gt=10).first().name
+    response = act(clients["owner"], played, "without", name)
+    base, new = FitRun.objects.filter(number__gt=1).order_by("number")
+    assert (base.left_out, new.left_out) == ([], [name])
+    assert response["Location"] == f"/studies/{played.slug}/fits/"
+    assert "fits/2/compare?with=3" in clients["owner"].get(response["Location"]).content.decode()
+
+
+def test_those_left_out_stay_out_of_a_refit(played, clients):
+    out, other = Judge.objects.filter(study=played, judged__gt=10).order_by("name").values_list("name", flat=True)[:2]
+    actions.leave_out(played, [out], "a reason")
+    base, new = actions.refit_without(played, [other])
+    assert base.left_out == [out]
+    assert new.left_out == sorted([out, other])
+
+
+def test_one_who_withdrew_cannot_be_left_out(played):
+    gone = Judge.objects.get(study=played, withdrawn_at__isnull=False)
+    with pytest.raises(StudyError, match="have withdrawn"):
+        actions.leave_out(played, [gone.name], "x")
+
+
+def test_what_is_missing_is_said(owned, clients, visit):
+    assert "Nobody has answered yet" in page(clients["owner"], "judges", owned)
+    judge = visit()
+    judge.answer("left")
+    html = page(clients["owner"], "judges", owned)
+    assert "only one judge" in html
+    assert "ask for one on the page Results" in html
+    assert "<dd>–" in page(clients["owner"], "judge", owned, judge.name)
+
+
+def test_a_judge_without_a_pair_is_not_found(owned, clients):
+    name = judging.invite(owned, 1)[0].name
+    assert clients["owner"].get(reverse("dashboard:judge", args=[owned.slug, name])).status_code == 404
