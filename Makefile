@@ -5,17 +5,22 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-slow check format bench docs lock clean
+.PHONY: demo test test-slow chromium check format bench docs screenshots lock clean
 
-demo: $(READY)  ## simulate a study on Chicago's 77 areas, fit it, write and open the page
+demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
 
 test: $(READY)  ## everything that takes seconds: unit, statistical and documentation tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-test-slow: $(READY)  ## what takes minutes: simulation-based calibration, Geweke tests, long agreement runs
+test-slow: $(READY) chromium  ## what takes minutes: simulation-based calibration, Geweke tests, long agreement runs
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 	JUDGEMAP_TEST_POSTGRES=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/web
+
+chromium:  # for the browser tests, which are skipped where there is none
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } \
+	  || echo "There is no Chromium, so browser tests are skipped: apt-get install chromium"
 
 check: $(READY)  ## format, lint, types, layers
 	$(BIN)/ruff format --check .
@@ -37,6 +42,10 @@ bench: $(READY)  ## timings, side by side in one run on one thread; written to b
 
 docs: $(READY)  ## write docs/cli.md from the commands themselves
 	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
+
+screenshots: $(READY) chromium  ## play the tutorial's story in Chromium, and take its pictures
+	mkdir -p docs/images/tutorial
+	JUDGEMAP_SCREENSHOTS=$(CURDIR)/docs/images/tutorial $(BIN)/python -m pytest -m slow tests/web/live/test_story.py
 
 lock: $(READY)  ## write requirements.lock anew from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --all-extras --group dev pyproject.toml -o requirements.lock

@@ -28,13 +28,3 @@ def test_prior_of_nothing(judgemap, edges, tmp_path, of, picture, words):
     assert result.status == 2
     assert words in result.err
     assert not (tmp_path / picture).exists()
-
-
-def test_demo_writes_its_page(judgemap, tmp_path):
-    result = judgemap("demo", "-o", tmp_path / "demo", "--seed", "2")
-    assert result.status == 0, result.err
-    page = (tmp_path / "demo" / "index.html").read_text(encoding="utf-8")
-    assert "simulated" in page
-    assert (tmp_path / "demo" / "results" / "fit.json").exists()
-    assert (tmp_path / "demo" / "comparisons.csv").exists()
-    assert judgemap("demo", "-o", tmp_path / "demo", "--seed", "2").status == 0, "a second run replaces the first"

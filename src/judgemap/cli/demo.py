@@ -1,42 +1,123 @@
-"""`judgemap demo`: a simulated study on Chicago's map, from truth to page."""
+"""`judgemap demo`: the study server with a finished study and an open one, on Chicago's map."""
 
+import subprocess
 import sys
+import time
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
-from judgemap.cli.inputs import available_cores
-from judgemap.cli.progress import sampling_progress
-from judgemap.geo.examples import chicago
-from judgemap.study.example import simulate_study
-from judgemap.study.fit import fit_spatial
+from judgemap.errors import StudyError
+
+if TYPE_CHECKING:
+    from judgemap.web.demo import Demo
+    from judgemap.web.server import ServerOptions
+
+PATIENCE = 300.0
+"""Seconds that the fits of the demonstration may take on a slow machine."""
 
 
 def demo(
-    *,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the study and its page.")] = Path("demo"),
+    data: Annotated[Path, typer.Option(help="Folder of the demonstration's database.")] = Path("demo"),
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
     seed: Annotated[int, typer.Option(min=0, help="Another seed is another truth and other answers.")] = 1,
+    once: Annotated[bool, typer.Option("--once", help="Visit every page, say whether all answer, and stop.")] = False,
 ) -> None:
-    """Simulate twelve judges on Chicago's 77 community areas, fit, and open the page.
+    """Serve a finished study of twelve simulated judges, fitted and clustered, and an open one to try.
 
-    Example: judgemap demo -o demo --seed 1
+    Example: judgemap demo --port 8000
     """
-    typer.echo("Reading Chicago's map …", err=True)
-    study = simulate_study(np.random.default_rng(seed), chicago())
-    chains = 8
-    with sampling_progress() as watch:
-        cores = available_cores()
-        result = fit_spatial(study.data, study.areas, seed=seed, chains=chains, cores=cores, watch=watch)
-    typer.echo("Drawing the maps …", err=True)
-    from judgemap.report.briefing import demo_page
+    from judgemap.web import server
 
-    result.save(output / "results")
-    study.data.to_frame().to_csv(output / "comparisons.csv", index=False)
-    page = output / "index.html"
-    page.write_text(demo_page(result, study), encoding="utf-8")
-    typer.echo(f"The page is {page}; the fit is in {output / 'results'}/")
+    options = server.ServerOptions(data, port=port)
+    server.use_data_folder(data)
+    server.migrate()
+    from judgemap.web.demo import prepare_demo
+
+    made = prepare_demo(data, seed, typer.echo)
+    address = server.public_address(options)
+    if once:
+        _visit(made, options, address)
+        return
+    typer.echo(describe(made, address))
     if sys.stdout.isatty():
-        webbrowser.open(page.resolve().as_uri())
+        webbrowser.open(f"{address}/studies/")
+    server.serve(options, typer.echo)
+
+
+def describe(made: "Demo", address: str) -> str:
+    """Say who can go where."""
+    return "\n".join(
+        [
+            "",
+            f"Researcher  {address}/studies/{made.finished.slug}/",
+            f"            sign in as {made.email} with the password {made.password}",
+            f"Judge       {address}/s/{made.open.join_code}/",
+            "",
+            "The finished study is simulated. It is fitted as soon as the server runs: its risk map is there in some",
+            "seconds, its clusters within a minute.",
+            "",
+        ]
+    )
+
+
+def _visit(made: "Demo", options: "ServerOptions", address: str) -> None:
+    """Start the server, wait for the fits, visit every page as a researcher and as a judge, and stop the server."""
+    from judgemap.web.demo import nearness
+    from judgemap.web.visits import visit_as_judge, visit_as_researcher
+
+    with _running(options, address):
+        typer.echo("Waiting for the fits …")
+        _wait_for_fits(made)
+        visits = [
+            visit_as_researcher(address, made.email, made.password),
+            visit_as_judge(address, str(made.open.join_code)),
+        ]
+    wrong = [f"{at} answered {status}" for each in visits for at, status in each.visited.items() if status >= 400]
+    if wrong:
+        raise StudyError("; ".join(wrong))
+    typer.echo(f"{len(visits[0].visited)} pages of a researcher and {len(visits[1].visited)} of a judge answer.")
+    typer.echo(f"The risk map's correlation with the risk that was simulated is {nearness(made, options.data):.3f}.")
+
+
+@contextmanager
+def _running(options: "ServerOptions", address: str) -> Iterator[None]:
+    """Run the server in a process of its own."""
+    import urllib.request
+
+    words = [sys.executable, "-m", "judgemap", "serve", "--data", str(options.data), "--port", str(options.port)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(300):
+            if process.poll() is not None:
+                raise StudyError(f"the server did not start; is port {options.port} free?")
+            try:
+                urllib.request.urlopen(f"{address}/healthz", timeout=5).close()  # noqa: S310 - our own address
+                break
+            except OSError:
+                time.sleep(0.2)
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _wait_for_fits(made: "Demo") -> None:
+    from judgemap.web.fits.models import FitRun
+
+    until = time.monotonic() + PATIENCE
+    runs = FitRun.objects.filter(study=made.finished)
+    while runs.filter(explained_at=None).exists():
+        failed = runs.filter(status__in=["failed", "cancelled", "lost"]).first()
+        if failed is not None:
+            raise StudyError(f"fit {failed.number} of the demonstration is {failed.status}: {failed.said}")
+        if time.monotonic() > until:
+            raise StudyError(f"the fits of the demonstration took longer than {PATIENCE:.0f} seconds")
+        time.sleep(0.5)
+    unexplained = runs.filter(log__contains="broke down").first()
+    if unexplained is not None:
+        raise StudyError(f"fit {unexplained.number} of the demonstration is not explained: {unexplained.log}")

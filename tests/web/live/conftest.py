@@ -54,6 +54,7 @@ class LiveServer:
     folder: Path
     database_url: str = ""
     workers: int = 2
+    fitters: int = 0
     port: int = field(default_factory=free_port)
     process: subprocess.Popen | None = None
 
@@ -77,7 +78,7 @@ class LiveServer:
         with (self.folder / "log").open("a") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", COMMAND.format("serve"), "--data", str(self.folder / "data"),
-                 "--port", str(self.port), "--workers", str(self.workers)],
+                 "--port", str(self.port), "--workers", str(self.workers), "--fitters", str(self.fitters)],
                 stdout=log, stderr=log, env=self.environment(), start_new_session=True, cwd=self.folder,
             )  # fmt: skip
         for _ in range(600):
@@ -108,18 +109,25 @@ class LiveServer:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def new_study(self, areas, recommended: int = 50, maximum: int = 200, design: str = "uniform") -> str:
+    def new_study(
+        self, areas, recommended: int = 50, maximum: int = 200, design: str = "uniform", owner: str = ""
+    ) -> str:
         """Make and open a study, and return its name."""
         areas.to_frame().to_crs("EPSG:4326").to_file(self.folder / "wards.geojson", driver="GeoJSON")
         text = STUDY.format(recommended=recommended, maximum=maximum, design=design)
         (self.folder / "study.toml").write_text(text)
-        slug = re.search(r"Study (\S+):", self.study("new", "study.toml"))[1]
+        whose = ["--owner", owner] if owner else []
+        slug = re.search(r"Study (\S+):", self.study("new", "study.toml", *whose))[1]
         self.study("open", slug)
         return slug
 
     def invite(self, slug: str, judges: int) -> list["LiveJudge"]:
         links = json.loads(self.study("invite", slug, "--judges", str(judges), "--json"))
         return [LiveJudge(self, each["judge"], each["link"].split("/j/")[1].strip("/")) for each in links]
+
+    def judge(self, link: str) -> "LiveJudge":
+        """The judge of a link."""
+        return LiveJudge(self, "", link.split("/j/")[1].strip("/"))
 
     def comparisons(self, slug: str) -> list[dict[str, str]]:
         return self.table(slug, "comparisons.csv")
@@ -171,6 +179,10 @@ class LiveJudge:
 
     def answer(self, pair: str, outcome: str):
         return self.post("answer", pair=pair, outcome=outcome)
+
+    def answer_and_next(self, pair: str, outcome: str) -> dict:
+        """Answer, and return the next pair."""
+        return json.loads(self.answer(pair, outcome).data)
 
 
 @pytest.fixture(scope="session")

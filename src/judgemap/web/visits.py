@@ -1,0 +1,126 @@
+"""A visit to a running server, as people make it: sign in, follow every link, answer, and say what did not work."""
+
+import http.client
+import http.cookiejar
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
+
+from judgemap.errors import StudyError
+
+MOST_PAGES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What came back: the address in the end, the status, and the text."""
+
+    address: str
+    status: int
+    text: str
+
+    @property
+    def token(self) -> str:
+        """The page's protection against forged forms; empty where it has no form."""
+        found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', self.text)
+        return found[1] if found else ""
+
+    def links(self) -> Iterator[str]:
+        """Yield the addresses that the page links to, and what it loads."""
+        reader = _Links()
+        reader.feed(self.text)
+        for link in reader.found:
+            yield urljoin(self.address, link).partition("#")[0]
+
+
+@dataclass
+class Visitor:
+    """Somebody with a browser that keeps cookies."""
+
+    address: str
+    visited: dict[str, int] = field(default_factory=dict)
+    """Each address that was asked for, and the status that came back."""
+
+    def __post_init__(self) -> None:
+        cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+        self._opener = urllib.request.build_opener(cookies)
+
+    def get(self, path: str) -> Page:
+        """Ask for a page."""
+        return self._ask(urljoin(self.address, path), None)
+
+    def post(self, page: Page, path: str = "", **fields: str) -> Page:
+        """Send the form of a page, to another address where one is given."""
+        form = {"csrfmiddlewaretoken": page.token, **fields}
+        return self._ask(urljoin(page.address, path), urlencode(form).encode())
+
+    def follow(self, start: Iterable[str]) -> list[str]:
+        """Visit pages and all that they link to, one of each kind of query; return what did not answer well."""
+        waiting = [urljoin(self.address, each) for each in start]
+        seen: set[tuple[str, tuple[str, ...]]] = set()
+        while waiting and len(seen) < MOST_PAGES:
+            address = waiting.pop(0)
+            parts = urlsplit(address)
+            kind = (parts.path, tuple(sorted({key for key, _ in parse_qsl(parts.query)})))
+            if not address.startswith(self.address) or kind in seen:
+                continue
+            seen.add(kind)
+            waiting += self._ask(address, None).links()
+        return [f"{address} answered {status}" for address, status in self.visited.items() if status >= 400]
+
+    def _ask(self, address: str, body: bytes | None) -> Page:
+        request = urllib.request.Request(address, body, {"Referer": address, "Accept": "text/html,*/*"})  # noqa: S310
+        try:
+            with self._opener.open(request, timeout=60) as response:
+                page = self._read(response, response.status)
+        except urllib.error.HTTPError as error:
+            page = self._read(error, error.code)
+        self.visited[address] = page.status
+        return page
+
+    def _read(self, response: urllib.error.HTTPError | http.client.HTTPResponse, status: int) -> Page:
+        is_page = (response.headers.get_content_type() or "") == "text/html"
+        body = response.read()
+        return Page(response.geturl(), status, body.decode() if is_page else "")
+
+
+class _Links(HTMLParser):
+    """Collect what a page links to and loads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep the address of a link, a script, a style or a picture."""
+        for name, value in attrs:
+            wanted = (name == "href" and tag in ("a", "link")) or (name == "src" and tag in ("script", "img"))
+            if wanted and value and not value.startswith(("data:", "mailto:")):
+                self.found.append(value)
+
+
+def visit_as_researcher(address: str, email: str, password: str) -> Visitor:
+    """Sign in, and follow every link from the list of studies."""
+    visitor = Visitor(address)
+    page = visitor.get("/account/login/")
+    if "/account/logout/" not in visitor.post(page, login=email, password=password).text:
+        raise StudyError(f"{email} could not sign in at {address}; remove the data folder and start anew")
+    visitor.follow(["/studies/"])
+    return visitor
+
+
+def visit_as_judge(address: str, join_code: str) -> Visitor:
+    """Join by the open link, agree, answer three pairs without a script, and follow every link."""
+    visitor = Visitor(address)
+    page = visitor.post(visitor.get(f"/s/{join_code}/"))
+    page = visitor.post(page, "consent", agree="yes")
+    for _ in range(3):
+        pair = re.search(r'name="pair" value="([^"]+)"', page.text)
+        if pair:
+            page = visitor.post(page, "answer", pair=pair[1], outcome="left", follows="0")
+    visitor.follow([page.address])
+    return visitor
