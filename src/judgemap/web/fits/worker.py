@@ -32,7 +32,7 @@ SECONDS_BETWEEN_BEATS = 2.0
 SECONDS_TO_END = 10.0
 """After so long, a worker whose server is gone ends in the middle of what it does."""
 KEPT = timedelta(days=30)
-NICENESS = 10
+NICENESS = 5
 """Judges are served before fits are made."""
 
 

@@ -1,0 +1,208 @@
+"""Fits on a real server with real workers: made, cancelled, lost and started again, put back, and never made twice."""
+
+import http.cookiejar
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+
+import pytest
+
+pytestmark = pytest.mark.slow
+OWNER, PASSWORD = "owner@example.org", "four plain words here"
+LONG = {"draws": "150000", "chains": "8"}
+
+
+@dataclass
+class LiveResearcher:
+    """A researcher at a browser without scripts."""
+
+    server: object
+    slug: str
+    jar: http.cookiejar.CookieJar
+
+    def open(self, path: str, form: dict | None = None):
+        """Open a page, or send a form to it; redirects are followed. Returns where it ended, and the page."""
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.jar))
+        token = next((each.value for each in self.jar if each.name == "csrftoken"), "")
+        body = None if form is None else urllib.parse.urlencode(form | {"csrfmiddlewaretoken": token}).encode()
+        with opener.open(self.server.address + path, body, timeout=30) as response:
+            return urllib.parse.urlsplit(response.url).path, response.read().decode()
+
+    def fits(self, path: str = "", form: dict | None = None):
+        return self.open(f"/studies/{self.slug}/fits/{path}", form)
+
+    def ask(self, **options: str) -> int:
+        """Press the button, and return the fit's number."""
+        place, _ = self.fits("new", options)
+        return int(re.search(r"/fits/(\d+)/", place)[1])
+
+    def status(self, number: int) -> str:
+        return re.search(rf'How fit {number} was made <span class="status (\w+)"', self.fits(f"{number}/log")[1])[1]
+
+    def wait_for(self, number: int, *statuses: str, seconds: float = 180) -> str:
+        until = time.monotonic() + seconds
+        while (status := self.status(number)) not in statuses:
+            assert time.monotonic() < until, f"{status}: {self.fits(f'{number}/log')[1]}\n{self.server.log}"
+            time.sleep(0.3)
+        return status
+
+    def wait_for_draws(self, number: int) -> None:
+        """Wait until a fit is in the middle of its draws."""
+        until = time.monotonic() + 180
+        while not re.search(r'<progress value="0\.0*[1-9]', self.fits(f"{number}/progress")[1]):
+            assert time.monotonic() < until, self.fits(f"{number}/log")[1]
+            time.sleep(0.3)
+
+
+@pytest.fixture
+def researcher(new_server, areas):
+    """The owner of a study with answers, on a server that makes fits."""
+    new_server.fitters = 1
+    new_server.start()
+    return prepared(new_server, areas)
+
+
+def prepared(server, areas) -> LiveResearcher:
+    one = LiveResearcher(server, "", http.cookiejar.CookieJar())
+    link = re.search(r"http://\S+(/first/\S+/)", server.log)[1]
+    place, _ = one.open(link)
+    one.open(place, {"email": OWNER, "password": PASSWORD, "again": PASSWORD})
+    one.slug = server.new_study(areas, owner=OWNER)
+    for judge in server.invite(one.slug, 2):
+        judge.agree()
+        for _ in range(20):
+            pair = judge.pair()
+            judge.answer(pair["pair"], "left" if pair["left"] > pair["right"] else "right")
+    return one
+
+
+def workers(server) -> list[int]:
+    """The worker processes of a server's session."""
+    listed = subprocess.run(["ps", "-ww", "-eo", "pid,sess,args"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
+    return [int(pid) for pid, session, words in rows if session == str(server.process.pid) and "server.work(" in words]
+
+
+def wait_until(true, seconds: float = 90) -> None:
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.2)
+
+
+def test_from_the_button_to_the_map(researcher):
+    number = researcher.ask()
+    researcher.wait_for(number, "done")
+    place, page = researcher.fits(f"{number}/progress")
+    assert place == f"/studies/{researcher.slug}/fits/1/map"
+    assert "Ward 1.1" in page
+    assert len(workers(researcher.server)) == 1
+    assert researcher.server.stop() == 0
+    assert workers(researcher.server) == []
+    assert "Traceback" not in researcher.server.log
+
+
+def test_cancelled_in_the_middle_and_the_study_goes_on(researcher):
+    number = researcher.ask(**LONG)
+    researcher.wait_for_draws(number)
+    judge = researcher.server.invite(researcher.slug, 1)[0]
+    judge.agree()
+    assert judge.answer(judge.pair()["pair"], "left").status == 200, "judges are served meanwhile"
+    researcher.fits(f"{number}/cancel", {})
+    researcher.wait_for(number, "cancelled")
+    assert researcher.wait_for(researcher.ask(), "done") == "done", "the worker goes on with the next"
+
+
+def test_a_worker_killed_in_the_middle(researcher):
+    number = researcher.ask(**LONG)
+    researcher.wait_for_draws(number)
+    [worker] = workers(researcher.server)
+    os.kill(worker, signal.SIGKILL)
+    assert researcher.server.request("GET", "/healthz").status == 200
+    researcher.wait_for(number, "lost")
+    _, page = researcher.fits(f"{number}/progress")
+    assert "heard of no more" in page
+    assert "Start again" in page
+    place, _ = researcher.fits(f"{number}/again", {})
+    again = int(re.search(r"/fits/(\d+)/", place)[1])
+    researcher.wait_for_draws(again)
+    assert workers(researcher.server) != [worker]
+    researcher.fits(f"{again}/cancel", {})
+    researcher.wait_for(again, "cancelled")
+    assert researcher.status(number) == "lost"
+
+
+def test_a_server_that_is_stopped_takes_its_worker_along_and_the_fit_waits(researcher):
+    number = researcher.ask(**LONG)
+    researcher.wait_for_draws(number)
+    assert len(workers(researcher.server)) == 1
+    assert researcher.server.stop() == 0
+    assert workers(researcher.server) == []
+    researcher.server.fitters = 0
+    researcher.server.start()
+    assert researcher.status(number) == "waiting"
+    assert "begins anew" in researcher.fits(f"{number}/progress")[1]
+    researcher.server.stop()
+    researcher.server.fitters = 1
+    researcher.server.start()
+    researcher.wait_for_draws(number)
+
+
+def test_no_worker_outlives_a_server_that_was_killed(researcher):
+    researcher.wait_for(researcher.ask(), "done")
+    session = researcher.server.process.pid
+    assert len(workers(researcher.server)) == 1
+    os.kill(session, signal.SIGKILL)
+    researcher.server.process.wait(10)
+    wait_until(lambda: workers(researcher.server) == [])
+    os.killpg(session, signal.SIGKILL)
+
+
+def test_several_workers_make_every_fit_once(new_server, areas):
+    new_server.fitters = 3
+    new_server.start()
+    researcher = prepared(new_server, areas)
+    numbers = [researcher.ask(draws="200") for _ in range(8)]
+    for number in numbers:
+        researcher.wait_for(number, "done")
+        log = researcher.fits(f"{number}/log")[1]
+        assert log.count(" read 40 pairs") == 1
+        assert log.count("drew 8 chains") == 1
+    assert "Traceback" not in new_server.log
+
+
+def test_a_worker_apart(new_server, areas):
+    new_server.start()
+    researcher = prepared(new_server, areas)
+    number = researcher.ask()
+    time.sleep(2)
+    assert researcher.status(number) == "waiting"
+    command = "import typer; from judgemap.cli import worker; typer.run(worker.worker)"
+    apart = subprocess.Popen(
+        [sys.executable, "-c", command, "--data", str(new_server.folder / "data")], env=new_server.environment()
+    )
+    try:
+        researcher.wait_for(number, "done")
+        apart.send_signal(signal.SIGTERM)
+        assert apart.wait(15) == 0
+    finally:
+        apart.kill()
+
+
+def test_a_fit_after_so_many_answers(researcher):
+    researcher.fits("auto", {"every": "10", "model": "standard"})
+    researcher.wait_for(1, "done")
+    judge = researcher.server.invite(researcher.slug, 1)[0]
+    judge.agree()
+    for _ in range(10):
+        judge.answer(judge.pair()["pair"], "left")
+    wait_until(lambda: "Fit 2: standard" in researcher.fits()[1])
+    researcher.wait_for(2, "done")
+    time.sleep(6)
+    assert "Fit 3" not in researcher.fits()[1]
