@@ -36,7 +36,8 @@ def rank_plot(fit: Fit) -> Picture:
             half = 1.96 * np.sqrt(expected * (1 - 1 / BINS) * (1 - 1 / chains) / max(worth, 1e-3))
             axes.axhspan(expected - half, expected + half, color=FAINT, linewidth=0, alpha=0.6)
             for chain, counts in enumerate(_rank_counts(values)):
-                axes.stairs(counts, np.linspace(0, 1, BINS + 1), color=CHAINS[chain % len(CHAINS)], linewidth=1.0)
+                colour = CHAINS[chain % len(CHAINS)]
+                axes.stairs(counts, np.linspace(0, 1, BINS + 1), baseline=None, color=colour, linewidth=1.0)
             axes.set_title(f"{_short(name)}: R-hat {rhat(values):.3f}", loc="left", fontsize=SMALL, pad=3)
             axes.set(yticks=[0, expected], yticklabels=["0", f"{expected:.0f}"], ylim=(0, None))
         panels[-1].set(xlabel="rank among all draws, as a share")

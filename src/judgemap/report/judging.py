@@ -138,6 +138,8 @@ def _forest(axes: Axes, table: pd.DataFrame, name: str, colours: Any) -> None:  
 def _log_axes(axes: Axes) -> None:
     ticks = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0]
     axes.set(xscale="log", yscale="log")
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    axes.set(xlim=(min(left, 0.45), max(right, 2.2)), ylim=(min(bottom, 0.45), max(top, 2.2)))
     for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
         inside = [tick for tick in ticks if low <= tick <= high]
         axis.set_ticks(inside, [f"{tick:g}" for tick in inside])

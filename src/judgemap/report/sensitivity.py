@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
+from matplotlib.patches import Patch
 
 from judgemap.core.reliability import pearson, spearman
 from judgemap.core.types import FloatArray
@@ -64,7 +65,7 @@ def sensitivity_maps(fits: Mapping[str, Fit]) -> Picture:
     colours = STANDARD.colours(len(limits) - 1)
     columns = min(len(names), 2)
     rows = -(-len(names) // columns)
-    with drawing(46 + rows * (24 + place.height / columns), rows=rows, columns=columns) as (figure, panels):
+    with drawing(64 + rows * (24 + place.height / columns), rows=rows, columns=columns) as (figure, panels):
         for axes in panels:
             axes.set_axis_off()
         for axes, name in zip(panels, names, strict=False):
@@ -76,11 +77,11 @@ def sensitivity_maps(fits: Mapping[str, Fit]) -> Picture:
             axes.set_title(name, fontsize=SMALL, loc="left", color=INK)
         keys = [f"{low:g} to {high:g}".replace("-", "−") for low, high in pairwise(limits)]
         figure.legend(
-            handles=[axes.bar(0, 0, color=colour, label=key)[0] for colour, key in zip(colours, keys, strict=True)],
+            handles=[Patch(color=colour, label=key) for colour, key in zip(colours, keys, strict=True)],
             loc="outside lower center",
-            ncols=min(len(keys), 4),
+            ncols=3,
             frameon=False,
-            fontsize=SMALL - 1.5,
+            fontsize=SMALL,
             handlelength=1.0,
             columnspacing=1.0,
         )
