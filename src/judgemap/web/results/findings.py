@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from judgemap.core.types import FloatArray, IntArray
+    from judgemap.study.checks import PredictiveCheck
     from judgemap.study.records import Comparisons
     from judgemap.study.result import Fit
 
@@ -91,13 +92,12 @@ def work_out(run: FitRun, fit: "Fit", data: "Comparisons") -> dict[str, Any]:
 
 def explain(fit: "Fit", data: "Comparisons", order: "IntArray | None" = None) -> dict[str, Any]:
     """Work it out from the library's values alone; ``order`` lists the comparisons in the order of their answers."""
-    from judgemap.study.checks import predictive_check
     from judgemap.study.judging import judge_table, stands_out, surprising_answers
     from judgemap.study.reliability import reliability, reliability_over_time
 
     judges = judge_table(fit, data)
     unusual = stands_out(judges)
-    check = predictive_check(fit, data, seed=SEED, draws=int(np.clip(WORK // max(len(data), 1), 100, 500)))
+    check = check_answers(fit, data)
     whole = reliability(fit, data, seed=SEED)
     risk = dict(zip(fit.map.ids, np.median(fit.risk, axis=0).tolist(), strict=True))
     surprises = surprising_answers(fit, data).drop(columns=["row", "outcome"]).to_dict("records")
@@ -116,6 +116,13 @@ def explain(fit: "Fit", data: "Comparisons", order: "IntArray | None" = None) ->
         "quantile_levels": list(QUANTILES),
         "risk_edges": edges.tolist(),
     }
+
+
+def check_answers(fit: "Fit", data: "Comparisons") -> "PredictiveCheck":
+    """Hold the answers against what the fit would answer, with as many replicates as there is time for."""
+    from judgemap.study.checks import predictive_check
+
+    return predictive_check(fit, data, seed=SEED, draws=int(np.clip(WORK // max(len(data), 1), 100, 500)))
 
 
 def answer_order(run: FitRun, data: "Comparisons") -> "IntArray":

@@ -8,6 +8,7 @@ from judgemap.report.picture import Picture
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.records import Comparisons
 from judgemap.study.result import Fit
+from judgemap.web.results.findings import check_answers
 
 
 def draw(fit: Fit, data: Comparisons) -> dict[str, Picture]:
@@ -15,7 +16,7 @@ def draw(fit: Fit, data: Comparisons) -> dict[str, Picture]:
     wanted: dict[str, Callable[[], Picture]] = {
         "traces": lambda: figures.traces(fit),
         "ranks": lambda: checks.rank_plot(fit),
-        "predictive": lambda: checks.predictive_check(fit),
+        "predictive": lambda: checks.predictive_check(fit, check_answers(fit, data)),
         "variance": lambda: figures.variance_against_median(fit),
         "times": lambda: figures.comparison_times(data),
     }
