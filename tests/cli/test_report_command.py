@@ -63,6 +63,18 @@ def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp
     assert "One model against the other" in page.read_text(encoding="utf-8")
 
 
+def test_other_fits_to_hold_it_against(judgemap, edges, comparisons, spatial, tmp_path):
+    assert judgemap("fit", comparisons, *edges, "-o", tmp_path / "other", *SHORT).status == 0
+    page = tmp_path / "report.html"
+    other = tmp_path / "other"
+    result = judgemap("report", spatial, "-o", page, "--against", f"a = b={other}", "--against", other)
+    assert result.status == 0, result.err
+    assert "If it had been done otherwise" in page.read_text(encoding="utf-8")
+    assert "A = b: The two estimates" in page.read_text(encoding="utf-8")
+    twice = judgemap("report", spatial, "-o", page, "--against", other, "--against", other)
+    refused(twice, "two fits called 'other'")
+
+
 def test_figures_alone(judgemap, spatial, timed, tmp_path):
     result = judgemap("report", spatial, "--figures", tmp_path / "figures", "--comparisons", timed, "--width", "176")
     assert result.status == 0, result.err

@@ -168,6 +168,21 @@ def test_notes_are_told(bare_fit, read_page):
     assert "A note of the map." in read_page(briefing(noted)).words
 
 
+def test_the_fit_is_held_against_others(fit, study, read_page, bare_fit):
+    """The paper's table of a judge left out or alone, computed once more from the draws."""
+    parts = {"without judge 12": study.data.without(["12"]), "judge 12 alone": study.data.only(["12"])}
+    others = {name: jm.fit_spatial(part, study.areas, seed=1, chains=2, draws=60) for name, part in parts.items()}
+    told = read_page(briefing(fit, About(others=others)))
+    assert "If it had been done otherwise" in told.headings
+    rows = {(row[0], row[1]): row[2] for row in told.tables[1][1:]}
+    medians = {name: np.median(each.risk, axis=0) for name, each in {"this fit": fit, **others}.items()}
+    assert len(rows) == 3
+    for (one, other), pearson in rows.items():
+        assert pearson == f"{np.corrcoef(medians[one], medians[other])[0, 1]:.3f}"
+    with pytest.raises(jm.StudyError, match="'bare' is of different areas"):
+        briefing(fit, About(others={"bare": bare_fit}))
+
+
 def test_comparisons_of_another_fit_are_refused(fit, study):
     with pytest.raises(jm.StudyError, match="not the ones that the fit was made of"):
         briefing(fit, About(data=study.data.without(["12"])))

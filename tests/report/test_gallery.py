@@ -30,6 +30,8 @@ OF_THE_PAPER = {
     "number-of-clusters",
     "models",
     "traces",
+    "sensitivity",
+    "sensitivity-maps",
 }
 POINT = 25.4 / 72
 """Millimetres."""
@@ -37,7 +39,11 @@ POINT = 25.4 / 72
 
 @pytest.fixture(scope="module")
 def drawn(fit, study, clustered):
-    return all_figures(fit, About(data=study.data), clustered)
+    others = {
+        "without judge 12": jm.fit_spatial(study.data.without(["12"]), study.areas, seed=1, chains=2, draws=60),
+        "judge 12 alone": jm.fit_spatial(study.data.only(["12"]), study.areas, seed=1, chains=2, draws=60),
+    }
+    return all_figures(fit, About(data=study.data, others=others), clustered)
 
 
 def test_every_figure_of_the_paper_is_there(drawn):

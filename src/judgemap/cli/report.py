@@ -1,5 +1,6 @@
 """`judgemap report`: a briefing to read, print and mail, and every figure, from a folder of results."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,6 +42,10 @@ def report(
     spatial: Annotated[
         Path | None, typer.Option(help="Results of the spatial model, to hold a clustering against.")
     ] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(help="Another fit to hold it against, as in 'without judge 12=DIR'. Repeatable."),
+    ] = None,
     pdf: Annotated[bool, typer.Option("--pdf", help="Write a PDF beside the page; needs Chromium or Chrome.")] = False,
     figures: Annotated[
         Path | None, typer.Option(help="Folder for every figure, as SVG and PDF as wide as a journal's column.")
@@ -70,7 +75,8 @@ def report(
         check_folder(figures, MARK)
     fit = open_fit(results)
     other = _second(clusters, spatial)
-    about = read_about(fit, study, comparisons)
+    about = replace(read_about(fit, study, comparisons), others=_named(against or []))
+    about.check(fit)
     if output is not None:
         from judgemap.report.briefing import briefing
 
@@ -112,6 +118,18 @@ def _second(clusters: Path | None, spatial: Path | None) -> "Fit | None":
             "fit the clustering one with 'judgemap fit --model clusters'"
         )
     return other
+
+
+def _named(against: list[str]) -> "dict[str, Fit]":
+    """Read fits given as NAME=DIR, or as DIR alone, which is its own name."""
+    fits = {}
+    for text in against:
+        name, _, folder = text.rpartition("=")
+        name = name or Path(folder).name
+        if name in fits or name == "this fit":
+            raise StudyError(f"--against: there are two fits called {name!r}; give each a name, as in 'name=DIR'")
+        fits[name] = open_fit(Path(folder))
+    return fits
 
 
 def _write(html: str, output: Path, *, pdf: bool) -> list[Path]:

@@ -1,9 +1,10 @@
 """What a briefing says of a study beside its fit: its title and question, and who answered, in numbers only."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -21,7 +22,8 @@ class About:
 
     ``data`` are the comparisons that the fit was made of; they give the judges' numbers and times. ``first`` and
     ``last`` are the days of the first and the last answer. ``notice`` is what a reader must know before all else, and
-    ``pictures`` are more figures for the appendix, each with its heading.
+    ``pictures`` are more figures for the appendix, each with its heading. ``others`` are fits of the same areas from
+    other answers or under other assumptions, such as "without judge 12", to hold the fit against.
 
     >>> About("Wards", "Which ward has the LOWER rate?").title
     'Wards'
@@ -34,9 +36,13 @@ class About:
     last: date | None = None
     notice: str = ""
     pictures: Sequence[tuple[str, Picture]] = ()
+    others: Mapping[str, Fit] = field(default_factory=lambda: MappingProxyType({}))
 
     def check(self, fit: Fit) -> None:
-        """Raise a `StudyError` if the comparisons are not those that the fit was made of."""
+        """Raise a `StudyError` if the comparisons are not those of the fit, or other fits are of other areas."""
+        for name, other in self.others.items():
+            if other.map.ids != fit.map.ids:
+                raise StudyError(f"the fit {name!r} is of different areas; compare fits of one study")
         if self.data is not None and self.data.digest() != fit.info["data"]["sha256"]:
             raise StudyError(
                 "these comparisons are not the ones that the fit was made of (their SHA-256 differs); "

@@ -5,15 +5,16 @@ from datetime import date
 import numpy as np
 
 from judgemap.errors import StudyError
-from judgemap.report import clusters, figures, limits, maps, methods, summary, tables
+from judgemap.report import clusters, figures, limits, maps, methods, sensitivity, summary, tables
 from judgemap.report.about import About
 from judgemap.report.diagnostics import diagnostics
 from judgemap.report.figures import recovery
-from judgemap.report.gallery import against, clusters_of, figures_of, heading
+from judgemap.report.gallery import THIS, against, clusters_of, figures_of, heading
 from judgemap.report.numbers import percentage
 from judgemap.report.page import Front, Section, page_with_front
 from judgemap.report.words import capital, counted, isolated
 from judgemap.study.clusters import ClusterFit
+from judgemap.study.comparing import compare_fits
 from judgemap.study.example import SimulatedStudy
 from judgemap.study.result import Fit
 
@@ -22,7 +23,18 @@ FOOT = (
     "and says nothing about any person. The following pages say how sure the order is, what the map cannot say, and "
     "how it was made."
 )
-IN_FRONT = ("risk", "uncertainty", "intervals", "clusters", "violins", "number-of-clusters", "times")
+IN_FRONT = (
+    "risk",
+    "uncertainty",
+    "intervals",
+    "clusters",
+    "violins",
+    "number-of-clusters",
+    "models",
+    "times",
+    "sensitivity",
+    "sensitivity-maps",
+)
 """Figures that the briefing shows before its appendix."""
 
 AT_THE_END = ("traces", "traces-2", "cluster-traces")
@@ -91,6 +103,7 @@ def _whole(fit: Fit, about: About, other: Fit | None, more: tuple[Section, ...])
         *more,
         *(_clusters(clustered) if clustered is not None else ()),
         *((_two_models(fit, other),) if other is not None else ()),
+        *((_otherwise(fit, about),) if about.others else ()),
         _who(fit, about),
         Section("What the map cannot say", points=limits.points(fit, about, clustered)),
         _how(fit, other),
@@ -148,6 +161,16 @@ def _two_models(fit: Fit, other: Fit) -> Section:
     different = ("The two fits were made of different comparisons, so models and data differ at once.",)
     picture = against(fit, other)
     return Section("One model against the other", (text,), picture=picture, remarks=() if same else different)
+
+
+def _otherwise(fit: Fit, about: About) -> Section:
+    said = [f"{capital(name)}: {compare_fits(fit, other).words}" for name, other in about.others.items()]
+    pictures = (
+        ("Estimates, area by area", sensitivity.sensitivity_scatter(fit, about.others)),
+        ("The maps", sensitivity.sensitivity_maps({THIS: fit, **about.others})),
+    )
+    table = tables.correlations({THIS: fit, **about.others})
+    return Section("If it had been done otherwise", tuple(said), table=table, gallery=pictures)
 
 
 def _who(fit: Fit, about: About) -> Section:
@@ -248,9 +271,7 @@ def _methods(fit: Fit, other: Fit | None) -> Section:
 
 def _appendix(fit: Fit, about: About, other: Fit | None) -> Section:
     drawn = figures_of(fit, about, other)
-    pictures = [
-        (heading(name), draw()) for name, draw in drawn.items() if name not in (*IN_FRONT, *AT_THE_END, "models")
-    ]
+    pictures = [(heading(name), draw()) for name, draw in drawn.items() if name not in (*IN_FRONT, *AT_THE_END)]
     text = "What the pages before do not show. 'judgemap report --figures' writes every figure as SVG and PDF."
     return Section("All other figures", (text,), gallery=(*pictures, *about.pictures))
 

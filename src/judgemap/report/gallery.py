@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from judgemap.errors import StudyError
-from judgemap.report import clusters, figures, maps
+from judgemap.report import checks, clusters, figures, maps, sensitivity
 from judgemap.report.about import About
 from judgemap.report.picture import COLUMN, Picture
 from judgemap.study.clusters import ClusterFit
@@ -15,6 +15,9 @@ from judgemap.study.result import Fit
 
 MARK = "captions.md"
 """The file that tells a folder of figures from somebody's other files."""
+
+THIS = "this fit"
+"""What the fit is called where others stand beside it."""
 
 HEADINGS = {
     "network": "The areas and who borders whom",
@@ -26,11 +29,15 @@ HEADINGS = {
     "uncertainty": "Posterior standard deviation of risk",
     "intervals": "Highest risks, with intervals",
     "top": "Probability of being among the highest",
+    "sensitivity": "Estimates against those of other fits",
+    "sensitivity-maps": "Maps of other fits",
     "clusters": "Clusters",
     "violins": "Risk in each cluster",
     "number-of-clusters": "Number of clusters",
     "together": "Probability of sharing a cluster",
     "models": "One model against the other",
+    "win-rates": "Win rates, observed and by the model",
+    "ranks": "Ranks of the chains' draws",
     "traces": "Traces",
     "cluster-traces": "Traces of the clustering model",
 }
@@ -64,8 +71,14 @@ def figures_of(fit: Fit, about: About, other: Fit | None = None) -> dict[str, Ca
         "uncertainty": lambda: maps.uncertainty_map(fit),
         "intervals": lambda: figures.risk_intervals(fit),
         "top": lambda: maps.p_top_map(fit, k=max(1, min(10, len(fit.map) // 2))),
+        "win-rates": lambda: checks.predictive_check(fit),
         "traces": lambda: figures.traces(fit),
     }
+    if fit.posterior.sizes["chain"] > 1:
+        possible["ranks"] = lambda: checks.rank_plot(fit)
+    if about.others:
+        possible["sensitivity"] = lambda: sensitivity.sensitivity_scatter(fit, about.others)
+        possible["sensitivity-maps"] = lambda: sensitivity.sensitivity_maps({THIS: fit, **about.others})
     if about.data is not None and np.isfinite(about.data.seconds).any():
         data = about.data
         possible["times"] = lambda: figures.comparison_times(data)

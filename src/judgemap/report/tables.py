@@ -9,6 +9,7 @@ import numpy as np
 from judgemap.errors import StudyError
 from judgemap.report.numbers import percentage, signed
 from judgemap.study.clusters import ClusterFit
+from judgemap.study.comparing import compare_many
 from judgemap.study.result import Fit
 
 
@@ -100,6 +101,28 @@ def _width(text: str) -> int:
     """Count the columns that text takes on a terminal: two for a wide letter, none for a combining mark."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
+
+
+def correlations(fits: dict[str, Fit]) -> Table:
+    """List the correlations between the posterior medians of every two fits, Pearson's and Spearman's.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> [str(cell) for cell in correlations({"one": fit, "two": fit}).rows[0]]
+    ['one', 'two', '1.000', '1.000']
+    """
+    rows = tuple(
+        (Cell(row["base"]), Cell(row["other"]), Cell(f"{row['pearson']:.3f}"), Cell(f"{row['spearman']:.3f}"))
+        for row in compare_many(fits).to_dict("records")
+    )
+    columns = (
+        Column(Cell("Fit")),
+        Column(Cell("Against")),
+        Column(Cell("Pearson"), numeric=True),
+        Column(Cell("Spearman"), numeric=True),
+    )
+    return Table("Correlation of the areas' risks between fits", columns, rows)
 
 
 def cluster_table(fit: ClusterFit) -> Table:
