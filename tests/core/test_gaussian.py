@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.core import laplace
+from judgemap.core.comparisons import count_pairs
+from judgemap.core.gaussian import gaussian
+from judgemap.core.model import Model
+from judgemap.core.prior import FixedVariance, InverseGamma, communicability, independent
+from judgemap.core.simulate import simulate_counts
+
+
+def two_areas(wins, losses, variance):
+    counts = count_pairs([0] * wins + [1] * losses, [1] * wins + [0] * losses, n_areas=2)
+    return Model(counts, independent(2), FixedVariance(variance))
+
+
+def exact_difference(wins, losses, variance):
+    """Mean and variance of λ_0 − λ_1 by quadrature; under the prior it is N(0, 2α²)."""
+
+    d = np.linspace(-60, 60, 200_001)
+    log_weight = -wins * np.logaddexp(0, -d) - losses * np.logaddexp(0, d) - d**2 / (4 * variance)
+    weight = np.exp(log_weight - log_weight.max())
+    mean = (weight @ d) / weight.sum()
+    return mean, (weight @ (d - mean) ** 2) / weight.sum()
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(5, 0), (9, 1), (20, 15)])
+def test_the_mean_is_nearer_to_the_exact_one_than_the_mode(wins, losses):
+    model = two_areas(wins, losses, 4.0)
+    mean, variance = exact_difference(wins, losses, 4.0)
+    found = gaussian(model)
+    mode = laplace.mode(model, np.log(4.0), np.zeros(2))
+    assert found.mean[0] - found.mean[1] == pytest.approx(mean, abs=0.08 * np.sqrt(variance))
+    assert found.spread(np.array([0]), np.array([1]))[0] == pytest.approx(variance, rel=0.2)
+    assert abs(mode[0] - mode[1] - mean) > 2 * abs(found.mean[0] - found.mean[1] - mean)
+
+
+def test_without_answers_it_is_the_prior():
+    nothing = np.empty(0, dtype=np.int64)
+    found = gaussian(Model(count_pairs(nothing, nothing, 3), independent(3), FixedVariance(4.0)))
+    np.testing.assert_allclose(found.mean, 0.0)
+    np.testing.assert_allclose(found.covariance, 4 * np.eye(3))
+
+
+def test_a_start_near_by_leads_to_the_same():
+    rng = np.random.default_rng(1)
+    model = Model(simulate_counts(rng, rng.normal(size=8), 100), independent(8), FixedVariance(2.0))
+    other = gaussian(Model(simulate_counts(rng, rng.normal(size=8), 60), independent(8), FixedVariance(2.0)))
+    np.testing.assert_allclose(gaussian(model, other).mean, gaussian(model).mean, atol=1e-3)
+
+
+def test_the_variance_agrees_with_the_strengths():
+    rng = np.random.default_rng(2)
+    prior = InverseGamma(2.0, 3.0)
+    model = Model(simulate_counts(rng, 2 * rng.normal(size=20), 300), independent(20), prior)
+    found = gaussian(model)
+    size = found.mean @ found.mean + np.trace(found.covariance)
+    assert found.variance == pytest.approx((3.0 + size / 2) / (2.0 + 10), rel=0.01)
+
+
+def test_draws_have_its_moments():
+    model = two_areas(3, 1, 1.0)
+    found = gaussian(model)
+    draws = found.draw(np.random.default_rng(3), 40_000)
+    np.testing.assert_allclose(draws.mean(axis=0), found.mean, atol=0.02)
+    np.testing.assert_allclose(np.cov(draws.T), found.covariance, atol=0.03)
+
+
+@pytest.mark.statistical
+def test_nottinghamshire_means_are_the_exact_ones(nottinghamshire, reference):
+    """Within 0.08 posterior sd of the reference's means (whose own error is 0.01); Laplace's mode misses by 0.6."""
+    areas = jm.read_edges(nottinghamshire / "edges.csv", nottinghamshire / "areas.csv")
+    data = jm.read_comparisons(nottinghamshire / "comparisons.csv", areas)
+    model = Model(data.counts(), communicability(areas.graph), InverseGamma())
+    found = gaussian(model)
+    off = (found.mean - found.mean.mean() - reference["mean"]) / reference["sd"]
+    mode = laplace.mode(model, np.log(found.variance), np.zeros(76))
+    off_mode = (mode - mode.mean() - reference["mean"]) / reference["sd"]
+    assert np.abs(off).max() < 0.08
+    assert np.abs(off_mode).max() > 0.3
+    assert found.variance == pytest.approx(12.58, rel=0.05)
