@@ -7,8 +7,8 @@ s²) under q for every compared pair, p̄ = E logit⁻¹(d) and w̄ = n E p(1 �
 
 The mode, Laplace's centre, lies nearer to zero than the mean, because the likelihood of a clear winner is skewed
 outwards; chances computed around it come out too cautious. On the Nottinghamshire study means found here miss the exact
-ones by at most 0.03 posterior standard deviations, and the mode by 0.6. Variances come out a little small, up to a sixth
-where the likelihood is most skewed.
+ones by at most 0.03 posterior standard deviations, and the mode by 0.6. Variances come out a little small, up to a
+sixth where the likelihood is most skewed.
 Source: Opper and Archambeau (2009); Challis and Barber (2013).
 """
 
