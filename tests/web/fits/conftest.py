@@ -5,7 +5,7 @@ import pytest
 from django.utils import timezone
 
 from judgemap.study.settings import FitSettings
-from judgemap.web.fits import actions, progress, running
+from judgemap.web.fits import actions, progress, running, tasks
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.tokens import make_token
@@ -66,7 +66,7 @@ def make(monkeypatch):
         monkeypatch.setattr(running, step, lambda run, fit, data: None)
 
     def made(run):
-        running.make_fit(run.pk)
+        list(running.make_fit(run.pk))
         run.refresh_from_db()
         return run
 
@@ -79,3 +79,4 @@ def _nobody_is_stopping():
     yield
     progress.STOPPING.clear()
     progress.HERE.clear()
+    tasks.UNEXPLAINED.clear()

@@ -87,7 +87,7 @@ def test_a_judge_who_withdraws_while_the_fit_is_made(judged, ask, make, leave):
     FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
     Judge.objects.get(name=gone).pairs.all().delete()
     Judge.objects.filter(name=gone).update(withdrawn_at=run.finished_at)
-    explain(run, fit, data)
+    list(explain(run, fit, data))
     assert gone not in everything(run)
     assert load_areas(run.version).ids == fit.map.ids
 

@@ -16,7 +16,7 @@ from judgemap.web.fits.actions import ask_for_fit, cancel_fit
 from judgemap.web.fits.files import open_fit
 from judgemap.web.fits.lost import SILENCE, is_silent, mark_lost
 from judgemap.web.fits.models import Exclusion, FitRun
-from judgemap.web.fits.tasks import run_fit
+from judgemap.web.fits.tasks import UNEXPLAINED, explain_next, run_fit
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.studies import actions as studies
 from judgemap.web.studies.areas import load_areas
@@ -110,6 +110,52 @@ def test_the_task_in_the_queue_makes_it(judged, ask, make):
     run_fit.call(run.pk)
     run.refresh_from_db()
     assert run.status == FitRun.Status.DONE
+    assert run.explained_at is None, "the map is there first"
+    assert {run.pk} == progress.HERE
+    steps = 0
+    while UNEXPLAINED:
+        explain_next()
+        steps += 1
+    assert steps == 4
+    run.refresh_from_db()
+    assert run.explained_at
+    assert not progress.HERE
+
+
+def test_other_fits_come_before_explanations_but_not_for_ever(judged, ask, make):
+    runs = [ask(judged) for _ in range(5)]
+    for run in runs:
+        run_fit.call(run.pk)
+    assert len(UNEXPLAINED) == 3, "each has its draws in memory"
+    for run in runs:
+        run.refresh_from_db()
+    assert [run.status for run in runs] == ["done"] * 5
+    assert [bool(run.explained_at) for run in runs] == [True, True, False, False, False]
+
+
+def test_a_worker_that_is_asked_to_end_does_not_explain(judged, ask, make):
+    steps = running.make_fit(ask(judged).pk)
+    progress.STOPPING.set()
+    list(steps)
+    run = FitRun.objects.get()
+    assert run.status == FitRun.Status.DONE
+    assert run.log.count("asked to end") == 3
+    assert run.explained_at
+
+
+def test_what_explains_a_fit_is_made(judged, ask):
+    list(running.make_fit(ask(judged, replace(QUICK, draws=200)).pk))
+    run = FitRun.objects.get()
+    assert [word for word in ("figures", "pictures", "briefing") if f" {word} made\n" in run.log] == [
+        "figures",
+        "pictures",
+        "briefing",
+    ], run.log
+    assert {each["judge"] for each in run.findings["judges"]} == set(judged.judge_names)
+    assert run.findings["warnings"] is not None
+    assert run.pictures.count() >= 3
+    assert all(each.svg.startswith("<svg") and each.alt for each in run.pictures.all())
+    assert run.version.question in run.files.briefing
 
 
 @pytest.mark.parametrize(

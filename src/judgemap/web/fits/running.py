@@ -3,6 +3,7 @@
 import logging
 import math
 import os
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -36,23 +37,26 @@ if TYPE_CHECKING:
     from judgemap.study.result import Fit
 
 logger = logging.getLogger(__name__)
+Step = Callable[[FitRun, "Fit", "Comparisons"], None]
 BROKE_DOWN = "The fit broke down, which is our fault and not yours; the server's log has the details. Start it again."
 
 
-def make_fit(run_id: int) -> None:
-    """Make a fit that waits. Of several workers that try, one does; whatever happens is written into the run."""
+def make_fit(run_id: int) -> Iterator[None]:
+    """Make a fit that waits. Of several workers that try, one does; whatever happens is written into the run.
+
+    Returns the steps that explain it, see `explain`: the map is there before they are taken.
+    """
     now = timezone.now()
     waiting = FitRun.objects.filter(pk=run_id, status=FitRun.Status.WAITING)
     if not waiting.update(status=FitRun.Status.RUNNING, started_at=now, heard_at=now, said="Reading the answers."):
-        return
+        return iter(())
     run = FitRun.objects.select_related("study", "version").defer("version__packed_design").get(pk=run_id)
     HERE.add(run_id)
-    try:
-        made = _make(run)
-        if made is not None:
-            explain(run, *made)
-    finally:
+    made = _make(run)
+    if made is None:
         HERE.discard(run_id)
+        return iter(())
+    return explain(run, *made)
 
 
 def _make(run: FitRun) -> "tuple[Fit, Comparisons] | None":
@@ -150,21 +154,30 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def explain(run: FitRun, fit: "Fit", data: "Comparisons") -> None:
-    """Work out what explains a fit that is done. What fails here is logged, and spoils nothing."""
-    for what, step in (("figures", _find), ("pictures", _draw), ("briefing", _brief)):
-        if STOPPING.is_set():
-            run.log += log_line(f"no {what}: the worker was asked to end; fit again to have all")
-            continue
-        try:
-            step(run, fit, data)
-            run.log += log_line(f"{what} made")
-        except Exception:
-            logger.exception("%s of fit %s of %s failed", what, run.number, run.study.slug)
-            run.log += log_line(f"no {what}: making them broke down; the server's log has the details")
-        FitRun.objects.filter(pk=run.pk).update(log=run.log, heard_at=timezone.now())
-    FitRun.objects.filter(pk=run.pk).update(log=run.log, explained_at=timezone.now())
-    forget_withdrawn(run, set(data.judge))
+def explain(run: FitRun, fit: "Fit", data: "Comparisons") -> Iterator[None]:
+    """Work out what explains a fit that is done, a step at a time. What fails here is logged, and spoils nothing."""
+    try:
+        for what, step in (("figures", _find), ("pictures", _draw), ("briefing", _brief)):
+            run.log += log_line(_try(what, step, (run, fit, data)))
+            FitRun.objects.filter(pk=run.pk).update(log=run.log, heard_at=timezone.now())
+            yield
+        FitRun.objects.filter(pk=run.pk).update(explained_at=timezone.now())
+        forget_withdrawn(run, set(data.judge))
+    finally:
+        HERE.discard(run.pk)
+
+
+def _try(what: str, step: Step, given: "tuple[FitRun, Fit, Comparisons]") -> str:
+    """Take a step, and return what to write about it."""
+    if STOPPING.is_set():
+        return f"no {what}: the worker was asked to end; fit again to have all"
+    try:
+        step(*given)
+    except Exception:
+        run = given[0]
+        logger.exception("%s of fit %s of %s failed", what, run.number, run.study.slug)
+        return f"no {what}: making them broke down; the server's log has the details"
+    return f"{what} made"
 
 
 def _find(run: FitRun, fit: "Fit", data: "Comparisons") -> None:

@@ -113,7 +113,7 @@ def log(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "study": study,
         "run": run,
         "command": settings.command("comparisons.csv", "edges.csv", direction),
-        "settings": {name: value for name, value in settings.to_dict().items() if value is not None},
+        "settings": {name: str(value) for name, value in settings.to_dict().items() if value is not None},
         "here": "results",
     }
     return render(request, "fits/log.html", context)

@@ -23,6 +23,7 @@ from judgemap.web.fits.actions import ask_where_due
 from judgemap.web.fits.lost import mark_lost
 from judgemap.web.fits.models import FitRun
 from judgemap.web.fits.progress import HERE, STOPPING
+from judgemap.web.fits.tasks import UNEXPLAINED, explain_next
 
 logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.2
@@ -75,11 +76,16 @@ def work(parent: int | None = None) -> None:
                 next_round = time.monotonic() + SECONDS_BETWEEN_ROUNDS
             if DBTaskResult.objects.ready().exists():
                 worker.run()
+            if UNEXPLAINED:
+                explain_next()
+                continue
         except DatabaseError:
             logger.exception("the database does not answer; the worker tries again")
             connection.close()
             STOPPING.wait(SECONDS_BETWEEN_ROUNDS)
         STOPPING.wait(SECONDS_BETWEEN_LOOKS)
+    while UNEXPLAINED:
+        explain_next()
 
 
 def go_round() -> None:
