@@ -1,0 +1,116 @@
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import judgemap as jm
+from judgemap.core.simulate import answer, draw_pairs
+from judgemap.study.records import Comparisons
+
+SHORT = {"seed": 1, "chains": 4, "draws": 200}
+
+
+@pytest.fixture(scope="module")
+def study():
+    return jm.simulate_study(np.random.default_rng(2), jm.chicago())
+
+
+def answered(areas, pairs, won):
+    outcome = tuple(np.where(won, "left", "right").tolist())
+    return Comparisons(areas.ids, ("j",) * len(won), *pairs.T, outcome, np.ones(len(won)))
+
+
+def checked(data, areas, **options):
+    return jm.predictive_check(jm.fit_spatial(data, areas, **SHORT, **options), data, seed=1, draws=300)
+
+
+def test_observed_rates_are_those_of_the_table(study):
+    found = checked(study.data, study.areas)
+    won = np.where(np.array(study.data.outcome) == "left", study.data.left, study.data.right)
+    wins = np.bincount(won, minlength=77)
+    assert found.areas["wins"].tolist() == wins.tolist()
+    assert found.areas["comparisons"].sum() == 2 * len(study.data)
+    np.testing.assert_allclose(found.areas["observed"], wins / study.data.counts().per_area())
+    assert (found.areas["low"] <= found.areas["expected"]).all()
+    assert found.checks["name"].tolist() == ["areas", "pairs", "left", "triads"]
+
+
+def test_counts_alone_give_the_same_but_for_sides(study):
+    fit = jm.fit_spatial(study.data, study.areas, **SHORT)
+    with_data, without = jm.predictive_check(fit, study.data, seed=1), jm.predictive_check(fit, seed=1)
+    assert without.checks["name"].tolist() == ["areas", "pairs", "triads"]
+    for column in ("comparisons", "wins", "observed"):
+        np.testing.assert_array_equal(without.areas[column], with_data.areas[column])
+    np.testing.assert_allclose(without.checks["p"], with_data.checks["p"].to_numpy()[[0, 1, 3]], atol=0.12)
+
+
+def test_an_area_never_compared_has_no_rate(square):
+    data = Comparisons(square.ids, ("j",) * 3, [0, 1, 0], [1, 2, 2], ("left", "right", "left"), [1.0] * 3)
+    found = jm.predictive_check(jm.fit_standard(data, square, seed=1, chains=2, draws=50), data, seed=1, draws=50)
+    assert found.areas[["observed", "low", "p"]].iloc[3].isna().all()
+    assert found.n_outside == 0
+
+
+def test_bad_requests_are_told_so(study, square):
+    fit = jm.fit_spatial(study.data, study.areas, **SHORT)
+    with pytest.raises(jm.StudyError, match="at least 20"):
+        jm.predictive_check(fit, study.data, seed=1, draws=3)
+    ties = Comparisons(study.data.ids, ("j",), [0], [1], ("tie",), [1.0])
+    with pytest.raises(jm.StudyError, match="nothing to check"):
+        jm.predictive_check(fit, ties, seed=1)
+
+
+@pytest.mark.statistical
+def test_the_model_passes_its_own_check():
+    """Of ten simulated studies none is called a misfit by any measure.
+
+    p-values of measures that were fitted are conservative; that of sides is not, so the false alarm rate is 0.1.
+    """
+    areas = jm.chicago()
+    for seed in range(10, 20):
+        study = jm.simulate_study(np.random.default_rng(seed), areas)
+        found = checked(study.data, areas)
+        assert found.misfits == []
+        assert found.n_outside <= 5
+        assert "could have produced" in found.note
+
+
+@pytest.mark.statistical
+def test_a_favour_for_the_left_is_caught(study):
+    """Answers from logit P = λ_left − λ_right + 1."""
+    rng = np.random.default_rng(1)
+    pairs = draw_pairs(rng, 77, 1848)
+    won = rng.random(1848) < expit(study.true_risk[pairs[:, 1]] - study.true_risk[pairs[:, 0]] + 1.0)
+    found = checked(answered(study.areas, pairs, won), study.areas)
+    assert found.misfits == ["left"]
+    assert "favour a side" in found.note
+
+
+@pytest.mark.statistical
+def test_circles_are_caught(study):
+    """Areas on a ring, each preferred with chance 0.9 to the half of it that follows: no scale can say that."""
+    rng = np.random.default_rng(2)
+    pairs = draw_pairs(rng, 77, 3000)
+    ahead = (pairs[:, 1] - pairs[:, 0]) % 77 < 39
+    won = rng.random(3000) < np.where(ahead, 0.9, 0.1)
+    found = checked(answered(study.areas, pairs, won), study.areas)
+    assert "triads" in found.misfits
+
+
+@pytest.mark.statistical
+def test_judges_with_two_minds_are_caught():
+    """Every pair is always answered alike, by a coin tossed once: the same pairs agree more than any scale allows."""
+    rng = np.random.default_rng(3)
+    areas = jm.chicago()
+    pairs = np.repeat(draw_pairs(rng, 77, 400), 5, axis=0)
+    won = np.repeat(rng.random(400) < 0.5, 5)
+    assert "pairs" in checked(answered(areas, pairs, won), areas).misfits
+
+
+@pytest.mark.statistical
+def test_a_prior_that_pulls_too_hard_is_caught(study):
+    rng = np.random.default_rng(4)
+    pairs = draw_pairs(rng, 77, 1848)
+    won = answer(rng, pairs, -study.true_risk)
+    found = checked(answered(study.areas, pairs, won), study.areas, variance=jm.FixedVariance(0.01))
+    assert "areas" in found.misfits
+    assert found.n_outside > 20

@@ -1,0 +1,139 @@
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.core.prior import FixedVariance, InverseGamma, independent
+from judgemap.core.reliability import pearson
+from judgemap.core.simulate import answer, draw_pairs
+from judgemap.study.answers import Belief, belief_of, decided_answers, quick_fit
+from judgemap.study.records import Comparisons
+from judgemap.study.reliability import split_half
+
+
+@pytest.fixture(scope="module")
+def chicago():
+    return jm.simulate_study(np.random.default_rng(2), jm.chicago())
+
+
+@pytest.fixture(scope="module")
+def fit(chicago):
+    return jm.fit_spatial(chicago.data, chicago.areas, seed=1, chains=4, draws=250)
+
+
+@pytest.fixture(scope="module")
+def found(fit, chicago):
+    return jm.reliability(fit, chicago.data, seed=1, splits=40)
+
+
+def test_a_long_study_is_reliable_and_says_so(found, fit, chicago):
+    assert (found.answers, found.judges, found.splits) == (1848, 12, 40)
+    assert found.bayes_low < found.bayes < found.bayes_high <= 1
+    true = pearson(np.median(fit.risk, axis=0), chicago.true_risk) ** 2
+    assert found.bayes_low < true < found.bayes_high
+    assert found.split_half_low <= found.split_half <= found.split_half_high < found.bayes_high
+    assert found.split_half_full == pytest.approx(2 * found.split_half / (1 + found.split_half))
+    assert "share 98%" in found.note
+    assert "two halves of the 12 judges" in found.note
+
+
+def test_the_same_seed_gives_the_same_figures(found, fit, chicago):
+    assert jm.reliability(fit, chicago.data, seed=1, splits=40) == found
+    assert jm.reliability(fit, chicago.data, seed=2, splits=40).split_half != found.split_half
+
+
+def test_one_judge_is_told_that_there_is_one(chicago):
+    alone = chicago.data.only(["4"])
+    fit = jm.fit_spatial(alone, chicago.areas, seed=1, chains=2, draws=100)
+    found = jm.reliability(fit, alone, seed=1)
+    assert np.isnan(found.split_half)
+    assert np.isfinite(found.bayes)
+    assert "one judge" in found.note
+
+
+def test_too_few_answers_are_told_so(chicago):
+    few = chicago.data.only(["9"])
+    found = jm.reliability(jm.fit_spatial(few, chicago.areas, seed=1, chains=2, draws=50), few, seed=1)
+    assert np.isnan(found.bayes)
+    assert found.note == "With 8 decided answers nothing can be said of reliability; collect 10 at least."
+
+
+def test_few_judges_are_split_in_every_way_once(chicago):
+    for judges, splits in ((["4", "5"], 1), (["4", "5", "8"], 3), (["4", "5", "8", "11"], 3)):
+        data = chicago.data.only(judges)
+        answers = decided_answers(data)
+        belief = Belief(independent(77), FixedVariance(9.0))
+        halves = split_half(np.random.default_rng(1), answers, belief, 100)
+        assert len(halves) == splits
+        assert len(np.unique(halves.round(9))) == splits
+
+
+def test_reliability_grows_with_answers_in_their_order(fit, chicago):
+    size = len(chicago.data)
+    order = np.random.default_rng(1).permutation(size)
+    found = jm.reliability_over_time(fit, chicago.data, seed=1, order=order, points=4, splits=6)
+    assert found["answers"].tolist() == [462, 924, 1386, 1848]
+    assert found["bayes"].is_monotonic_increasing
+    assert found["ssr"].is_monotonic_increasing
+    assert found["judges"].iloc[0] > 4, "in random order all judges with many answers come early"
+    by_table = jm.reliability_over_time(fit, chicago.data, seed=1, points=4, splits=2)
+    assert by_table["judges"].iloc[0] == 5
+    whole = jm.reliability(fit, chicago.data, seed=1, splits=2)
+    assert found["bayes"].iloc[-1] == pytest.approx(whole.bayes, abs=0.01)
+
+
+def test_an_order_that_is_none_is_refused(fit, chicago):
+    with pytest.raises(jm.StudyError, match="each of the 1848 comparisons once"):
+        jm.reliability_over_time(fit, chicago.data, seed=1, order=[0, 0, 1])
+    with pytest.raises(jm.StudyError, match="at least one point"):
+        jm.reliability_over_time(fit, chicago.data, seed=1, points=0)
+
+
+def test_the_prior_of_quick_fits_is_the_fits(chicago):
+    areas, data = chicago.areas, chicago.data
+    short = {"seed": 1, "chains": 2, "draws": 50}
+    spatial = belief_of(jm.fit_spatial(data, areas, variance=jm.InverseGamma(2, 3), **short))
+    assert (spatial.covariance.name, spatial.variance) == ("communicability", InverseGamma(2, 3))
+    kernel = jm.prior_covariance(areas, "exponential", length=4.0)
+    other = belief_of(jm.fit_spatial(data, areas, covariance=kernel, variance=jm.FixedVariance(4.0), **short))
+    np.testing.assert_allclose(other.covariance.matrix, kernel.matrix)
+    assert other.variance == FixedVariance(4.0)
+    clusters = belief_of(jm.fit_clusters(data, areas, warmup=20, thin=1, **short))
+    assert (clusters.covariance.name, clusters.variance) == ("communicability", InverseGamma())
+
+
+def opposed(seed, turned):
+    """Four judges of 100 answers each; ``turned`` of them answer the wrong way round."""
+    rng = np.random.default_rng(seed)
+    pairs = draw_pairs(rng, 15, 400)
+    judge = np.repeat(np.arange(4), 100)
+    won = answer(rng, pairs, 1.5 * rng.standard_normal(15)) ^ (judge < turned)
+    outcome = tuple(np.where(won, "left", "right").tolist())
+    names = tuple(f"j{each}" for each in judge)
+    return Comparisons(tuple(str(each) for each in range(15)), names, *pairs.T, outcome, np.ones(400))
+
+
+@pytest.mark.statistical
+def test_halves_agree_as_theory_says_and_not_where_judges_oppose_each_other():
+    """Each half's estimate is the truth plus noise, so r is about R, the squared correlation of one with the truth.
+
+    Over 60 studies: the mean of r less R, |z| < 4. Judges that oppose each other bring r to nothing: the posterior does
+    not see it, halves do.
+    """
+    belief = Belief(independent(15), FixedVariance(2.25))
+    gaps, against = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(1000 + seed)
+        answers = decided_answers(opposed(seed, 0))
+        gaps.append(split_half(rng, answers, belief, 3).mean() - one_half_with_truth(seed, answers, belief))
+        against.append(split_half(rng, decided_answers(opposed(seed, 2)), belief, 3).mean())
+    z = np.mean(gaps) / (np.std(gaps, ddof=1) / np.sqrt(60))
+    assert abs(z) < 4
+    assert np.mean(against) < 0.2
+
+
+def one_half_with_truth(seed, answers, belief):
+    rng = np.random.default_rng(seed)
+    draw_pairs(rng, 15, 400)
+    truth = 1.5 * rng.standard_normal(15)
+    halves = [np.isin(answers.judge, half) for half in ([0, 1], [2, 3])]
+    return np.mean([pearson(quick_fit(answers.counts(half), belief).mean, truth) ** 2 for half in halves])

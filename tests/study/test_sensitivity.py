@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.study.sensitivity import VARIANCE_NUMBERS, read_variation
+
+
+@pytest.fixture(scope="module")
+def refit():
+    areas, data = jm.example_study(seed=3)
+    few = data.only(["4", "5"])
+    return lambda prior: jm.fit_spatial(few, areas, seed=1, variance=prior, chains=4, draws=250)
+
+
+def test_a_wider_prior_lets_the_variance_grow(refit):
+    base = refit(jm.InverseGamma())
+    asked = []
+
+    def counting(prior):
+        asked.append((prior.shape, prior.scale))
+        return refit(prior)
+
+    table = jm.variance_sensitivity(base, counting, [("both", [0.1]), ("chi", [20.0]), ("omega", [200.0])])
+    assert asked == [(20.0, 0.1), (0.1, 200.0)], "the base is not fitted again"
+    assert table["parameter"].tolist() == ["(as fitted)", "both", "chi", "omega"]
+    as_fitted, same, narrow, wide = table["alpha2"]
+    assert as_fitted == same == pytest.approx(float(np.median(base.alpha**2)))
+    assert narrow < as_fitted < wide
+    assert table["pearson"].iloc[:2].tolist() == pytest.approx([1, 1])
+    assert (table["pearson"].iloc[2:] > 0.9).all()
+    assert table["sd_ratio"].iloc[2] < 1 < table["sd_ratio"].iloc[3]
+    assert table["rank_change"].iloc[0] == 0
+
+
+def test_what_cannot_be_varied_is_told(refit):
+    base = refit(jm.InverseGamma())
+    with pytest.raises(jm.StudyError, match="did you mean 'omega'"):
+        jm.variance_sensitivity(base, refit, [("omga", [1.0])])
+    with pytest.raises(jm.StudyError, match="positive number"):
+        jm.variance_sensitivity(base, refit, [("chi", [-1.0])])
+    with pytest.raises(jm.StudyError, match="fixed"):
+        jm.variance_sensitivity(refit(jm.FixedVariance(4.0)), refit)
+
+
+def test_variations_of_the_prior_are_read():
+    assert read_variation("both=0.01,1", VARIANCE_NUMBERS) == ("both", [0.01, 1.0])
+    with pytest.raises(jm.StudyError, match="no hyperparameter 'beta'"):
+        read_variation("beta=1", VARIANCE_NUMBERS)
