@@ -234,3 +234,12 @@ def test_higher_rates_turn_the_words_round(bare_study):
     fit = jm.fit_spatial(data, bare_study.areas, **SHORT)
     assert "has the higher rate" in summary.sentences(fit)[0]
     assert "risk is λ, centred" in methods.methods(fit)[0]
+
+
+def test_none_of_the_ten_is_certain(fit):
+    """Draws in which every order is as likely as any other."""
+    rng = np.random.default_rng(1)
+    noise = fit.posterior.assign(risk=(fit.posterior["risk"].dims, rng.normal(size=fit.posterior["risk"].shape)))
+    vague = replace(fit, posterior=noise)
+    assert "of the ten areas ranked highest, none belongs there" in summary.sentences(vague)[1]
+    assert "Of the ten listed, none is among" in points_of(vague)["The exact order of areas"]

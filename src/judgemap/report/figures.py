@@ -88,7 +88,7 @@ def risk_intervals(fit: Fit, top: int = 20) -> Picture:
         axes.hlines(rows, low[order], high[order], color=BLUE, linewidth=2.2, alpha=0.45)
         axes.plot(middle[order], rows, "o", color=BLUE, markersize=5)
         axes.set_yticks(rows, [_short(fit.map.names[area]) for area in order])
-        axes.set(xlabel="risk, with 95 % interval (0 is the average area)", ylim=(0.3, len(order) + 0.7))
+        axes.set(xlabel="risk, with 95 % interval", ylim=(0.3, len(order) + 0.7))
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         if axes.get_xlim()[0] < 0 < axes.get_xlim()[1]:
@@ -99,7 +99,9 @@ def risk_intervals(fit: Fit, top: int = 20) -> Picture:
         f"The {len(order)} areas of highest risk with 95 % intervals, from {_with_interval(fit, int(first))} down "
         f"to {_with_interval(fit, int(last))}."
     )
-    return Picture(figure, alt, "Where intervals overlap, the order of two areas is not certain.")
+    return Picture(
+        figure, alt, "Risk 0 is the average area. Where intervals overlap, the order of two areas is not certain."
+    )
 
 
 def alpha_posterior(fit: Fit) -> Picture:

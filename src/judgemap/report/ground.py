@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,8 +89,11 @@ class Ground:
         axes.plot(*self.points[members].T, "o", markersize=width, clip_on=False, **look)
 
 
+@lru_cache(maxsize=4)
 def ground(areas: Areas) -> Ground:
     """Lay the areas out on paper, north up: their map where they have one, a network of circles where not.
+
+    The layouts of the last few maps are kept: a report draws the same one many times.
 
     >>> from judgemap.core.graph import AreaGraph
     >>> ground(Areas(("1", "2"), ("Castle", "Trent"), AreaGraph(2, [[0, 1]]))).is_map

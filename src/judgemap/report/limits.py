@@ -93,9 +93,10 @@ def _order(fit: Fit) -> Point:
         last = table.iloc[order[TOP - 1]]
         outside = int((table["p_top10"].to_numpy()[order[TOP:]] >= 1 - SURE).sum())
         sure = surely_top(fit)
+        these = f"{in_words(sure)} are" if sure > 1 else f"{'one' if sure else 'none'} is"
         said += [
             (
-                f"Of the ten listed, {in_words(sure)} {'is' if sure == 1 else 'are'} among the ten highest with a "
+                f"Of the ten listed, {these} among the ten highest with a "
                 f"probability above 95 %; {counted(outside, 'area')} outside the list could belong there (5 % or more)."
             ),
             f"Number ten, {isolated(last['name'])}, ranks between {last['rank_low']} and {last['rank_high']} (95 %).",

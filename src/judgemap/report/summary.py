@@ -44,7 +44,7 @@ def numbers(fit: Fit, about: About) -> tuple[tuple[str, str], ...]:
     if np.isfinite(about.median_seconds):
         told.append((f"{about.median_seconds:.3g} s", "median time of a comparison"))
     else:
-        told.append((f"{data['pairs']:,}", "distinct pairs"))
+        told.append((f"{data['pairs']:,}", "distinct pair" if data["pairs"] == 1 else "distinct pairs"))
     return tuple(told)
 
 
@@ -78,10 +78,8 @@ def _found(fit: Fit, clusters: ClusterFit | None) -> str:
     first = f"{isolated(names[order[0]])} comes out with the highest risk, followed by {after}"
     if len(order) > TOP:
         sure = surely_top(fit)
-        belong = "belongs" if sure == 1 else "belong"
-        certain = (
-            f"of the ten areas ranked highest, {in_words(sure)} {belong} there with a probability above 95 per cent"
-        )
+        these = f"{in_words(sure)} belong" if sure > 1 else f"{'one' if sure else 'none'} belongs"
+        certain = f"of the ten areas ranked highest, {these} there with a probability above 95 per cent"
         if sure == TOP:
             certain = "all of the ten areas ranked highest belong there with a probability above 95 per cent"
     else:
