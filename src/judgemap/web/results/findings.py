@@ -34,7 +34,7 @@ say, never NaN). Less than 1 MB at 452 areas. Its keys:
     ssr                       scale separation reliability; may be negative with few answers
     split_half, split_half_low, split_half_high   Pearson of two halves of the judges: median and 95 % over splits
     split_half_full           the same stepped up to all answers by Spearman and Brown, 2r / (1 + r)
-    splits                    how many splits
+    splits                    how many splits; fewer on large maps
 ``reliability_over_time``: entries after a tenth, two tenths … of the answers, in the order in which they were given
     answers, judges, bayes, bayes_low, bayes_high, ssr, split_half, split_half_full   as above, None where not known
 ``check``                 posterior predictive check
@@ -98,7 +98,10 @@ def explain(fit: "Fit", data: "Comparisons", order: "IntArray | None" = None) ->
     judges = judge_table(fit, data)
     unusual = stands_out(judges)
     check = check_answers(fit, data)
-    whole = reliability(fit, data, seed=SEED)
+    size = len(fit.map)
+    whole = reliability(fit, data, seed=SEED, splits=int(np.clip(10_000 // size, 20, 100)))
+    splits = int(np.clip(1500 // size, 5, 20))
+    growth = reliability_over_time(fit, data, seed=SEED, order=order, splits=splits)
     risk = dict(zip(fit.map.ids, np.median(fit.risk, axis=0).tolist(), strict=True))
     surprises = surprising_answers(fit, data).drop(columns=["row", "outcome"]).to_dict("records")
     edges = np.linspace(*_ends(fit.risk), BINS + 1)
@@ -110,7 +113,7 @@ def explain(fit: "Fit", data: "Comparisons", order: "IntArray | None" = None) ->
             {**row, "chosen_risk": risk[row["chosen"]], "other_risk": risk[row["other"]]} for row in surprises
         ],
         "reliability": {"note": whole.note, **asdict(whole)},
-        "reliability_over_time": reliability_over_time(fit, data, seed=SEED, order=order)[OVER_TIME].to_dict("records"),
+        "reliability_over_time": growth[OVER_TIME].to_dict("records"),
         "check": {"note": check.note, "checks": check.checks.to_dict("records"), "n_outside": check.n_outside},
         "areas": _areas(fit, check.areas, edges),
         "quantile_levels": list(QUANTILES),

@@ -1,0 +1,137 @@
+"""What a worker works out after a fit: plain JSON, the library's numbers, in the order of the answers."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.web.fits.models import FitRun
+from judgemap.web.judge import actions as judging
+from judgemap.web.judge.comparisons import load_comparisons
+from judgemap.web.judge.models import Answer, Pair
+from judgemap.web.results.findings import answer_order, explain, work_out
+from judgemap.web.studies.areas import load_areas
+
+JUDGE_KEYS = {
+    "judge", "comparisons", "decided", "ties", "skipped", "unknown", "undecided", "left", "left_share", "left_low",
+    "left_high", "seconds_median", "seconds_low", "seconds_high", "infit", "infit_z", "outfit", "outfit_z", "agreement",
+    "agreement_low", "agreement_high", "agreement_expected", "repeats", "consistency", "stands_out",
+}  # fmt: skip
+AREA_KEYS = {
+    "id", "wins", "losses", "win_rate", "win_expected", "win_low", "win_high", "win_p", "p_top5", "p_top10", "p_top20",
+    "quantiles", "density",
+}  # fmt: skip
+
+
+def play(token, answers, rng):
+    """Let a judge answer so many pairs."""
+    for _ in range(answers):
+        pair = judging.current_pair(token)
+        if pair is None:
+            judging.go_on(token)
+            pair = judging.current_pair(token)
+        judging.answer(token, judging.GivenAnswer(pair.token, str(rng.choice(["left", "right", "tie"]))))
+
+
+@pytest.fixture
+def run(study, edit, settings):
+    """A study whose three judges answered in turn, and a fit that was asked for."""
+    settings.ANSWERS_PER_SECOND = 1e6
+    edit(recommended=30, maximum=40)
+    study.refresh_from_db()
+    rng = np.random.default_rng(1)
+    tokens = [invited.token for invited in judging.invite(study, 3)]
+    for token in tokens:
+        judging.give_consent(token, "en", 0)
+    for _ in range(4):
+        for token in tokens:
+            play(token, 6, rng)
+    return FitRun.objects.create(study=study, number=1, version=study.version)
+
+
+@pytest.fixture
+def data(run):
+    return load_comparisons(run.study)
+
+
+@pytest.fixture
+def fit(run, data):
+    return jm.fit_spatial(data, load_areas(run.version), seed=1, chains=2, draws=60)
+
+
+def numbers(value):
+    if isinstance(value, dict):
+        return [number for each in value.values() for number in numbers(each)]
+    if isinstance(value, list):
+        return [number for each in value for number in numbers(each)]
+    return [value] if isinstance(value, float) else []
+
+
+def test_it_is_plain_json_with_the_keys_it_promises(run, fit, data):
+    found = work_out(run, fit, data)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert all(math.isfinite(number) for number in numbers(found))
+    assert all(set(row) == JUDGE_KEYS for row in found["judges"])
+    assert len(found["judges"]) == 3
+    assert all(set(row) == AREA_KEYS for row in found["areas"])
+    assert [row["id"] for row in found["areas"]] == list(fit.map.ids)
+    assert {"note", "bayes", "ssr", "split_half", "split_half_full", "splits"} <= set(found["reliability"])
+    assert [row["answers"] for row in found["reliability_over_time"]][-1] == found["reliability"]["answers"]
+    assert found["areas"][0]["p_top20"] is None, "there are sixteen areas"
+    assert len(found["risk_edges"]) == 41
+    assert all(995 <= sum(row["density"]) <= 1005 for row in found["areas"])
+
+
+def test_numbers_are_the_librarys(run, fit, data):
+    found = work_out(run, fit, data)
+    table = jm.judge_table(fit, data)
+    for name in ("comparisons", "left_share", "infit", "outfit", "agreement", "seconds_median"):
+        np.testing.assert_allclose([row[name] for row in found["judges"]], table[name], rtol=1e-4)
+    counts = data.counts()
+    played = [row["wins"] + row["losses"] for row in found["areas"]]
+    assert played == counts.per_area().tolist()
+    np.testing.assert_allclose([row["p_top5"] for row in found["areas"]], fit.p_top(5), rtol=1e-4)
+    np.testing.assert_allclose([row["quantiles"][4] for row in found["areas"]], fit.areas["risk_median"], atol=1e-3)
+    first = jm.surprising_answers(fit, data).iloc[0]
+    assert found["surprises"][0]["chosen"] == first["chosen"]
+    assert found["surprises"][0]["probability"] == pytest.approx(first["probability"], rel=1e-4)
+
+
+def test_answers_are_put_in_the_order_of_time(run, data):
+    order = answer_order(run, data)
+    assert sorted(order.tolist()) == list(range(len(data)))
+    answered = dict(Answer.objects.values_list("pair_id", "answered_at"))
+    shown = [pair for judge in sorted(set(data.judge)) for pair in _pairs_of(judge)]
+    moments = [answered[shown[row]] for row in order if shown[row] in answered]
+    assert moments == sorted(moments)
+    assert len(moments) == 72
+    judges = [data.judge[row] for row in order[:18]]
+    assert len(set(judges)) == 3, "all three judges answered early, though the table has them one after another"
+
+
+def test_a_fit_of_some_judges_knows_its_order_too(run, data):
+    one = data.only([data.judge[0]])
+    order = answer_order(run, one)
+    answered = [row for row in order if one.outcome[row] != "unknown"]
+    assert answered == sorted(answered)
+
+
+def test_answers_that_came_after_the_fit_do_not_disturb(run, data):
+    before = answer_order(run, data)
+    late = judging.invite(run.study, 1)[0].token
+    judging.give_consent(late, "en", 0)
+    play(late, 3, np.random.default_rng(2))
+    np.testing.assert_array_equal(answer_order(run, data), before)
+
+
+def test_a_lone_judge_is_noted(fit, data):
+    alone = data.only([data.judge[0]])
+    found = explain(fit, alone)
+    assert found["judges_note"] == "There is one judge only, so agreement with others cannot be told."
+    assert "one judge" in found["reliability"]["note"]
+
+
+def _pairs_of(judge):
+    return list(Pair.objects.filter(judge=judge, practice=False).order_by("position").values_list("pk", flat=True))
