@@ -36,12 +36,13 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 bench: $(READY)  ## timings, side by side in one run on one thread; written to benchmarks/results/
-	for name in samplers clusters schedules experiments judging; do \
+	for name in samplers clusters schedules experiments judging dashboard; do \
 	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/$$name.py || exit 1; \
 	done
 
-docs: $(READY)  ## write docs/cli.md from the commands themselves
+docs: $(READY)  ## write the references of commands and programming interface from what they say of themselves
 	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
+	$(BIN)/python -m judgemap.web.api.reference docs/api-reference.md
 
 screenshots: $(READY) chromium  ## play the tutorial's story in Chromium, and take its pictures
 	mkdir -p docs/images/tutorial

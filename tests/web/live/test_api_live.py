@@ -1,14 +1,17 @@
 """A program reads on and on while judges answer at once, through several server processes: it misses nothing."""
 
 import json
+import re
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.slow
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
 
 MAKE = """
 import sys
@@ -77,3 +80,19 @@ def test_a_reader_among_many_writers(server, areas):
     assert len(keys) == len(set(keys)), "none comes twice"
     assert set(keys) == {(row["judge"], int(row["position"]), int(row["revision"])) for row in stored}
     assert len(stored) == 6 * (30 + 6)
+
+
+def test_the_python_example_of_the_documentation_runs(server, areas, tmp_path):
+    slug = server.new_study(areas)
+    judge = server.invite(slug, 1)[0]
+    judge.agree()
+    for _ in range(5):
+        judge.answer(judge.pair()["pair"], "left")
+    code = re.search(r"```python\n(import os.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)[1]
+    code = code.replace("https://study.example.org", server.address).replace("/wards", f"/{slug}")
+    environment = server.environment() | {"JUDGEMAP_TOKEN": make_token(server, slug)}
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nprint(len(answers))"],
+        capture_output=True, text=True, env=environment, cwd=tmp_path, check=False,
+    )  # fmt: skip
+    assert done.stdout.strip() == "5", done.stderr
