@@ -172,7 +172,7 @@ def test_several_workers_make_every_fit_once(new_server, areas):
     for number in numbers:
         researcher.wait_for(number, "done")
         log = researcher.fits(f"{number}/log")[1]
-        assert log.count(" read 40 pairs") == 1
+        assert len(re.findall(r" read \d+ pairs", log)) == 1
         assert log.count("drew 8 chains") == 1
     assert "Traceback" not in new_server.log
 
@@ -197,6 +197,7 @@ def test_a_worker_apart(new_server, areas):
 
 def test_a_fit_after_so_many_answers(researcher):
     researcher.fits("auto", {"every": "10", "model": "standard"})
+    wait_until(lambda: "Fit 1: standard" in researcher.fits()[1])
     researcher.wait_for(1, "done")
     judge = researcher.server.invite(researcher.slug, 1)[0]
     judge.agree()
