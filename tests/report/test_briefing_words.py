@@ -1,5 +1,6 @@
 """What a briefing says in sentences: three to read aloud, what the map cannot say, the methods; all from the fit."""
 
+import csv
 import re
 from dataclasses import replace
 from datetime import date
@@ -149,6 +150,31 @@ def test_the_distance_of_the_ends_is_the_draws(fit):
     order = np.argsort(-np.median(fit.risk, axis=0), kind="stable")
     gap = np.median(fit.risk[:, order[0]]) - np.median(fit.risk[:, order[-1]])
     assert f"lie {gap:.2f} apart" in said
+
+
+def test_judges_who_were_left_out_are_counted(fit, read_page):
+    about = About(left_out=2)
+    assert points_of(fit, about)["What the judges do not know"].endswith("of two other judges were left out.")
+    assert "all answers of two other judges" in read_page(briefing(fit, about)).words
+
+
+@pytest.mark.slow
+def test_452_areas(dar_es_salaam, read_page):
+    """A real city, unnamed judges, ties: the page stays small enough to mail."""
+    areas = jm.read_areas(dar_es_salaam / "areas.geojson")
+    with (dar_es_salaam / "comparisons.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    places = [areas.index([row[column] for row in rows]) for column in ("subward1", "subward2")]
+    outcome = tuple("left" if row["outcome"] == "1" else "tie" for row in rows)
+    columns = {"judge": ("",) * len(rows), "outcome": outcome, "winner_is": "higher"}
+    data = compared(areas, np.column_stack(places), **columns)
+    fit = jm.fit_spatial(data, areas, **SHORT)
+    told = read_page(briefing(fit, About("Deprivation", "Which is more deprived?", data)))
+    assert len(told.html) < 4_000_000
+    assert all(image["alt"] for image in told.all("img"))
+    ties = outcome.count("tie")
+    assert f"{len(rows) - ties:,} decided, of {len(rows):,} pairs shown" in told.words
+    assert f"{ties:,} ties" in told.words
 
 
 def test_when_it_was_asked(fit):

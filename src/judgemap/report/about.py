@@ -23,7 +23,8 @@ class About:
     ``data`` are the comparisons that the fit was made of; they give the judges' numbers and times. ``first`` and
     ``last`` are the days of the first and the last answer. ``notice`` is what a reader must know before all else, and
     ``pictures`` are more figures for the appendix, each with its heading. ``others`` are fits of the same areas from
-    other answers or under other assumptions, such as "without judge 12", to hold the fit against.
+    other answers or under other assumptions, such as "without judge 12", to hold the fit against. ``left_out``
+    counts the judges whose answers the researcher left out.
 
     >>> About("Wards", "Which ward has the LOWER rate?").title
     'Wards'
@@ -36,6 +37,7 @@ class About:
     last: date | None = None
     notice: str = ""
     pictures: Sequence[tuple[str, Picture]] = ()
+    left_out: int = 0
     others: Mapping[str, Fit] = field(default_factory=lambda: MappingProxyType({}))
 
     def check(self, fit: Fit) -> None:

@@ -16,6 +16,7 @@ from judgemap.report.words import capital, counted, isolated
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_fits
 from judgemap.study.example import SimulatedStudy
+from judgemap.study.records import Comparisons
 from judgemap.study.result import Fit
 
 FOOT = (
@@ -182,9 +183,11 @@ def _who(fit: Fit, about: About) -> Section:
     ]
     timed = None
     if about.data is not None:
-        facts += _answers(about)
+        facts += _answers(about.data, about.median_seconds)
         if np.isfinite(about.median_seconds):
             timed = figures.comparison_times(about.data)
+    if about.left_out:
+        facts.append(("Left out", f"all answers of {counted(about.left_out, 'other judge')}"))
     if about.first and about.last:
         facts.append(("When", _days(about.first, about.last)))
     who = counted(data["judges"], "judge") if data["judges"] else "judges"
@@ -195,9 +198,7 @@ def _who(fit: Fit, about: About) -> Section:
     return Section("Who was asked", (text,), picture=timed, facts=tuple(facts))
 
 
-def _answers(about: About) -> list[tuple[str, str]]:
-    assert about.data is not None  # noqa: S101 - for the type checker; the caller asked
-    data = about.data
+def _answers(data: Comparisons, median_seconds: float) -> list[tuple[str, str]]:
     facts = []
     per_judge = sorted(data.per_judge().values())
     if len(per_judge) > 1:
@@ -207,8 +208,8 @@ def _answers(about: About) -> list[tuple[str, str]]:
     undecided = [f"{data.outcome.count(kind):,} {name}" for kind, name in kinds.items() if kind in data.outcome]
     if undecided:
         facts.append(("Not decided", ", ".join(undecided)))
-    if np.isfinite(about.median_seconds):
-        facts.append(("Median time", f"{about.median_seconds:.3g} seconds a comparison"))
+    if np.isfinite(median_seconds):
+        facts.append(("Median time", f"{median_seconds:.3g} seconds a comparison"))
     return facts
 
 

@@ -72,11 +72,12 @@ def _knowledge(fit: Fit, about: About) -> Point:
         return heading, f"{rests} The data do not say who answered, so how many people stand behind it is not known."
     if judges == 1:
         return heading, f"{rests} All {made:,} comparisons are one judge's: this is one person's view."
+    out = f" The answers of {counted(about.left_out, 'other judge')} were left out." if about.left_out else ""
     busiest = ""
     if np.isfinite(about.largest_share):
         share = percentage(about.largest_share)
         busiest = f", and the busiest of them made {share} of the comparisons"
-    return heading, f"{rests} It rests on {counted(judges, 'judge')}{busiest}."
+    return heading, f"{rests} It rests on {counted(judges, 'judge')}{busiest}.{out}"
 
 
 def _order(fit: Fit) -> Point:
