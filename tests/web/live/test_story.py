@@ -26,7 +26,7 @@ JUDGES, ANSWERS = 12, 50
 
 @pytest.fixture(scope="module")
 def server(long_path, server_class):
-    live = server_class(long_path / "story", workers=1).start()
+    live = server_class(long_path / "story", workers=1, fitters=1).start()
     yield live
     live.stop(signal.SIGKILL)
 
