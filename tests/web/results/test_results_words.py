@@ -6,13 +6,14 @@ import sys
 import numpy as np
 
 from judgemap.core.diagnostics import ess_bulk, rhat
-from judgemap.study import result
-from judgemap.web.results import sampling
+from judgemap.study import checks, result
+from judgemap.web.results import measures, sampling
 from judgemap.web.results.describing import describe
 
 
 def test_the_limits_are_the_librarys():
     assert (sampling.GOOD_RHAT, sampling.GOOD_ESS) == (result.GOOD_RHAT, result.GOOD_ESS)
+    assert measures.EXTREME == checks.EXTREME
 
 
 def test_a_fit_that_does_not_converge_says_what_to_do(run, page, made, text_of):
@@ -57,12 +58,17 @@ def test_checks(answered, keep, page, made, text_of, table_rows):
         {"win_rate": None, "win_low": None, "win_high": None, "wins": 0, "losses": 0},
     ]
     check = {"note": "All is well.", "n_outside": 1, "checks": [
-        {"words": "Spread of win rates", "observed": 1.25, "expected": 1.2, "low": 1, "high": 1.5, "p": 0.4}
+        {"words": "Spread of win rates", "observed": 1.25, "expected": 1.2, "low": 1, "high": 1.5, "p": 0.4},
+        {"words": "left", "observed": 962, "expected": 907.4, "low": 875, "high": 937.5, "p": 0.001},
     ]}  # fmt: skip
     run = keep(answered, findings={"check": check, "areas": areas})
     html = page(run, "checks").content.decode()
+    assert "verdict-box bad" in html
     assert "All is well." in html
-    assert table_rows(html) == [["Spread of win rates", "1.25", "1.20", "1.00 to 1.50", "0.40"]]
+    assert table_rows(html) == [
+        ["Spread of win rates", "1.25", "1.20", "1.00 to 1.50", "0.40"],
+        ["Left", "962", "907", "875 to 938", "< 0.01 unusual"],
+    ]
     outside = html[html.index("more or less often") :]
     assert table_rows(outside) == [["Ward 1.2", "10", "90 %", "20 % to 80 %"]]
 

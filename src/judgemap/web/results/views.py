@@ -20,6 +20,7 @@ from judgemap.web.results.details import describe_area
 from judgemap.web.results.files import has_briefing
 from judgemap.web.results.ground import lay_ground
 from judgemap.web.results.layers import interval, make_layers
+from judgemap.web.results.measures import Measure
 from judgemap.web.results.runs import facts_of, fit_page, found, title_of
 from judgemap.web.results.table import Asked, by_risk, headings, make_lines
 from judgemap.web.studies.access import researcher_of
@@ -93,6 +94,8 @@ def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse
 def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Hold what the fit expects against what the judges said."""
     more = found(run, "check", "areas")
+    check = more.get("check") or {}
+    measures = [Measure.read(each) for each in check.get("checks", [])]
     outside = [
         (row["name"], place, percentage(each["win_rate"]), percentage(each["win_low"]), percentage(each["win_high"]),
          each["wins"] + each["losses"])
@@ -100,7 +103,9 @@ def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         if each.get("win_rate") is not None and not each["win_low"] <= each["win_rate"] <= each["win_high"]
     ]  # fmt: skip
     context = {
-        "check": more.get("check"),
+        "note": check.get("note", ""),
+        "measures": measures,
+        "fits": not any(each.unusual for each in measures),
         "outside": outside,
         "winner_is": run.info["winner_is"],
         "pictures": _pictures(run, "predictive", "variance"),

@@ -1,0 +1,52 @@
+"""What a fit is checked by, as it is shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+EXTREME = 0.005
+"""As `judgemap.study.checks` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Something counted in the answers, and in answers simulated from the fit."""
+
+    words: str
+    observed: str
+    expected: str
+    low: str
+    high: str
+    p: str
+    unusual: bool
+
+    @classmethod
+    def read(cls, found: Mapping[str, Any]) -> "Measure":
+        """Read one of the findings' checks."""
+        words, p = str(found["words"]), found["p"]
+        shown = (figure(found[name]) for name in ("observed", "expected", "low", "high"))
+        unusual = p is not None and not EXTREME <= p <= 1 - EXTREME
+        return cls(words[:1].upper() + words[1:], *shown, p=chance(p), unusual=unusual)
+
+
+def figure(value: float | None) -> str:
+    """Write a figure with as many decimals as its size calls for.
+
+    >>> figure(1288.9), figure(76.42), figure(0.123), figure(None)
+    ('1,289', '76.4', '0.12', 'not known')
+    """
+    if value is None:
+        return "not known"
+    decimals = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    return f"{value:,.{decimals}f}".replace("-", "−")
+
+
+def chance(p: float | None) -> str:
+    """Write a p-value.
+
+    >>> chance(0.503), chance(0.0004), chance(0.9999)
+    ('0.50', '< 0.01', '> 0.99')
+    """
+    if p is None:
+        return "not known"
+    return "< 0.01" if p < 0.01 else "> 0.99" if p > 0.99 else f"{p:.2f}"
