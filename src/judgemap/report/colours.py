@@ -83,7 +83,8 @@ def round_limits(least: float, most: float) -> FloatArray:
     power = 10.0 ** np.floor(np.log10(wanted))
     step = power * next(each for each in STEPS if each * power >= wanted * (1 - 1e-9))
     first, last = np.floor(least / step + 1e-9), np.ceil(most / step - 1e-9)
-    return np.arange(first, last + 1) * step
+    limits: FloatArray = np.arange(first, last + 1) * step
+    return limits
 
 
 def _rgb(colour: str) -> tuple[float, float, float]:

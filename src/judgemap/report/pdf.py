@@ -56,6 +56,8 @@ def write_pdf(html: str, path: str | Path, limit: float = LIMIT) -> Path:
             "--disable-extensions",
             "--disable-dev-shm-usage",
             "--no-pdf-header-footer",
+            "--export-tagged-pdf",
+            "--generate-pdf-document-outline",
             f"--user-data-dir={folder}/profile",
             f"--print-to-pdf={printed}",
             *(["--no-sandbox"] if _is_root() else []),
