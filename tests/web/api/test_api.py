@@ -258,3 +258,25 @@ def test_judges_links_and_codes_are_nowhere(fitted, judge, program):
     assert judge.name in text
     assert judge.token not in text
     assert Study.objects.get().judges.get().withdrawal_hash not in text
+
+
+def test_ids_that_a_spreadsheet_would_run_fit_together_in_tables_and_map(
+    people, program, areas, definition, visit, tmp_path
+):
+    from dataclasses import replace
+
+    nasty = replace(areas, ids=("=1+1", "@b", *areas.ids[2:]))
+    study = actions.open_study(
+        actions.create_study(replace(definition, title="Nasty", maximum=30), nasty, people["owner"])
+    )
+    visitor = visit(of=study)
+    for _ in range(3):
+        visitor.answer("left")
+    reader = program(study=study)
+    for name, kind in (("comparisons", "csv"), ("edges", "csv"), ("areas", "geojson")):
+        (tmp_path / f"{name}.{kind}").write_bytes(reader.get(f"/nasty/{name}", format=kind).content)
+    cells = [cell for row in csv.reader((tmp_path / "edges.csv").read_text().splitlines()) for cell in row]
+    assert not [cell for cell in cells if cell[:1] in "=@"]
+    there = jm.read_areas(tmp_path / "areas.geojson", id="id", name="name", edges=tmp_path / "edges.csv")
+    np.testing.assert_array_equal(there.graph.edges, areas.graph.edges)
+    assert len(jm.read_comparisons(tmp_path / "comparisons.csv", there)) == 3

@@ -17,7 +17,7 @@ from judgemap.web.api.access import ApiError, TokenAuth, problem, study_for, tok
 from judgemap.web.api.actions import studies_of_token
 from judgemap.web.api.cursor import read_latest, read_page
 from judgemap.web.fits.models import FitFiles, FitRun
-from judgemap.web.judge.export import table, time
+from judgemap.web.judge.export import defused, table, time
 from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.models import Area, Study
@@ -186,7 +186,11 @@ def _geojson(rows: list[Area]) -> HttpResponse:
     if not all(row.outline for row in rows):
         raise ApiError(404, "This study has no map; ask for its areas and edges instead.")
     features = [
-        {"type": "Feature", "properties": {"id": row.code, "name": row.name}, "geometry": json.loads(row.outline)}
+        {
+            "type": "Feature",
+            "properties": {"id": defused(row.code), "name": row.name},
+            "geometry": json.loads(row.outline),
+        }
         for row in rows
     ]
     text = json.dumps({"type": "FeatureCollection", "features": features}, ensure_ascii=False)
