@@ -1,15 +1,18 @@
 """What a worker writes about a fit while it makes it, and how it hears that it should stop."""
 
+import logging
 import threading
 import time
 
 import numpy as np
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from judgemap.core.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.run import SoFar
 from judgemap.web.fits.models import FitRun
 
+logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_NEWS = 1.0
 SAMPLED = 0.97
 """The share of the work that is sampling; the rest is what follows it."""
@@ -46,7 +49,16 @@ class Progress:
         if time.monotonic() - self._written >= SECONDS_BETWEEN_NEWS:
             self.run.progress = SAMPLED * draws.n_draws / wanted
             self.run.said = describe(draws, wanted)
+            self._try_to_write()
+
+    def _try_to_write(self) -> None:
+        """Write; where the database does not answer, later: it may be back before the draws are made."""
+        try:
             self.write()
+        except OperationalError:
+            logger.warning("the database does not take news of fit %s", self.run.pk)
+            connection.close()
+            self._written = time.monotonic()
 
     def note(self, text: str) -> None:
         """Add a line to the log, and write."""
