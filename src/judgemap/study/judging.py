@@ -174,8 +174,9 @@ def time_histogram(data: Comparisons, bins: int = 30) -> TimeHistogram:
 def stands_out(table: pd.DataFrame) -> dict[str, list[str]]:
     """Say of each judge, a sentence each, what a researcher should look at; nothing for most judges.
 
-    An infit or a share of left choices must be more than 3.3 standard deviations off, which chance does to few judges
-    in a thousand, and by enough to matter. Outfit is not used: a single slip can make it large.
+    An infit or a share of left choices must be more than 3.3 standard deviations off, and by enough to matter. Of
+    judges who answer as the model says, under 1 % are pointed out; 3 % where they gave most of all answers themselves.
+    Outfit is not used: a single slip can make it large.
     """
     usual = float(table["seconds_median"].median())
     return {row["judge"]: list(_sentences(row, usual)) for row in table.to_dict("records")}

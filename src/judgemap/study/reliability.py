@@ -56,7 +56,8 @@ class Reliability:
     def note(self) -> str:
         """One sentence: what the figures say, or what is missing for them."""
         if self.answers < FEWEST:
-            return f"With {self.answers} decided answers nothing can be said of reliability; collect {FEWEST} at least."
+            some = "1 decided answer" if self.answers == 1 else f"{self.answers} decided answers"
+            return f"With {some} nothing can be said of reliability; collect {FEWEST} at least."
         known = f"estimate and truth are expected to share {self.bayes:.0%} of their variation"
         if self.judges < 2:
             return f"As the model sees it, {known}; with one judge it cannot be told whether others would agree."

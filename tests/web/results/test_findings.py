@@ -129,7 +129,7 @@ def test_answers_that_came_after_the_fit_do_not_disturb(run, data):
 def test_a_lone_judge_is_noted(fit, data):
     alone = data.only([data.judge[0]])
     found = explain(fit, alone)
-    assert found["judges_note"] == "There is one judge only, so agreement with others cannot be told."
+    assert found["judges_note"] == "Only one judge has decided, so agreement with others cannot be told."
     assert "one judge" in found["reliability"]["note"]
 
 

@@ -150,7 +150,7 @@ def _judges_note(judges: "pd.DataFrame") -> str:
         return "The answers do not name their judges, so nothing can be said of them."
     missing = []
     if judges["infit"].isna().all():
-        missing.append("there is one judge only, so agreement with others cannot be told")
+        missing.append("only one judge has decided, so agreement with others cannot be told")
     if judges["left_share"].isna().all():
         missing.append("no answer was for the right area, so sides cannot be judged")
     if judges["seconds_median"].isna().all():
