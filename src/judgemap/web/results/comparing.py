@@ -8,7 +8,7 @@ import numpy as np
 
 from judgemap.core.reliability import pearson, spearman
 from judgemap.core.types import FloatArray
-from judgemap.report.colours import RISK, round_limits
+from judgemap.report.colours import RISK
 from judgemap.report.numbers import signed
 from judgemap.web.fits.models import FitRun
 from judgemap.web.results.ground import Ground, Point, middle
@@ -21,6 +21,8 @@ SIDE = 300.0
 """Of a scatter, in its own units."""
 CHANGE = ("#542788", "#998ec3", "#d8daeb", "#f2f2f2", "#fee0b6", "#f1a340", "#b35806")
 """From much lower to much higher (Brewer, 2003). Both ends print dark, so signs stand on them as well."""
+CHANGE_STEPS = (1.0, 2.0, 4.0, 6.0, 10.0)
+"""Between the limits of a change: half of each is a short number too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,9 @@ def change_limits(largest: float) -> FloatArray:
     >>> change_limits(0.6).tolist()
     [-0.7, -0.5, -0.3, -0.1, 0.1, 0.3, 0.5, 0.7]
     """
-    step = float(np.diff(round_limits(0.0, max(2 * largest, 0.07)))[0])
+    wanted = max(largest, 0.035) / 3.5
+    power = 10.0 ** np.floor(np.log10(wanted))
+    step = power * next(each for each in CHANGE_STEPS if each * power >= wanted * (1 - 1e-9))
     return np.round(step * (np.arange(8) - 3.5), 9)
 
 

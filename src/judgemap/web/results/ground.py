@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from django.db.models import F, Q, QuerySet
 
-from judgemap.web.studies.display import UNITS
 from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
 
 MARGIN = 12
@@ -59,6 +58,11 @@ class Ground:
         return " ".join(str(each) for each in self.box)
 
     @property
+    def crowded(self) -> bool:
+        """Whether borders must be thin to leave room for the areas."""
+        return len(self.places) > 150
+
+    @property
     def kind(self) -> str:
         """What is drawn."""
         return "map" if self.is_map else "network"
@@ -81,13 +85,15 @@ def lay_ground(study: Study, version: StudyVersion, layout: Sequence[Sequence[fl
     rows = list(Area.objects.filter(study=study).order_by("position").values_list("position", "code", "name", "shape"))
     if study.outline:
         places = [Place(*row) for row in rows]
-        return Ground(places, [], _box(json.loads(study.outline)["rings"]), is_map=True)
+        rings = json.loads(study.outline)["rings"]
+        corners = [point for ring in rings for point in zip(ring[::2], ring[1::2], strict=True)]
+        return Ground(places, [], _box(corners), is_map=True)
     points: Sequence[Sequence[float]] = layout or _circle(len(rows))
     radius = max(6.0, min(26.0, 330 / math.sqrt(len(rows))))
     places = [Place(*row[:3], _disc(point[0], point[1], radius)) for row, point in zip(rows, points, strict=True)]
     edges = _edges(version).values_list(F("a__position"), F("b__position"))
     lines = [(*points[a][:2], *points[b][:2]) for a, b in edges]
-    return Ground(places, lines, (0, 0, UNITS, UNITS), is_map=False)
+    return Ground(places, lines, _box(points, radius), is_map=False)
 
 
 def neighbours_of(version: StudyVersion, position: int) -> list[int]:
@@ -142,11 +148,12 @@ def _circle(count: int) -> list[Point]:
     return [(round(500 + 450 * math.sin(turn), 1), round(500 - 450 * math.cos(turn), 1)) for turn in turns]
 
 
-def _box(rings: Sequence[Sequence[int]]) -> tuple[int, int, int, int]:
-    x = [value for ring in rings for value in ring[::2]]
-    y = [value for ring in rings for value in ring[1::2]]
-    west, north = min(x) - MARGIN, min(y) - MARGIN
-    return west, north, max(x) + MARGIN - west, max(y) + MARGIN - north
+def _box(points: Sequence[Sequence[float]], radius: float = 0.0) -> tuple[int, int, int, int]:
+    """Return the box that holds discs at these points: west, north, width and height."""
+    free = MARGIN + radius
+    west, north = (math.floor(min(point[axis] for point in points) - free) for axis in (0, 1))
+    east, south = (math.ceil(max(point[axis] for point in points) + free) for axis in (0, 1))
+    return west, north, east - west, south - north
 
 
 def _free_spot(anchor: Point, taken: Sequence[Point], box: tuple[int, int, int, int]) -> Point:

@@ -24,9 +24,9 @@ class Measure:
     def read(cls, found: Mapping[str, Any]) -> "Measure":
         """Read one of the findings' checks."""
         words, p = str(found["words"]), found["p"]
-        shown = (figure(found[name]) for name in ("observed", "expected", "low", "high"))
+        observed, expected, low, high = (figure(found[name]) for name in ("observed", "expected", "low", "high"))
         unusual = p is not None and not EXTREME <= p <= 1 - EXTREME
-        return cls(words[:1].upper() + words[1:], *shown, p=chance(p), unusual=unusual)
+        return cls(words[:1].upper() + words[1:], observed, expected, low, high, chance(p), unusual)
 
 
 def figure(value: float | None) -> str:
