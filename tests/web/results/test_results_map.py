@@ -117,6 +117,9 @@ def test_clusters_have_a_layer_with_their_probabilities(answered, keep, page, ma
     assert [text for _, text, _ in shown] == expected
     darkest = RISK.colours(best.n_clusters)[-1]
     assert {fill for (_, _, fill), cluster in zip(shown, best.labels, strict=True) if cluster == 1} == {darkest}
+    sure = areas_on(page(run, layer="membership").content.decode())
+    assert [fill for _, _, fill in sure] == [CHANCE.colours(6)[each] for each in CHANCE.classify(best.probability)[0]]
+    assert sure[0][1] == f"{percent(best.probability[0])} in cluster {best.labels[0]}"
 
 
 def test_a_fit_without_clusters_has_no_such_layer(run, page):

@@ -10,6 +10,7 @@ from judgemap.report.colours import CHANCE, RANK, RANK_WIDTH, RISK, UNCERTAINTY,
 from judgemap.report.numbers import percentage, signed
 
 Row = Mapping[str, Any]
+CHANCES = ["0", "5", "25", "50", "75", "95", "100 %"]
 RANK_LIMITS = (0.5, 5.5, 10.5, 20.5, 40.5, 80.5, 160.5)
 
 
@@ -50,13 +51,13 @@ class Layer:
 
 
 def make_layers(rows: Sequence[Row], more: Mapping[str, Any]) -> dict[str, Layer]:
-    """Make every layer that a fit has, by name: risk, sd, rank, width, top1 … top50, cluster.
+    """Make every layer that a fit has, by name: risk, sd, rank, width, top1 … top50, cluster, membership.
 
     ``rows`` is the table of areas, ``more`` what `describing.describe` found; it may still be missing.
     """
     made = [_risk(rows), _uncertainty(rows), _rank(rows), _width(rows), *_tops(rows, more.get("top") or {})]
     if "cluster" in rows[0]:
-        made.append(_clusters(rows))
+        made += [_clusters(rows), _membership(rows)]
     return {layer.name: layer for layer in made}
 
 
@@ -120,7 +121,7 @@ def _tops(rows: Sequence[Row], top: Mapping[str, list[float]]) -> list[Layer]:
         words = (f"top{k}", f"Top {k}", f"The darker an area, the surer that it is one of the {k} of highest risk.")
         scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
         layer = _layer(words, scale, chances, [percentage(chance) for chance in chances])
-        layers.append(replace(layer, ticks=["0", "5", "25", "50", "75", "95", "100 %"]))
+        layers.append(replace(layer, ticks=CHANCES))
     return layers
 
 
@@ -140,6 +141,15 @@ def _clusters(rows: Sequence[Row]) -> Layer:
         ticks=[f"{label}{ends.get(label, '')}" for label in range(1, count + 1)],
         named=True,
     )
+
+
+def _membership(rows: Sequence[Row]) -> Layer:
+    """Make the layer of how sure it is that each area belongs to its cluster."""
+    chances = [row["probability"] for row in rows]
+    words = ("membership", "Cluster certainty", "The darker an area, the surer that it belongs to its cluster.")
+    scale = replace(CHANCE, title="Probability of belonging to its cluster")
+    texts = [f"{percentage(row['probability'])} in cluster {row['cluster']}" for row in rows]
+    return replace(_layer(words, scale, chances, texts), ticks=CHANCES)
 
 
 def _layer(words: tuple[str, str, str], scale: Scale, values: Sequence[float], texts: list[str]) -> Layer:

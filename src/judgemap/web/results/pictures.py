@@ -18,7 +18,6 @@ def draw(fit: Fit, data: Comparisons) -> dict[str, Picture]:
         "ranks": lambda: checks.rank_plot(fit),
         "predictive": lambda: checks.predictive_check(fit, check_answers(fit, data)),
         "variance": lambda: figures.variance_against_median(fit),
-        "times": lambda: figures.comparison_times(data),
     }
     if isinstance(fit, ClusterFit):
         wanted |= {

@@ -59,6 +59,7 @@ def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "ten": min(10, len(run.rows)),
         "chosen_path": ground.places[asked.area].path if asked.area is not None else "",
         "detail": describe_area(study, run, asked.area) if asked.area is not None else None,
+        "pictures": _pictures(run, "cluster-violins", "cluster-number", "co-clustering"),
     }
     return _page(request, "results/map.html", study, run, context)
 
@@ -84,7 +85,7 @@ def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse
         "drawn": sampling.how_drawn(run),
         "figures": sampling.figures(run),
         "worst": sampling.worst(run, more.get("sampling", {})),
-        "pictures": _pictures(run, "traces", "ranks", "alpha", "cluster-number"),
+        "pictures": _pictures(run, "traces", "ranks", "alpha"),
     }
     return _page(request, "results/convergence.html", study, run, context)
 
