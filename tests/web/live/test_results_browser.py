@@ -1,0 +1,246 @@
+"""The pages of a fit in a real Chromium: map and table, layers, keyboard, other fits beside it; axe looks at all."""
+
+import re
+import signal
+
+import pytest
+from looking import look
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+EMAIL, PASSWORD = "anna@example.org", "four plain words here"
+PATIENCE = 300_000
+HIGHEST = "Ward 1.1"
+"""Judges say of every pair that the ward which comes later on the list has the lower rate."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, server_class):
+    live = server_class(tmp_path_factory.mktemp("results") / "server", workers=1, fitters=1).start()
+    yield live
+    live.stop(signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def fitted(chromium, server, areas):
+    """A study with answers, a spatial fit and one of clusters; the address of its fits, and who is signed in."""
+    context = chromium.new_context(base_url=server.address)
+    page = context.new_page()
+    page.goto(re.search(r"http://\S+/first/\S+/", server.log)[0])
+    page.fill("#id_email", EMAIL)
+    page.fill("#id_password", PASSWORD)
+    page.fill("#id_again", PASSWORD)
+    page.click("main form button")
+    page.wait_for_url("**/studies/")
+    slug = server.new_study(areas, owner=EMAIL)
+    for judge in server.invite(slug, 2):
+        judge.agree()
+        for _ in range(40):
+            pair = judge.pair()
+            judge.answer(pair["pair"], "left" if pair["left"] > pair["right"] else "right")
+    fits = f"/studies/{slug}/fits/"
+    for number, model in ((1, "spatial"), (2, "clusters")):
+        page.goto(f"{fits}new")
+        page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        page.check(f"input[name=model][value={model}]") if page.locator("input[name=model]").count() else (
+            page.select_option("#id_model", model)
+        )
+        page.fill("#id_draws", "200")
+        page.click("button:text('Fit now')")
+        page.wait_for_url(f"**/fits/{number}/map", timeout=PATIENCE)
+    for number in (1, 2):
+        for _ in range(300):
+            page.goto(f"{fits}{number}/files")
+            if page.locator("text=Open the briefing").count():
+                break
+            page.wait_for_timeout(1000)
+    state = context.storage_state()
+    context.close()
+    return fits, state
+
+
+@pytest.fixture
+def open_page(browse, fitted):
+    """Open a page of a fit, signed in."""
+
+    def opened(path: str, **kind):
+        page = browse(storage_state=fitted[1], **({"viewport": {"width": 1280, "height": 800}} | kind))
+        page.goto(fitted[0] + path)
+        return page
+
+    return opened
+
+
+def wait_for_detail(page, name: str) -> None:
+    page.wait_for_function("name => document.querySelector('#detail h2')?.textContent === name", arg=name)
+
+
+def names(page) -> list[str]:
+    return page.locator("#table tbody tr:not([hidden]) a").all_inner_texts()
+
+
+def colours(page) -> list[str]:
+    return page.locator("#areas path").evaluate_all("paths => paths.map((path) => path.getAttribute('fill'))")
+
+
+def test_map_and_table_point_at_each_other(open_page):
+    page = open_page("1/map")
+    assert names(page)[0] == HIGHEST
+    look(page, "the map")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.evaluate("window.sameDocument = true")
+    page.hover("#areas a[data-area='5']")
+    assert page.inner_text("#table tr.near a") == "Ward 2.2"
+    assert page.inner_text("#tip").startswith("Ward 2.2")
+    page.hover("#table tr[data-row='0']")
+    path = page.locator("#areas a[data-area='0'] path").get_attribute("d")
+    assert page.locator("#near").get_attribute("d") == path
+
+    page.click("#areas a[data-area='5']")
+    wait_for_detail(page, "Ward 2.2")
+    assert page.inner_text("#table tr.chosen a") == "Ward 2.2"
+    assert page.locator("#table tr.chosen").evaluate("""row => {
+        const box = document.getElementById('scroll').getBoundingClientRect(), at = row.getBoundingClientRect();
+        return at.top >= box.top - 1 && at.bottom <= box.bottom + 1;
+    }""")
+    assert page.locator("#detail .posterior .bell").get_attribute("d")
+    look(page, "the map with an area")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.click("#table tr[data-row='10'] a")
+    wait_for_detail(page, "Ward 3.3")
+    neighbour = page.locator("#detail .near-by a").first
+    name = neighbour.inner_text()
+    neighbour.click()
+    wait_for_detail(page, name)
+    page.click("#detail summary")
+    look(page, "an area with all that it met")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.click("#detail details a >> nth=0")
+    assert page.evaluate("window.sameDocument") is True
+    chosen = page.inner_text("#table tr.chosen a")
+    page.reload()
+    assert page.inner_text("#detail h2") == chosen, "the address leads to the same area"
+
+
+def test_layers_order_and_filter_need_no_reload(open_page):
+    page = open_page("2/map")
+    page.evaluate("window.sameDocument = true")
+    seen = {tuple(colours(page))}
+    for layer in ("Uncertainty", "Rank", "Rank interval", "Cluster", "Cluster certainty"):
+        page.click(f".chips label:text-is('{layer}')")
+        seen.add(tuple(colours(page)))
+        assert page.locator(".legend-of:not([hidden])").count() == 1
+        look(page, layer)
+        page.set_viewport_size({"width": 1280, "height": 800})
+    page.select_option("#k", "3")
+    assert page.is_checked("input[value=top]")
+    assert "3 highest" in page.inner_text(".legend-of:not([hidden])")
+    assert page.inner_text("thead .chance") == "P(top 3)"
+    look(page, "chances")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    seen.add(tuple(colours(page)))
+    assert len(seen) >= 4
+
+    page.click("thead .name a")
+    assert names(page) == sorted(names(page))
+    page.click("thead .name a")
+    assert names(page) == sorted(names(page), reverse=True)
+    page.click("thead .chance a")
+    assert names(page)[0] == HIGHEST
+    assert page.locator("thead .chance").get_attribute("aria-sort") == "descending"
+    page.fill("#q", "ward 2")
+    assert names(page) == page.locator("#table tbody tr:not([hidden]) a").all_inner_texts()
+    assert len(names(page)) == 4
+    assert page.inner_text("#counted") == "4 of 16 areas"
+    assert page.locator("#areas a.out").count() == 12
+    look(page, "filtered")
+    assert page.evaluate("window.sameDocument") is True
+    shown = names(page)
+    page.reload()
+    assert names(page) == shown, "the address keeps order and filter"
+    assert page.is_checked("input[value=top]")
+
+
+def test_the_map_by_keyboard(open_page):
+    page = open_page("1/map")
+    page.focus("#k")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.closest('#areas') !== null"):
+            break
+    assert page.evaluate("document.activeElement.dataset.area") == "0"
+    assert page.inner_text("#tip").startswith(HIGHEST)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowUp")
+    at = page.evaluate("document.activeElement.dataset.area")
+    assert at == "5", "right along the row, and up to the next one: the grid's rows go north"
+    assert page.inner_text("#table tr.near a") == "Ward 2.2"
+    page.keyboard.press("Enter")
+    wait_for_detail(page, "Ward 2.2")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('#areas')") is None, "one stop for the whole map"
+
+
+def test_the_same_without_a_script(open_page):
+    page = open_page("1/map", java_script_enabled=False)
+    before = colours(page)
+    page.check("input[value=sd]", force=True)
+    page.click("#view button")
+    assert colours(page) != before
+    assert page.locator(".legend-of:not([hidden])").count() == 1
+    page.fill("#q", "ward 3")
+    page.click(".find button")
+    assert len(names(page)) == 4
+    page.click("thead .name a")
+    assert names(page) == ["Ward 3.1", "Ward 3.2", "Ward 3.3", "Ward 3.4"]
+    page.click("#table tbody tr:not([hidden]) a >> nth=1")
+    assert page.inner_text("#detail h2") == "Ward 3.2"
+    assert len(names(page)) == 4, "the filter stays"
+    page.click("#areas a[data-area='0']")
+    assert page.inner_text("#detail h2") == HIGHEST
+    page.click("#detail .near-by a >> nth=0")
+    assert page.inner_text("#detail h2") == "Ward 1.2"
+    assert page.is_checked("input[value=sd]")
+
+
+@pytest.mark.parametrize("tab", ["convergence", "checks", "files"])
+@pytest.mark.parametrize("number", [1, 2])
+def test_words_and_pictures(open_page, number, tab):
+    page = open_page(f"{number}/{tab}")
+    for image in page.locator("main img").all():
+        image.scroll_into_view_if_needed()
+        page.wait_for_function("image => image.complete && image.naturalWidth > 0", arg=image.element_handle())
+    assert page.locator("main img").count() >= (0 if tab == "files" else 1)
+    look(page, f"{tab} of fit {number}")
+
+
+def test_the_briefing_opens_in_its_sandbox(open_page):
+    page = open_page("1/files")
+    page.click("text=Open the briefing")
+    page.wait_for_url("**/briefing")
+    assert page.locator("h1").count() == 1
+    assert page.locator("img").first.evaluate("image => image.naturalWidth") > 0
+    assert page.evaluate("self.origin") == "null"
+
+
+def test_fits_beside_each_other_and_other_priors(open_page):
+    page = open_page("1/compare")
+    look(page, "nothing to compare with yet")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.check("input[name=with][value='2']")
+    page.click("button:text('Compare')")
+    assert page.locator(".small-maps svg").count() == 2
+    assert page.locator(".scatter circle").count() == 16
+    assert page.locator(".against .numbers-table tbody tr").count() == 10
+    look(page, "two models")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.click("text=Try other priors")
+    page.wait_for_url("**/compare?with=3&with=4&with=5")
+    page.evaluate("window.sameDocument = true")
+    look(page, "fits under way")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.wait_for_function("() => document.querySelectorAll('.small-maps svg').length === 4", timeout=PATIENCE)
+    page.wait_for_function("() => !document.querySelector('#compared .waiting')", timeout=PATIENCE)
+    assert page.evaluate("window.sameDocument") is True
+    assert page.locator("#compared").get_attribute("hx-trigger") is None
+    assert "χ = 0.01, ω = 0.01" in page.inner_text("#compared")
+    look(page, "other priors")
