@@ -23,6 +23,7 @@ HUES = {
     "YlGn": "#ffffe5 #f7fcb9 #d9f0a3 #addd8e #78c679 #41ab5d #238443 #006837 #004529",
     "Oranges": "#fff5eb #fee6ce #fdd0a2 #fdae6b #fd8d3c #f16913 #d94801 #a63603 #7f2704",
     "GnBu": "#f7fcf0 #e0f3db #ccebc5 #a8ddb5 #7bccc4 #4eb3d3 #2b8cbe #0868ac #084081",
+    "PuBuGn": "#fff7fb #ece2f0 #d0d1e6 #a6bddb #67a9cf #3690c0 #02818a #016c59 #014636",
 }
 """Nine colours of each hue, from light to dark (Brewer, 2003); those between are mixed. Pages need no matplotlib."""
 

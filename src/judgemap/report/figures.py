@@ -142,7 +142,7 @@ def comparison_times(data: Comparisons) -> Picture:
 
     >>> import judgemap as jm
     >>> comparison_times(jm.example_study(seed=1)[1]).caption[:44]
-    'Half of the comparisons took 4.0 seconds or '
+    'Half of the comparisons took 3.9 seconds or '
     """
     seconds = data.seconds[np.isfinite(data.seconds)]
     if not len(seconds):
