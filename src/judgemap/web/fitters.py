@@ -6,7 +6,11 @@ import sys
 import threading
 import time
 
-COMMAND = "from judgemap.web import server; server.work({parent})"
+COMMAND = """import signal
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+from judgemap.web import server
+server.work({parent})
+"""
 SECONDS_TO_END = 10.0
 SHORTEST_LIFE = 10.0
 """A worker that ends sooner is started again only after a while."""
@@ -21,8 +25,9 @@ class Fitters:
         self._threads = [threading.Thread(target=self._keep, args=(each,), daemon=True) for each in range(count)]
 
     def start(self) -> None:
-        """Start them all."""
-        for each in self._threads:
+        """Start them all, and watch over them."""
+        for place, each in enumerate(self._threads):
+            self._children[place] = self._launch()
             each.start()
 
     def stop(self) -> None:
@@ -40,13 +45,19 @@ class Fitters:
             each.join(1)
 
     def _keep(self, place: int) -> None:
-        """Start a worker, and another one whenever it ends before its time."""
-        while not self._ending.is_set():
+        """Wait for a worker to end, and start another one where that is before its time."""
+        while True:
             began = time.monotonic()
-            code = COMMAND.format(parent=os.getpid())
-            child = self._children[place] = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL)
-            if self._ending.is_set():
-                child.terminate()
-            child.wait()
+            self._children[place].wait()
             if time.monotonic() - began < SHORTEST_LIFE:
                 self._ending.wait(SHORTEST_LIFE)
+            if self._ending.is_set():
+                return
+            child = self._children[place] = self._launch()
+            if self._ending.is_set():
+                child.terminate()
+
+    @staticmethod
+    def _launch() -> "subprocess.Popen[bytes]":
+        code = COMMAND.format(parent=os.getpid())
+        return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL)

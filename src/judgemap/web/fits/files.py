@@ -14,15 +14,20 @@ if TYPE_CHECKING:
     from judgemap.study.result import Fit
 
 
-def keep_files(run: FitRun, fit: "Fit") -> None:
-    """Keep a fit's folder, zipped."""
+def pack(fit: "Fit") -> bytes:
+    """Zip a fit's folder."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
         saved = fit.save(Path(folder, "results"))
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             for path in sorted(saved.iterdir()):
                 archive.write(path, path.name)
-    FitFiles.objects.update_or_create(fit=run, defaults={"archive": packed.getvalue()})
+    return packed.getvalue()
+
+
+def keep_files(run: FitRun, fit: "Fit") -> None:
+    """Keep a fit's folder."""
+    FitFiles.objects.update_or_create(fit=run, defaults={"archive": pack(fit)})
 
 
 def open_fit(run: FitRun) -> "Fit":

@@ -13,7 +13,7 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.study.settings import FitSettings
 from judgemap.web.fits.actions import answered
-from judgemap.web.fits.files import keep_files
+from judgemap.web.fits.files import pack
 from judgemap.web.fits.forgetting import forget_withdrawn
 from judgemap.web.fits.models import FitFiles, FitPicture, FitRun
 from judgemap.web.fits.progress import (
@@ -110,8 +110,9 @@ def keep(run: FitRun, fit: "Fit", progress: Progress) -> None:
     run.log += log_line(f"drew {run.info['plan']['chains']} chains in {run.info['seconds']:.1f} s")
     run.log += "".join(log_line(f"note: {note}") for note in run.info["notes"])
     run.log += "".join(log_line(f"warning: {warning}") for warning in fit.warnings)
+    archive = pack(fit)  # before the transaction, which judges wait for on SQLite
     with transaction.atomic():
-        keep_files(run, fit)
+        FitFiles.objects.update_or_create(fit=run, defaults={"archive": archive})
         run.status, run.progress = FitRun.Status.DONE, 1.0
         run.finished_at = run.heard_at = timezone.now()
         names = ("info", "rows", "findings", "data_sha256", "said", "log", "status", "progress", "finished_at",

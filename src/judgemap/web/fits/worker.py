@@ -63,10 +63,10 @@ class FitWorker(Worker):
 def work(parent: int | None = None) -> None:
     """Make fits until SIGTERM or Ctrl-C; or until the process ``parent`` is gone."""
     os.nice(NICENESS)
-    worker = FitWorker()
-    worker.configure_signals()
     threading.Thread(target=_beat, args=(parent,), daemon=True).start()
     warm_up()
+    worker = FitWorker()
+    worker.configure_signals()
     next_round = time.monotonic()
     while worker.running:
         try:
@@ -114,8 +114,6 @@ def warm_up() -> None:
     sides = np.array([0, 1, 0, 1]), np.array([1, 2, 2, 0])
     data = Comparisons(areas.ids, ("x",) * 4, *sides, ("left", "left", "right", "left"), np.full(4, np.nan))
     for model in ("spatial", "clusters"):
-        if STOPPING.is_set():
-            return
         fit = FitSettings(model=model, chains=2, warmup=5, draws=20, thin=1, seed=1).run(data, areas)
         table_of(fit), verdict(fit)
         with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
