@@ -1,0 +1,24 @@
+"""What the worker draws for the pages."""
+
+import pytest
+
+from judgemap.web.results.pictures import draw
+
+ALL = ["traces", "ranks", "predictive", "variance"]
+CLUSTERS = ["cluster-number", "cluster-violins", "co-clustering"]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("spatial", [*ALL, "alpha"]), ("clusters", ALL + CLUSTERS)])
+def test_every_picture_has_its_words(made, said, name, expected):
+    drawn = draw(made[name].fit, said)
+    assert list(drawn) == expected
+    for picture in drawn.values():
+        assert picture.svg().startswith("<svg")
+        assert picture.alt.endswith(".")
+
+
+def test_a_fixed_alpha_has_no_posterior_to_draw(areas, said, made):
+    fit = made["spatial"].fit
+    still = fit.posterior.assign(alpha2=fit.posterior["alpha2"] * 0 + 1.0)
+    fixed = type(fit)(fit.map, still, fit.sample_stats, fit.observed_data, fit.info)
+    assert "alpha" not in draw(fixed, said)
