@@ -228,6 +228,14 @@ def test_notes_of_few_answers_are_on_the_page(owned, clients, answers, ask, make
     assert "All answers are one judge" in shown
 
 
+def test_a_fit_that_does_not_converge_says_so_on_its_pages(judged, page, ask, make):
+    run = make(ask(judged, FitSettings(chains=2, warmup=5, draws=10, seed=1)))
+    assert len(run.findings["warnings"]) == 2
+    for warning in run.findings["warnings"]:
+        assert f'<p class="notice warn">{warning}</p>' in text(page("1/log"))
+    assert run.findings["warnings"][0] in text(page())
+
+
 def test_other_options_begin_with_the_earlier_ones(judged, page, ask):
     ask(judged, FitSettings(model="clusters", draws=500, seed=3), only=judged.judge_names[:1], note="again")
     form = page("new?from=1").context["form"]
