@@ -251,12 +251,8 @@ def _how(fit: Fit, other: Fit | None) -> Section:
     ]
     if other is not None:
         name = clusters.NAMES.get(other.info["model"], other.info["model"])
-        steps.append(
-            (
-                "Do it again",
-                f"A second model, the {name} one, where {believed.get(other.info['model'], 'more is new')}.",
-            )
-        )
+        new = believed.get(other.info["model"], other.info["model"])
+        steps.append(("Do it again", f"A second model was fitted, the {name} one. In it, {new}."))
     return Section("How it was done", points=tuple(steps))
 
 

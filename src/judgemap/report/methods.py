@@ -64,7 +64,7 @@ def methods(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
     said = [f"{_data(fit)} {_model(fit)} {_sampling(fit)} {_software(fit)}"]
     if other is not None:
         same = "same" if other.info["data"]["sha256"] == fit.info["data"]["sha256"] else "areas' other"
-        said.append(f"A second model was fitted to the {same} comparisons. {_model(other)} {_sampling(other)}")
+        said.append(f"A second model was fitted to the {same} comparisons. {_prior(other)} {_sampling(other)}")
     return tuple(said)
 
 
@@ -97,7 +97,11 @@ def _model(fit: Fit) -> str:
         "In the Bradley–Terry model (Bradley and Terry, 1952) the log-odds that area i is chosen over area j are "
         f"λᵢ − λⱼ; risk is {risk}, centred on the mean of all areas."
     )
-    return f"{likelihood} {_cluster_prior(fit) if isinstance(fit, ClusterFit) else _normal_prior(fit)}"
+    return f"{likelihood} {_prior(fit)}"
+
+
+def _prior(fit: Fit) -> str:
+    return _cluster_prior(fit) if isinstance(fit, ClusterFit) else _normal_prior(fit)
 
 
 def _normal_prior(fit: Fit) -> str:
