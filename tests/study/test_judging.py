@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import judgemap as jm
+from judgemap.core.graph import AreaGraph
 from judgemap.core.misfit import mean_squares, share_interval
 from judgemap.core.prior import FixedVariance, independent
 from judgemap.core.simulate import answer, draw_pairs
@@ -65,6 +66,16 @@ def test_a_repeated_pair_is_held_against_the_last_answer(fit, told):
     table = jm.judge_table(fit, told).set_index("judge")
     assert table["repeats"].tolist() == [2, 0, 0]
     np.testing.assert_allclose(table["consistency"], [0.5, np.nan, np.nan])
+
+
+def test_three_of_four_repeats_alike(square):
+    """Of a and b: a, a, a, b, with another pair between; of c and d: d, d. Undecided ones are no repeats."""
+    said = [("a", "b", "left"), ("b", "a", "right"), ("c", "d", "right"), ("a", "b", "tie"), ("a", "b", "left")]
+    said += [("b", "a", "left"), ("d", "c", "left")]
+    data = tell(square, [("ann", *each, 1.0) for each in said] + [("bob", "a", "b", "left", 1.0)])
+    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50), data)
+    assert table["repeats"].tolist() == [4, 0]
+    assert table["consistency"].iloc[0] == 0.75
 
 
 def test_a_judge_without_decisions_has_no_mean_squares(fit, told):
@@ -185,6 +196,40 @@ def from_all_answers(answers, belief):
     """The planted bug: chances from a fit that has seen the judge's own answers."""
     fit = quick_fit(answers.counts(answers.everything), belief)
     return fit.chances(answers.first, answers.second)[answers.pair]
+
+
+def test_turning_every_pair_round_turns_sides_alone():
+    """Left and right swapped with their outcomes: sides change, nothing else does."""
+    areas = jm.chicago()
+    data = jm.simulate_study(np.random.default_rng(4), areas).data
+    turn = {"left": "right", "right": "left"}
+    turned = Comparisons(
+        data.ids, data.judge, data.right, data.left, tuple(turn[each] for each in data.outcome), data.seconds
+    )
+    fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=50)
+    one, two = (jm.judge_table(fit, each) for each in (data, turned))
+    np.testing.assert_allclose(two["left_share"], 1 - one["left_share"])
+    np.testing.assert_allclose(two["left_low"], 1 - one["left_high"])
+    for column in ("infit", "outfit", "agreement", "agreement_expected", "repeats", "consistency", "seconds_median"):
+        np.testing.assert_allclose(two[column], one[column])
+
+
+def test_relabelled_areas_change_no_judge():
+    areas = jm.chicago()
+    data = jm.simulate_study(np.random.default_rng(4), areas).data
+    order = np.random.default_rng(5).permutation(len(areas))
+    place = np.argsort(order)
+    moved = jm.Areas(
+        tuple(areas.ids[i] for i in order),
+        tuple(areas.names[i] for i in order),
+        AreaGraph(len(areas), place[areas.graph.edges]),
+    )
+    again = Comparisons(moved.ids, data.judge, place[data.left], place[data.right], data.outcome, data.seconds)
+    short = {"seed": 1, "chains": 2, "draws": 50}
+    one = jm.judge_table(jm.fit_spatial(data, areas, **short), data)
+    two = jm.judge_table(jm.fit_spatial(again, moved, **short), again)
+    for column in ("infit", "outfit", "agreement", "repeats", "left_share"):
+        np.testing.assert_allclose(two[column], one[column], rtol=5e-3)
 
 
 @pytest.mark.statistical

@@ -81,6 +81,16 @@ def test_reliability_grows_with_answers_in_their_order(fit, chicago):
     assert found["bayes"].iloc[-1] == pytest.approx(whole.bayes, abs=0.01)
 
 
+def test_the_order_says_whose_answers_came_first(fit, chicago):
+    """Judge 4's 344 answers first, shuffled, then the others': after a sixth of the answers nobody else has answered."""
+    own = np.array(chicago.data.judge) == "4"
+    order = np.r_[np.random.default_rng(1).permutation(np.flatnonzero(own)), np.flatnonzero(~own)]
+    found = jm.reliability_over_time(fit, chicago.data, seed=1, order=order, points=6, splits=1)
+    assert found["answers"].iloc[0] == 308
+    assert found["judges"].tolist()[::5] == [1, 12]
+    assert np.isnan(found["split_half"].iloc[0])
+
+
 def test_an_order_that_is_none_is_refused(fit, chicago):
     with pytest.raises(jm.StudyError, match="each of the 1848 comparisons once"):
         jm.reliability_over_time(fit, chicago.data, seed=1, order=[0, 0, 1])
