@@ -33,7 +33,8 @@ def act(token: str, what: str) -> None:
         if what == "withdraw":
             judging.withdraw(withdrawal_code(token))
         elif what == "forget":
-            judging.mark_unknown(token, [0, 1, 2])
+            shown = judging.current_pair(token)
+            judging.mark_unknown(token, [shown.left.position] if shown else [])
         elif what == "practise":
             judging.end_practice(token)
         elif what.startswith("change"):
@@ -88,7 +89,7 @@ def check(study) -> None:
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(script=st.lists(acts, max_size=40), near=st.sampled_from([0, 3, 5000]))
+@given(script=st.lists(acts, min_size=15, max_size=40), near=st.sampled_from([0, 3, 5000]))
 def test_tallies_equal_a_recount(study, monkeypatch, script, near):
     monkeypatch.setattr(counting, "NEAR", near)
     with transaction.atomic():
@@ -132,6 +133,24 @@ def test_only_what_is_new_is_read(study, visit, django_assert_num_queries):
     assert {name for name in after if after[name] != before[name]} == {judges[1].name}
 
 
+def test_a_pair_that_is_left_alone_is_noticed(study, judge):
+    judge.pair()
+    check(study)
+    act(judge.token, "forget")
+    assert counting.count(study).said("unknown left").sum() == 1
+    check(study)
+
+
+@pytest.mark.parametrize("which", ["change first", "change last"])
+def test_a_changed_answer_is_noticed(study, judge, which):
+    for _ in range(3):
+        judge.answer("left")
+    check(study)
+    act(judge.token, which)
+    assert counting.count(study).said("right").sum() == 1
+    check(study)
+
+
 def test_a_tally_goes_with_its_judge(study, judge):
     judge.answer("left")
     counting.count(study)
@@ -157,7 +176,7 @@ def test_nothing_is_kept_of_a_judge_who_withdraws_while_somebody_looks(study, ju
 
 
 def test_an_answer_between_two_readings_is_not_lost(study, judge, monkeypatch):
-    """The judge answers one pair and changes another after the news were listed, before the pairs are read."""
+    """The judge changes a pair that is not among the news after they were listed, and then answers one that is."""
     judge.answer("left")
     counting.count(study)
     first = Pair.objects.filter(judge_id=judge.name).order_by("position")[0]
@@ -166,8 +185,8 @@ def test_an_answer_between_two_readings_is_not_lost(study, judge, monkeypatch):
 
     def list_first(near):
         found = news(near)
-        judge.answer("tie")
         judge.answer("right", pair=first.token, follows="1")
+        judge.answer("tie")
         return found
 
     monkeypatch.setattr(counting, "_news", list_first)
