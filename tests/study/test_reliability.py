@@ -82,7 +82,7 @@ def test_reliability_grows_with_answers_in_their_order(fit, chicago):
 
 
 def test_the_order_says_whose_answers_came_first(fit, chicago):
-    """Judge 4's 344 answers first, shuffled, then the others': after a sixth of the answers nobody else has answered."""
+    """Judge 4's 344 answers first, shuffled, then the others': after a sixth of them nobody else has answered."""
     own = np.array(chicago.data.judge) == "4"
     order = np.r_[np.random.default_rng(1).permutation(np.flatnonzero(own)), np.flatnonzero(~own)]
     found = jm.reliability_over_time(fit, chicago.data, seed=1, order=order, points=6, splits=1)
