@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import zipfile
+from datetime import timedelta
 
 import geopandas
 import numpy as np
@@ -14,12 +16,19 @@ from judgemap.study.result import load_fit
 from judgemap.web.fits.models import FitFiles
 from judgemap.web.judge.models import Answer, Pair
 from judgemap.web.results.files import KINDS
+from judgemap.web.results.replay import answers_of
+from judgemap.web.tokens import make_token
 
 
 def body(response) -> bytes:
     assert response.status_code == 200
     assert "attachment" in response["Content-Disposition"]
     return b"".join(response.streaming_content)
+
+
+def comparisons_in(archive: bytes) -> str:
+    with zipfile.ZipFile(io.BytesIO(archive)) as packed:
+        return packed.read("comparisons.csv").decode()
 
 
 def test_the_briefing_is_shown_in_a_sandbox(run, page):
@@ -89,13 +98,29 @@ def test_draws_come_back(run, page, made, tmp_path):
     assert np.array_equal(load_fit(tmp_path).risk, made["spatial"].fit.risk)
 
 
-def test_a_replication_archive_while_the_answers_are_the_same(run, page):
-    assert body(page(run, "download", "replication")).startswith(b"PK")
-    pair = Pair.objects.order_by("pk").first()
-    Answer.objects.create(pair=pair, revision=2, outcome="left", answered_at=pair.issued_at)
+@pytest.mark.parametrize("name", ["spatial", "without"])
+def test_a_replication_archive_has_the_answers_of_the_fit_though_more_came(answered, keep, page, said, name):
+    last = Answer.objects.latest("answered_at").answered_at
+    run = keep(answered, name, started_at=last - timedelta(minutes=1), finished_at=last + timedelta(minutes=1))
+    before = comparisons_in(body(page(run, "download", "replication")))
+    shown = Pair.objects.order_by("pk").last()
+    later = last + timedelta(minutes=2)
+    Answer.objects.create(pair=shown, revision=2, outcome="skipped", answered_at=later)
+    Pair.objects.create(
+        judge=shown.judge, version=shown.version, left=shown.left, right=shown.right, position=99, token=make_token(),
+        design="uniform", probability=0.01, issued_at=later,
+    )  # fmt: skip
+    assert answers_of(run).digest() == said.without(run.left_out).digest() == run.data_sha256
+    assert comparisons_in(body(page(run, "download", "replication"))) == before
+    assert before.count("\n") == len(said.without(run.left_out)) + 1
+    assert "anna000000" not in before, "judges are numbered"
+
+
+def test_a_replication_archive_after_a_judge_withdrew(run, page):
+    Answer.objects.filter(pair__judge=Pair.objects.first().judge).delete()
     response = page(run, "download", "replication")
     assert response.status_code == 409
-    assert "no longer those that this fit was made of" in response.content.decode()
+    assert "a judge withdrew" in response.content.decode()
 
 
 @pytest.mark.parametrize("kind", ["exe", "CSV", "0"])

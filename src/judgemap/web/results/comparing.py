@@ -126,7 +126,8 @@ def change_limits(largest: float) -> FloatArray:
     wanted = max(largest, 0.035) / 3.5
     power = 10.0 ** np.floor(np.log10(wanted))
     step = power * next(each for each in CHANGE_STEPS if each * power >= wanted * (1 - 1e-9))
-    return np.round(step * (np.arange(8) - 3.5), 9)
+    limits: FloatArray = np.round(step * (np.arange(8) - 3.5), 9)
+    return limits
 
 
 def draw_scatter(base: FloatArray, other: FloatArray, names: Sequence[str]) -> Scatter:

@@ -17,6 +17,7 @@ from judgemap.web.fits.files import open_fit
 from judgemap.web.fits.models import FitFiles, FitRun
 from judgemap.web.judge.export import table
 from judgemap.web.making.forms import sentence
+from judgemap.web.results.replay import answers_of
 from judgemap.web.results.runs import fit_page
 from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_areas
@@ -38,10 +39,6 @@ KINDS = {
     "pdf": ("-briefing.pdf", "application/pdf"),
 }
 """What there is to download, with its ending and media type; the kinds of `study.downloads`, and two more."""
-ANSWERS_CHANGED = (
-    "the answers are no longer those that this fit was made of: judges went on, or withdrew; make a new fit, and "
-    "download its archive before more answers come"
-)
 
 
 @require_safe
@@ -94,15 +91,9 @@ def _write(study: Study, run: FitRun, kind: str, path: Path) -> None:
         write_pdf(_briefing(run), path)
     elif kind == "replication":
         from judgemap.study.replication import replication
-        from judgemap.web.fits.running import read_answers
 
         definition = write_definition(definition_of(study, run.version))
-        try:
-            replication(open_fit(run), read_answers(run), definition, path, areas=load_areas(run.version))
-        except StudyError:
-            if read_answers(run).digest() == run.data_sha256:
-                raise
-            raise StudyError(ANSWERS_CHANGED) from None
+        replication(open_fit(run), answers_of(run), definition, path, areas=load_areas(run.version))
     else:
         from judgemap.study.downloads import write_download
 
