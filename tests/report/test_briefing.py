@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 
 import judgemap as jm
 from judgemap.report.about import About
-from judgemap.report.briefing import briefing, demo_page
-from judgemap.report.figures import recovery
+from judgemap.report.briefing import briefing
 from judgemap.report.page import Section, page
 from judgemap.report.picture import Picture
 
@@ -27,11 +26,6 @@ def about(study):
 @pytest.fixture(scope="module")
 def document(read_page, settled, about, clustered):
     return read_page(briefing(settled, about, clustered))
-
-
-@pytest.fixture(scope="module")
-def demo(read_page, settled, study):
-    return read_page(demo_page(settled, study))
 
 
 def test_every_picture_has_words_for_it(document):
@@ -218,16 +212,9 @@ def test_names_cannot_break_the_page(bare_fit, read_page):
     assert nasty in told.all("img")[0]["alt"]
 
 
-def test_the_demonstration(demo, fit, study):
-    found = recovery(fit, study.true_risk)
-    for said in (
-        f"{found.n_covered} of 77 intervals",
-        f"Their correlation is {found.correlation:.3f}",
-        "Half of the comparisons took",
-    ):
-        assert said in demo.words
-    assert "simulated" in demo.words[:300]
-    assert demo.words.index("The risk is invented") < demo.words.index("In three sentences")
+def test_a_notice_comes_before_everything_else(read_page, settled):
+    told = read_page(briefing(settled, About(notice="All of this is simulated.")))
+    assert told.words.index("All of this is simulated.") < told.words.index("In three sentences")
 
 
 def test_pages_of_any_sections(read_page):

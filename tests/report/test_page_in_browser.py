@@ -1,12 +1,11 @@
 """Pages in a real browser: they fit a telephone, ask for nothing, axe finds nothing, the first sheet stands alone."""
 
-import shutil
 from datetime import date
 
 import pytest
 
 from judgemap.report.about import About
-from judgemap.report.briefing import briefing, demo_page
+from judgemap.report.briefing import briefing
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -15,37 +14,25 @@ A4 = {"width": 673, "height": 1017}
 
 
 @pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("there is no Chromium on this machine")
-    with playwright.sync_playwright() as started:
-        running = started.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        yield running
-        running.close()
-
-
-@pytest.fixture(scope="module")
 def pages(fit, study, clustered, bare_fit):
-    """The demonstration; a full briefing with a warning; one without a map, a title or anything else."""
+    """One with a notice; a full briefing with a warning; one without a map, a title or anything else."""
     about = About("Wards", "Which of the two has the LOWER rate?", study.data, date(2026, 3, 2), date(2026, 4, 17))
     return {
-        "demo": demo_page(fit, study),
+        "noticed": briefing(fit, About(notice="All of this is simulated.")),
         "full": briefing(fit, about, clustered),
         "bare": briefing(bare_fit),
     }
 
 
-@pytest.mark.parametrize("which", ["demo", "full", "bare"])
+@pytest.mark.parametrize("which", ["noticed", "full", "bare"])
 @pytest.mark.parametrize("width", [320, 390, 1280])
-def test_the_page_can_be_read(browser, pages, tmp_path, which, width):
+def test_the_page_can_be_read(chromium, pages, tmp_path, which, width):
     from axe_playwright_python.sync_playwright import Axe
 
     path = tmp_path / "page.html"
     path.write_text(pages[which], encoding="utf-8")
     asked = []
-    view = browser.new_page(viewport={"width": width, "height": 800})
+    view = chromium.new_page(viewport={"width": width, "height": 800})
     view.on("request", lambda request: asked.append(request.url))
     view.goto(path.as_uri())
     assert view.evaluate("document.documentElement.scrollWidth") <= width
@@ -56,11 +43,11 @@ def test_the_page_can_be_read(browser, pages, tmp_path, which, width):
     view.close()
 
 
-@pytest.mark.parametrize("which", ["demo", "full", "bare"])
-def test_the_first_printed_page_stands_alone(browser, pages, tmp_path, which):
+@pytest.mark.parametrize("which", ["noticed", "full", "bare"])
+def test_the_first_printed_page_stands_alone(chromium, pages, tmp_path, which):
     path = tmp_path / "page.html"
     path.write_text(pages[which], encoding="utf-8")
-    view = browser.new_page(viewport=A4)
+    view = chromium.new_page(viewport=A4)
     view.emulate_media(media="print")
     view.goto(path.as_uri())
     bottom = "document.querySelector('{}').getBoundingClientRect().bottom"

@@ -8,14 +8,12 @@ from judgemap.errors import StudyError
 from judgemap.report import clusters, figures, limits, maps, methods, sensitivity, summary, tables
 from judgemap.report.about import About
 from judgemap.report.diagnostics import diagnostics
-from judgemap.report.figures import recovery
 from judgemap.report.gallery import THIS, against, clusters_of, figures_of, heading
 from judgemap.report.numbers import percentage
 from judgemap.report.page import Front, Section, page_with_front
 from judgemap.report.words import capital, counted, isolated
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_fits
-from judgemap.study.example import SimulatedStudy
 from judgemap.study.records import Comparisons
 from judgemap.study.result import Fit
 
@@ -62,28 +60,7 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None) -> 
     >>> "In three sentences" in html and "http" not in html
     True
     """
-    return _whole(fit, about or About(), other, ())
-
-
-def demo_page(fit: Fit, study: SimulatedStudy) -> str:
-    """Return the demonstration's briefing: what was simulated, what the fit makes of it, and how near it comes.
-
-    >>> import judgemap as jm, numpy as np
-    >>> study = jm.simulate_study(np.random.default_rng(1), jm.chicago())
-    >>> html = demo_page(jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=100), study)
-    >>> "simulated" in html
-    True
-    """
-    about = About(
-        title="A risk map from simulated comparisons",
-        data=study.data if study.data.digest() == fit.info["data"]["sha256"] else None,
-        notice="The answers on this page are simulated, to show what the software does. "
-        "The risk is invented and says nothing about any real place.",
-    )
-    return _whole(fit, about, None, (_how_near(fit, study),))
-
-
-def _whole(fit: Fit, about: About, other: Fit | None, more: tuple[Section, ...]) -> str:
+    about = about or About()
     about.check(fit)
     if other is not None and other.map.ids != fit.map.ids:
         raise StudyError("the two fits are of different areas; give two fits of one study")
@@ -101,7 +78,6 @@ def _whole(fit: Fit, about: About, other: Fit | None, more: tuple[Section, ...])
     )
     sections = [
         _how_sure(fit),
-        *more,
         *(_clusters(clustered) if clustered is not None else ()),
         *((_two_models(fit, other),) if other is not None else ()),
         *((_otherwise(fit, about),) if about.others else ()),
@@ -271,15 +247,3 @@ def _appendix(fit: Fit, about: About, other: Fit | None) -> Section:
     pictures = [(heading(name), draw()) for name, draw in drawn.items() if name not in (*IN_FRONT, *AT_THE_END)]
     text = "What the pages before do not show. 'judgemap report --figures' writes every figure as SVG and PDF."
     return Section("All other figures", (text,), gallery=(*pictures, *about.pictures))
-
-
-def _how_near(fit: Fit, study: SimulatedStudy) -> Section:
-    found = recovery(fit, study.true_risk)
-    areas = len(found.covered)
-    text = (
-        "The answers were simulated, so the true risk is known, and the estimates can be held against it. "
-        f"Their correlation is {found.correlation:.3f}, and {found.n_covered} of {areas} intervals "
-        f"({100 * found.n_covered / areas:.0f} %) hold the true risk; 95 % should, give or take a few."
-    )
-    picture = figures.truth_against_estimate(fit, study.true_risk)
-    return Section("How near the estimates come to the truth", (text,), picture=picture)
