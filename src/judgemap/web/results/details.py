@@ -111,6 +111,36 @@ def describe_area(study: Study, run: FitRun, position: int) -> Detail:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class High:
+    """One of the areas of highest risk, with its interval on the scale of them all."""
+
+    position: int
+    name: str
+    risk: str
+    interval: str
+    low: float
+    median: float
+    high: float
+
+
+def highest(rows: Sequence[Mapping[str, Any]], count: int = 10) -> list[High]:
+    """Return the areas of highest estimated risk, with their intervals drawn on one scale."""
+    first = by_risk(rows)[:count]
+    least = min(rows[position]["risk_low"] for position in first)
+    span = max(max(rows[position]["risk_high"] for position in first) - least, 1e-9)
+    return [
+        High(
+            position,
+            rows[position]["name"],
+            signed(rows[position]["risk_median"]),
+            interval(rows[position]),
+            *(round(WIDE * (rows[position][f"risk_{which}"] - least) / span, 1) for which in ("low", "median", "high")),
+        )
+        for position in first
+    ]
+
+
 def draw_posterior(
     rows: Sequence[Mapping[str, Any]], position: int, density: Sequence[float] | None, edges: Sequence[float] | None
 ) -> Posterior:

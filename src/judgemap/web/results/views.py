@@ -9,17 +9,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.report.numbers import percentage, signed
+from judgemap.report.numbers import percentage
 from judgemap.study.settings import FitSettings
 from judgemap.web.fits.models import FitPicture, FitRun
 from judgemap.web.making.forms import sentence
 from judgemap.web.results import sampling
 from judgemap.web.results.actions import other_priors, try_other_priors
 from judgemap.web.results.comparing import compare as hold_beside
-from judgemap.web.results.details import describe_area
+from judgemap.web.results.details import describe_area, highest
 from judgemap.web.results.files import has_briefing
 from judgemap.web.results.ground import lay_ground
-from judgemap.web.results.layers import interval, make_layers
+from judgemap.web.results.layers import make_layers
 from judgemap.web.results.measures import Measure
 from judgemap.web.results.runs import facts_of, fit_page, found, title_of
 from judgemap.web.results.table import Asked, by_risk, headings, make_lines
@@ -40,7 +40,6 @@ def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     ground = lay_ground(study, run.version, more.get("layout"))
     order, layer = by_risk(run.rows), layers[asked.layer]
     lines = make_lines(run.rows, ground, layers, asked, order=order)
-    highest = run.rows[order[0]]
     context = {
         "layers": layers.values(),
         "layer": layer,
@@ -54,7 +53,7 @@ def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "lines": lines,
         "n_shown": sum(line.shown for line in lines),
         "script": {name: each.plain() for name, each in layers.items()},
-        "highest": {"name": highest["name"], "risk": signed(highest["risk_median"]), "interval": interval(highest)},
+        "highest": highest(run.rows),
         "sure": sum(row["p_top10"] > 0.95 for row in run.rows),
         "ten": min(10, len(run.rows)),
         "chosen_path": ground.places[asked.area].path if asked.area is not None else "",
