@@ -14,6 +14,8 @@ import judgemap as jm
 from judgemap.report.colours import CHANCE, RANK_WIDTH, RISK, UNCERTAINTY
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.export import export_study
+from judgemap.web.results.layers import make_layers
+from judgemap.web.results.table import Asked
 
 
 def minus(value: float) -> str:
@@ -241,3 +243,14 @@ def test_rubbish_in_the_address_shows_a_page(run, page, query):
 def test_an_area_that_is_not_there(run, clients, position):
     address = reverse("results:area", args=[run.study.slug, run.number, 0]).removesuffix("0") + position
     assert clients["owner"].get(address).status_code == 404
+
+
+def test_a_fit_of_two_areas_alike_has_all_its_layers():
+    row = {"risk_median": 0.0, "risk_low": 0.0, "risk_high": 0.0, "risk_sd": 0.0, "rank_median": 1, "rank_low": 1,
+           "rank_high": 2, "p_top10": 1.0, "name": "a"}  # fmt: skip
+    layers = make_layers([row, row], {"top": {"1": [0.5, 0.5]}})
+    assert list(layers) == ["risk", "sd", "rank", "width", "top1", "top2"]
+    for layer in layers.values():
+        assert len(layer.fills) == 2
+        assert sum(count for _, _, count in layer.steps) == 2
+    assert Asked.read({"layer": "top", "k": "10"}, layers, 2).layer == "top2"
