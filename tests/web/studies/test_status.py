@@ -38,7 +38,7 @@ def test_closing_asks_first_and_is_for_good(owned, clients):
 
 
 @pytest.mark.parametrize(
-    ("what", "words"), [(None, "What to do next"), ("pause", "The study is paused"), ("close", "judgemap fit")]
+    ("what", "words"), [(None, "What to do next"), ("pause", "The study is paused"), ("close", "See the results")]
 )
 def test_the_overview_says_what_to_do_next(owned, clients, what, words):
     if what == "pause":
