@@ -17,6 +17,7 @@ from judgemap.web.judge.models import Judge
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
 
+NOTE = "asked for on the judges' page"
 SILENCE = timedelta(minutes=10)
 """A forecast that nobody wrote of for so long is asked for anew."""
 
@@ -50,14 +51,14 @@ def refit_without(study: Study, names: Collection[str], by: Researcher | None = 
     found = _named(study, names)
     base = _base(study, by)
     settings = FitSettings.from_dict(base.settings)
-    return base, ask_for_fit(study, settings, by, left_out=[*base.left_out, *found], note=_note("without", found))
+    return base, ask_for_fit(study, settings, by, left_out=[*base.left_out, *found], note=NOTE)
 
 
 def refit_with_only(study: Study, names: Collection[str], by: Researcher | None = None) -> tuple[FitRun, FitRun]:
     """Ask for a fit of some judges' answers alone; return the fit to hold it against, and the new one."""
     found = _named(study, names)
     base = _base(study, by)
-    return base, ask_for_fit(study, FitSettings.from_dict(base.settings), by, only=found, note=_note("only", found))
+    return base, ask_for_fit(study, FitSettings.from_dict(base.settings), by, only=found, note=NOTE)
 
 
 def ask_for_forecast(study: Study, by: Researcher | None = None) -> Forecast:
@@ -123,7 +124,3 @@ def _named(study: Study, names: Collection[str]) -> list[str]:
             "some of these judges are not in the study, or have withdrawn; reload the page and choose again"
         )
     return found
-
-
-def _note(word: str, names: list[str]) -> str:
-    return f"{word} {', '.join(names)}"[:200]

@@ -11,7 +11,7 @@ from django.utils.formats import date_format
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.web.dashboard.charts import Chart, bar_chart, plain
 from judgemap.web.dashboard.counting import Counted
-from judgemap.web.dashboard.maps import AreaMap, area_map
+from judgemap.web.dashboard.maps import LAYERS, AreaMap, area_map
 from judgemap.web.studies.models import Study
 
 ACTIVE = timedelta(minutes=10)
@@ -21,8 +21,6 @@ STEPS = ((72, 1, "hour"), (120 * 24, 24, "day"), (10**9, 7 * 24, "week"))
 """Up to so many hours, bars of so many hours."""
 MONDAY = 4 * 24
 """Hours from 1 January 1970, a Thursday, to the first Monday."""
-LAYERS = {"judged": "compared", "shown": "shown", "unknown": "not known to a judge"}
-"""What the map can count, and how it is said."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,36 @@ from judgemap.core.types import IntArray
 from judgemap.web.studies.models import Area, Study
 
 CLASSES = 5
+NAMED = 4
+"""So many areas at the end of the order are named in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Something that is counted of each area: how it is said, how none is drawn, and whether few or many matter."""
+
+    words: str
+    none: str
+    few_matter: bool
+
+
+LAYERS = {
+    "judged": Layer("compared", "url(#never)", few_matter=True),
+    "shown": Layer("shown", "url(#never)", few_matter=True),
+    "unknown": Layer("not known to a judge", "#fff", few_matter=False),
+}
+"""What the map can count."""
 
 
 @dataclass(frozen=True, slots=True)
 class AreaCount:
-    """An area with its count, and the class of it: 0 for none, 1 for the fewest, and so on."""
+    """An area with its count, and the class of it: 0 for none, 1 for the fewest, and so on; ``fill`` where it is 0."""
 
     position: int
     name: str
     count: int
     shade: int
+    fill: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +48,7 @@ class Shade:
     shade: int
     words: str
     areas: int
+    fill: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,37 +74,44 @@ def load_shapes(study: Study) -> list[Shape]:
     return [Shape(*row) for row in rows]
 
 
-def area_map(names: Sequence[str], counts: IntArray, verb: str) -> AreaMap:
+def area_map(names: Sequence[str], counts: IntArray, layer: Layer) -> AreaMap:
     """Put areas into at most five classes of about as many areas each; those with none are a class of their own.
 
-    >>> drawn = area_map(["A", "B", "C"], np.array([0, 2, 9]), "shown")
+    >>> drawn = area_map(["A", "B", "C"], np.array([0, 2, 9]), LAYERS["shown"])
     >>> [area.shade for area in drawn.areas], [shade.words for shade in drawn.legend]
     ([0, 1, 2], ['never', '2', '9'])
+    >>> drawn.alt
+    'Areas were shown 0 to 9 times, half of them 2 times or fewer. The fewest: A (0), B (2), C (9).'
     """
     seen = np.sort(counts[counts > 0])
     cuts = np.unique(np.quantile(seen, np.arange(1, CLASSES) / CLASSES, method="lower")) if len(seen) else seen
     shades = np.where(counts > 0, 1 + np.searchsorted(cuts, counts, side="left"), 0)
     areas = [
-        AreaCount(i, name, int(count), int(shade))
-        for i, (name, count, shade) in enumerate(zip(names, counts, shades, strict=True))
+        AreaCount(i, name, count, shade, "" if shade else layer.none)
+        for i, (name, count, shade) in enumerate(zip(names, counts.tolist(), shades.tolist(), strict=True))
     ]
     legend = []
-    for shade in np.unique(shades):
+    for shade in np.unique(shades).tolist():
         mine = counts[shades == shade]
-        words = "never" if shade == 0 else _range(int(mine.min()), int(mine.max()))
-        legend.append(Shade(int(shade), words, len(mine)))
-    return AreaMap(areas, legend, _words(counts, verb))
+        words = _range(int(mine.min()), int(mine.max())) if shade else "never"
+        legend.append(Shade(shade, words, len(mine), "" if shade else layer.none))
+    return AreaMap(areas, legend, _words(names, counts, layer))
 
 
 def _range(low: int, high: int) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _words(counts: IntArray, verb: str) -> str:
+def _words(names: Sequence[str], counts: IntArray, layer: Layer) -> str:
     """Say what the map shows."""
     if len(counts) == 0 or counts.max() == 0:
-        return f"No area was {verb} yet."
-    never = int((counts == 0).sum())
-    times = _range(int(counts.min()), int(counts.max()))
-    often = f"Areas were {verb} {times} times, half of them {int(np.median(counts))} times or fewer"
-    return f"{often}; {never} never." if never else f"{often}."
+        return f"No area was {layer.words} yet."
+    order = np.argsort(counts if layer.few_matter else -counts, kind="stable")[:NAMED].tolist()
+    listed = ", ".join(f"{names[place]} ({counts[place]:,})" for place in order if layer.few_matter or counts[place])
+    times = (
+        f"{_range(int(counts.min()), int(counts.max()))} times, half of them {int(np.median(counts)):,} times or fewer"
+    )
+    if layer.few_matter:
+        return f"Areas were {layer.words} {times}. The fewest: {listed}."
+    there = int((counts > 0).sum())
+    return f"{there:,} of {len(counts):,} areas were {layer.words}. The most often: {listed}."

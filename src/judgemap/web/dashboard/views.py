@@ -6,8 +6,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from judgemap.web.dashboard.counting import count
-from judgemap.web.dashboard.live import LAYERS, Live, area_counts, look
-from judgemap.web.dashboard.maps import load_shapes
+from judgemap.web.dashboard.live import Live, area_counts, look
+from judgemap.web.dashboard.maps import LAYERS, load_shapes
 from judgemap.web.studies.access import study_page
 from judgemap.web.studies.models import Area, Study
 
