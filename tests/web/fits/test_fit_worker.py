@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
@@ -31,6 +32,7 @@ def test_notes_of_old_tasks_are_thrown_away_but_not_tasks_that_wait(judged, ask)
     assert {each.pk for each in DBTaskResult.objects.all()} == {waiting.pk, fresh.pk}
 
 
+@pytest.mark.django_db(transaction=True)  # a worker closes connections that it finds in a transaction
 def test_a_worker_takes_every_fit_that_waits_and_then_returns(judged, ask, make):
     runs = [ask(judged) for _ in range(2)]
     worker.FitWorker().run()
