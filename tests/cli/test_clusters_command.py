@@ -1,3 +1,4 @@
+import csv
 import json
 
 import judgemap as jm
@@ -30,6 +31,18 @@ def test_sensitivity_is_tabulated(judgemap, edges, comparisons, tmp_path):
     assert "adjusted_rand" in result.out
 
 
+def test_sensitivity_of_the_spatial_model_is_tabulated(judgemap, edges, comparisons, tmp_path):
+    words = ["fit", comparisons, *edges, "--draws", "50", "--chains", "2", "--seed", "1"]
+    result = judgemap(*words, "--sensitivity", "both=0.1,1", "--sensitivity", "omega=10", "-o", tmp_path / "results")
+    assert result.status == 0, result.err
+    with (tmp_path / "results" / "sensitivity.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["parameter"], row["chi"], row["omega"]) for row in rows] == [
+        ("(as fitted)", "0.1", "0.1"), ("both", "0.1", "0.1"), ("both", "1.0", "1.0"), ("omega", "0.1", "10.0"),
+    ]  # fmt: skip
+    assert float(rows[3]["alpha2"]) > float(rows[0]["alpha2"])
+
+
 def refused(result, sentence, folder):
     assert result.status == 2
     assert sentence in result.err
@@ -46,4 +59,6 @@ def test_bad_options(judgemap, edges, comparisons, tmp_path):
     refused(judgemap(*words, "--model", "clusters", "--clusters", "9"), "6 areas cannot make 9 clusters", tmp_path)
     refused(judgemap(*words, "--model", "clusters", "--loss", "rand"), "there is no loss 'rand'", tmp_path)
     refused(judgemap(*words, "--model", "clusters", "--sensitivity", "b=1"), "there is no hyperparameter 'b'", tmp_path)
-    refused(judgemap(*words, "--clusters", "2"), "belong to --model clusters", tmp_path)
+    refused(judgemap(*words, "--sensitivity", "beta=1"), "there is no hyperparameter 'beta'", tmp_path)
+    refused(judgemap(*words, "--sensitivity", "chi=1", "--alpha", "2"), "which --alpha fixes", tmp_path)
+    refused(judgemap(*words, "--clusters", "2"), "belongs to --model clusters", tmp_path)

@@ -2,8 +2,9 @@
 
 import json
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -11,13 +12,25 @@ from judgemap.cli import inputs
 from judgemap.cli.progress import sampling_progress
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.clusters import ClusterFit, ClusterSettings
+from judgemap.study.clusters import ClusterFit
 from judgemap.study.correlation import PRIORS
 from judgemap.study.folder import check_folder
 from judgemap.study.records import Direction, read_comparisons
 from judgemap.study.result import Fit
-from judgemap.study.sensitivity import cluster_sensitivity, read_variation
+from judgemap.study.sensitivity import (
+    NUMBERS,
+    VARIANCE_NUMBERS,
+    Variation,
+    cluster_sensitivity,
+    read_variation,
+    variance_sensitivity,
+)
 from judgemap.study.settings import AFFINITIES, FitSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
 
 
 @inputs.with_areas
@@ -47,7 +60,9 @@ def fit(
     vary: Annotated[
         list[str] | None,
         typer.Option(
-            "--sensitivity", help="Cluster model: refit with other values, as in beta=1e-10,1e-8. Repeatable."
+            "--sensitivity",
+            help="Refit with other values of chi, omega or both, or of the cluster model's numbers, as in both=0.01,1 "
+            "or beta=1e-10,1e-8. Repeatable.",
         ),
     ] = None,
     chains: Annotated[int | None, typer.Option(help="Independent chains: 8, or 4 for clusters.")] = None,
@@ -62,14 +77,16 @@ def fit(
 
     Example: judgemap fit comparisons.csv --areas wards.gpkg -o results --seed 1
     """
-    if model != "clusters" and (vary or clusters is not None):
-        raise StudyError("--sensitivity and --clusters belong to --model clusters; add it, or leave them out")
+    if model != "clusters" and clusters is not None:
+        raise StudyError("--clusters belongs to --model clusters; add it, or leave it out")
+    if vary and alpha is not None:
+        raise StudyError("--sensitivity varies the prior of α, which --alpha fixes; leave one of them out")
     settings = FitSettings(
         model=model, prior=prior, length=length, alpha=alpha, chi=chi, omega=omega, sampler=sampler, affinity=affinity,
         beta=beta, mu0=mu0, kappa0=kappa0, a0=a0, b0=b0, clusters=clusters, loss=loss, chains=chains, warmup=warmup,
         draws=draws, thin=thin, seed=inputs.choose_seed(seed),
     )  # fmt: skip
-    variations = [read_variation(text) for text in vary or []]
+    variations = [read_variation(text, NUMBERS if model == "clusters" else VARIANCE_NUMBERS) for text in vary or []]
     check_folder(output)
     data = read_comparisons(comparisons, places, cast("Direction", winner_is))
     threads = cores or inputs.available_cores()
@@ -77,19 +94,27 @@ def fit(
         result = settings.run(data, places, cores=threads, watch=watch)
     folder = result.save(output)
     typer.echo(json.dumps(result.info, indent=2, ensure_ascii=False) if as_json else describe(result, folder))
-    if variations and isinstance(result, ClusterFit):
-        plain = replace(settings, clusters=None, loss="vi")
+    if variations:
         with sampling_progress() as watch:
-
-            def refit(assumed: ClusterSettings) -> ClusterFit:
-                return cast(
-                    "ClusterFit", replace(plain, **asdict(assumed)).run(data, places, cores=threads, watch=watch)
-                )
-
-            table = cluster_sensitivity(result, refit, variations)
+            again = partial(FitSettings.run, data=data, areas=places, cores=threads, watch=watch)
+            table = _vary(result, settings, variations, again)
         table.to_csv(folder / "sensitivity.csv", index=False)
         if not as_json:
             typer.echo("\n" + table.round(3).to_string(index=False) + f"\nThe table is in {folder}/sensitivity.csv")
+
+
+def _vary(
+    result: Fit, settings: FitSettings, variations: list[Variation], again: "Callable[[FitSettings], Fit]"
+) -> "pd.DataFrame":
+    """Fit again under other values, and hold every fit against the first."""
+    if isinstance(result, ClusterFit):
+        plain = replace(settings, clusters=None, loss="vi")
+        return cluster_sensitivity(
+            result, lambda assumed: cast("ClusterFit", again(replace(plain, **asdict(assumed)))), variations
+        )
+    return variance_sensitivity(
+        result, lambda prior: again(replace(settings, chi=prior.shape, omega=prior.scale)), variations
+    )
 
 
 def describe(fit: Fit, folder: Path) -> str:
