@@ -25,7 +25,7 @@ from judgemap.web.studies.models import Study
 
 ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
 """A page that may show itself and nothing else."""
-BRIEFING_POLICY = ALONE + "frame-ancestors 'none'; sandbox allow-popups"
+BRIEFING_POLICY = ALONE + "frame-ancestors 'none'; sandbox allow-popups allow-popups-to-escape-sandbox"
 PICTURE_POLICY = ALONE + "frame-ancestors 'self'; sandbox"
 PARQUET = "application/vnd.apache.parquet"
 KINDS = {
