@@ -151,6 +151,7 @@ def test_the_progress_page_is_live_and_works_without_a_script(judged, page, ask)
     assert '"allowEval": false' in shown
     news = text(page("1/progress", **LIVE))
     assert "250 of 1000 draws a chain." in news
+    assert '<span class="status running">' in news, "it said waiting when the page was opened"
     assert "<html" not in news
     assert "asked for by the server" in news
 
