@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgemap.study.downloads import FORMATS
+from judgemap.study.downloads import FORMATS, areas_table
 from judgemap.study.result import load_fit
 from judgemap.web.fits.models import FitFiles
 from judgemap.web.judge.models import Answer, Pair
@@ -64,9 +64,11 @@ def test_the_kinds_are_the_librarys_and_two_more():
     assert set(KINDS) - set(FORMATS) == {"replication", "pdf"}
 
 
-def test_the_table_as_csv(run, page, made):
+@pytest.mark.parametrize("name", ["spatial", "clusters"])
+def test_the_table_as_csv(answered, keep, page, made, name):
+    run = keep(answered, name)
     rows = list(csv.DictReader(io.StringIO(body(page(run, "download", "csv")).decode())))
-    table = made["spatial"].fit.areas
+    table = areas_table(made[name].fit)
     assert list(rows[0]) == list(table.columns)
     for column in table.columns[2:]:
         np.testing.assert_allclose([float(row[column]) for row in rows], table[column], rtol=1e-12)

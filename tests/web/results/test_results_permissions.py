@@ -31,7 +31,8 @@ def test_each_sees_what_they_may(run, clients, name, method, more, statuses):
     for who in ("anonymous", "stranger", "teammate", "owner"):
         before = FitRun.objects.count()
         response = getattr(clients[who], method)(address(run, name, more))
-        response.close()
+        if response.streaming:
+            list(response)
         assert response.status_code == statuses[who]
         if who in ("stranger", "anonymous"):
             assert FitRun.objects.count() == before

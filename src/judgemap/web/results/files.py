@@ -27,6 +27,11 @@ ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 
 """A page that may show itself and nothing else."""
 BRIEFING_POLICY = ALONE + "frame-ancestors 'none'; sandbox allow-popups allow-popups-to-escape-sandbox"
 PICTURE_POLICY = ALONE + "frame-ancestors 'self'; sandbox"
+COLUMNS = (
+    "id", "name", "risk_median", "risk_mean", "risk_sd", "risk_low", "risk_high", "rank_median", "rank_low",
+    "rank_high", "p_top10", "cluster", "probability",
+)  # fmt: skip
+"""Of the table of areas, in the order of areas.csv; a database may keep them in another."""
 PARQUET = "application/vnd.apache.parquet"
 KINDS = {
     "csv": (".csv", "text/csv"),
@@ -82,7 +87,9 @@ def download(request: HttpRequest, study: Study, run: FitRun, kind: str) -> Http
 def _write(study: Study, run: FitRun, kind: str, path: Path) -> None:
     """Write a file. Tables and draws come out of what is kept; libraries that are slow to load write the others."""
     if kind == "csv":
-        path.write_text(table(run.rows[0], (row.values() for row in run.rows)), encoding="utf-8")
+        columns = [name for name in COLUMNS if name in run.rows[0]]
+        cells = ([row[name] for name in columns] for row in run.rows)
+        path.write_text(table(columns, cells), encoding="utf-8")
     elif kind == "netcdf":
         path.write_bytes(_kept(run, "posterior.nc"))
     elif kind == "pdf":
