@@ -206,6 +206,15 @@ def test_a_judge_of_another_study_is_not_counted(study, areas, definition, visit
     assert counting.count(other).answered.sum() == 1
 
 
+def test_a_tally_of_an_earlier_version_is_made_again(study, judge):
+    judge.answer("left")
+    check(study)
+    JudgeTally.objects.update(stamp="1 earlier", rows=b"nonsense")
+    check(study)
+    judge.answer("left")
+    check(study)
+
+
 def test_a_lost_tally_is_made_again(study, judge):
     judge.answer("left")
     check(study)

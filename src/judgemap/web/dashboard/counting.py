@@ -29,7 +29,6 @@ from judgemap.web.studies.models import Area, Study
 
 ROW = np.dtype(
     [
-        ("pair", "<i8"),
         ("position", "<u4"),
         ("left", "<u2"),
         ("right", "<u2"),
@@ -39,6 +38,8 @@ ROW = np.dtype(
     ]
 )
 """A pair that was shown: areas by position, what was last said (a place in `SAID`), seconds, and when, in µs."""
+FORMAT = "2"
+"""Changed with `ROW`, so that tallies of an earlier version are made anew."""
 SAID = ("", "left", "right", "tie", "skipped", "unknown left", "unknown right")
 """Not answered; an outcome; or the side of the area that is not known."""
 CODES = {word: code for code, word in enumerate(SAID)}
@@ -69,7 +70,8 @@ class Counted:
 
     def said(self, *words: str) -> BoolArray:
         """Which pairs were last said to be one of these."""
-        return np.isin(self.rows["said"], [CODES[word] for word in words])
+        wanted = np.isin(SAID, words)
+        return np.asarray(wanted[self.rows["said"]])
 
     @property
     def answered(self) -> BoolArray:
@@ -116,12 +118,12 @@ def _judges(study: Study) -> Iterator[tuple[str, str, JudgeFacts]]:
     )  # fmt: skip
     fields = ("name", "judged", "withdrawn_at", "created_at", "busy_until", "last", "opened")
     for name, judged, withdrawn, joined, busy, last, opened in judges.values_list(*fields):
-        stamp = f"{busy.isoformat() if busy else ''} {last or 0} {'open' if opened else ''}"
+        stamp = f"{FORMAT} {busy.isoformat() if busy else ''} {last or 0} {'open' if opened else ''}"
         yield name, stamp, JudgeFacts(name, judged, withdrawn is not None, joined)
 
 
 def _tallies(study: Study) -> QuerySet[JudgeTally, Any]:
-    kept = JudgeTally.objects.filter(judge__study=study)
+    kept = JudgeTally.objects.filter(judge__study=study, stamp__startswith=f"{FORMAT} ")
     return kept.values_list("judge_id", "stamp", "seen_pair", "seen_answer", "rows")
 
 
@@ -181,8 +183,8 @@ def _news(near: dict[str, JudgeTally]) -> tuple[list[int], dict[str, tuple[int, 
 
 
 def _merged(old: Rows, new: Rows) -> Rows:
-    """Return the old rows with the new ones in place of those of the same pairs, by position."""
-    rows = np.concatenate([old[~np.isin(old["pair"], new["pair"])], new])
+    """Return the old rows with the new ones in place of those at the same positions."""
+    rows = np.concatenate([old[~np.isin(old["position"], new["position"])], new])
     return rows[np.argsort(rows["position"])]
 
 
@@ -198,7 +200,7 @@ def _by_judge(news: Sequence["_Read"]) -> dict[str, tuple[Rows, int, int]]:
             rows, seen_pair, seen_answer = pieces.get(name, (np.empty(0, ROW), 0, 0))
             pieces[name] = (
                 _merged(rows, read.rows[mine]),
-                max(seen_pair, int(read.rows["pair"][mine].max())),
+                max(seen_pair, int(read.pair[mine].max())),
                 max(seen_answer, int(read.answer[mine].max())),
             )
     return pieces
@@ -244,10 +246,11 @@ class Moment(Func):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Read:
-    """Pairs out of the database with what was last said: the rows, and for each its judge and its last answer's key."""
+    """Pairs out of the database with what was last said: the rows, each one's judge, and its and its answer's keys."""
 
     rows: Rows
     judge: NDArray[np.str_]
+    pair: IntArray
     answer: IntArray
 
     @classmethod
@@ -261,12 +264,12 @@ class _Read:
         last = _last_of_each(pair, answer)
         rows = np.empty(len(last), ROW)
         place = _Places.of(study)
-        rows["pair"], rows["position"] = pair[last], _ints(columns[2])[last]
+        rows["position"] = _ints(columns[2])[last]
         rows["left"], rows["right"] = place(columns[3])[last], place(columns[4])[last]
         rows["said"] = _codes(columns[7], columns[8])[last]
         rows["answered"] = _microseconds(columns[10])[last]
         rows["seconds"] = _seconds(_ints(columns[9])[last], _microseconds(columns[5])[last], rows["answered"])
-        return cls(rows, np.array(columns[0], dtype=np.str_)[last], answer[last])
+        return cls(rows, np.array(columns[0], dtype=np.str_)[last], pair[last], answer[last])
 
 
 class _Places:

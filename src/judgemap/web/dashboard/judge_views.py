@@ -21,7 +21,7 @@ from judgemap.web.results.runs import found
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
-ON_A_PAGE = 200
+ON_A_PAGE = 100
 
 
 @require_safe
