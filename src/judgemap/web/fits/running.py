@@ -13,7 +13,7 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.study.settings import FitSettings
 from judgemap.web.fits.actions import answered
-from judgemap.web.fits.files import pack
+from judgemap.web.fits.files import open_fit, pack
 from judgemap.web.fits.forgetting import forget_withdrawn
 from judgemap.web.fits.models import FitFiles, FitPicture, FitRun
 from judgemap.web.fits.progress import (
@@ -211,8 +211,20 @@ def _brief(run: FitRun, fit: "Fit", data: "Comparisons") -> None:
         data=data,
         first=days["first"] and days["first"].date(),
         last=days["last"] and days["last"].date(),
+        left_out=len(run.left_out),
     )
-    FitFiles.objects.filter(fit=run).update(briefing=briefing(fit, about))
+    FitFiles.objects.filter(fit=run).update(briefing=briefing(fit, about, _beside(run)))
+
+
+def _beside(run: FitRun) -> "Fit | None":
+    """Find the last fit of the same answers by the other kind of model, so that a briefing tells of both."""
+    same = FitRun.objects.filter(study=run.study, data_sha256=run.data_sha256, status=FitRun.Status.DONE)
+    others = same.exclude(pk=run.pk).order_by("-number")
+    if run.settings["model"] == "clusters":
+        other = others.exclude(settings__model="clusters").first()
+    else:
+        other = others.filter(settings__model="clusters").first()
+    return open_fit(other) if other is not None else None
 
 
 def _end(run: FitRun, status: FitRun.Status, said: str) -> None:
