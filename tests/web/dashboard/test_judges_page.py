@@ -155,8 +155,9 @@ def test_what_cannot_be_done_is_said(played, clients, what, fields, sentence):
 @pytest.mark.parametrize(("what", "field"), [("without", "left_out"), ("only", "only")])
 def test_a_refit_leads_to_where_it_is_compared(played, fitted, clients, what, field):
     names = sorted(Judge.objects.filter(study=played, judged__gt=10).values_list("name", flat=True))[:2]
-    response = act(clients["owner"], played, what, names)
+    response = act(clients["owner"], played, what, names, reason="both were trained elsewhere")
     new = FitRun.objects.get(number=2)
+    assert new.note == "both were trained elsewhere"
     assert getattr(new, field) == names
     assert new.settings == fitted.settings
     assert response["Location"] == f"/studies/{played.slug}/fits/1/compare?with=2"

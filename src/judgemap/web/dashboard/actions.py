@@ -46,19 +46,23 @@ def take_back(study: Study, names: Collection[str], by: Researcher | None = None
     return found
 
 
-def refit_without(study: Study, names: Collection[str], by: Researcher | None = None) -> tuple[FitRun, FitRun]:
+def refit_without(
+    study: Study, names: Collection[str], by: Researcher | None = None, reason: str = ""
+) -> tuple[FitRun, FitRun]:
     """Ask for a fit without some judges; return the fit to hold it against, and the new one."""
     found = _named(study, names)
     base = _base(study, by)
     settings = FitSettings.from_dict(base.settings)
-    return base, ask_for_fit(study, settings, by, left_out=[*base.left_out, *found], note=NOTE)
+    return base, ask_for_fit(study, settings, by, left_out=[*base.left_out, *found], note=reason.strip() or NOTE)
 
 
-def refit_with_only(study: Study, names: Collection[str], by: Researcher | None = None) -> tuple[FitRun, FitRun]:
+def refit_with_only(
+    study: Study, names: Collection[str], by: Researcher | None = None, reason: str = ""
+) -> tuple[FitRun, FitRun]:
     """Ask for a fit of some judges' answers alone; return the fit to hold it against, and the new one."""
     found = _named(study, names)
     base = _base(study, by)
-    return base, ask_for_fit(study, FitSettings.from_dict(base.settings), by, only=found, note=NOTE)
+    return base, ask_for_fit(study, FitSettings.from_dict(base.settings), by, only=found, note=reason.strip() or NOTE)
 
 
 def ask_for_forecast(study: Study, by: Researcher | None = None) -> Forecast:

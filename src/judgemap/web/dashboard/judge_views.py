@@ -71,13 +71,13 @@ def judge(request: HttpRequest, study: Study, name: str) -> HttpResponse:
 def act(request: HttpRequest, study: Study) -> HttpResponse:
     """Do with the chosen judges what the button says."""
     names, by = request.POST.getlist("judge"), researcher_of(request)
-    what = request.POST.get("act", "")
+    what, reason = request.POST.get("act", ""), request.POST.get("reason", "")
     refits = {"without": actions.refit_without, "only": actions.refit_with_only}
     try:
         if what in refits:
-            return _compare(request, study, *refits[what](study, names, by))
+            return _compare(request, study, *refits[what](study, names, by, reason))
         if what == "leave out":
-            done = actions.leave_out(study, names, request.POST.get("reason", ""), by)
+            done = actions.leave_out(study, names, reason, by)
             messages.success(request, f"Left out of fits from now on: {', '.join(done)}. Their answers stay.")
         elif what == "take back":
             done = actions.take_back(study, names, by)

@@ -183,8 +183,8 @@ def drop_out(position: IntArray) -> Chart:
     labels = [f"pair {1 + i * group}" for i in range(len(shown))]
     half = int(np.flatnonzero(reached * 2 >= reached[0])[-1]) + 1
     alt = (
-        f"{int(reached[0]):,} judges answered a first pair; half of them or more came to pair {half}; "
-        f"{int(reached[-1]):,} came to pair {len(reached)}."
+        f"Of {int(reached[0]):,} who answered a first pair, half or more came to pair {half}, and {int(reached[-1]):,} "
+        f"to pair {len(reached)}."
     )
     return bar_chart(title, alt, shown.tolist(), labels, ("Pair", "Judges who answered it"))
 
