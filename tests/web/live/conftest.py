@@ -180,9 +180,9 @@ class LiveJudge:
     def answer(self, pair: str, outcome: str):
         return self.post("answer", pair=pair, outcome=outcome)
 
-    def answer_and_next(self, pair: str, outcome: str) -> dict:
-        """Answer, and return the next pair."""
-        return json.loads(self.answer(pair, outcome).data)
+    def answer_and_next(self, pair: str, outcome: str, seconds: float) -> dict:
+        """Answer after so long a look, and return the next pair."""
+        return json.loads(self.post("answer", pair=pair, outcome=outcome, seen_ms=f"{1000 * seconds:.0f}").data)
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ import judgemap as jm
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 PASSWORD = "four plain words here"  # noqa: S105
-DESKTOP = {"viewport": {"width": 1280, "height": 800}}
+DESKTOP = {"viewport": {"width": 1280, "height": 900}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 JUDGES, ANSWERS = 12, 50
 
@@ -131,7 +131,7 @@ def judge_the_rest(server, links: list[str], planted: dict[str, float]) -> None:
         for _ in range(ANSWERS):
             surplus = planted[shown["right"]] - planted[shown["left"]]
             outcome = "left" if rng.random() < 1 / (1 + np.exp(-surplus)) else "right"
-            shown = judge.answer_and_next(shown["pair"], outcome)
+            shown = judge.answer_and_next(shown["pair"], outcome, rng.lognormal(np.log(4), 0.6))
 
 
 def watch(page, study: str) -> None:
@@ -149,7 +149,6 @@ def fit(page, study: str, planted: dict[str, float]) -> None:
     page.wait_for_url("**/fits/1/map", timeout=60_000)
     look(page, "the risk map")
     page.set_viewport_size(DESKTOP["viewport"])
-    snap(page, "risk-map")
     names = page.locator("#table tbody tr .name, #table tbody tr th").all_inner_texts()
     order = [planted[name] for name in names]
     assert len(order) == len(planted)
@@ -169,8 +168,9 @@ def explore(page, study: str) -> None:
             page.wait_for_timeout(15_000)
             page.reload()
         look(page, name)
-        page.set_viewport_size(DESKTOP["viewport"])
-        snap(page, name.rpartition("/")[2])
+    page.goto(f"{study}dashboard/judges")
+    page.set_viewport_size(DESKTOP["viewport"])
+    snap(page, "judges")
 
 
 def brief(page, study: str, tmp_path) -> None:
@@ -181,8 +181,6 @@ def brief(page, study: str, tmp_path) -> None:
         page.wait_for_timeout(1000)
         page.reload()
     look(page, "the files")
-    page.set_viewport_size(DESKTOP["viewport"])
-    snap(page, "files")
     with page.expect_download() as download:
         page.click("text=Download it (HTML)")
     download.value.save_as(tmp_path / "briefing.html")
