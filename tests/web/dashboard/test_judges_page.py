@@ -173,6 +173,16 @@ def test_a_refit_asks_for_both_fits_where_answers_came_in_since(played, fitted, 
     assert "fits/2/compare?with=3" in clients["owner"].get(response["Location"]).content.decode()
 
 
+def test_a_fit_without_some_judges_does_not_hide_them(played, fitted, clients, let_fit):
+    name = Judge.objects.filter(study=played, judged__gt=10).first().name
+    later = let_fit(played)
+    assert "those of fit 2," in page(clients["owner"], "judges", played)
+    FitRun.objects.filter(pk=later.pk).update(left_out=[name])
+    assert "those of fit 1," in page(clients["owner"], "judges", played)
+    actions.leave_out(played, [name], "a reason")
+    assert "those of fit 2," in page(clients["owner"], "judges", played)
+
+
 def test_those_left_out_stay_out_of_a_refit(played, clients):
     out, other = Judge.objects.filter(study=played, judged__gt=10).order_by("name").values_list("name", flat=True)[:2]
     actions.leave_out(played, [out], "a reason")

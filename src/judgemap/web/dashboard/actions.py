@@ -10,14 +10,16 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.dashboard.judging import whole_fits
 from judgemap.web.dashboard.models import Forecast
-from judgemap.web.fits.actions import answered, ask_for_fit
+from judgemap.web.fits.actions import UNDER_WAY, answered, ask_for_fit
 from judgemap.web.fits.models import Exclusion, FitRun
 from judgemap.web.judge.models import Judge
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
 
 NOTE = "asked for on the judges' page"
+BASE_NOTE = "to hold others against"
 SILENCE = timedelta(minutes=10)
 """A forecast that nobody wrote of for so long is asked for anew."""
 
@@ -98,22 +100,20 @@ def needs_asking(forecast: Forecast | None) -> bool:
 
 def pilot_of(study: Study) -> FitRun | None:
     """Return the last fit that a forecast can go by."""
-    runs = FitRun.objects.filter(study=study, status=FitRun.Status.DONE, only=[])
-    runs = runs.filter(settings__model__in=["spatial", "standard"])
-    return runs.defer("rows", "findings", "log").order_by("-number").first()
+    done = whole_fits(study).filter(status=FitRun.Status.DONE)
+    return done.filter(settings__model__in=["spatial", "standard"]).first()
 
 
 def _base(study: Study, by: Researcher | None) -> FitRun:
-    """Return a fit of all judges that is made of the answers there are now, or ask for one."""
-    whole = FitRun.objects.filter(study=study, only=[]).defer("rows", "findings", "log", "info")
-    last = whole.filter(status=FitRun.Status.DONE).order_by("-number").first()
+    """Return a fit of all judges that is made of the answers there are now, or ask for one like the last."""
+    whole = whole_fits(study)
+    last = whole.filter(status=FitRun.Status.DONE).first()
+    if last is None:
+        return ask_for_fit(study, FitSettings(), by, note=BASE_NOTE)
     excluded = sorted(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))
-    under_way = (FitRun.Status.DONE, FitRun.Status.WAITING, FitRun.Status.RUNNING)
-    settings = FitSettings.from_dict(last.settings) if last else FitSettings()
-    same = whole.filter(status__in=under_way, answers=answered(study), left_out=excluded)
-    if last:
-        same = same.filter(settings=last.settings)
-    return same.order_by("-number").first() or ask_for_fit(study, settings, by, note="to hold others against")
+    same = whole.filter(answers=answered(study), left_out=excluded, settings=last.settings)
+    there = same.filter(status__in=(FitRun.Status.DONE, *UNDER_WAY)).first()
+    return there or ask_for_fit(study, FitSettings.from_dict(last.settings), by, note=BASE_NOTE)
 
 
 def _named(study: Study, names: Collection[str]) -> list[str]:

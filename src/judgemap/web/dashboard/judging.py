@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from django.db.models import Q, QuerySet
 
 from judgemap.core.misfit import share_interval
 from judgemap.core.types import FloatArray, IntArray
@@ -72,10 +73,16 @@ class JudgeRow:
         return self.repeated / self.repeats if self.repeats else None
 
 
+def whole_fits(study: Study) -> QuerySet[FitRun]:
+    """Return the fits of all judges, or of all but those left out of the study, without what is large in them."""
+    excluded = sorted(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))
+    runs = FitRun.objects.filter(Q(left_out=[]) | Q(left_out=excluded), study=study, only=[])
+    return runs.defer("rows", "findings", "log").order_by("-number")
+
+
 def latest_fit(study: Study) -> FitRun | None:
-    """Return the last fit of all judges that was explained, without what is large in it."""
-    runs = FitRun.objects.filter(study=study, status=FitRun.Status.DONE, only=[], explained_at__isnull=False)
-    return runs.defer("rows", "findings", "log", "info").order_by("-number").first()
+    """Return the last fit of all judges that was explained."""
+    return whole_fits(study).filter(status=FitRun.Status.DONE, explained_at__isnull=False).first()
 
 
 def judge_rows(study: Study, counted: Counted, found: Sequence[Mapping[str, Any]]) -> list[JudgeRow]:

@@ -194,7 +194,7 @@ def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcom
     if study.status == Study.Status.DRAFT:
         return ["The study is a draft, so nobody can answer yet: open it on the overview."]
     if not counted.judges:
-        return ["Nobody has a link yet: make links for judges on the page Judges."]
+        return ["Nobody has a link yet: make links for judges on the page Invite."]
     if outcomes.answered == 0:
         return ["Nobody has answered yet: send the judges their links, or remind them."]
     if outcomes.decided == 0:
