@@ -1,6 +1,7 @@
 """A fit: the posterior with its names and provenance, its tables, its warnings, and its folder."""
 
 import json
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -100,7 +101,9 @@ class Fit:
     @cached_property
     def inference_data(self) -> "az.InferenceData":
         """The fit as an ArviZ object: posterior, sample_stats, observed_data, with provenance as attributes."""
-        import arviz as az
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing", FutureWarning)  # said once a day, on import
+            import arviz as az
 
         groups: dict[str, Any] = {group: self._group(group) for group in GROUPS}
         return az.InferenceData(attrs=self._attributes(), **groups)
