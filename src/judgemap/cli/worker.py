@@ -10,7 +10,7 @@ from judgemap.cli.serve import DataFolder
 def worker(data: DataFolder = Path("judgemap-data")) -> None:
     """Make the fits that researchers ask for, until Ctrl-C. A server has one of its own unless told otherwise.
 
-    Example: DATABASE_URL=postgresql://… judgemap worker --data studies
+    Example: judgemap worker --data studies
     """
     from judgemap.web import server
 
