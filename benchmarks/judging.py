@@ -5,7 +5,8 @@
 
 Client and server share this machine, over loopback. CPU is that of the server's processes (and not of PostgreSQL's,
 which is given beside it), for every judgement: the figure that other work on the machine disturbs least. A judgement is
-one POST that stores the answer and brings the next pair. "Thinking" judges wait a second between judgements.
+one POST that stores the answer and brings the next pair. "Thinking" judges wait a second between judgements. The worker
+that makes fits is left out, for the processor time of the server alone is counted.
 """
 
 import argparse
@@ -116,7 +117,7 @@ class Server:
         threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self.environment = kept | more | threads | {"JUDGEMAP_ANSWERS_PER_SECOND": "100000"}
         self.data = data
-        self.more = ["--workers", str(workers)] if workers else []
+        self.more = ["--fitters", "0", *(["--workers", str(workers)] if workers else [])]
 
     def make_study(self, map_path: Path, design: str, judges: int) -> list[str]:
         """Make a study with so many judges who have agreed; return their tokens."""
