@@ -147,7 +147,11 @@ def _check_size(n_areas: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class InverseGamma:
-    """α² ~ InvGamma(shape χ, scale ω), density ∝ (α²)^{−χ−1} e^{−ω/α²}. The paper's choice is χ = ω = 0.1."""
+    """α² ~ InvGamma(shape χ, scale ω), density ∝ (α²)^{−χ−1} e^{−ω/α²}. The paper's choice is χ = ω = 0.1.
+
+    >>> InverseGamma(shape=0.01, scale=0.01)
+    InverseGamma(shape=0.01, scale=0.01)
+    """
 
     shape: float = 0.1
     scale: float = 0.1
@@ -160,7 +164,11 @@ class InverseGamma:
 
 @dataclass(frozen=True, slots=True)
 class FixedVariance:
-    """α² known."""
+    """α² known.
+
+    >>> FixedVariance(9.0)
+    FixedVariance(value=9.0)
+    """
 
     value: float
 

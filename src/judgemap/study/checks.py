@@ -42,6 +42,12 @@ class PredictiveCheck:
     ``expected`` and 95 % interval ``low``, ``high``, and ``p`` = P(replicate above observed), likes half; nan where an
     area was never compared. ``checks`` has a row a measure: ``name``, ``words``, ``observed``, ``expected``, ``low``,
     ``high``, ``p``. Distances depend on the draw of the strengths too: their ``observed`` is a mean over the draws.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=2)
+    >>> check = jm.predictive_check(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1)
+    >>> check.checks["name"].tolist(), check.misfits
+    (['areas', 'pairs', 'left', 'triads'], [])
     """
 
     areas: pd.DataFrame

@@ -38,6 +38,9 @@ class ClusterSettings:
 
     ``affinity`` is how near areas draw each other into a cluster: ``communicability`` (the paper's), ``window`` (1 up
     to ``length`` borders away) or ``decay`` (exponential in borders crossed, over ``length``).
+
+    >>> ClusterSettings(affinity="decay", length=2.0).beta
+    1e-08
     """
 
     affinity: str = "communicability"
@@ -101,6 +104,14 @@ class ClusterFit(Fit):
 
     ``posterior`` has ``cluster`` (chain, draw, area), whose labels mean something within a draw only, ``n_clusters``
     and ``log_posterior`` in place of ``alpha2``.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_clusters(data, areas, seed=1, chains=2, warmup=50, draws=50, thin=1)
+    >>> list(fit.clusters.columns), fit.co_clustering.shape
+    (['id', 'name', 'cluster', 'probability'], (77, 77))
+    >>> round(float(fit.n_clusters.sum()), 6)
+    1.0
     """
 
     @classmethod

@@ -28,6 +28,13 @@ class FitComparison:
     the medians, 1 is the highest risk), ``rank_change``, and ``p_higher``, the probability that a draw of the other fit
     lies above a draw of the base. The two fits share answers, so p_higher is no test; it says whether a change is large
     against the uncertainty.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> same = jm.compare_fits(fit, fit)
+    >>> same.same_top, same.top, same.reordered
+    (10, 10, 0.0)
     """
 
     pearson: float

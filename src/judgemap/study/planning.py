@@ -77,6 +77,11 @@ class StudyPlan:
     """What to expect. ``merits[design]`` is an array (simulations, lengths, measures), in the order of `Merits`.
 
     ``reference`` is the design that the others are held against: uniform, if it was tried.
+
+    >>> import judgemap as jm
+    >>> found = jm.plan(jm.chicago(), judges=4, per_judge=20, designs=["uniform"], simulations=6, seed=1)
+    >>> found.planned, found.designs
+    (80, ('uniform',))
     """
 
     areas: Areas

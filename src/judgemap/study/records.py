@@ -30,6 +30,13 @@ class Comparisons:
     """Every pair that was shown, one entry a pair; `left` and `right` are positions in `ids`.
 
     ``winner_is`` says what judges were asked: the area they choose has the lower rate, or the higher one.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> len(data), data.outcome[:2], data.winner_is
+    (1848, ('left', 'left'), 'lower')
+    >>> len(data.without(["12"])) == len(data) - data.per_judge()["12"]
+    True
     """
 
     ids: tuple[str, ...]

@@ -38,6 +38,12 @@ class Reliability:
 
     ``bayes`` with its 95 % interval, ``ssr``, ``split_half`` (Pearson of the estimates of two halves of the judges: the
     median over ``splits`` splits, and where 95 % of them lie), ``split_half_full`` = 2r/(1 + r) of that median.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> found = jm.reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1, splits=10)
+    >>> found.answers, found.judges, found.bayes_low < found.bayes < found.bayes_high
+    (1848, 12, True)
     """
 
     answers: int

@@ -35,6 +35,14 @@ class Fit:
 
     ``posterior`` has ``risk`` (chain, draw, area), centred and signed so that high is bad; ``level``, the mean
     strength, which comparisons cannot tell; and ``alpha2``, the prior variance α².
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> list(fit.areas.columns[:4]), fit.risk.shape
+    (['id', 'name', 'risk_median', 'risk_mean'], (200, 77))
+    >>> fit.info["model"], fit.info["seed"]
+    ('spatial', 1)
     """
 
     map: Areas

@@ -38,6 +38,11 @@ class Schedule:
     ``left`` and ``right`` are ids, in the order in which pairs are shown. ``probability`` is that with which the design
     draws the pair, on whichever sides; ``repeat_of`` is the position of the pair that this one plans to repeat, counted
     from 1, and 0 elsewhere. ``design`` is the distribution over pairs of positions in ``areas``.
+
+    >>> import judgemap as jm
+    >>> drawn = jm.schedule(jm.chicago(), design="uniform", pairs=100, seed=1)
+    >>> len(drawn), drawn.name, drawn.to_frame().columns[:3].tolist()
+    (100, 'uniform', ['position', 'left', 'right'])
     """
 
     areas: Areas

@@ -86,6 +86,16 @@ def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Var
     Columns: the hyperparameter and its value; the most probable number of clusters, its probability and the mean; the
     clusters of the best partition and its adjusted Rand index against the base's; the correlation of posterior median
     risks and the largest difference of a co-clustering probability with the base; the worst R-hat.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> quick = {"seed": 1, "chains": 2, "warmup": 50, "draws": 50, "thin": 1}
+    >>> base = jm.fit_clusters(data, areas, **quick)
+    >>> table = cluster_sensitivity(
+    ...     base, lambda settings: jm.fit_clusters(data, areas, settings=settings, **quick), [("beta", [1e-6])]
+    ... )
+    >>> table["parameter"].tolist()
+    ['(as fitted)', 'beta']
     """
     settings = ClusterSettings(**base.info["hyperparameters"])
     rows = [{"parameter": "(as fitted)", "value": np.nan, **_compare(base, base)}]
