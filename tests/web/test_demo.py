@@ -1,5 +1,6 @@
 """The demonstration: two studies, found again at the second start; and the visitor who tries all pages."""
 
+import socket
 import subprocess
 import sys
 from collections import Counter
@@ -9,8 +10,10 @@ from threading import Thread
 import numpy as np
 import pytest
 
+from judgemap.errors import StudyError
 from judgemap.geo.examples import chicago
 from judgemap.study.example import PER_JUDGE, simulate_study
+from judgemap.web.accounts.models import Researcher
 from judgemap.web.demo import HASTY, prepare_demo, with_ties
 from judgemap.web.fits.models import FitRun
 from judgemap.web.judge.comparisons import load_comparisons
@@ -30,6 +33,22 @@ def test_two_studies_and_two_fits_are_made_once(tmp_path):
     assert [first.finished.status, first.open.status] == ["closed", "open"]
     assert list(FitRun.objects.order_by("number").values_list("settings__model", flat=True)) == ["spatial", "clusters"]
     assert (tmp_path / "demo-password").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.django_db
+def test_no_demonstration_among_the_studies_of_others(tmp_path, people):
+    with pytest.raises(StudyError, match="is no demonstration; name another folder with --data"):
+        prepare_demo(tmp_path, 1, lambda _: None)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.django_db
+def test_a_lost_password_is_made_anew(tmp_path):
+    first = prepare_demo(tmp_path, 1, lambda _: None)
+    (tmp_path / "demo-password").unlink()
+    again = prepare_demo(tmp_path, 1, lambda _: None)
+    assert again.password != first.password
+    assert Researcher.objects.get().check_password(again.password)
 
 
 @pytest.mark.django_db
@@ -93,7 +112,10 @@ def test_a_visitor_finds_the_page_that_does_not_answer(pages):
 
 @pytest.mark.slow
 def test_every_page_of_the_demonstration_answers(tmp_path):
-    words = [sys.executable, "-m", "judgemap", "demo", "--once", "--data", str(tmp_path / "demo"), "--port", "8917"]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = str(listener.getsockname()[1])
+    words = [sys.executable, "-m", "judgemap", "demo", "--once", "--data", str(tmp_path / "demo"), "--port", port]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=400)
     assert done.returncode == 0, done.stderr
     assert "answer." in done.stdout

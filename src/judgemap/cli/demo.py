@@ -32,8 +32,10 @@ def demo(
     Example: judgemap demo --port 8000
     """
     from judgemap.web import server
+    from judgemap.web.listening import check_port
 
     options = server.ServerOptions(data, port=port)
+    check_port(options.host, port)
     server.use_data_folder(data)
     server.migrate()
     from judgemap.web.demo import prepare_demo

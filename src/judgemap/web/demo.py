@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from judgemap.core.types import FloatArray
+from judgemap.errors import StudyError
 from judgemap.geo.examples import chicago
 from judgemap.study.definition import StudyDefinition
 from judgemap.study.example import PER_JUDGE, SimulatedStudy, simulate_study
@@ -67,8 +68,10 @@ class Demo:
 
 def prepare_demo(data: Path, seed: int, say: Callable[[str], None]) -> Demo:
     """Make the demonstration, or find the one that the data folder holds already."""
-    password = _password(data / "demo-password")
     researcher = Researcher.objects.filter(email=EMAIL).first()
+    if researcher is None and (Researcher.objects.exists() or Study.objects.exists()):
+        raise StudyError(f"{data} holds a server that is no demonstration; name another folder with --data")
+    password = _password(data / "demo-password", researcher)
     if researcher is None:
         say("Making two studies on Chicago's map …")
         with transaction.atomic():
@@ -148,9 +151,12 @@ def _sitting(rng: np.random.Generator, now: datetime) -> datetime:
     return day + timedelta(minutes=int(rng.integers(9 * 60, 16 * 60)))
 
 
-def _password(path: Path) -> str:
-    """Return the password of this folder's demonstration, which was drawn the first time and only its owner reads."""
+def _password(path: Path, researcher: Researcher | None) -> str:
+    """Return the demonstration's password, which only the folder's owner reads; where it is lost, set a new one."""
     if not path.exists():
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(secrets.token_urlsafe(9))
+        if researcher is not None:
+            researcher.set_password(path.read_text(encoding="ascii"))
+            researcher.save(update_fields=["password"])
     return path.read_text(encoding="ascii")

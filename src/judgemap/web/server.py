@@ -8,6 +8,7 @@ from pathlib import Path
 
 from judgemap.errors import StudyError
 from judgemap.web.fitters import Fitters
+from judgemap.web.listening import SERVER, check_port
 
 THREADS = 16
 """Requests that one worker answers at once; most of them wait for the database."""
@@ -60,6 +61,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     from granian import Granian
     from granian.constants import Interfaces
 
+    check_port(options.host, options.port)
     use_data_folder(options.data)
     if options.host not in ("127.0.0.1", "localhost", "::1"):
         hosts = {*filter(None, os.environ.get("JUDGEMAP_HOSTS", "").split(",")), options.host}
@@ -83,6 +85,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
         respawn_failed_workers=True,
         workers_kill_timeout=20,
     )
+    os.environ[SERVER] = str(os.getpid())
     fitters = Fitters(options.fitters)
     fitters.start()
     try:

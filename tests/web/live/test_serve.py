@@ -1,13 +1,17 @@
 """Starting and stopping the server, and the commands beside it."""
 
 import json
+import os
 import re
 import signal
 import stat
+import subprocess
+import sys
 
 import pytest
 
 import judgemap as jm
+from judgemap.web.listening import check_port
 
 pytestmark = pytest.mark.slow
 
@@ -31,6 +35,25 @@ def test_commands_print_links_to_the_port_of_the_server(server, areas):
 def test_stops_cleanly(server, number):
     assert server.stop(number) == 0
     assert "Traceback" not in server.log
+
+
+def test_a_server_that_is_killed_leaves_the_port(server):
+    os.kill(server.process.pid, signal.SIGKILL)
+    server.process.wait(30)
+    check_port("127.0.0.1", server.port)
+    server.start()
+    assert server.stop() == 0
+
+
+def test_two_servers_do_not_share_a_port(server):
+    other = server.folder / "other"
+    for command in ("serve", "demo"):
+        words = [sys.executable, "-m", "judgemap", command, "--data", str(other), "--port", str(server.port)]
+        done = subprocess.run(words, capture_output=True, text=True, env=server.environment(), check=False, timeout=60)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert f"port {server.port} is taken" in done.stderr
+    assert not other.exists()
 
 
 def test_a_study_from_the_command_line_to_a_fit(server, areas, tmp_path):
