@@ -10,6 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import judgemap as jm
+from judgemap.report import summary
 from judgemap.report.about import About
 from judgemap.report.briefing import briefing
 from judgemap.report.page import Section, page
@@ -136,6 +137,17 @@ def test_a_banner_stands_on_top_if_the_draws_are_poor(fit, read_page, document):
     assert first < told.words.index("In three sentences")
     assert all(warning in told.words for warning in poor.warnings)
     assert "found something to put right" in told.words
+
+
+def test_a_banner_names_the_second_model_if_only_its_draws_are_poor(settled, clustered):
+    poor = replace(
+        clustered, info={**clustered.info, "diagnostics": {**clustered.info["diagnostics"], "rhat_max": 1.3}}
+    )
+    heading, words, *sentences = summary.warning(settled, poor)
+    assert heading == "The clusters are not ready to be used"
+    assert "do not depend on it" in words
+    assert sentences == poor.warnings
+    assert summary.warning(poor, settled)[0] == "Not ready to be used"
 
 
 def test_no_banner_if_the_draws_are_good(settled, read_page):

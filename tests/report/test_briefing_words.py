@@ -61,7 +61,7 @@ def test_the_sentences_count_as_the_table_does(fit):
 def test_clusters_are_counted_in_the_second_sentence(clustered):
     said = summary.sentences(clustered, clustered)[1]
     size = int((clustered.clusters["cluster"] == 1).sum())
-    assert f"the highest of them with {size} areas" in said
+    assert f"the highest group has {size} areas" in said
 
 
 def test_two_areas_and_one_judge(ring, read_page):
@@ -94,7 +94,7 @@ def test_unnamed_judges(ring, read_page):
     fit = jm.fit_standard(data, ring, **SHORT)
     assert summary.sentences(fit)[0].startswith("Judges compared six areas")
     told = read_page(briefing(fit, About(data=data)))
-    assert "not named in the data" in told.words
+    assert "nor how many judges there were" in told.words
     assert "who answered" in points_of(fit)["What the judges do not know"]
     assert not re.search(r"\bno judges|0 judges|nan", told.words)
 
@@ -104,6 +104,11 @@ def test_areas_that_were_never_compared(ring):
     said = points_of(jm.fit_spatial(data, ring, **SHORT))
     few = said["Much about areas that were seldom compared"]
     assert "Three areas were never compared and rest on their neighbours alone: Dogwood, Elm and Fir." in few
+    one = points_of(jm.fit_spatial(compared(ring, [(0, k) for k in range(1, 5)] * 6), ring, **SHORT))
+    assert (
+        "One area was never compared and rests on its neighbours alone: Fir."
+        in one["Much about areas that were seldom compared"]
+    )
     standard = points_of(jm.fit_standard(data, ring, **SHORT))["Much about areas that were seldom compared"]
     assert "on nothing but the assumptions" in standard
 
@@ -115,7 +120,7 @@ def test_areas_that_were_seldom_compared_are_named_with_their_number(ring):
     assert seen.tolist() == [25, 16, 16, 16, 9, 2]
     assert "less than half as many: Fir (2)." in points_of(fit)["Much about areas that were seldom compared"]
     assert (
-        "Fir, with two comparisons, leans most on its neighbours Ash and Elm."
+        "Fir, with the fewest comparisons (2), leans on its neighbours Ash and Elm."
         in (points_of(fit)["Sharp steps between neighbours"])
     )
 

@@ -11,7 +11,7 @@ from judgemap.report.diagnostics import diagnostics
 from judgemap.report.gallery import THIS, against, clusters_of, figures_of, heading
 from judgemap.report.numbers import percentage
 from judgemap.report.page import Front, Section, page_with_front
-from judgemap.report.words import capital, counted, isolated
+from judgemap.report.words import capital, counted, in_words, isolated
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_fits
 from judgemap.study.records import Comparisons
@@ -115,11 +115,12 @@ def _how_sure(fit: Fit) -> Section:
 
 
 def _clusters(fit: ClusterFit) -> tuple[Section, Section]:
-    likeliest, chance = fit.n_clusters.idxmax(), percentage(float(fit.n_clusters.max()))
+    likeliest = int(fit.n_clusters.index[int(fit.n_clusters.argmax())])
+    chance = percentage(float(fit.n_clusters.max()))
     text = (
-        f"Areas of like risk that lie together make a cluster. The answers speak for {likeliest} "
-        f"{'cluster' if likeliest == 1 else 'clusters'} with probability {chance}; the map shows the partition into "
-        f"{fit.best.n_clusters} that comes nearest to all the partitions the answers allow."
+        f"Areas of like risk that lie together make a cluster. That there {'is' if likeliest == 1 else 'are'} "
+        f"{counted(likeliest, 'cluster')} is likeliest, with probability {chance}. The map shows the partition "
+        f"into {in_words(fit.best.n_clusters)} that comes nearest to all that the answers allow."
     )
     beside = (
         ("Risk in each cluster", clusters.cluster_violins(fit)),
@@ -153,7 +154,7 @@ def _otherwise(fit: Fit, about: About) -> Section:
 def _who(fit: Fit, about: About) -> Section:
     data = fit.info["data"]
     facts = [
-        ("Judges", f"{data['judges']:,}" if data["judges"] else "not named in the data"),
+        ("Judges", f"{data['judges']:,}" if data["judges"] else "not known"),
         ("Comparisons", f"{data['comparisons']:,} decided, of {data['shown']:,} pairs shown"),
         ("Distinct pairs", f"{data['pairs']:,} of {data['areas'] * (data['areas'] - 1) // 2:,} possible"),
     ]
@@ -166,10 +167,10 @@ def _who(fit: Fit, about: About) -> Section:
         facts.append(("Left out", f"all answers of {counted(about.left_out, 'other judge')}"))
     if about.first and about.last:
         facts.append(("When", _days(about.first, about.last)))
-    who = counted(data["judges"], "judge") if data["judges"] else "judges"
     text = (
-        f"{capital(who)} answered, each on their own. The briefing counts them and names nobody; which answers led to "
-        "which number can be traced from the data, not from this page."
+        f"{capital(counted(data['judges'], 'judge'))} answered. The briefing counts them and names nobody."
+        if data["judges"]
+        else "The data do not say who answered, nor how many judges there were."
     )
     return Section("Who was asked", (text,), picture=timed, facts=tuple(facts))
 

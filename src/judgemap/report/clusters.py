@@ -150,7 +150,10 @@ def against_spatial(fit: Fit, spatial: Fit) -> Picture:
             axes.plot(x, y, "o", color=BLUE, markersize=4, alpha=0.75, markeredgewidth=0)
             axes.set_title(name, fontsize=SMALL, loc="left")
             axes.set(xlabel=f"{other} model", ylabel=f"{one} model" if column == 0 else "")
-    said = f"Medians have correlation {correlation:.3f}; variances are {ratio:.2f} times as large (median area)"
+    said = (
+        f"Medians of the two models have correlation {correlation:.3f}. In the median area the {one} model's variance "
+        f"is {ratio:.2f} times the {other} model's"
+    )
     return Picture(figure, f"{capital(one)} against {other} model, area by area. {said}.", f"{said}.")
 
 

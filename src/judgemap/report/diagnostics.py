@@ -79,7 +79,7 @@ def _of(fit: Fit, heading: str) -> Section:
 def _record(fit: Fit, heading: str, notes: tuple[str, ...]) -> Section:
     info, found, plan = fit.info, fit.info["diagnostics"], fit.info["plan"]
     chains, draws = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]
-    given = ", ".join(f"{name} {value}" for name, value in info["hyperparameters"].items())
+    given = ", ".join(f"{name} {value}" for name, value in info["hyperparameters"].items() if name != "affinity")
     facts = (
         ("Model", MODELS.get(info["model"], info["model"])),
         ("Prior", f"{info['prior']}; {given}"),

@@ -7,7 +7,7 @@ from judgemap.core.types import IntArray
 from judgemap.report.about import About
 from judgemap.report.numbers import percentage, signed
 from judgemap.report.summary import SURE, TOP, order_of, surely_top
-from judgemap.report.words import counted, in_words, isolated, listed, per_cent
+from judgemap.report.words import capital, counted, in_words, isolated, listed, per_cent
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.result import Fit
 
@@ -112,9 +112,12 @@ def _few(fit: Fit) -> Point:
     never, middle = np.flatnonzero(seen == 0), int(np.median(seen))
     said = []
     if len(never):
-        rests = "on nothing but the assumptions" if fit.info["model"] == "standard" else "on their neighbours alone"
-        was = "area was" if len(never) == 1 else "areas were"
-        said.append(f"{in_words(len(never)).capitalize()} {was} never compared and rest {rests}: {_names(fit, never)}.")
+        one = len(never) == 1
+        rests = "on nothing but the assumptions"
+        if fit.info["model"] != "standard":
+            rests = f"on {'its' if one else 'their'} neighbours alone"
+        was = f"{'was' if one else 'were'} never compared and {'rests' if one else 'rest'}"
+        said.append(f"{capital(counted(len(never), 'area'))} {was} {rests}: {_names(fit, never)}.")
     rare = np.flatnonzero((seen > 0) & (seen < middle / 2))
     rare = rare[np.argsort(seen[rare], kind="stable")]
     told = [f"{isolated(fit.map.names[area])} ({seen[area]})" for area in rare[:5]]
@@ -150,7 +153,8 @@ def _neighbours(fit: Fit) -> Point:
     area = int(seen.argmin())
     around = fit.map.graph.edges[(fit.map.graph.edges == area).any(axis=1)]
     beside = around[around != area]
-    leans = f" {isolated(fit.map.names[area])}, with {counted(int(seen[area]), 'comparison')}, leans most on its "
+    fewest = f"the fewest comparisons ({seen[area]:,})"
+    leans = f" {isolated(fit.map.names[area])}, with {fewest}, leans on its "
     leans += f"neighbours {_names(fit, beside)}." if len(beside) > 1 else f"neighbour {_names(fit, beside)}."
     joined = [f"{_name_of(fit, each.a)} with {_name_of(fit, each.b)}" for each in fit.map.bridges]
     across = f" Areas without a border were joined to the nearest: {listed(joined)}." if joined else ""
@@ -174,20 +178,18 @@ def _left_out(fit: Fit) -> Point:
 
 
 def _clusters(fit: ClusterFit) -> Point:
-    chances = ", ".join(f"{k} ({percentage(chance)})" for k, chance in fit.n_clusters.nlargest(3).items())
+    chances = [f"{k} ({percentage(chance)})" for k, chance in fit.n_clusters.nlargest(3).items()]
+    likeliest = f"numbers are {listed(chances)}" if len(chances) > 1 else f"number is {chances[0]}"
     doubtful = [fit.map.names[each.area] for each in fit.best.between]
     between = (
-        f" {counted(len(doubtful), 'area').capitalize()} could belong to another cluster (20 % or more): "
+        f" {capital(counted(len(doubtful), 'area'))} could belong to another cluster (20 % or more): "
         f"{listed(doubtful)}."
         if doubtful
         else ""
     )
     return (
         "Where one cluster ends",
-        (
-            f"Clusters are a way to read the map, not borders on the ground. The likeliest numbers are {chances}."
-            f"{between}"
-        ),
+        (f"Clusters are a way to read the map, not borders on the ground. The likeliest {likeliest}.{between}"),
     )
 
 
@@ -201,7 +203,7 @@ def _judges_alike(fit: Fit) -> Point:
 
 
 def _why(about: About) -> Point:
-    when = f" in {about.last:%B %Y}" if about.last else " when they were asked"
+    when = f" in {about.last:%B %Y}" if about.last else " when the judges were asked"
     return (
         "Why, and until when",
         f"The map does not say what causes the risk or what would lower it. It shows how things stood{when}.",

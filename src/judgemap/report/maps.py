@@ -101,7 +101,7 @@ def adjacency_map(areas: Areas, title: str = "") -> Picture:
         place.link(axes, borders, edgecolor=QUIET, linewidth=0.9, zorder=3)
         place.link(axes, bridges, edgecolor=MISSED, linewidth=1.8, linestyle=(0, (2.5, 1.2)), zorder=3)
         place.dots(axes, 4.0 if place.is_map else max(4.0, place.room[0] / 2))
-    counted = f"{size} areas and {len(borders)} {'border' if len(borders) == 1 else 'borders'} between them"
+    counted = f"{size:,} areas and {len(borders):,} {'border' if len(borders) == 1 else 'borders'} between them"
     joined = f", and {len(bridges)} across a gap to the nearest area (dashed)" if len(bridges) else ""
     most = int(np.argmax(np.bincount(edges.ravel(), minlength=size)))
     alt = f"{kind_of(areas)} of {counted}{joined}. {areas.names[most]} has the most neighbours."

@@ -49,17 +49,32 @@ def numbers(fit: Fit, about: About) -> tuple[tuple[str, str], ...]:
 
 
 def warning(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
-    """Return a heading and sentences if the draws cannot be relied on yet, nothing if they can."""
-    found = [*fit.warnings, *(f"Second model: {each}" for each in (other.warnings if other else ()))]
-    if not found:
+    """Return a heading and sentences if the draws cannot be relied on yet, nothing if they can.
+
+    Where only the second model's draws cannot, its part of the briefing is named.
+    """
+    second = tuple(other.warnings) if other is not None else ()
+    if fit.warnings:
+        return (
+            "Not ready to be used",
+            (
+                "The computation behind these numbers has not settled: they may change when it is run longer. "
+                "Do not decide anything on them."
+            ),
+            *fit.warnings,
+            *(f"Second model: {each}" for each in second),
+        )
+    if other is None or not second:
         return ()
+    part = "The clusters" if isinstance(other, ClusterFit) else "The comparison with the second model"
+    are = "are" if isinstance(other, ClusterFit) else "is"
     return (
-        "Not ready to be used",
+        f"{part} {are} not ready to be used",
         (
-            "The computation behind these numbers has not settled: they may change when it is run longer. "
-            "Do not decide anything on them."
+            "The computation behind that part has not settled: it may change when it is run longer. The map of risk "
+            "and the table of the highest areas do not depend on it."
         ),
-        *found,
+        *second,
     )
 
 
@@ -89,7 +104,7 @@ def _found(fit: Fit, clusters: ClusterFit | None) -> str:
     if clusters is not None and clusters.best.n_clusters > 1:
         size = int((clusters.best.labels == 1).sum())
         groups = f"{in_words(clusters.best.n_clusters)} groups of like risk"
-        grouped = f", and the areas fall into {groups}, the highest of them with {counted(size, 'area')}"
+        grouped = f"; the areas fall into {groups}, and the highest group has {counted(size, 'area')}"
     return f"{first}; {certain}{grouped}."
 
 
