@@ -10,6 +10,20 @@ def test_every_command_has_help_with_an_example(judgemap):
         assert f"Example: judgemap {command.name}" in result.out
 
 
+def test_every_command_of_a_group_has_help_with_an_example(judgemap):
+    for group in app.registered_groups:
+        for command in group.typer_instance.registered_commands:
+            name = command.name or command.callback.__name__
+            assert f"Example: judgemap {group.name} {name}" in judgemap(group.name, name, "--help").out
+
+
+def test_commands_are_listed_in_the_order_of_a_study(judgemap):
+    listed = judgemap("--help").out.partition("Commands:")[2]
+    places = [listed.index(f"\n  {name} ") for name in ("demo", "serve", "study", "plan", "fit", "report")]
+    assert places == sorted(places)
+    assert "..." not in listed
+
+
 def test_version(judgemap):
     assert judgemap("--version").out.startswith("judgemap 0.")
 

@@ -4,6 +4,7 @@ import sys
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from judgemap.cli import (
     demo,
@@ -22,27 +23,55 @@ from judgemap.cli import (
 )
 from judgemap.errors import StudyError
 
+SUMMARIES = {
+    "demo": "Look at a finished study, and judge in an open one.",
+    "serve": "Serve studies to judges and researchers.",
+    "study": "Make, run and export studies without a browser.",
+    "researcher": "Invite researchers, and help them in.",
+    "worker": "Make the fits that researchers ask for.",
+    "plan": "Say what to expect of so many judges and answers.",
+    "schedule": "Draw a list of pairs to ask.",
+    "prior": "Draw what the map alone says of an area.",
+    "import": "Read the data of other tools.",
+    "fit": "Fit a model to comparisons: the risk map.",
+    "report": "Write the briefing of a fit, or its figures.",
+    "export": "Write a fit for other programs, or to replicate it.",
+    "simulate": "Run the paper's simulation studies.",
+}
+"""The commands in the order in which a study needs them, each in one line."""
+
+
+class InOrder(TyperGroup):
+    """Lists commands in the order of a study."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Return the names of the commands, in order."""
+        return sorted(super().list_commands(ctx), key=[*SUMMARIES].index)
+
+
 app = typer.Typer(
     name="judgemap",
+    cls=InOrder,
     help="Comparative judgement on maps: from a boundary file and a table of answers to a risk map.",
+    epilog="Begin with 'judgemap demo'. 'judgemap COMMAND --help' says more, with an example.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command(name="fit")(fit.fit)
-app.command(name="report")(report.report)
-app.command(name="export")(export.export)
-app.command(name="prior")(prior.prior)
-app.command(name="schedule")(schedule.schedule)
-app.command(name="plan")(plan.plan)
-app.command(name="demo")(demo.demo)
-app.command(name="serve")(serve.serve)
-app.command(name="worker")(worker.worker)
-app.add_typer(study.app, name="study")
-app.add_typer(imports.app, name="import")
-app.add_typer(researcher.app, name="researcher")
-app.add_typer(simulate.app, name="simulate")
+app.command(name="fit", short_help=SUMMARIES["fit"])(fit.fit)
+app.command(name="report", short_help=SUMMARIES["report"])(report.report)
+app.command(name="export", short_help=SUMMARIES["export"])(export.export)
+app.command(name="prior", short_help=SUMMARIES["prior"])(prior.prior)
+app.command(name="schedule", short_help=SUMMARIES["schedule"])(schedule.schedule)
+app.command(name="plan", short_help=SUMMARIES["plan"])(plan.plan)
+app.command(name="demo", short_help=SUMMARIES["demo"])(demo.demo)
+app.command(name="serve", short_help=SUMMARIES["serve"])(serve.serve)
+app.command(name="worker", short_help=SUMMARIES["worker"])(worker.worker)
+app.add_typer(study.app, name="study", short_help=SUMMARIES["study"])
+app.add_typer(imports.app, name="import", short_help=SUMMARIES["import"])
+app.add_typer(researcher.app, name="researcher", short_help=SUMMARIES["researcher"])
+app.add_typer(simulate.app, name="simulate", short_help=SUMMARIES["simulate"])
 
 
 def _show_version(wanted: bool) -> None:

@@ -44,6 +44,46 @@ def new(
     typer.echo(f"Study {study.slug}: a draft with {len(areas)} areas. Open it with: judgemap study open {study.slug}")
 
 
+@app.command(name="open")
+def open_study(study: Slug, data: DataFolder = DATA) -> None:
+    """Let judges in.
+
+    Example: judgemap study open wards
+    """
+    connect(data)
+    from judgemap.web.studies import actions
+
+    opened = actions.open_study(actions.find_study(study))
+    typer.echo(f"Study {study} is open.")
+    if opened.join_code:
+        typer.echo(f"Anybody may join with {server_address('')}/s/{opened.join_code}/")
+
+
+@app.command()
+def invite(
+    study: Slug,
+    judges: Annotated[int, typer.Option(help="How many links to make.", min=1, max=10_000)] = 1,
+    url: Annotated[str, typer.Option(help="The server's address.", envvar="JUDGEMAP_URL")] = "",
+    qr: Annotated[Path | None, typer.Option(help="Folder for the links as QR codes, an SVG file each.")] = None,
+    data: DataFolder = DATA,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Make personal links for judges. They are shown this once: only hashes are kept.
+
+    Example: judgemap study invite wards --judges 12
+    """
+    connect(data)
+    from judgemap.web.judge.actions import invite as make_links
+    from judgemap.web.studies.actions import find_study
+
+    invited = make_links(find_study(study), judges)
+    links = [{"judge": each.name, "link": f"{server_address(url)}/j/{each.token}/"} for each in invited]
+    if qr is not None:
+        _draw_codes(qr, links)
+    typer.echo(json.dumps(links) if as_json else "\n".join(each["link"] for each in links))
+
+
 @app.command(name="list")
 def list_studies(data: DataFolder = DATA, *, as_json: AsJson = False) -> None:
     """List the studies.
@@ -62,21 +102,6 @@ def list_studies(data: DataFolder = DATA, *, as_json: AsJson = False) -> None:
         typer.echo(f"{each['study']}  {each['status']}  {counts}  {each['title']}")
     if not studies:
         typer.echo("There are no studies yet. Make one with: judgemap study new STUDY.toml")
-
-
-@app.command(name="open")
-def open_study(study: Slug, data: DataFolder = DATA) -> None:
-    """Let judges in.
-
-    Example: judgemap study open wards
-    """
-    connect(data)
-    from judgemap.web.studies import actions
-
-    opened = actions.open_study(actions.find_study(study))
-    typer.echo(f"Study {study} is open.")
-    if opened.join_code:
-        typer.echo(f"Anybody may join with {server_address('')}/s/{opened.join_code}/")
 
 
 @app.command()
@@ -103,31 +128,6 @@ def close(study: Slug, data: DataFolder = DATA) -> None:
 
     actions.close_study(actions.find_study(study))
     typer.echo(f"Study {study} is closed.")
-
-
-@app.command()
-def invite(
-    study: Slug,
-    judges: Annotated[int, typer.Option(help="How many links to make.", min=1, max=10_000)] = 1,
-    url: Annotated[str, typer.Option(help="The server's address.", envvar="JUDGEMAP_URL")] = "",
-    qr: Annotated[Path | None, typer.Option(help="Folder for the links as QR codes, an SVG file each.")] = None,
-    data: DataFolder = DATA,
-    *,
-    as_json: AsJson = False,
-) -> None:
-    """Make personal links for judges. They are shown this once: only hashes are kept.
-
-    Example: judgemap study invite wards --judges 12
-    """
-    connect(data)
-    from judgemap.web.judge.actions import invite as make_links
-    from judgemap.web.studies.actions import find_study
-
-    invited = make_links(find_study(study), judges)
-    links = [{"judge": each.name, "link": f"{server_address(url)}/j/{each.token}/"} for each in invited]
-    if qr is not None:
-        _draw_codes(qr, links)
-    typer.echo(json.dumps(links) if as_json else "\n".join(each["link"] for each in links))
 
 
 @app.command()

@@ -168,7 +168,8 @@ def parse_definition(tables: Mapping[str, Any]) -> StudyDefinition:
     _known(given, "", [each for each in plain if each not in nested])
     for key in ("title", "question", "direction"):
         if key not in given:
-            raise StudyError(f"there is no {key!r}; add it")
+            one = "direction = 'lower' or 'higher'" if key == "direction" else "it"
+            raise StudyError(f"there is no {key!r}; add {one}")
     values = {key: _checked(StudyDefinition, key, value) for key, value in (given | texts).items()}
     source = AreasSource(**{key: _checked(AreasSource, key, value, "areas.") for key, value in areas.items()})
     for language in translations:
