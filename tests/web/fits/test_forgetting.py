@@ -1,13 +1,18 @@
 """A judge who withdraws, and the fits that were made before."""
 
-import pytest
+from datetime import timedelta
 
+import pytest
+from django.utils import timezone
+
+from judgemap.web.fits import running
 from judgemap.web.fits.files import open_fit
+from judgemap.web.fits.lost import SILENCE, mark_lost
 from judgemap.web.fits.models import FitFiles, FitPicture, FitRun
 from judgemap.web.fits.running import explain
 from judgemap.web.judge.actions import withdraw
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.judge.models import Judge
+from judgemap.web.judge.models import Answer, Judge
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.tokens import hashed, tidy_code
 
@@ -90,6 +95,55 @@ def test_a_judge_who_withdraws_while_the_fit_is_made(judged, ask, make, leave):
     list(explain(run, fit, data))
     assert gone not in everything(run)
     assert load_areas(run.version).ids == fit.map.ids
+
+
+def test_two_judges_who_withdraw_while_the_fit_is_made(judged, ask, make):
+    gone = judged.judge_names[:2]
+    run = make(ask(judged))
+    data = load_comparisons(judged)
+    run.findings["judges"] = [{"judge": name} for name in judged.judge_names]
+    FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
+    Judge.objects.filter(name__in=gone).update(withdrawn_at=run.finished_at)
+    list(explain(run, open_fit(run), data))
+    run.refresh_from_db()
+    assert run.findings["judges"] == [{"judge": judged.judge_names[2]}]
+
+
+def test_the_only_judge_withdraws_while_the_fit_is_explained(judged, ask, make, leave, monkeypatch):
+    gone = judged.judge_names[0]
+    run = make(ask(judged, only=[gone]))
+    fit, data = open_fit(run), load_comparisons(judged).only({gone})
+
+    def find(run, fit, data):
+        leave(gone)
+        FitRun.objects.filter(pk=run.pk).update(findings={"areas": [1, 2]})
+
+    monkeypatch.setattr(running, "_find", find)
+    list(explain(run, fit, data))
+    run.refresh_from_db()
+    assert (run.status, run.rows, run.findings, run.info) == ("failed", [], {}, {})
+    assert not run.pictures.exists()
+
+
+def test_a_worker_that_dies_before_it_forgets(judged, ask, make):
+    gone = judged.judge_names[0]
+    run = make(ask(judged))
+    Judge.objects.filter(name=gone).update(withdrawn_at=run.finished_at)
+    silent = timezone.now() - 2 * SILENCE
+    FitRun.objects.filter(pk=run.pk).update(findings={"stands_out": [gone]}, explained_at=None, heard_at=silent)
+    mark_lost()
+    run.refresh_from_db()
+    assert run.findings == {"stands_out": []}
+    assert run.explained_at is not None
+
+
+def test_an_answer_that_came_after_the_fit_began(judged, ask, make, leave):
+    gone = judged.judge_names[0]
+    run = make(ask(judged))
+    first = Answer.objects.filter(pair__judge=gone).earliest("answered_at").answered_at
+    FitRun.objects.filter(pk=run.pk).update(findings={"stands_out": [gone]}, started_at=first - timedelta(seconds=1))
+    leave(gone)
+    assert gone not in everything(run)
 
 
 def test_a_judge_without_answers_changes_nothing(judged, ask, make, leave, visit):

@@ -14,7 +14,7 @@ from judgemap.study.settings import FitSettings
 from judgemap.web.fits import progress, running
 from judgemap.web.fits.actions import ask_for_fit, cancel_fit
 from judgemap.web.fits.files import open_fit
-from judgemap.web.fits.lost import SILENCE, is_silent, mark_lost
+from judgemap.web.fits.lost import SILENCE, is_silent, mark_lost, queue_again
 from judgemap.web.fits.models import Exclusion, FitRun
 from judgemap.web.fits.tasks import UNEXPLAINED, explain_next, run_fit
 from judgemap.web.judge.comparisons import load_comparisons
@@ -360,3 +360,16 @@ def test_old_fits_are_kept(judged, ask, make, answers):
     first.refresh_from_db()
     assert first.data_sha256 != second.data_sha256
     assert len(open_fit(first).areas) == len(open_fit(second).areas) == 16
+
+
+def test_a_fit_whose_task_is_gone_is_queued_again_once(judged, ask, make):
+    run = ask(judged)
+    assert queue_again() == 0, "it is queued"
+    DBTaskResult.objects.update(status="RUNNING")
+    assert queue_again() == 0, "it is young: somebody may have just taken it"
+    FitRun.objects.update(asked_at=timezone.now() - 2 * SILENCE)
+    assert [queue_again(), queue_again()] == [1, 0]
+    assert DBTaskResult.objects.ready().get().args_kwargs["args"] == [run.pk]
+    assert make(run).status == FitRun.Status.DONE
+    DBTaskResult.objects.all().delete()
+    assert queue_again() == 0

@@ -61,7 +61,8 @@ def make_token(study: Study, by: Researcher, wanted: Wanted) -> str:
 def revoke_token(study: Study, by: Researcher, key: str) -> bool:
     """Take a token back, at once and for good; False where the researcher has no such token."""
     with transaction.atomic():
-        token = tokens_of(study, by).filter(pk=key).first() if key.isascii() and key.isdecimal() else None
+        is_key = key.isascii() and key.isdecimal() and len(key) < 19
+        token = tokens_of(study, by).filter(pk=key).first() if is_key else None
         if token is None:
             return False
         record(study, by, "API token revoked", {"token": str(token)})

@@ -7,6 +7,8 @@ out; and a fit of this judge's answers alone loses its results, for they are tho
 
 from typing import Any
 
+from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from judgemap.web.fits.models import FitFiles, FitPicture, FitRun
@@ -23,31 +25,42 @@ def forget_judge(judge: Judge) -> None:
     first = Answer.objects.filter(pair__judge=judge).order_by("answered_at").first()
     if first is None:
         return
-    for run in FitRun.objects.filter(study_id=judge.study_id, started_at__gte=first.answered_at).defer("rows"):
-        lone = run.info.get("data", {}).get("judges") == 1
-        used = judge.name in run.only if run.only else judge.name not in run.left_out
-        forget(run, judge.name, results=lone and used)
+    too_early = Q(finished_at__lt=first.answered_at)
+    for run in FitRun.objects.filter(study_id=judge.study_id).exclude(too_early).defer("rows", "findings", "log"):
+        forget(run, judge.name)
 
 
-def forget_withdrawn(run: FitRun, judges: set[str]) -> None:
-    """Take out of a fit that was just made the judges who withdrew meanwhile."""
-    gone = Judge.objects.filter(study_id=run.study_id, withdrawn_at__gte=run.started_at, name__in=judges)
+def forget_withdrawn(run: FitRun, judges: set[str] | None = None) -> None:
+    """Take out of a fit the judges who withdrew since it began: those of ``judges``, where it is known whose it is."""
+    gone = Judge.objects.filter(study_id=run.study_id, withdrawn_at__gte=run.started_at)
     for name in gone.values_list("name", flat=True):
-        forget(run, name, results=len(judges) == 1)
+        if judges is None or name in judges:
+            forget(run, name)
 
 
-def forget(run: FitRun, name: str, *, results: bool) -> None:
+def forget(run: FitRun, name: str) -> None:
     """Cut a judge out of what a fit says; its results too, where they are that judge's answers."""
-    pictures = FitPicture.objects.filter(fit=run)
-    if results:
-        pictures.delete()
-        FitFiles.objects.filter(fit=run).delete()
-        FitRun.objects.filter(pk=run.pk).update(
-            status=FitRun.Status.FAILED, said=REMOVED, log=run.log + log_line(REMOVED), rows=[], findings={}, info={},
-            data_sha256="", explained_at=timezone.now(),
-        )  # fmt: skip
-        return
-    for each in pictures:
+    with transaction.atomic():
+        kept = FitRun.objects.select_for_update().only("log", "info", "findings", "only", "left_out").get(pk=run.pk)
+        used = name in kept.only if kept.only else name not in kept.left_out
+        data = kept.info.get("data") or run.info.get("data", {})
+        if used and data.get("judges") == 1:
+            _remove_results(kept)
+        else:
+            _cut_out(kept, name)
+
+
+def _remove_results(run: FitRun) -> None:
+    FitPicture.objects.filter(fit=run).delete()
+    FitFiles.objects.filter(fit=run).delete()
+    FitRun.objects.filter(pk=run.pk).update(
+        status=FitRun.Status.FAILED, said=REMOVED, log=run.log + log_line(REMOVED), rows=[], findings={}, info={},
+        data_sha256="", explained_at=timezone.now(),
+    )  # fmt: skip
+
+
+def _cut_out(run: FitRun, name: str) -> None:
+    for each in FitPicture.objects.filter(fit=run):
         if name in each.svg + each.alt + each.caption:
             each.delete()
     files = FitFiles.objects.filter(fit=run).only("briefing").first()

@@ -5,9 +5,12 @@ from datetime import timedelta
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
+from django_tasks_db.models import DBTaskResult
 
+from judgemap.web.fits.forgetting import forget_withdrawn
 from judgemap.web.fits.models import FitRun
 from judgemap.web.fits.progress import log_line
+from judgemap.web.fits.tasks import run_fit
 
 SILENCE = timedelta(seconds=30)
 """A worker that makes a fit writes every two seconds; after so long without it is taken for dead."""
@@ -25,9 +28,24 @@ def mark_lost() -> int:
     """Mark the fits that nobody makes any more, and return how many there were."""
     now = timezone.now()
     silent = FitRun.objects.filter(heard_at__lt=now - SILENCE)
-    silent.filter(status=FitRun.Status.DONE, explained_at=None).update(
-        explained_at=now, log=Concat(F("log"), Value(log_line(NO_MORE)))
-    )
+    unexplained = silent.filter(status=FitRun.Status.DONE, explained_at=None)
+    for run in unexplained.defer("rows", "findings", "log"):
+        forget_withdrawn(run)
+    unexplained.update(explained_at=now, log=Concat(F("log"), Value(log_line(NO_MORE))))
     return silent.filter(status=FitRun.Status.RUNNING).update(
         status=FitRun.Status.LOST, finished_at=now, said=SAID, log=Concat(F("log"), Value(log_line(SAID)))
     )
+
+
+def queue_again() -> int:
+    """Queue the fits that wait although no task does, and return how many: who took it was killed before it began.
+
+    Where the task is in good hands after all, the second one finds nothing to do.
+    """
+    ready = DBTaskResult.objects.ready().filter(task_path=run_fit.module_path)
+    queued = {args_kwargs["args"][0] for args_kwargs in ready.values_list("args_kwargs", flat=True)}
+    waiting = FitRun.objects.filter(status=FitRun.Status.WAITING, asked_at__lt=timezone.now() - SILENCE)
+    forgotten = sorted(set(waiting.values_list("pk", flat=True)) - queued)
+    for key in forgotten:
+        run_fit.enqueue(key)
+    return len(forgotten)

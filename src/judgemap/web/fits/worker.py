@@ -20,7 +20,7 @@ from django_tasks_db.management.commands.db_worker import Worker
 from django_tasks_db.models import DBTaskResult
 
 from judgemap.web.fits.actions import ask_where_due
-from judgemap.web.fits.lost import mark_lost
+from judgemap.web.fits.lost import mark_lost, queue_again
 from judgemap.web.fits.models import FitRun
 from judgemap.web.fits.progress import HERE, STOPPING
 from judgemap.web.fits.tasks import UNEXPLAINED, explain_next
@@ -91,6 +91,7 @@ def work(parent: int | None = None) -> None:
 def go_round() -> None:
     """Do what is due now and then: lost fits, automatic fits, and notes of old tasks."""
     mark_lost()
+    queue_again()
     ask_where_due()
     old = DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - KEPT)
     if old.exists():

@@ -88,11 +88,11 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 def defused(value: object) -> str:
     """Put an apostrophe before what a spreadsheet would take for a formula; numbers stay as they are.
 
-    >>> [defused(each) for each in ("=A1", "-2.5", "-a", None, "@x", "Castle")]
-    ["'=A1", '-2.5', "'-a", '', "'@x", 'Castle']
+    >>> [defused(each) for each in ("=A1", "-2.5", "-a", None, "@x", "Castle", -1.5e-05)]
+    ["'=A1", '-2.5', "'-a", '', "'@x", 'Castle', '-1.5e-05']
     """
     text = "" if value is None else str(value)
-    if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") and not re.fullmatch(r"[+-]?\d+(\.\d+)?", text):
+    if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") and not re.fullmatch(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?", text):
         return f"'{text}"
     return text
 

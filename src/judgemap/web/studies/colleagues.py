@@ -25,7 +25,8 @@ def share_study(study: Study, email: str, by: Researcher) -> Researcher:
 def unshare_study(study: Study, colleague_id: str, by: Researcher) -> None:
     """Stop sharing a study with a colleague; nothing happens where it was not shared."""
     with transaction.atomic():
-        for colleague in study.colleagues.filter(pk=colleague_id if colleague_id.isdecimal() else -1):
+        known = colleague_id.isdecimal() and len(colleague_id) < 19
+        for colleague in study.colleagues.filter(pk=colleague_id if known else -1):
             study.colleagues.remove(colleague)
             record(study, by, "unshared", {"with": colleague.email})
 
