@@ -122,9 +122,20 @@ def test_what_is_no_fit(judgemap, spatial, tmp_path):
     for missing in ("bridges", "diagnostics"):
         (spatial / "fit.json").write_text(json.dumps({k: v for k, v in info.items() if k != missing}))
         refused(judgemap("report", spatial, *page), missing)
-    (spatial / "fit.json").write_text("[")
-    refused(judgemap("report", spatial, *page), "is not a whole fit")
+    table = ["-o", tmp_path / "table.csv"]
+    for rubbish in ("[", "[1, 2]"):
+        (spatial / "fit.json").write_text(rubbish)
+        refused(judgemap("report", spatial, *page), "is not a whole fit")
+        refused(judgemap("export", spatial, *table), "is not a whole fit")
     assert not page[1].exists()
+    assert not table[1].exists()
+
+
+def test_a_map_that_was_cut_off(judgemap, spatial, tmp_path):
+    text = (spatial / "areas.geojson").read_text() if (spatial / "areas.geojson").exists() else '{"type": "Feature'
+    (spatial / "areas.geojson").write_text(text[: len(text) // 2])
+    for command in (["report", spatial, "-o", tmp_path / "page.html"], ["export", spatial, "-o", tmp_path / "a.csv"]):
+        refused(judgemap(*command), "is not a whole fit")
 
 
 def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_path):

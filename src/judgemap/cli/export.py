@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from judgemap.cli.report import open_fit
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas, read_areas
 
@@ -47,7 +48,6 @@ def export(
     Example: judgemap export results -o wards.zip --comparisons comparisons.csv
     """
     from judgemap.study.downloads import kind_of, write_download
-    from judgemap.study.result import load_fit
 
     if judges not in ("numbered", "kept"):
         raise StudyError(f"judges are 'numbered' or 'kept', not {judges!r}")
@@ -57,7 +57,7 @@ def export(
     elif comparisons is not None or study is not None or areas is not None:
         raise StudyError("--comparisons, --study and --areas go with a replication archive; add --as replication")
     else:
-        write_download(load_fit(results), kind, output)
+        write_download(open_fit(results), kind, output)
     typer.echo(f"Written: {output}")
 
 
@@ -71,11 +71,10 @@ def _archive(
     from judgemap.study.definition import read_definition
     from judgemap.study.records import read_comparisons
     from judgemap.study.replication import Judges, replication
-    from judgemap.study.result import load_fit
 
     if comparisons is None:
         raise StudyError("a replication archive holds the data; say where they are: --comparisons comparisons.csv")
-    fit = load_fit(results)
+    fit = open_fit(results)
     data = read_comparisons(comparisons, fit.map, fit.info["winner_is"])
     if study is not None:
         read_definition(study)

@@ -101,8 +101,10 @@ def open_fit(folder: Path) -> "Fit":
     try:
         fit = load_fit(folder)
         missing = [key for key in RECORDED if key not in fit.info]
-    except (KeyError, TypeError, AttributeError) as error:
+    except KeyError as error:
         raise StudyError(f"{folder} is not a whole fit ({error} is missing): {again}") from None
+    except (TypeError, AttributeError, RuntimeError):
+        raise StudyError(f"{folder} is not a whole fit (a file in it makes no sense): {again}") from None
     if missing:
         raise StudyError(f"{folder}: fit.json says nothing of {missing[0]!r}: {again}")
     return fit
