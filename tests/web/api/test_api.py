@@ -153,6 +153,14 @@ def test_a_fit(fitted, program, tmp_path):
         assert posterior["risk"].shape == (2, 20, 16)
 
 
+def test_the_columns_of_a_fit_are_in_order_on_every_database(fitted, program):
+    fitted.rows = [dict(sorted(row.items())) for row in fitted.rows]
+    fitted.save()
+    header = program().get("/wards/fits/1/areas", format="csv").content.decode().splitlines()[0]
+    assert header.startswith("id,name,risk_median,risk_mean,")
+    assert sorted(header.split(",")) == list(fitted.rows[0])
+
+
 def test_a_fit_that_is_not_done(owned, program):
     FitRun.objects.create(study=owned, number=1, version=owned.version)
     reader = program()

@@ -18,6 +18,7 @@ from judgemap.web.api.actions import studies_of_token
 from judgemap.web.api.cursor import read_latest, read_page
 from judgemap.web.fits.models import FitFiles, FitRun
 from judgemap.web.judge.export import defused, table, time
+from judgemap.web.results.files import COLUMNS
 from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.models import Area, Study
@@ -159,7 +160,8 @@ def fit_areas(request: HttpRequest, slug: str, number: str, format: TableFormat 
     if not run.rows:
         raise ApiError(404, "This fit has no results: it is not done, or it failed.")
     if format == "csv":
-        return _csv(tuple(run.rows[0]), [list(row.values()) for row in run.rows])
+        columns = tuple(name for name in COLUMNS if name in run.rows[0])
+        return _csv(columns, [[row[name] for name in columns] for row in run.rows])
     return run.rows
 
 
