@@ -134,3 +134,10 @@ def test_the_page_names_the_command_and_the_data(run, page, made):
     html = page(run, "files").content.decode()
     assert run.data_sha256 in html
     assert "judgemap fit comparisons.csv --areas areas.geojson --chains 2 --warmup 60 --draws 120 --seed 1" in html
+
+
+def test_no_pdf_of_a_briefing_that_is_not_there(run, page):
+    FitFiles.objects.update(briefing="")
+    response = page(run, "download", "pdf")
+    assert response.status_code == 409
+    assert "The briefing of this fit is not written yet" in response.content.decode()

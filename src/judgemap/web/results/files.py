@@ -95,7 +95,10 @@ def _write(study: Study, run: FitRun, kind: str, path: Path) -> None:
     elif kind == "pdf":
         from judgemap.report.pdf import write_pdf
 
-        write_pdf(_briefing(run), path)
+        text = _briefing(run)
+        if not text:
+            raise StudyError("the briefing of this fit is not written yet; come back in a minute, or make a new fit")
+        write_pdf(text, path)
     elif kind == "replication":
         from judgemap.study.replication import replication
 
