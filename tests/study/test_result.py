@@ -191,3 +191,13 @@ def test_prior_errors(square):
         jm.prior_covariance(square, "exponential")
     with pytest.raises(jm.StudyError, match="cannot be built: the length scale must be a positive"):
         jm.prior_covariance(square, "graph-exponential", -1.0)
+
+
+def test_values_say_what_they_are_in_one_line():
+    areas, data = jm.example_study(seed=1)
+    assert repr(areas) == f"Areas(77 areas, {len(areas.graph.edges)} pairs of neighbours, a map)"
+    assert repr(data) == "Comparisons(1848 pairs shown, 1848 decided, 12 judges, winner is lower)"
+    fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=20)
+    assert repr(fit) == "Fit(spatial model, 77 areas, 1848 comparisons, 2 × 20 draws)"
+    drawn = jm.schedule(areas, design="uniform", pairs=10, seed=1)
+    assert repr(drawn) == "Schedule(10 pairs of 77 areas, uniform design, seed 1)"

@@ -38,7 +38,7 @@ Joining = Literal["nearest", "none"]
 MOST_LISTED = 20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Areas:
     """The areas of a study, in one order for ids, names, graph and geometry.
 
@@ -66,6 +66,10 @@ class Areas:
             raise ValueError(f"ids, names, graph and geometry must be of one length, received {sorted(lengths)}")
         if len(set(self.ids)) != len(self.ids):
             raise ValueError("every area needs an id of its own")
+
+    def __repr__(self) -> str:
+        place = "no map" if self.geometry is None else "a map"
+        return f"Areas({len(self.ids)} areas, {len(self.graph.edges)} pairs of neighbours, {place})"
 
     def __len__(self) -> int:
         return len(self.ids)

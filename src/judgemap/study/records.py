@@ -25,7 +25,7 @@ Direction = Literal["lower", "higher"]
 """Whether the area that wins a comparison is the one with the lower or the higher rate."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparisons:
     """Every pair that was shown, one entry a pair; `left` and `right` are positions in `ids`.
 
@@ -55,6 +55,10 @@ class Comparisons:
             raise ValueError("judge, left, right, outcome and seconds must have the same length")
         if self.winner_is not in ("lower", "higher"):
             raise StudyError(f"the winner's rate is 'lower' or 'higher', not {self.winner_is!r}")
+
+    def __repr__(self) -> str:
+        decided, judges = int(self.decided.sum()), len(self.per_judge())
+        return f"Comparisons({len(self)} pairs shown, {decided} decided, {judges} judges, winner is {self.winner_is})"
 
     def __len__(self) -> int:
         return len(self.outcome)

@@ -29,7 +29,7 @@ GOOD_ESS = 400
 GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fit:
     """A fitted model. `areas` is the table to read; `map` holds the areas themselves, `info` what fit.json says.
 
@@ -65,6 +65,11 @@ class Fit:
             named_pairs(areas, counts),
             {**info, "diagnostics": assessed},
         )
+
+    def __repr__(self) -> str:
+        data, sizes = self.info["data"], self.posterior.sizes
+        made = f"{data['areas']} areas, {data['comparisons']} comparisons, {sizes['chain']} × {sizes['draw']} draws"
+        return f"{type(self).__name__}({self.info['model']} model, {made})"
 
     @property
     def risk(self) -> FloatArray:

@@ -31,7 +31,7 @@ DESIGNS = ("principal", "uniform", "naive", "optimal")
 """The designs from which a list can be drawn beforehand."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Schedule:
     """A list of pairs, and the design that it was drawn from.
 
@@ -55,6 +55,9 @@ class Schedule:
     def __post_init__(self) -> None:
         object.__setattr__(self, "pairs", frozen_ints(self.pairs))
         object.__setattr__(self, "repeat_of", frozen_ints(self.repeat_of))
+
+    def __repr__(self) -> str:
+        return f"Schedule({len(self)} pairs of {len(self.areas)} areas, {self.name} design, seed {self.seed})"
 
     def __len__(self) -> int:
         return len(self.pairs)
