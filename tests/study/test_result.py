@@ -199,5 +199,5 @@ def test_values_say_what_they_are_in_one_line():
     assert repr(data) == "Comparisons(1848 pairs shown, 1848 decided, 12 judges, winner is lower)"
     fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=20)
     assert repr(fit) == "Fit(spatial model, 77 areas, 1848 comparisons, 2 × 20 draws)"
-    drawn = jm.schedule(areas, design="uniform", pairs=10, seed=1)
-    assert repr(drawn) == "Schedule(10 pairs of 77 areas, uniform design, seed 1)"
+    drawn = jm.schedule(areas, design="uniform", pairs=100, seed=1)
+    assert repr(drawn) == "Schedule(100 pairs of 77 areas, uniform design, seed 1)"
