@@ -186,11 +186,13 @@ def load_fit(folder: str | Path) -> Fit:
     folder = Path(folder)
     if not (folder / "fit.json").is_file():
         raise StudyError(f"{folder} holds no fit (there is no fit.json in it); make one with 'judgemap fit'")
+    draws = folder / "posterior.nc"
     try:
         info = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
-        groups = {group: xr.load_dataset(folder / "posterior.nc", group=group, engine="h5netcdf") for group in GROUPS}
-    except (OSError, ValueError) as error:
-        raise StudyError(f"{folder} is not a whole fit ({error}); make it again with 'judgemap fit'") from None
+        groups = {group: xr.load_dataset(draws, group=group, engine="h5netcdf") for group in GROUPS}
+    except (OSError, ValueError):
+        wrong = "a file in it is damaged" if draws.is_file() else "there is no posterior.nc in it"
+        raise StudyError(f"{folder} is not a whole fit ({wrong}); make it again with 'judgemap fit'") from None
     for dataset in groups.values():
         dataset.attrs.clear()
     samples = groups["posterior"]

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 from django.db import connection, transaction
+from django.utils import timezone
 
 import judgemap as jm
 from judgemap.web.api import cursor
@@ -142,22 +143,7 @@ def test_an_answer_that_is_committed_late_is_not_missed(long, visit, program, mo
     """A slow writer has the lower key. Without waiting for it the cursor would pass it by: the planted bug."""
     slow, quick = visit(), visit()
     pair = Pair.objects.get(pk=_open(slow))
-    written, go_on = threading.Event(), threading.Event()
-
-    def write() -> None:
-        try:
-            with transaction.atomic():
-                from django.utils import timezone
-
-                Answer.objects.create(pair=pair, revision=1, outcome="left", answered_at=timezone.now())
-                written.set()
-                go_on.wait(10)
-        finally:
-            connection.close()
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    written.wait(10)
+    writer, go_on = begin_to_write(pair)
     quick.answer("right")
     if not waits:
         last = Answer.objects.latest("pk").pk
@@ -171,22 +157,11 @@ def test_an_answer_that_is_committed_late_is_not_missed(long, visit, program, mo
     assert outcomes == (["left", "right"] if waits else ["right"])
 
 
-def _open(visitor) -> int:
-    token = visitor.pair()["pair"]
-    return Pair.objects.get(token=token).pk
-
-
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has one writer")
-@pytest.mark.django_db(transaction=True)
-def test_a_writer_that_hangs_is_not_waited_for_for_ever(long, visit, program, monkeypatch):
-    monkeypatch.setattr(cursor, "PATIENCE", 0.2)
-    slow = visit()
-    pair = Pair.objects.get(pk=_open(slow))
+def begin_to_write(pair: Pair) -> tuple[threading.Thread, threading.Event]:
+    """Write an answer in a transaction that stays open until it is told to go on."""
     written, go_on = threading.Event(), threading.Event()
 
     def write() -> None:
-        from django.utils import timezone
-
         try:
             with transaction.atomic():
                 Answer.objects.create(pair=pair, revision=1, outcome="left", answered_at=timezone.now())
@@ -198,6 +173,21 @@ def test_a_writer_that_hangs_is_not_waited_for_for_ever(long, visit, program, mo
     writer = threading.Thread(target=write)
     writer.start()
     written.wait(10)
+    return writer, go_on
+
+
+def _open(visitor) -> int:
+    token = visitor.pair()["pair"]
+    return Pair.objects.get(token=token).pk
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has one writer")
+@pytest.mark.django_db(transaction=True)
+def test_a_writer_that_hangs_is_not_waited_for_for_ever(long, visit, program, monkeypatch):
+    monkeypatch.setattr(cursor, "PATIENCE", 0.2)
+    slow = visit()
+    pair = Pair.objects.get(pk=_open(slow))
+    writer, go_on = begin_to_write(pair)
     response = program().get(WARDS)
     go_on.set()
     writer.join()
