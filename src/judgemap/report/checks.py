@@ -5,9 +5,9 @@ import numpy as np
 from judgemap.core.diagnostics import ess_bulk, rhat
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.report.figures import CHAINS, drawing
-from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, SMALL, Picture
-from judgemap.report.text import counted
+from judgemap.report.figures import CHAINS
+from judgemap.report.picture import BLUE, DASHED, FAINT, INK, MISSED, SMALL, Picture, drawing
+from judgemap.report.text import counted, shortened
 from judgemap.study import checks
 from judgemap.study.checks import PredictiveCheck
 from judgemap.study.result import Fit
@@ -38,7 +38,7 @@ def rank_plot(fit: Fit) -> Picture:
             for chain, counts in enumerate(_rank_counts(values)):
                 colour = CHAINS[chain % len(CHAINS)]
                 axes.stairs(counts, np.linspace(0, 1, BINS + 1), baseline=None, color=colour, linewidth=1.0)
-            axes.set_title(f"{_short(name)}: R-hat {rhat(values):.3f}", loc="left", fontsize=SMALL, pad=3)
+            axes.set_title(f"{shortened(name, 40)}: R-hat {rhat(values):.3f}", loc="left", fontsize=SMALL, pad=3)
             axes.set(yticks=[0, expected], yticklabels=["0", f"{expected:.0f}"], ylim=(0, None))
         panels[-1].set(xlabel="rank among all draws, as a share")
     facts = "; ".join(f"{name}: R-hat {rhat(values):.3f}" for name, values in shown)
@@ -60,7 +60,7 @@ def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
     low, high = table["low"].to_numpy(), table["high"].to_numpy()
     outside = (observed < low) | (observed > high)
     with drawing(300) as (figure, [axes]):
-        axes.plot([0, 1], [0, 1], color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+        axes.plot([0, 1], [0, 1], **DASHED)
         for members, colour, mark in ((~outside, BLUE, "o"), (outside, MISSED, "D")):
             axes.vlines(observed[members], low[members], high[members], color=colour, linewidth=1.0, alpha=0.5)
             axes.plot(observed[members], expected[members], mark, color=colour, markersize=4)
@@ -95,7 +95,3 @@ def _rank_counts(values: FloatArray) -> FloatArray:
     rank = np.argsort(np.argsort(values.ravel(), kind="stable"), kind="stable").reshape(values.shape)
     place = rank * BINS // values.size
     return np.array([np.bincount(chain, minlength=BINS) for chain in place], dtype=np.float64)
-
-
-def _short(name: str, most: int = 40) -> str:
-    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"

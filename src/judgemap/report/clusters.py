@@ -11,10 +11,9 @@ from matplotlib.patches import Rectangle
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.colours import CHANCE, RISK
-from judgemap.report.figures import drawing
 from judgemap.report.ground import ground
 from judgemap.report.maps import drawn_how, kind_of, sheet
-from judgemap.report.picture import BLUE, INK, QUIET, SMALL, Picture, style
+from judgemap.report.picture import BLUE, INK, QUIET, SMALL, Picture, draw_diagonal, drawing, style
 from judgemap.report.text import capital, percentage, signed
 from judgemap.study.clusters import ClusterFit, Partition
 from judgemap.study.result import Fit
@@ -144,8 +143,7 @@ def against_spatial(fit: Fit, spatial: Fit) -> Picture:
     with drawing(190, columns=2) as (figure, panels):
         for axes, column, name in zip(panels, range(2), ("posterior median", "posterior variance"), strict=True):
             x, y = pairs[0][column], pairs[1][column]
-            ends = [min(x.min(), y.min()), max(x.max(), y.max())]
-            axes.plot(ends, ends, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
+            draw_diagonal(axes, x, y)
             axes.plot(x, y, "o", color=BLUE, markersize=4, alpha=0.75, markeredgewidth=0)
             axes.set_title(name, fontsize=SMALL, loc="left")
             axes.set(xlabel=f"{other} model", ylabel=f"{one} model" if column == 0 else "")

@@ -1,21 +1,17 @@
 """Figures of a fit: intervals, the posterior of α, traces, and the truth where it is known."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from judgemap.core.diagnostics import ess_bulk, rhat
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
-from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, style
-from judgemap.report.text import capital, listed
+from judgemap.report.picture import BLUE, DASHED, INK, MISSED, SMALL, Picture, draw_diagonal, drawing, name_rows
+from judgemap.report.text import capital, listed, shortened
 from judgemap.study.records import Comparisons
 from judgemap.study.result import Fit
 
@@ -60,8 +56,7 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
     truth, found = _centred(fit, true_risk), recovery(fit, true_risk)
     low, middle, high = _intervals(fit)
     with drawing(300) as (figure, [axes]):
-        ends = [min(low.min(), truth.min()), max(high.max(), truth.max())]
-        axes.plot(ends, ends, color=QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+        draw_diagonal(axes, low, truth, high)
         looks: list[tuple[BoolArray, dict[str, Any]]] = [
             (found.covered, {"color": BLUE, "label": "interval holds the truth"}),
             (~found.covered, {"color": MISSED, "marker": "D", "label": "interval misses it"}),
@@ -87,13 +82,10 @@ def risk_intervals(fit: Fit, top: int = 20) -> Picture:
     with drawing(44 + 15.5 * len(order)) as (figure, [axes]):
         axes.hlines(rows, low[order], high[order], color=BLUE, linewidth=2.2, alpha=0.45)
         axes.plot(middle[order], rows, "o", color=BLUE, markersize=5)
-        axes.set_yticks(rows, [_short(fit.map.names[area]) for area in order])
-        axes.set(xlabel="risk, with 95 % interval", ylim=(0.3, len(order) + 0.7))
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
+        name_rows(axes, [shortened(fit.map.names[area], 24) for area in order[::-1]])
+        axes.set_xlabel("risk, with 95 % interval")
         if axes.get_xlim()[0] < 0 < axes.get_xlim()[1]:
-            axes.axvline(0, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
-        axes.grid(axis="x", color=FAINT, linewidth=0.6)
+            axes.axvline(0, **DASHED)
     first, last = order[0], order[-1]
     alt = (
         f"The {len(order)} areas of highest risk with 95 % intervals, from {_with_interval(fit, int(first))} down "
@@ -151,17 +143,9 @@ def comparison_times(data: Comparisons) -> Picture:
     with drawing(210) as (figure, [axes]):
         inside = seconds[seconds <= longest]
         axes.hist(inside, bins=40, color=BLUE, alpha=0.75, edgecolor="white", linewidth=0.4)
-        axes.axvline(middle, color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
-        where = (middle, 0.97)
-        axes.annotate(
-            f"median {middle:.1f} s",
-            where,
-            (4, 0),
-            axes.get_xaxis_transform(),
-            "offset points",
-            va="top",
-            fontsize=SMALL,
-        )
+        axes.axvline(middle, **{**DASHED, "color": INK, "linewidth": 1.2, "zorder": 2})
+        beside: dict[str, Any] = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points", "va": "top"}
+        axes.annotate(f"median {middle:.1f} s", (middle, 0.97), (4, 0), **beside)
         axes.set(xlabel="seconds", ylabel="comparisons")
         axes.set_xlim(left=0)
     unknown = len(data) - len(seconds)
@@ -179,7 +163,7 @@ def traces(fit: Fit) -> Picture:
     first = listed([name for name, _ in shown], most=9)
     shown += [(fit.map.names[area], risk[:, :, area]) for area in worst]
     every = -(-risk.shape[1] // TRACED)
-    facts = [f"{_short(name)}: R-hat {rhat(draws):.3f}, ESS {ess_bulk(draws):.0f}" for name, draws in shown]
+    facts = [f"{shortened(name, 24)}: R-hat {rhat(draws):.3f}, ESS {ess_bulk(draws):.0f}" for name, draws in shown]
     with drawing(20 + 78 * len(shown), rows=len(shown)) as (figure, panels):
         for axes, fact, (_, draws) in zip(panels, facts, shown, strict=True):
             for chain, line in enumerate(draws[:, ::every]):
@@ -192,16 +176,6 @@ def traces(fit: Fit) -> Picture:
     those = f"{capital(first)}, and the areas" if first else "The areas"
     caption = f"{those} that mix worst, a colour for each chain{thinned}. Chains that agree overlap throughout."
     return Picture(figure, f"Traces of {len(risk)} chains. {'; '.join(facts)}.", caption)
-
-
-@contextmanager
-def drawing(height: float, rows: int = 1, columns: int = 1) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Make a figure of so many panels in the house style, and lay it out once, so that it is always written alike."""
-    with style():
-        figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
-        yield figure, list(figure.subplots(rows, columns, sharex=columns == 1, squeeze=False).ravel())
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
 
 
 def _intervals(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -228,7 +202,3 @@ def _centred(fit: Fit, true_risk: ArrayLike) -> FloatArray:
 def _with_interval(fit: Fit, area: int) -> str:
     low, middle, high = (values[area] for values in _intervals(fit))
     return f"{fit.map.names[area]}, {middle:.2f} ({low:.2f} to {high:.2f})"
-
-
-def _short(name: str, most: int = 24) -> str:
-    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"

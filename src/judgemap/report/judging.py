@@ -8,10 +8,9 @@ from matplotlib.axes import Axes
 
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.report.figures import drawing
-from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, SMALL, Picture
+from judgemap.report.picture import BLUE, DASHED, INK, MISSED, SMALL, Picture, drawing, name_rows
 from judgemap.report.text import listed
-from judgemap.study.judging import stands_out, time_histogram
+from judgemap.study.judging import time_histogram
 from judgemap.study.records import Comparisons
 
 MOST = 40
@@ -35,7 +34,7 @@ def times_by_judge(data: Comparisons, most: int = 12) -> Picture:
             axes.stairs(found.counts[place], found.edges, fill=True, color=BLUE, alpha=0.75)
             name = found.judges[place]
             axes.set_title(f"{name}: {totals[place]}, {medians[name]:.1f} s", fontsize=SMALL, loc="left", pad=3)
-            axes.axvline(min(medians[name], found.edges[-1]), color=INK, linewidth=1.0, linestyle=(0, (4, 3)))
+            axes.axvline(min(medians[name], found.edges[-1]), **{**DASHED, "color": INK, "linewidth": 1.0, "zorder": 2})
             axes.set(yticks=[], xlim=(0, found.edges[-1]))
             axes.spines["left"].set_visible(False)
         for axes in panels[len(chosen) :]:
@@ -56,7 +55,7 @@ def left_shares(table: pd.DataFrame) -> Picture:
     off = (shown["left_low"] > 0.5) | (shown["left_high"] < 0.5)
     with drawing(50 + 15 * len(shown)) as (figure, [axes]):
         _forest(axes, shown, "left", np.where(off, MISSED, BLUE))
-        axes.axvline(0.5, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+        axes.axvline(0.5, **DASHED)
         axes.set(xlabel="share of left choices, with 95 % interval", xlim=(-0.02, 1.02))
     names = listed(shown["judge"][off].tolist())
     said = f"Intervals of {names} do not hold one half" if names else "All intervals hold one half"
@@ -74,7 +73,7 @@ def mean_squares(table: pd.DataFrame) -> Picture:
     size = np.clip(2 * np.sqrt(shown["decided"].to_numpy()), 4, 14)
     with drawing(270) as (figure, [axes]):
         for line in (axes.axvline, axes.axhline):
-            line(1, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+            line(1, **DASHED)
         for members, colour in ((~odd, BLUE), (odd, MISSED)):
             axes.scatter(infit[members], outfit[members], s=size[members] ** 2, color=colour, alpha=0.6, linewidth=0)
         for place in np.flatnonzero(odd):
@@ -105,11 +104,6 @@ def agreement(table: pd.DataFrame) -> Picture:
     return Picture(figure, f"Agreement of {len(shown)} judges with the others. {said}.", caption)
 
 
-def remarks(table: pd.DataFrame) -> list[str]:
-    """Say what a researcher should look at, a sentence each, with the judge's name."""
-    return [f"Judge {judge}: {said}" for judge, sentences in stands_out(table).items() for said in sentences]
-
-
 def _medians(data: Comparisons) -> dict[str, float]:
     medians = data.to_frame().groupby("judge")["seconds"].median()
     return {str(judge): float(median) for judge, median in medians.items()}
@@ -128,11 +122,7 @@ def _forest(axes: Axes, table: pd.DataFrame, name: str, colours: Any) -> None:  
     values: list[FloatArray] = [table[each].to_numpy() for each in (share, f"{name}_low", f"{name}_high")]
     axes.hlines(rows, values[1], values[2], color=colours, linewidth=2.2, alpha=0.45)
     axes.scatter(values[0], rows, color=colours, s=24, zorder=3)
-    axes.set_yticks(rows, table["judge"].tolist())
-    axes.set_ylim(0.3, len(table) + 0.7)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="x", color=FAINT, linewidth=0.6)
+    name_rows(axes, table["judge"].tolist()[::-1])
 
 
 def _log_axes(axes: Axes) -> None:

@@ -17,6 +17,8 @@ from judgemap.geo.maps import Areas
 from judgemap.report.colours import CHANCE, LIKENESS, RISK, UNCERTAINTY, VARIANCE, Scale, readable_on
 from judgemap.report.ground import Ground, ground
 from judgemap.report.picture import FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, style
+from judgemap.report.text import number
+from judgemap.report.ticks import round_step
 from judgemap.study.result import Fit
 
 TITLE, LEGEND = 26.0, 60.0
@@ -186,7 +188,7 @@ def _legend(axes: Axes, scale: Scale, limits: FloatArray, colours: list[str]) ->
         axes.add_patch(Rectangle((left + each * step, top - height), step, height, color=colour, linewidth=0))
     axes.add_patch(Rectangle((left, top - height), width, height, fill=False, edgecolor=QUIET, linewidth=0.5))
     for each, limit in enumerate(limits):
-        axes.text(left + each * step, top - height - 2, _number_text(limit), fontsize=SMALL, va="top", ha="center")
+        axes.text(left + each * step, top - height - 2, number(limit), fontsize=SMALL, va="top", ha="center")
     for x, words, side in ((left, f"← {scale.low}", "left"), (left + width, f"{scale.high} →", "right")):
         axes.text(x, top - height - 15, words, va="top", ha=side)
 
@@ -196,9 +198,7 @@ def _compass(axes: Axes, place: Ground) -> None:
     if not np.isfinite(place.kilometre):
         return
     right, y = WIDTH - 10.0, -30.0
-    longest = 48.0 / place.kilometre
-    power = 10.0 ** np.floor(np.log10(longest))
-    length = power * max(step for step in (1, 2, 5) if step * power <= longest)
+    length = 1 / round_step(place.kilometre / 48.0, (1, 2, 5, 10))  # the longest round one within 48 points
     axes.plot([right - length * place.kilometre, right], [y, y], color=INK, linewidth=1.5, solid_capstyle="butt")
     axes.text(right, y - 3, f"{length:g} km", fontsize=SMALL, va="top", ha="right")
     axes.text(right, y + 6, "N ↑", ha="right")
@@ -256,7 +256,3 @@ def _distances(points: FloatArray, others: FloatArray) -> FloatArray:
     steps = points[:, None] - others[None]
     nearest: FloatArray = np.hypot(steps[..., 0], steps[..., 1]).min(axis=1, initial=np.inf)
     return nearest
-
-
-def _number_text(value: float) -> str:
-    return f"{value:.4g}".replace("-", "−") if abs(value) > 1e-9 else "0"

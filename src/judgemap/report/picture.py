@@ -8,7 +8,7 @@ import io
 import re
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +16,10 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 
 WIDTH = 360.0
@@ -33,6 +35,9 @@ INK, QUIET, FAINT, MISSED = "#1b1f27", "#5b6270", "#d5d8de", "#b8480a"
 """Text and marks; what stands back; grid and borders; what deserves a second look. All but FAINT read well on white."""
 
 BLUE = "#1f5d92"
+
+DASHED: dict[str, Any] = {"color": QUIET, "linewidth": 0.8, "linestyle": (0, (4, 3)), "zorder": 0}
+"""A line to compare with: where two things are equal, or where nothing happens."""
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 """What SVG text is shown in. It is measured in DejaVu Sans, which matplotlib brings and which is wider than these."""
@@ -72,6 +77,33 @@ def style() -> Iterator[None]:
         mpl.rcdefaults()
         mpl.rcParams.update(STYLE)
         yield
+
+
+@contextmanager
+def drawing(
+    height: float, rows: int = 1, columns: int = 1, *, share_x: bool = True
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Make a figure of some panels in the house style, and lay it out once, so that every file of it is the same."""
+    with style():
+        figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
+        yield figure, list(figure.subplots(rows, columns, sharex=share_x and columns == 1, squeeze=False).ravel())
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+
+
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Name the rows 1, 2, 3 … of a chart, the first at the foot, with upright grid lines and no left edge."""
+    axes.set_yticks(range(1, len(names) + 1), names)
+    axes.set_ylim(0.3, len(names) + 0.7)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x", color=FAINT, linewidth=0.6)
+
+
+def draw_diagonal(axes: Axes, *values: FloatArray) -> None:
+    """Draw the line on which both axes have the same value."""
+    ends = [min(float(each.min()) for each in values), max(float(each.max()) for each in values)]
+    axes.plot(ends, ends, **DASHED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

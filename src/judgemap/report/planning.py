@@ -1,17 +1,18 @@
 """What a plan says: sentences, tables, a picture, and one page."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from judgemap.core.curves import Interval
-from judgemap.report.figures import drawing
 from judgemap.report.page import Section, page
-from judgemap.report.picture import BLUE, FAINT, INK, QUIET, Picture
+from judgemap.report.picture import BLUE, DASHED, FAINT, INK, QUIET, Picture, drawing
 from judgemap.report.schedules import NAMES
-from judgemap.report.tables import Cell, Column, Table
+from judgemap.report.tables import Cell, Table, columns
+from judgemap.report.text import in_words
 from judgemap.study.folder import new_folder, write_whole
 from judgemap.study.planning import Needed, StudyPlan
 
@@ -30,8 +31,6 @@ LOOKS = {
 SAME = {"sd": "the same uncertainty", "rank_error": "the same rank error"}
 """The measures by which the sentences compare designs."""
 
-WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
-
 
 def sentences(plan: StudyPlan) -> list[str]:
     """Say what the planned study gives, what each other design would save, and how many comparisons are enough."""
@@ -40,13 +39,7 @@ def sentences(plan: StudyPlan) -> list[str]:
 
 def at_planned(plan: StudyPlan) -> Table:
     """Set the designs side by side at the planned number of comparisons, with 95 % Monte Carlo intervals."""
-    columns = (
-        Column(Cell("Design")),
-        Column(Cell("Uncertainty (sd)"), numeric=True),
-        Column(Cell("Rank error"), numeric=True),
-        Column(Cell(_found_heading(plan)), numeric=True),
-        Column(Cell("Comparisons for the same sd"), numeric=True),
-    )
+    heads = columns(["Design"], ["Uncertainty (sd)", "Rank error", _found_heading(plan), "Comparisons for the same sd"])
     rows = []
     for design in plan.designs:
         cells = [Cell(design), *_cells(plan, [plan.at_planned(design, each) for each in ("sd", "rank_error", "found")])]
@@ -55,36 +48,25 @@ def at_planned(plan: StudyPlan) -> Table:
         else:
             cells.append(_number_needed(plan, plan.needed(design, "sd")))
         rows.append(tuple(cells))
-    return Table(f"What {plan.planned:,} comparisons give, with 95 % Monte Carlo intervals", columns, tuple(rows))
+    return Table(f"What {plan.planned:,} comparisons give, with 95 % Monte Carlo intervals", heads, tuple(rows))
 
 
 def by_length(plan: StudyPlan, design: str) -> Table:
     """Set short and long studies by one design side by side."""
-    columns = (
-        Column(Cell("Comparisons"), numeric=True),
-        Column(Cell(f"Judges × {plan.per_judge}"), numeric=True),
-        Column(Cell("Uncertainty (sd)"), numeric=True),
-        Column(Cell("Rank error"), numeric=True),
-        Column(Cell(_found_heading(plan)), numeric=True),
-    )
+    lengths = ["Comparisons", f"Judges × {plan.per_judge}"]
+    heads = columns([], [*lengths, "Uncertainty (sd)", "Rank error", _found_heading(plan)])
     measures = zip(*(plan.expected(design, each) for each in ("sd", "rank_error", "found")), strict=True)
     rows = tuple(
         (Cell(f"{length:,}"), Cell(f"{length / plan.per_judge:.3g}"), *_cells(plan, each))
         for length, each in zip(plan.lengths, measures, strict=True)
     )
-    return Table(f"Shorter and longer studies by the {NAMES[design]}", columns, rows)
+    return Table(f"Shorter and longer studies by the {NAMES[design]}", heads, rows)
 
 
 def utilities(plan: StudyPlan) -> Table:
     """List the utilities at the planned number, and their ratios to the reference, truth by truth."""
-    columns = (
-        Column(Cell("Design")),
-        Column(Cell("U1"), numeric=True),
-        Column(Cell(f"against {plan.reference}"), numeric=True),
-        Column(Cell("U2, median"), numeric=True),
-        Column(Cell("U2, robust"), numeric=True),
-        Column(Cell(f"against {plan.reference}"), numeric=True),
-    )
+    against = f"against {plan.reference}"
+    heads = columns(["Design"], ["U1", against, "U2, median", "U2, robust", against])
     rows = []
     for design in plan.designs:
         u1, u2, robust = (plan.at_planned(design, measure) for measure in ("u1", "u2", "u2_robust"))
@@ -93,7 +75,7 @@ def utilities(plan: StudyPlan) -> Table:
             for measure in ("u1", "u2_robust")
         ]
         rows.append((Cell(design), _cell(u1, 4), ratios[0], _cell(u2, 0), _cell(robust, 0), ratios[1]))
-    return Table(f"Utilities of {plan.planned:,} comparisons, with 95 % Monte Carlo intervals", columns, tuple(rows))
+    return Table(f"Utilities of {plan.planned:,} comparisons, with 95 % Monte Carlo intervals", heads, tuple(rows))
 
 
 def curves(plan: StudyPlan) -> Picture:
@@ -101,7 +83,7 @@ def curves(plan: StudyPlan) -> Picture:
     panels = {
         "sd": "uncertainty of risk (sd)",
         "rank_error": "rank error (places)",
-        "found": "chance to find the worst" if plan.top == 1 else f"found of the {WORDS[plan.top]} worst",
+        "found": "chance to find the worst" if plan.top == 1 else f"found of the {in_words(plan.top)} worst",
     }
     with drawing(480, rows=len(panels)) as (figure, axes):
         for each, (measure, label) in zip(axes, panels.items(), strict=True):
@@ -109,7 +91,7 @@ def curves(plan: StudyPlan) -> Picture:
             for design in plan.designs:
                 _line(each, plan, design, measure, scale)
             each.set_ylabel(label)
-            each.axvline(plan.planned, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+            each.axvline(plan.planned, **DASHED)
             each.grid(axis="y", color=FAINT, linewidth=0.6)
         axes[-1].set_ylim(top=plan.top)
         axes[-1].set_xlabel("comparisons")
@@ -223,7 +205,7 @@ def _finds(plan: StudyPlan) -> str:
         return f"find the worst area in {100 * _found(plan, plan.reference):.0f} % of studies"
     found = plan.curve(plan.reference, "found")[:, plan.lengths.index(plan.planned)]
     unlucky = plan.top * np.quantile(found, 0.1, method="inverted_cdf")
-    average = f"{_found(plan, plan.reference):.1f} of the {WORDS[plan.top]} worst areas, on average"
+    average = f"{_found(plan, plan.reference):.1f} of the {in_words(plan.top)} worst areas, on average"
     return f"find {average}; one study in ten finds {unlucky:.0f} or fewer"
 
 
@@ -269,9 +251,8 @@ def _enough(plan: StudyPlan) -> list[str]:
     wanted = round(0.8 * plan.top)
     missed = 1 - wanted / plan.top
     takes = [f"{_count(plan, plan.enough(each, 'missed', missed))} ({each})" for each in plan.designs]
-    return [
-        f"To find {WORDS[wanted]} of the {WORDS[plan.top]} worst areas on average takes {', '.join(takes)} comparisons."
-    ]
+    these = f"{in_words(wanted)} of the {in_words(plan.top)} worst areas"
+    return [f"To find {these} on average takes {', '.join(takes)} comparisons."]
 
 
 def _count(plan: StudyPlan, comparisons: float) -> str:
@@ -285,7 +266,7 @@ def _number_needed(plan: StudyPlan, needed: Needed) -> Cell:
     return Cell(ends[0], f"{ends[1]}–{ends[2]}")
 
 
-def _cells(plan: StudyPlan, measures: "tuple[Interval, ...] | list[Interval]") -> list[Cell]:
+def _cells(plan: StudyPlan, measures: Sequence[Interval]) -> list[Cell]:
     sd, rank, found = measures
     return [_cell(sd, 2), _cell(rank, 1), _cell(Interval(*(plan.top * each for each in found)), 1)]
 
@@ -299,11 +280,11 @@ def _found(plan: StudyPlan, design: str) -> float:
 
 
 def _found_heading(plan: StudyPlan) -> str:
-    return "Worst found" if plan.top == 1 else f"Worst {WORDS[plan.top]} found"
+    return "Worst found" if plan.top == 1 else f"Worst {in_words(plan.top)} found"
 
 
 def _found_words(plan: StudyPlan) -> str:
-    return "chance to find the worst area" if plan.top == 1 else f"of the {WORDS[plan.top]} worst areas found"
+    return "chance to find the worst area" if plan.top == 1 else f"of the {in_words(plan.top)} worst areas found"
 
 
 def _line(axes: Axes, plan: StudyPlan, design: str, measure: str, scale: float) -> None:

@@ -8,7 +8,7 @@ from judgemap.core.designs import extreme_pairs
 from judgemap.report.colours import Scale
 from judgemap.report.maps import choropleth
 from judgemap.report.picture import Picture
-from judgemap.report.tables import Cell, Column, Table
+from judgemap.report.tables import Cell, Table, columns
 from judgemap.study.schedules import Schedule
 
 NAMES = {
@@ -60,14 +60,8 @@ def likely_pairs(schedule: Schedule, count: int = 5) -> Table:
                     Cell(f"{chance * n_pairs:.2f}"),
                 )
             )
-    columns = (
-        Column(Cell("Pair")),
-        Column(Cell("Area")),
-        Column(Cell("Area")),
-        Column(Cell("One draw in"), numeric=True),
-        Column(Cell("Against all alike"), numeric=True),
-    )
-    return Table(f"The most and the least likely of {n_pairs:,} pairs", columns, tuple(rows))
+    heads = columns(["Pair", "Area", "Area"], ["One draw in", "Against all alike"])
+    return Table(f"The most and the least likely of {n_pairs:,} pairs", heads, tuple(rows))
 
 
 def how_alike(schedule: Schedule) -> str:

@@ -32,6 +32,20 @@ class Column:
     numeric: bool = False
 
 
+Heading = str | tuple[str, str]
+"""A column's heading, or that and what stands beside it in smaller type."""
+
+
+def columns(texts: Sequence[Heading], numbers: Sequence[Heading]) -> tuple[Column, ...]:
+    """Return columns of text, then columns of numbers.
+
+    >>> [str(column.heading) for column in columns(["Area"], [("Risk", "95 % interval")])]
+    ['Area', 'Risk (95 % interval)']
+    """
+    cells = [Cell(each) if isinstance(each, str) else Cell(*each) for each in (*texts, *numbers)]
+    return tuple(Column(cell, numeric=place >= len(texts)) for place, cell in enumerate(cells))
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Columns and rows of cells, with a caption that says what they are.
@@ -116,13 +130,8 @@ def correlations(fits: dict[str, Fit]) -> Table:
         (Cell(row["base"]), Cell(row["other"]), Cell(f"{row['pearson']:.3f}"), Cell(f"{row['spearman']:.3f}"))
         for row in compare_many(fits).to_dict("records")
     )
-    columns = (
-        Column(Cell("Fit")),
-        Column(Cell("Against")),
-        Column(Cell("Pearson"), numeric=True),
-        Column(Cell("Spearman"), numeric=True),
-    )
-    return Table("Correlation of the areas' risks between fits", columns, rows)
+    heads = columns(["Fit", "Against"], ["Pearson", "Spearman"])
+    return Table("Correlation of the areas' risks between fits", heads, rows)
 
 
 def cluster_table(fit: ClusterFit) -> Table:

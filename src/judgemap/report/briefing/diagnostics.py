@@ -6,7 +6,7 @@ from judgemap.core.diagnostics import ess_bulk, ess_tail, rhat
 from judgemap.report import clusters, figures
 from judgemap.report.briefing import limits
 from judgemap.report.page import Section
-from judgemap.report.tables import Cell, Column, Table
+from judgemap.report.tables import Cell, Table, columns
 from judgemap.report.text import counted
 from judgemap.study.result import GOOD_ESS, GOOD_RHAT, Fit
 
@@ -64,13 +64,8 @@ def worst(fit: Fit, count: int = 5) -> Table:
         )
         for area in np.argsort(bulk, kind="stable")[:count]
     )
-    columns = (
-        Column(Cell("Area")),
-        Column(Cell("R-hat"), numeric=True),
-        Column(Cell("ESS, bulk"), numeric=True),
-        Column(Cell("ESS, tail"), numeric=True),
-    )
-    return Table(f"The {len(rows)} areas whose draws are worth least, of {len(fit.map):,}", columns, rows)
+    heads = columns(["Area"], ["R-hat", "ESS, bulk", "ESS, tail"])
+    return Table(f"The {len(rows)} areas whose draws are worth least, of {len(fit.map):,}", heads, rows)
 
 
 def _of(fit: Fit, heading: str) -> Section:
