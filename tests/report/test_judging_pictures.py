@@ -53,7 +53,7 @@ def test_a_judge_who_stands_out_is_named(table, words):
 def test_what_cannot_be_drawn_is_told(fit, study, table):
     with pytest.raises(jm.StudyError, match="sides were not recorded"):
         judging.left_shares(table.assign(left_share=np.nan))
-    with pytest.raises(jm.StudyError, match="one judge only"):
+    with pytest.raises(jm.StudyError, match="only one judge"):
         judging.mean_squares(table.assign(infit=np.nan))
     with pytest.raises(jm.StudyError, match="no others to agree"):
         judging.agreement(table.assign(agreement=np.nan))

@@ -47,27 +47,27 @@ def summary_picture(results: Results) -> Picture:
 
 
 def remarks(results: Results) -> list[str]:
-    """Say what a reader of the table must know."""
-    said = list(results.notes)
+    """Return what a reader of the table must know, one sentence each."""
+    sentences = list(results.notes)
     for row in results.summary():
         if row.get("sets_converged", row["sets"]) < row["sets"]:
-            said.append(
+            sentences.append(
                 f"{SAMPLERS[row['sampler']]}: chains agreed (R-hat of every area ≤ 1.01) in {row['sets_converged']} of "
                 f"{row['sets']} sets, and the largest R-hat is {row['rhat_max']:.3f}; where chains do not agree, the "
-                "number of effective draws is a guess, more often too high than too low."
+                "effective sample size is a guess, more often too high than too low."
             )
     agreed = results.summary()[0].get("sets_agreed", len(results.sets))
     if agreed < len(results.sets):
-        said.append(
+        sentences.append(
             f"Chains from different partitions agreed (R-hat < 1.05) in {agreed} of {len(results.sets)} sets; "
             "longer chains would settle the others."
         )
     if results.job.experiment.name == "scheduling":
-        said.append(
-            "U1 is of centred strengths. The mean of U2 is ruled by the few pairs that are nearly certain; "
+        sentences.append(
+            "U1 is of centred strengths. A few nearly certain pairs dominate the mean of U2; "
             "robust U2 is 1 / median Var(p)."
         )
-    return said
+    return sentences
 
 
 def _scheduling_table(summary: Sequence[Row], sets: int) -> Table:
@@ -114,7 +114,7 @@ def _scalability_table(summary: Sequence[Row], sets: int) -> Table:
         )
         for row in summary
     )
-    return Table(f"Effective draws a CPU second over {sets} sets of strengths", heads, rows)
+    return Table(f"Effective draws per CPU second over {sets} sets of strengths", heads, rows)
 
 
 def _clustering_table(summary: Sequence[Row], sets: int) -> Table:
@@ -136,12 +136,12 @@ def _scheduling_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
             axes.plot(row["u1_ratio"], place, "D", color=INK, markersize=6, zorder=5)
         axes.axvline(1, **DASHED)
         axes.set_xscale("log")
-        name_rows(axes, [DESIGNS[row["design"]] for row in reversed(others)])
+        name_rows(axes, [DESIGNS[row["design"]] for row in others])
         _plain_ticks(axes, (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10))
-        axes.set_xlabel("U1 against the uniform design, one dot a set")
-    said = "; ".join(f"{DESIGNS[row['design']]} {row['u1_ratio']:.3f}" for row in others)
+        axes.set_xlabel("U1 against the uniform design, one dot per set")
+    results = "; ".join(f"{DESIGNS[row['design']]} {row['u1_ratio']:.3f}" for row in others)
     caption = "The diamond is the geometric mean, the bar its 95 % interval."
-    return Picture(figure, f"Utility U1 against the uniform design: {said}.", caption)
+    return Picture(figure, f"Utility U1 against the uniform design: {results}.", caption)
 
 
 def _scalability_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
@@ -152,10 +152,10 @@ def _scalability_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture
             axes.plot(row["ess_per_second"], place, "D", color=INK, markersize=6, zorder=5)
         axes.set_xscale("log")
         _plain_ticks(axes, [10.0**power for power in range(-3, 8)])
-        name_rows(axes, [SAMPLERS[row["sampler"]].split(" (")[0] for row in reversed(summary)])
-        axes.set_xlabel("effective draws a CPU second, one dot a set")
-    said = "; ".join(f"{SAMPLERS[row['sampler']]} {measured(row['ess_per_second'])}" for row in summary)
-    return Picture(figure, f"Effective draws a CPU second: {said}.", "The diamond is the median over the sets.")
+        name_rows(axes, [SAMPLERS[row["sampler"]].split(" (")[0] for row in summary])
+        axes.set_xlabel("effective draws per CPU second, one dot per set")
+    results = "; ".join(f"{SAMPLERS[row['sampler']]} {measured(row['ess_per_second'])}" for row in summary)
+    return Picture(figure, f"Effective draws per CPU second: {results}.", "The diamond is the median over the sets.")
 
 
 def _clustering_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
@@ -169,8 +169,8 @@ def _clustering_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
         indices.set_xlabel("agreement with the simulated clusters")
         errors.set_xlabel("median absolute error of the strengths")
         errors.set_xlim(left=0)
-    said = "; ".join(f"{MEASURES[name]} {middle[name]:.3f}" for name in ("rand", "adjusted_rand", "absolute_error"))
-    return Picture(figure, f"Medians over {len(rows)} sets: {said}.", "One dot a set; the diamond is the median.")
+    results = "; ".join(f"{MEASURES[name]} {middle[name]:.3f}" for name in ("rand", "adjusted_rand", "absolute_error"))
+    return Picture(figure, f"Medians over {len(rows)} sets: {results}.", "One dot per set; the diamond is the median.")
 
 
 _TABLES: dict[str, Callable[[Sequence[Row], int], Table]] = {
@@ -186,7 +186,7 @@ _PICTURES: dict[str, Callable[[Sequence[Row], Sequence[Row]], Picture]] = {
 
 
 def _strip(axes: Axes, place: int, values: FloatArray) -> None:
-    """Draw one dot a value in a row, moved up and down by turns so that they can be told apart."""
+    """Draw one dot per value in a row, shifted up and down so that they can be told apart."""
     turn = (np.arange(len(values)) * 0.618 % 1 - 0.5) * 0.5
     look: dict[str, Any] = {"color": BLUE, "markersize": 3.5, "alpha": max(0.15, min(0.7, 40 / len(values)))}
     axes.plot(values, place + turn, "o", markeredgewidth=0, zorder=2, **look)

@@ -17,14 +17,15 @@ from judgemap.study.result import Fit
 
 CHAINS = (BLUE, "#d98200", "#2f8f5b", "#a03a7d", "#6b6f1d", "#56a8d8", "#8a4b2a", "#6a6f7a")
 TRACED = 250
-"""How many draws of a chain a trace shows: more cannot be told apart, and make the file large."""
+"""Draws of a chain that a trace shows: more would look the same and make the file large."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recovery:
-    """How near a fit comes to a known truth.
+    """How close a fit comes to a known truth.
 
-    `correlation` is Pearson's, of posterior medians with the true risk; `covered` says which 95 % intervals hold it.
+    `correlation` is Pearson's, of posterior medians with the true risk; `covered` marks the 95 % intervals that contain
+    the truth.
     """
 
     correlation: float
@@ -32,12 +33,12 @@ class Recovery:
 
     @property
     def n_covered(self) -> int:
-        """How many intervals hold the truth."""
+        """How many intervals contain the truth."""
         return int(self.covered.sum())
 
 
 def recovery(fit: Fit, true_risk: ArrayLike) -> Recovery:
-    """Hold a fit against the risk that its data were simulated from; only differences of risk count.
+    """Compare a fit with the risk that its data were simulated from; only differences of risk count.
 
     >>> import judgemap as jm
     >>> study = jm.simulate_study(np.random.default_rng(1), jm.chicago())
@@ -58,7 +59,7 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
     with drawing(300) as (figure, [axes]):
         draw_diagonal(axes, low, truth, high)
         looks: list[tuple[BoolArray, dict[str, Any]]] = [
-            (found.covered, {"color": BLUE, "label": "interval holds the truth"}),
+            (found.covered, {"color": BLUE, "label": "interval contains the truth"}),
             (~found.covered, {"color": MISSED, "marker": "D", "label": "interval misses it"}),
         ]
         for members, look in looks:
@@ -67,22 +68,24 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
                 axes.plot(truth[members], middle[members], **{"marker": "o", "markersize": 4, "linestyle": "", **look})
         axes.set(xlabel="true risk", ylabel="estimated risk, with 95 % interval")
         axes.legend(loc="upper left", frameon=False, fontsize=SMALL, handletextpad=0.2, borderaxespad=0)
-    share = f"{found.n_covered} of {len(truth)} intervals ({100 * found.n_covered / len(truth):.0f} %) hold the truth"
-    said = f"Correlation of estimate and truth {found.correlation:.3f}; {share}, where 95 % should."
-    return Picture(figure, f"Scatter of the estimated against the true risk of {len(truth)} areas. {said}", said)
+    share = (
+        f"{found.n_covered} of {len(truth)} intervals ({100 * found.n_covered / len(truth):.0f} %) contain the truth"
+    )
+    summary = f"Correlation of estimate and truth {found.correlation:.3f}; {share}, where 95 % should."
+    return Picture(figure, f"Scatter of the estimated against the true risk of {len(truth)} areas. {summary}", summary)
 
 
 def risk_intervals(fit: Fit, top: int = 20) -> Picture:
     """Draw the areas of highest risk in order, each with its 95 % interval."""
     if top < 1:
-        raise StudyError(f"there must be at least one area to show, not {top}")
+        raise StudyError(f"show at least one area, not {top}")
     low, middle, high = _intervals(fit)
     order = np.argsort(-middle, kind="stable")[:top]
     rows = np.arange(len(order), 0, -1)
     with drawing(44 + 15.5 * len(order)) as (figure, [axes]):
         axes.hlines(rows, low[order], high[order], color=BLUE, linewidth=2.2, alpha=0.45)
         axes.plot(middle[order], rows, "o", color=BLUE, markersize=5)
-        name_rows(axes, [shortened(fit.map.names[area], 24) for area in order[::-1]])
+        name_rows(axes, [shortened(fit.map.names[area], 24) for area in order])
         axes.set_xlabel("risk, with 95 % interval")
         if axes.get_xlim()[0] < 0 < axes.get_xlim()[1]:
             axes.axvline(0, **DASHED)
@@ -97,7 +100,7 @@ def risk_intervals(fit: Fit, top: int = 20) -> Picture:
 
 
 def alpha_posterior(fit: Fit) -> Picture:
-    """Draw the posterior of α, the prior's standard deviation; of its long tail the last thousandth is not drawn."""
+    """Draw the posterior of α, the prior's standard deviation, without the last thousandth of its long tail."""
     if "alpha2" not in fit.posterior:
         raise StudyError(f"a fit of the {fit.info['model']} model has no α to draw")
     alpha = fit.alpha
@@ -112,8 +115,8 @@ def alpha_posterior(fit: Fit) -> Picture:
         axes.plot(middle, foot, "o", color=INK, markersize=6)
         axes.set(xlabel="α", yticks=[], ylim=(2 * foot, None))
         axes.spines["left"].set_visible(False)
-    said = f"α has posterior median {middle:.2f} and 95 % interval {low:.2f} to {high:.2f}"
-    return Picture(figure, f"Histogram of the posterior of α. {said}.", f"{said} (the line below the bars).")
+    summary = f"α has posterior median {middle:.2f} and 95 % interval {low:.2f} to {high:.2f}"
+    return Picture(figure, f"Histogram of the posterior of α. {summary}.", f"{summary} (the line below the bars).")
 
 
 def variance_against_median(fit: Fit) -> Picture:
@@ -124,13 +127,15 @@ def variance_against_median(fit: Fit) -> Picture:
         axes.set(xlabel="risk, posterior median", ylabel="posterior variance")
         axes.set_ylim(bottom=0)
     least, most = fit.map.names[int(variance.argmin())], fit.map.names[int(variance.argmax())]
-    said = f"The variance is smallest for {least} ({variance.min():.3f}) and largest for {most} ({variance.max():.3f})."
-    alt = f"Scatter of posterior variance against posterior median of risk for {len(median)} areas. {said}"
-    return Picture(figure, alt, said)
+    summary = (
+        f"The variance is smallest for {least} ({variance.min():.3f}) and largest for {most} ({variance.max():.3f})."
+    )
+    alt = f"Scatter of posterior variance against posterior median of risk for {len(median)} areas. {summary}"
+    return Picture(figure, alt, summary)
 
 
 def comparison_times(data: Comparisons) -> Picture:
-    """Draw how long judges took for a comparison; of the long tail the slowest hundredth is not drawn.
+    """Draw how long comparisons took, without the slowest hundredth.
 
     >>> import judgemap as jm
     >>> comparison_times(jm.example_study(seed=1)[1]).caption[:44]
@@ -150,13 +155,13 @@ def comparison_times(data: Comparisons) -> Picture:
         axes.set_xlim(left=0)
     unknown = len(data) - len(seconds)
     untimed = f" {unknown:,} comparisons have no time." if unknown else ""
-    said = f"Half of the comparisons took {middle:.1f} seconds or less, one in a hundred more than {longest:.0f}."
-    alt = f"Histogram of the time that each of {len(seconds):,} comparisons took. {said}"
-    return Picture(figure, alt + untimed, f"{said}{untimed}")
+    summary = f"Half of the comparisons took {middle:.1f} seconds or less, one in a hundred more than {longest:.0f}."
+    alt = f"Histogram of the time that each of {len(seconds):,} comparisons took. {summary}"
+    return Picture(figure, alt + untimed, f"{summary}{untimed}")
 
 
 def traces(fit: Fit) -> Picture:
-    """Draw the draws of α, or of the number of clusters, and of the three areas that mix worst, one line a chain."""
+    """Draw the draws of α, or of the number of clusters, and of the three areas that mix worst, one line per chain."""
     risk = fit.posterior["risk"].to_numpy()
     worst = np.argsort(ess_bulk(risk), kind="stable")[:3]
     shown = [(name, draws) for name, draws in _scalars(fit) if np.ptp(draws) > 0]
@@ -184,7 +189,7 @@ def _intervals(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _scalars(fit: Fit) -> list[tuple[str, FloatArray]]:
-    """Return the draws, (chain, draw), of what a model has beside the areas' risk."""
+    """Return the draws, (chain, draw), of what a model has besides the areas' risk."""
     if "alpha2" in fit.posterior:
         return [("α", np.sqrt(fit.posterior["alpha2"].to_numpy()))]
     known = {"number of clusters": "n_clusters", "log posterior": "log_posterior"}
@@ -194,7 +199,7 @@ def _scalars(fit: Fit) -> list[tuple[str, FloatArray]]:
 def _centred(fit: Fit, true_risk: ArrayLike) -> FloatArray:
     truth = np.asarray(true_risk, dtype=np.float64)
     if truth.shape != (len(fit.map),):
-        raise StudyError(f"the fit has {len(fit.map)} areas and the true risk {truth.size}; give one value an area")
+        raise StudyError(f"the fit has {len(fit.map)} areas and the true risk {truth.size}; give one value per area")
     centred: FloatArray = truth - truth.mean()
     return centred
 

@@ -41,10 +41,10 @@ def times_by_judge(data: Comparisons, most: int = 12) -> Picture:
             axes.set_axis_off()
         for axes in panels[max(len(chosen) - 3, 0) : len(chosen)]:
             axes.set_xlabel("seconds")
-    said = ", ".join(f"{found.judges[place]} {medians[found.judges[place]]:.1f} s" for place in chosen)
+    summary = ", ".join(f"{found.judges[place]} {medians[found.judges[place]]:.1f} s" for place in chosen)
     some = "" if len(chosen) == len(totals) else f" The {len(chosen)} with the most of {len(totals)} judges."
     caption = f"Times of each judge: name, number of comparisons, and median (dashed).{some}"
-    return Picture(figure, f"Histograms of the times of {len(chosen)} judges. Medians: {said}.", caption)
+    return Picture(figure, f"Histograms of the times of {len(chosen)} judges. Medians: {summary}.", caption)
 
 
 def left_shares(table: pd.DataFrame) -> Picture:
@@ -58,16 +58,16 @@ def left_shares(table: pd.DataFrame) -> Picture:
         axes.axvline(0.5, **DASHED)
         axes.set(xlabel="share of left choices, with 95 % interval", xlim=(-0.02, 1.02))
     names = listed(shown["judge"][off].tolist())
-    said = f"Intervals of {names} do not hold one half" if names else "All intervals hold one half"
-    caption = f"{said}; by chance alone one judge in twenty would be so."
-    return Picture(figure, f"Share of left choices of {len(shown)} judges. {said}.", caption)
+    summary = f"The intervals of {names} do not contain one half" if names else "All intervals contain one half"
+    caption = f"{summary}; by chance alone one judge in twenty would miss it."
+    return Picture(figure, f"Share of left choices of {len(shown)} judges. {summary}.", caption)
 
 
 def mean_squares(table: pd.DataFrame) -> Picture:
-    """Draw infit against outfit, a point a judge, on logarithmic axes; judges that stand out by infit are named."""
+    """Draw infit against outfit, one point per judge, on logarithmic axes; judges with unusual infit are named."""
     shown = table[table["infit"].notna() & (table["decided"] > 0)]
     if not len(shown):
-        raise StudyError("there is one judge only, so there are no others to hold the answers against")
+        raise StudyError("there is only one judge, so the answers cannot be compared with others")
     infit, outfit = (np.clip(shown[name].to_numpy(), 0.1, 30.0) for name in ("infit", "outfit"))
     odd = (shown["infit_z"].to_numpy() > 3.3) & (shown["infit"].to_numpy() > 1.2)
     size = np.clip(2 * np.sqrt(shown["decided"].to_numpy()), 4, 14)
@@ -82,26 +82,26 @@ def mean_squares(table: pd.DataFrame) -> Picture:
         _log_axes(axes)
         axes.set(xlabel="infit", ylabel="outfit")
     names = listed(shown["judge"][odd].tolist())
-    said = f"{names} answered further from the others than chance explains" if names else "No judge stands out"
-    caption = f"{said}. 1 is what the other judges' answers lead to expect; larger points have more answers."
-    return Picture(figure, f"Infit and outfit of {len(shown)} judges against the others. {said}.", caption)
+    summary = f"{names} answered further from the others than chance explains" if names else "No judge stands out"
+    caption = f"{summary}. 1 is what the other judges' answers lead us to expect; larger points have more answers."
+    return Picture(figure, f"Infit and outfit of {len(shown)} judges against the others. {summary}.", caption)
 
 
 def agreement(table: pd.DataFrame) -> Picture:
-    """Draw each judge's agreement with the other judges' fit, with its 95 % interval, and what is expected of it."""
+    """Draw each judge's agreement with the other judges' fit, with its 95 % interval, and the agreement expected."""
     shown = _most(table[table["agreement"].notna()])
     if not len(shown):
-        raise StudyError("there is one judge only, so there are no others to agree with")
+        raise StudyError("there is only one judge, so there are no others to agree with")
     below = shown["agreement_high"] < shown["agreement_expected"]
     with drawing(50 + 15 * len(shown)) as (figure, [axes]):
         _forest(axes, shown, "agreement", np.where(below, MISSED, BLUE))
         rows = np.arange(len(shown), 0, -1)
         axes.plot(shown["agreement_expected"], rows, "|", color=INK, markersize=10, markeredgewidth=1.5)
-        axes.set(xlabel="share of answers as the other judges would give", xlim=(-0.02, 1.02))
+        axes.set(xlabel="share of answers that match the other judges", xlim=(-0.02, 1.02))
     names = listed(shown["judge"][below].tolist())
-    said = f"{names} agreed less with the others than expected" if names else "All judges agreed as much as expected"
-    caption = f"{said}. Points with 95 % intervals are what was found, upright marks what the model expects."
-    return Picture(figure, f"Agreement of {len(shown)} judges with the others. {said}.", caption)
+    summary = f"{names} agreed less with the others than expected" if names else "All judges agreed as much as expected"
+    caption = f"{summary}. Points with 95 % intervals show what was observed, upright marks what the model expects."
+    return Picture(figure, f"Agreement of {len(shown)} judges with the others. {summary}.", caption)
 
 
 def _medians(data: Comparisons) -> dict[str, float]:
@@ -115,14 +115,14 @@ def _most(table: pd.DataFrame) -> pd.DataFrame:
     return table.iloc[kept]
 
 
-def _forest(axes: Axes, table: pd.DataFrame, name: str, colours: Any) -> None:  # noqa: ANN401 - a colour a judge
+def _forest(axes: Axes, table: pd.DataFrame, name: str, colours: Any) -> None:  # noqa: ANN401 - one colour per judge
     """Draw a point and an interval for each judge, the first on top."""
     rows = np.arange(len(table), 0, -1)
     share = "left_share" if name == "left" else name
     values: list[FloatArray] = [table[each].to_numpy() for each in (share, f"{name}_low", f"{name}_high")]
     axes.hlines(rows, values[1], values[2], color=colours, linewidth=2.2, alpha=0.45)
     axes.scatter(values[0], rows, color=colours, s=24, zorder=3)
-    name_rows(axes, table["judge"].tolist()[::-1])
+    name_rows(axes, table["judge"].tolist())
 
 
 def _log_axes(axes: Axes) -> None:

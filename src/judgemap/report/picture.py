@@ -1,4 +1,4 @@
-"""A picture: a matplotlib figure with the words that belong to it, written as SVG, PNG or PDF, the same bytes always.
+"""A picture: a matplotlib figure with its caption and text alternative, written as SVG, PNG or PDF.
 
 The style is set here alone. Figures are made and written inside `style()`, so a user's own matplotlib settings change
 nothing and are left as they were.
@@ -23,7 +23,7 @@ from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 
 WIDTH = 360.0
-"""Width of every picture in points: five inches, so that text of 10 points can still be read on a telephone."""
+"""Width of every picture in points: five inches, so that text of 10 points can still be read on a phone."""
 
 SMALL = 10.2
 """The smallest text of a picture, in points: 7 points where the picture is as wide as a journal's column."""
@@ -32,7 +32,7 @@ COLUMN, PAGE = 88.0, 176.0
 """Widths of a journal's single and double column, in millimetres."""
 
 INK, QUIET, FAINT, MISSED = "#1b1f27", "#5b6270", "#d5d8de", "#b8480a"
-"""Text and marks; what stands back; grid and borders; what deserves a second look. All but FAINT read well on white."""
+"""Text and marks; quieter lines; grid and borders; what deserves a second look. All but FAINT read well on white."""
 
 BLUE = "#1f5d92"
 
@@ -40,7 +40,7 @@ DASHED: dict[str, Any] = {"color": QUIET, "linewidth": 0.8, "linestyle": (0, (4,
 """A line to compare with: where two things are equal, or where nothing happens."""
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-"""What SVG text is shown in. It is measured in DejaVu Sans, which matplotlib brings and which is wider than these."""
+"""Fonts of SVG text. It is laid out in DejaVu Sans, which matplotlib ships and which is wider than these."""
 
 STYLE: dict[Any, Any] = {
     "font.family": ["sans-serif"],
@@ -66,12 +66,12 @@ STYLE: dict[Any, Any] = {
 }
 
 _settings = threading.RLock()
-"""matplotlib's settings belong to the whole process: one picture at a time."""
+"""matplotlib's settings are shared by the whole process: one picture at a time."""
 
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the house style, whatever the user's settings; they are back afterwards."""
+    """Draw in the house style, and restore the user's settings afterwards."""
     with _settings, mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a name in a script that DejaVu Sans lacks
         mpl.rcdefaults()
@@ -92,8 +92,8 @@ def drawing(
 
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:
-    """Name the rows 1, 2, 3 … of a chart, the first at the foot, with upright grid lines and no left edge."""
-    axes.set_yticks(range(1, len(names) + 1), names)
+    """Name the rows of a chart, the first on top and the last at height 1, with vertical grid lines only."""
+    axes.set_yticks(range(len(names), 0, -1), names)
     axes.set_ylim(0.3, len(names) + 0.7)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -137,7 +137,7 @@ class Picture:
             return written.getvalue()
 
     def save(self, path: str | Path, millimetres: float = COLUMN) -> Path:
-        """Write the picture to a file, as SVG, PNG or PDF by the name's ending, so wide.
+        """Write the picture to a file of a given width, as SVG, PNG or PDF by the name's ending.
 
         `COLUMN` is a journal's single column, `PAGE` its double one. Text and lines grow and shrink with the width; in
         a single column the smallest text has 7 points. Letters of a PDF are embedded, as journals ask.
@@ -145,7 +145,7 @@ class Picture:
         path = Path(path)
         writers = {".svg": self._sized_svg, ".png": self._sized_png, ".pdf": self._sized_pdf}
         if path.suffix.lower() not in writers:
-            raise StudyError(f"{path.name}: a picture is written as .svg, .png or .pdf; end the name in one of them")
+            raise StudyError(f"{path.name}: a picture can be .svg, .png or .pdf; end the name with one of them")
         data = writers[path.suffix.lower()](millimetres)
         try:
             path.write_bytes(data)

@@ -17,7 +17,7 @@ from judgemap.study.folder import new_folder, write_whole
 from judgemap.study.planning import Needed, StudyPlan
 
 MARK = "plan.json"
-"""The file that tells a folder of a plan from somebody's other files."""
+"""The file that marks a folder as one of a plan, so that no other folder is overwritten."""
 
 LOOKS = {
     "uniform": (INK, "o", (0, (4, 2))),
@@ -26,7 +26,7 @@ LOOKS = {
     "optimal": ("#2f8f5b", "^", "solid"),
     "adaptive": (BLUE, "D", "solid"),
 }
-"""Colour, mark and line of each design: they differ in a grey print too."""
+"""Colour, mark and line of each design: they differ in greyscale too."""
 
 SAME = {"sd": "the same uncertainty", "rank_error": "the same rank error"}
 """The measures by which the sentences compare designs."""
@@ -52,7 +52,7 @@ def at_planned(plan: StudyPlan) -> Table:
 
 
 def by_length(plan: StudyPlan, design: str) -> Table:
-    """Set short and long studies by one design side by side."""
+    """Set short and long studies with one design side by side."""
     lengths = ["Comparisons", f"Judges × {plan.per_judge}"]
     heads = columns([], [*lengths, "Uncertainty (sd)", "Rank error", _found_heading(plan)])
     measures = zip(*(plan.expected(design, each) for each in ("sd", "rank_error", "found")), strict=True)
@@ -60,7 +60,7 @@ def by_length(plan: StudyPlan, design: str) -> Table:
         (Cell(f"{length:,}"), Cell(f"{length / plan.per_judge:.3g}"), *_cells(plan, each))
         for length, each in zip(plan.lengths, measures, strict=True)
     )
-    return Table(f"Shorter and longer studies by the {NAMES[design]}", heads, rows)
+    return Table(f"Shorter and longer studies with the {NAMES[design]}", heads, rows)
 
 
 def utilities(plan: StudyPlan) -> Table:
@@ -104,19 +104,19 @@ def curves(plan: StudyPlan) -> Picture:
             frameon=False,
             fontsize=9,
         )
-    said = "; ".join(
+    notes = "; ".join(
         f"{design}: sd {plan.at_planned(design, 'sd').middle:.2f}, rank error "
         f"{plan.at_planned(design, 'rank_error').middle:.1f}, found {_found(plan, design):.1f}"
         for design in plan.designs
     )
     alt = (
         f"Lines of uncertainty, rank error and worst areas found against {plan.lengths[0]:,} to {plan.lengths[-1]:,} "
-        f"comparisons. At {plan.planned:,} — {said}."
+        f"comparisons. At {plan.planned:,} — {notes}."
     )
     caption = (
         f"Means over {plan.info['simulations']} simulated studies; bands are 95 % Monte Carlo intervals. All designs "
-        "were tried on the same truths, so differences between lines are surer than the bands. The dashed line marks "
-        f"the planned {plan.planned:,} comparisons."
+        "were tried on the same truths, so differences between lines are more certain than the bands suggest. The "
+        f"dashed line marks the planned {plan.planned:,} comparisons."
     )
     return Picture(figure, alt, caption)
 
@@ -126,7 +126,7 @@ def plan_page(plan: StudyPlan) -> str:
 
     >>> import judgemap as jm
     >>> html = plan_page(jm.plan(jm.chicago(), 2, 50, seed=1, designs=["uniform", "naive"], simulations=6))
-    >>> "100 comparisons, that is 2 judges × 50" in html
+    >>> "100 comparisons (2 judges × 50)" in html
     True
     """
     reference = plan.reference
@@ -145,7 +145,7 @@ def plan_page(plan: StudyPlan) -> str:
         ("Software", ", ".join(f"{name} {version}" for name, version in info["versions"].items())),
     )
     return page(
-        "What to expect of this study",
+        "What to expect from this study",
         [
             Section("What the planned study gives", (_gives(plan),), picture=curves(plan), table=at_planned(plan)),
             *([Section("Which pairs to ask", tuple(_savings(plan)))] if len(plan.designs) > 1 else []),
@@ -153,8 +153,8 @@ def plan_page(plan: StudyPlan) -> str:
             Section("Utilities", (UTILITIES,), table=utilities(plan)),
             Section("How this was done", (MEANT,), facts=facts, remarks=tuple(info["notes"])),
         ],
-        notice="These figures come from simulated studies. They are as good as the guess at how much areas differ, and "
-        "they suppose judges who answer as the model says.",
+        notice="These figures come from simulated studies. They are only as good as the guess at how much areas "
+        "differ, and they assume that judges answer as the model says.",
         numbers=[
             (f"{plan.planned:,}", f"comparisons, {plan.judges} judges × {plan.per_judge}"),
             (f"{plan.at_planned(reference, 'sd').middle:.2f}", "uncertainty of risk (sd)"),
@@ -166,14 +166,14 @@ def plan_page(plan: StudyPlan) -> str:
 
 MEANT = (
     "Uncertainty is the posterior standard deviation of an area's risk, averaged over the areas; a difference in risk "
-    "of 1 means that of 100 comparisons about 73 find the riskier area riskier. Rank error is how many places an "
-    "area's estimated rank is from its true one, on average. The worst areas are found if they are among as many "
-    "with the highest estimates."
+    "of 1 means that in about 73 of 100 comparisons the riskier area is judged riskier. Rank error is how many places "
+    "an area's estimated rank is from its true one, on average. One of the worst areas counts as found if its estimate "
+    "is among the same number of highest estimates."
 )
 UTILITIES = (
     "For statisticians: U1 is one over the trace of the posterior covariance of centred strengths, U2 the mean over "
-    "pairs of one over the posterior variance of a pair's probability. The mean in U2 is ruled by the few pairs that "
-    "are nearly certain, so its median over studies is given, and beside it the robust one, 1 / median variance."
+    "pairs of one over the posterior variance of a pair's probability. A few nearly certain pairs dominate the mean in "
+    "U2, so its median over studies is given, with a robust version beside it, 1 / median variance."
 )
 
 
@@ -193,8 +193,8 @@ def _gives(plan: StudyPlan) -> str:
     sd, rank = (plan.at_planned(plan.reference, measure) for measure in ("sd", "rank_error"))
     judges = "1 judge" if plan.judges == 1 else f"{plan.judges} judges"
     return (
-        f"{plan.planned:,} comparisons, that is {judges} × {plan.per_judge}, by the {NAMES[plan.reference]} give every "
-        f"area's risk with a standard deviation of {sd.middle:.2f} ({sd.low:.2f}–{sd.high:.2f}), put an area "
+        f"{plan.planned:,} comparisons ({judges} × {plan.per_judge}) with the {NAMES[plan.reference]} give each area's "
+        f"risk with a standard deviation of {sd.middle:.2f} ({sd.low:.2f}–{sd.high:.2f}), put an area "
         f"{rank.middle:.1f} ({rank.low:.1f}–{rank.high:.1f}) places from its true rank, and {_finds(plan)}."
     )
 
@@ -210,8 +210,8 @@ def _finds(plan: StudyPlan) -> str:
 
 
 def _savings(plan: StudyPlan) -> list[str]:
-    """Say for each other design what it saves, from the simulated curves, or that it saves nothing that can be seen."""
-    said = []
+    """Say what each other design saves according to the simulated curves, or that no gain can be seen."""
+    notes = []
     for design in plan.designs:
         if design == plan.reference:
             continue
@@ -220,26 +220,26 @@ def _savings(plan: StudyPlan) -> list[str]:
         name = NAMES[design].capitalize()
         if not any(gains.values()):
             middle, low, high = (_count(plan, each) for each in needed["sd"][:3])
-            said.append(
-                f"{name}: no gain that {plan.info['simulations']} simulated studies can show; the same uncertainty "
+            notes.append(
+                f"{name}: no gain can be seen in {plan.info['simulations']} simulated studies; the same uncertainty "
                 f"takes {middle} ({low} to {high}) comparisons."
             )
         else:
-            said.append(f"{name}: " + "; ".join(_verdict(plan, each, SAME[m]) for m, each in needed.items()) + ".")
-    return said
+            notes.append(f"{name}: " + "; ".join(_verdict(plan, each, SAME[m]) for m, each in needed.items()) + ".")
+    return notes
 
 
 def _verdict(plan: StudyPlan, needed: Needed, same: str) -> str:
     count = f"{_count(plan, needed.middle)} comparisons for {same}"
     if needed.gain == 0:
-        return f"{count}, a difference that can be chance"
+        return f"{count}, a difference that may be chance"
     word = "fewer" if needed.gain > 0 else "more"
     first, second = sorted(abs(_percent(plan, each)) for each in (needed.low, needed.high))
     return f"{count}, {abs(_percent(plan, needed.middle)):.0f} % {word} ({first:.0f} to {second:.0f} %)"
 
 
 def _percent(plan: StudyPlan, comparisons: float) -> float:
-    """Percentage saved; what lies beyond the simulated lengths is taken at their end."""
+    """Return the percentage saved; numbers beyond the simulated lengths count as the nearest of these."""
     inside = min(max(comparisons, plan.lengths[0]), plan.lengths[-1])
     return 100 * (1 - inside / plan.planned)
 
@@ -255,15 +255,15 @@ def _enough(plan: StudyPlan) -> list[str]:
     return [f"To find {these} on average takes {', '.join(takes)} comparisons."]
 
 
-def _count(plan: StudyPlan, comparisons: float) -> str:
+def _count(plan: StudyPlan, comparisons: float, fewer: str = "fewer than ", more: str = "more than ") -> str:
     if comparisons == 0:
-        return f"fewer than {plan.lengths[0]:,}"
-    return f"more than {plan.lengths[-1]:,}" if np.isinf(comparisons) else f"{comparisons:,.0f}"
+        return f"{fewer}{plan.lengths[0]:,}"
+    return f"{more}{plan.lengths[-1]:,}" if np.isinf(comparisons) else f"{comparisons:,.0f}"
 
 
 def _number_needed(plan: StudyPlan, needed: Needed) -> Cell:
-    ends = [_count(plan, each).replace("fewer than ", "<").replace("more than ", ">") for each in needed[:3]]
-    return Cell(ends[0], f"{ends[1]}–{ends[2]}")
+    middle, low, high = (_count(plan, each, "<", ">") for each in needed[:3])
+    return Cell(middle, f"{low}–{high}")
 
 
 def _cells(plan: StudyPlan, measures: Sequence[Interval]) -> list[Cell]:

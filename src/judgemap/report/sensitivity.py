@@ -32,7 +32,7 @@ def sensitivity_scatter(base: Fit, others: Mapping[str, Fit]) -> Picture:
     x, names = medians.pop(""), list(others)
     columns = min(len(names), 2)
     rows = -(-len(names) // columns)
-    said = "; ".join(
+    summary = "; ".join(
         f"{name}: Pearson {pearson(x, medians[name]):.3f}, Spearman {spearman(x, medians[name]):.3f}" for name in names
     )
     with drawing(300 if columns == 1 else 20 + 175 * rows, rows=rows, columns=columns) as (figure, panels):
@@ -47,15 +47,15 @@ def sensitivity_scatter(base: Fit, others: Mapping[str, Fit]) -> Picture:
             axes.set_xlabel("risk, base")
         for axes in panels[::columns]:
             axes.set_ylabel("risk, other")
-    alt = f"Scatter of posterior medians of {len(x)} areas. {said}."
-    return Picture(figure, alt, f"Posterior medians of risk. {said}.")
+    alt = f"Scatter of posterior medians of {len(x)} areas. {summary}."
+    return Picture(figure, alt, f"Posterior medians of risk. {summary}.")
 
 
 def sensitivity_maps(fits: Mapping[str, Fit]) -> Picture:
     """Draw the risk maps of several fits side by side, each in standard deviations over its own areas.
 
-    Fits of fewer answers, or under another prior, spread the areas less or more; what maps can be compared by is the
-    order of the areas and their distances relative to the whole.
+    Fits of fewer answers, or under another prior, spread the areas less or more; only the order of the areas and their
+    relative distances can be compared.
     """
     medians = {name: _standardised(values) for name, values in _medians(fits).items()}
     areas = next(iter(fits.values())).map
