@@ -126,7 +126,7 @@ def test_a_sampler_that_breaks_down_is_reported_in_a_sentence(study, monkeypatch
 
     monkeypatch.setattr(clusters, "draw_strengths", fails)
     areas, data = study
-    with pytest.raises(jm.StudyError, match="the fit broke down .*not positive definite.*try the other sampler"):
+    with pytest.raises(jm.StudyError, match=r"the fit broke down .*not positive definite.*try the other sampler"):
         jm.fit_clusters(data, areas, seed=1, sampler="gibbs", **SHORT)
 
 
