@@ -162,7 +162,7 @@ def _clustering_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
     middle = {row["measure"]: row["median"] for row in summary}
     with drawing(230, rows=2, share_x=False) as (figure, [indices, errors]):
         for axes, names in ((indices, ("adjusted_rand", "rand")), (errors, ("absolute_error",))):
-            for place, name in enumerate(names, start=1):
+            for place, name in enumerate(reversed(names), start=1):
                 _strip(axes, place, np.array([row[name] for row in rows], dtype=np.float64))
                 axes.plot(middle[name], place, "D", color=INK, markersize=6, zorder=5)
             name_rows(axes, [MEASURES[name].replace("median absolute error of strengths", "error") for name in names])
