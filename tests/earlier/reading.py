@@ -3,7 +3,7 @@
 A process of its own, so that it opens the folder as a server does. Nothing is imported from judgemap but its settings:
 the same script reads with the release that wrote the folder and with any later one.
 
-    python reading.py everything|fits DATA_FOLDER KEYS
+    python reading.py everything|data|fits DATA_FOLDER KEYS
 """
 
 import hashlib
@@ -197,13 +197,17 @@ def count_rows() -> dict[str, int]:
     return {model.__name__: model._base_manager.count() for model in apps.get_models()}
 
 
+def read_data(keys: dict[str, Any]) -> dict[str, Any]:
+    """Read the data alone."""
+    return {"rows": count_rows(), "interface": read_interface(keys["api"])}
+
+
 def read_everything(keys: dict[str, Any]) -> dict[str, Any]:
     """Read the whole server, then act on it."""
-    rows = count_rows()
+    data = read_data(keys)
     owner, colleague = sign_in(keys["owner"], keys), sign_in(keys["colleague"], keys)
     return {
-        "rows": rows,
-        "interface": read_interface(keys["api"]),
+        **data,
         "pages": crawl(owner, "/studies/"),
         "colleague": [colleague.get(f"/studies/{slug}/").status_code for slug in STUDIES],
         "judges": visit_as_judges(keys),
@@ -228,7 +232,7 @@ def wait_for_fits(keys: dict[str, Any]) -> dict[str, Any]:
 def main(what: str, data: Path, keys: dict[str, Any]) -> None:
     """Read, and print."""
     set_up(data)
-    read = {"everything": read_everything, "fits": wait_for_fits}[what](keys)
+    read = {"everything": read_everything, "data": read_data, "fits": wait_for_fits}[what](keys)
     sys.stdout.write(json.dumps(read, ensure_ascii=False))
 
 
