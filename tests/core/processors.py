@@ -16,7 +16,7 @@ PROCESSORS: dict[str, dict[str, str]] = {
     "Nehalem": WITHOUT_FMA | {"NUMBA_CPU_NAME": "nehalem"},
     "Nehalem, 2 threads": WITHOUT_FMA,
 }
-"""The last has compiled code of this processor: without fused multiply-add it would be compiled anew, for half a minute."""
+"""The last keeps this processor's compiled code, because compiling for another takes half a minute."""
 
 
 def environment(processor: str) -> dict[str, str]:
