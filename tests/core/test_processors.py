@@ -22,8 +22,7 @@ from judgemap.core.model import Model
 from judgemap.core.prior import InverseGamma, communicability, independent
 from judgemap.core.samplers import hmc
 from judgemap.core.samplers.clusters import ClusterModel
-from judgemap.core.samplers.run import Plan, sample
-from judgemap.core.samplers.run_clusters import CLUSTER_SAMPLERS, sample_clusters
+from judgemap.core.samplers.run import CLUSTER_SAMPLERS, Plan, sample, sample_clusters
 
 RING = AreaGraph(24, [[i, (i + 1) % 24] for i in range(24)])
 PLAN = Plan(chains=3, warmup=20, draws=40)
