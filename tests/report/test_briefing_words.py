@@ -14,7 +14,7 @@ from judgemap.report import limits, methods, summary
 from judgemap.report.about import About
 from judgemap.report.briefing import briefing
 from judgemap.report.methods import REFERENCES
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
 
 SHORT = {"seed": 1, "chains": 2, "draws": 60}
 
@@ -23,7 +23,7 @@ def compared(areas, pairs, **columns):
     """Comparisons of pairs (left, right), the left one chosen, by judge 'a' unless told otherwise."""
     left, right = np.transpose(pairs)
     usual = {"judge": ("a",) * len(pairs), "outcome": ("left",) * len(pairs), "seconds": np.full(len(pairs), np.nan)}
-    return Comparisons(areas.ids, left=left, right=right, **{**usual, **columns})
+    return Comparisons.from_words(areas.ids, left=left, right=right, **{**usual, **columns})
 
 
 @pytest.fixture(scope="module")
