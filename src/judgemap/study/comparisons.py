@@ -151,7 +151,7 @@ class Comparisons:
     @cached_property
     def first_won(self) -> BoolArray:
         """Of decided comparisons, which were won by the pair's first area: the one that comes first in ``ids``."""
-        return np.equal(self.outcome == Outcome.LEFT, self.left < self.right)
+        return np.asarray((self.outcome == Outcome.LEFT) == (self.left < self.right), dtype=np.bool_)
 
     @cached_property
     def sides(self) -> bool:
