@@ -5,6 +5,7 @@ Statistics compare means or variances of many areas at once: z = difference / co
 """
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from judgemap.core.diagnostics import ess_bulk
 from judgemap.core.model import Model
 from judgemap.core.prior import InverseGamma, communicability
 from judgemap.core.samplers.run import Plan, sample
-from judgemap.study.records import Comparisons
 
 pytestmark = pytest.mark.statistical
 
@@ -32,7 +32,7 @@ def model_of(areas, data):
 
 def moments(draws):
     """Mean and mean square of the centred strengths, with Monte Carlo errors, and log α² likewise."""
-    x = np.concatenate([draws.centred, draws.log_variance[:, :, None]], axis=2)
+    x = np.concatenate([draws.centred, draws["log_variance"][:, :, None]], axis=2)
     mean = x.mean(axis=(0, 1))
     square = (x - mean) ** 2
     error = x.std(axis=(0, 1)) / np.sqrt(ess_bulk(x))
@@ -54,7 +54,7 @@ def test_nottinghamshire_agrees_with_the_reference(notts, reference, sampler, pl
     z_square = (square[:-1] - variance) / np.hypot(square_error[:-1], variance * np.sqrt(2 / reference["ess"]))
     assert np.abs(z_mean).max() < 4.5
     assert np.abs(z_square).max() < 4.5
-    alpha2 = np.exp(draws.log_variance)
+    alpha2 = np.exp(draws["log_variance"])
     half_width = 4.5 * np.sqrt(np.pi / 2) * np.exp(mean[-1]) * error[-1] + 0.2
     assert np.median(alpha2) == pytest.approx(12.58, abs=half_width), "the reference's own error is about 0.04"
     np.testing.assert_allclose(np.quantile(alpha2, [0.025, 0.975]), [6.38, 24.74], rtol=0.12)
@@ -78,9 +78,7 @@ def test_relabelled_areas_have_the_same_posterior(notts):
         type(areas.graph)(len(areas), np.argsort(order)[areas.graph.edges]),
     )
     place = np.argsort(order)
-    again = Comparisons(
-        moved.ids, data.judge, place[data.left], place[data.right], data.outcome, data.seconds, data.winner_is
-    )
+    again = replace(data, ids=moved.ids, left=place[data.left], right=place[data.right])
     plan = Plan(chains=16, draws=500)
     one = moments(sample(np.random.default_rng(4), model, "hmc", plan))
     two = moments(sample(np.random.default_rng(5), model_of(moved, again), "hmc", plan))
@@ -90,9 +88,7 @@ def test_relabelled_areas_have_the_same_posterior(notts):
 
 def test_swapping_every_outcome_turns_the_strengths_round(notts):
     areas, data = notts
-    swapped = Comparisons(
-        data.ids, data.judge, data.right, data.left, data.outcome, data.seconds, winner_is=data.winner_is
-    )
+    swapped = replace(data, left=data.right, right=data.left)
     plan = Plan(chains=16, draws=500)
     one = moments(sample(np.random.default_rng(6), model_of(areas, data), "hmc", plan))
     two = moments(sample(np.random.default_rng(7), model_of(areas, swapped), "hmc", plan))
@@ -102,7 +98,7 @@ def test_swapping_every_outcome_turns_the_strengths_round(notts):
 
 def test_direction_turns_risk_not_strength(notts):
     areas, data = notts
-    higher = Comparisons(data.ids, data.judge, data.left, data.right, data.outcome, data.seconds, winner_is="higher")
+    higher = replace(data, winner_is="higher")
     one, two = (jm.fit_spatial(each, areas, seed=1, chains=2, draws=50) for each in (data, higher))
     np.testing.assert_array_equal(one.risk, -two.risk)
 

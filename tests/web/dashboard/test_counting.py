@@ -12,7 +12,7 @@ from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons, seconds_in_view
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.judge.refusals import Refused
-from judgemap.web.tokens import withdrawal_code
+from judgemap.web.server.tokens import withdrawal_code
 
 N_JUDGES = 3
 acts = st.tuples(
@@ -112,7 +112,7 @@ def test_the_numbers_are_those_of_the_comparisons(study, visit):
         for outcome in outcomes:
             judge.answer(outcome, seen_ms="2000")
     data, result = load_comparisons(study), counting.count(study)
-    assert [result.judges[each].name for each in result.owner] == list(data.judge)
+    assert [result.judges[each].name for each in result.owner] == data.judge_names.tolist()
     assert (result.rows["left"] == data.left).all()
     assert (result.rows["right"] == data.right).all()
     np.testing.assert_array_equal(result.rows["seconds"], data.seconds)

@@ -1,0 +1,101 @@
+"""What a briefing says of a study beside its fit: its title and question, and who answered, in numbers only."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import read_table
+from judgemap.report.picture import Picture
+from judgemap.study.comparisons import Comparisons, read_comparisons
+from judgemap.study.definition import read_definition
+from judgemap.study.result import Fit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class About:
+    """The study that a fit belongs to. Everything may be left out: the fit alone makes a briefing too.
+
+    ``data`` are the comparisons that the fit was made of; they give the judges' numbers and times. ``first`` and
+    ``last`` are the days of the first and the last answer. ``notice`` is what a reader must know before all else, and
+    ``pictures`` are more figures for the appendix, each with its heading. ``others`` are fits of the same areas from
+    other answers or under other assumptions, such as "without judge 12", to hold the fit against. ``left_out``
+    counts the judges whose answers the researcher left out.
+
+    >>> About("Wards", "Which ward has the LOWER rate?").title
+    'Wards'
+    """
+
+    title: str = ""
+    question: str = ""
+    data: Comparisons | None = None
+    first: date | None = None
+    last: date | None = None
+    notice: str = ""
+    pictures: Sequence[tuple[str, Picture]] = ()
+    left_out: int = 0
+    others: Mapping[str, Fit] = field(default_factory=lambda: MappingProxyType({}))
+
+    def check(self, fit: Fit) -> None:
+        """Raise a `StudyError` if the comparisons are not those of the fit, or other fits are of other areas."""
+        for name, other in self.others.items():
+            if other.map.ids != fit.map.ids:
+                raise StudyError(f"the fit {name!r} is of different areas; compare fits of one study")
+        if self.data is not None and self.data.digest() != fit.info["data"]["sha256"]:
+            raise StudyError(
+                "these comparisons are not the ones that the fit was made of (their SHA-256 differs); "
+                "give the file that 'judgemap fit' read, or fit again"
+            )
+
+    @property
+    def median_seconds(self) -> float:
+        """The median time of a comparison, nan where no times are known.
+
+        >>> About().median_seconds
+        nan
+        """
+        if self.data is None or not np.isfinite(self.data.seconds).any():
+            return float("nan")
+        return float(np.nanmedian(self.data.seconds))
+
+    @property
+    def largest_share(self) -> float:
+        """The share of comparisons that the busiest judge made, nan where judges are not named."""
+        if self.data is None or not self.data.per_judge():
+            return float("nan")
+        per_judge = self.data.per_judge().values()
+        return max(per_judge) / sum(per_judge)
+
+
+def read_about(fit: Fit, study: Path | None = None, comparisons: Path | None = None) -> About:
+    """Read what a study.toml and the comparisons.csv that a fit was made of say of it."""
+    title = question = ""
+    if study is not None:
+        definition = read_definition(study)
+        if definition.direction != fit.info["winner_is"]:
+            raise StudyError(
+                f"{study.name} asks for the area with the {definition.direction} rate, and the fit was made for the "
+                f"{fit.info['winner_is']} one; give the study that the fit belongs to"
+            )
+        title, question = definition.title, definition.question
+    if comparisons is None:
+        return About(title, question)
+    data = read_comparisons(comparisons, fit.map, fit.info["winner_is"])
+    about = About(title, question, data, *_days(comparisons))
+    about.check(fit)
+    return about
+
+
+def _days(comparisons: Path) -> tuple[date | None, date | None]:
+    """Return the first and the last day in a column ``answered_at``, if there is one that can be read."""
+    table = read_table(comparisons)
+    written = [row["answered_at"][:10] for row in table.rows if row.get("answered_at")]
+    try:
+        days = [date.fromisoformat(text) for text in written]
+    except ValueError:
+        return None, None
+    return (min(days), max(days)) if days else (None, None)

@@ -1,0 +1,125 @@
+"""A fit in three sentences that can be read aloud, in a few numbers, and the warning that comes before both."""
+
+import numpy as np
+
+from judgemap.report.briefing.about import About
+from judgemap.report.text import capital, counted, in_words, isolated, listed, per_cent
+from judgemap.study.clusters import ClusterFit
+from judgemap.study.result import Fit
+
+SURE = 0.95
+"""The probability above which an area is said to be among the highest."""
+
+TOP = 10
+
+
+def sentences(fit: Fit, clusters: ClusterFit | None = None) -> tuple[str, str, str]:
+    """Say who judged what, what came out, and what to keep in mind.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> sentences(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100))[0]
+    'Twelve judges compared 77 areas two at a time, 1,848 times in all, and said each time which of the two has the
+    lower rate.'
+    """
+    return _asked(fit), _found(fit, clusters), _mind(fit)
+
+
+def order_of(fit: Fit) -> list[int]:
+    """Return the areas from the highest risk down, by posterior median, as tables and maps number them."""
+    return [int(area) for area in np.argsort(-fit.areas["risk_median"].to_numpy(), kind="stable")]
+
+
+def surely_top(fit: Fit) -> int:
+    """Count the areas listed as highest that are among the ten highest with a probability above 95 %."""
+    chances = fit.areas["p_top10"].to_numpy()[order_of(fit)[:TOP]]
+    return int((chances > SURE).sum())
+
+
+def numbers(fit: Fit, about: About) -> tuple[tuple[str, str], ...]:
+    """Return the few numbers of the first page, each with what it counts; what is not known is left out."""
+    data = fit.info["data"]
+    shown = [(data["judges"], "judge"), (data["comparisons"], "comparison"), (data["areas"], "area")]
+    told = [(f"{number:,}", what if number == 1 else f"{what}s") for number, what in shown if number]
+    if np.isfinite(about.median_seconds):
+        told.append((f"{about.median_seconds:.3g} s", "median time of a comparison"))
+    else:
+        told.append((f"{data['pairs']:,}", "distinct pair" if data["pairs"] == 1 else "distinct pairs"))
+    return tuple(told)
+
+
+def warning(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
+    """Return a heading and sentences if the draws cannot be relied on yet, nothing if they can.
+
+    Where only the second model's draws cannot, its part of the briefing is named.
+    """
+    second = tuple(other.warnings) if other is not None else ()
+    if fit.warnings:
+        return (
+            "Not ready to be used",
+            (
+                "The computation behind these numbers has not settled: they may change when it is run longer. "
+                "Do not decide anything on them."
+            ),
+            *fit.warnings,
+            *(f"Second model: {each}" for each in second),
+        )
+    if other is None or not second:
+        return ()
+    part = "The clusters" if isinstance(other, ClusterFit) else "The comparison with the second model"
+    are = "are" if isinstance(other, ClusterFit) else "is"
+    return (
+        f"{part} {are} not ready to be used",
+        (
+            "The computation behind that part has not settled: it may change when it is run longer. The map of risk "
+            "and the table of the highest areas do not depend on it."
+        ),
+        *second,
+    )
+
+
+def _asked(fit: Fit) -> str:
+    data = fit.info["data"]
+    who = capital(counted(data["judges"], "judge")) if data["judges"] else "Judges"
+    what = "two areas" if data["areas"] == 2 else f"{counted(data['areas'], 'area')} two at a time"
+    times = {1: "once", 2: "twice"}.get(data["comparisons"], f"{in_words(data['comparisons'])} times in all")
+    said = "said" if data["comparisons"] == 1 else "said each time"
+    return f"{who} compared {what}, {times}, and {said} which of the two has the {fit.info['winner_is']} rate."
+
+
+def _found(fit: Fit, clusters: ClusterFit | None) -> str:
+    order, names = order_of(fit), fit.map.names
+    after = listed([names[area] for area in order[1:3]])
+    first = f"{isolated(names[order[0]])} comes out with the highest risk, followed by {after}"
+    if len(order) > TOP:
+        sure = surely_top(fit)
+        these = f"{in_words(sure)} belong" if sure > 1 else f"{'one' if sure else 'none'} belongs"
+        certain = f"of the ten areas ranked highest, {these} there with a probability above 95 per cent"
+        if sure == TOP:
+            certain = "all of the ten areas ranked highest belong there with a probability above 95 per cent"
+    else:
+        chance = float(fit.p_top(1).iloc[order[0]])
+        certain = f"the probability that it truly is the highest is {per_cent(chance)}"
+    grouped = ""
+    if clusters is not None and clusters.best.n_clusters > 1:
+        size = int((clusters.best.labels == 1).sum())
+        groups = f"{in_words(clusters.best.n_clusters)} groups of like risk"
+        grouped = f"; the areas fall into {groups}, and the highest group has {counted(size, 'area')}"
+    return f"{first}; {certain}{grouped}."
+
+
+def _mind(fit: Fit) -> str:
+    order, table = order_of(fit), fit.areas
+    place = min(TOP, len(order)) if len(order) > TOP else 1
+    area = table.iloc[order[place - 1]]
+    ordinal = {1: "first", TOP: "tenth"}[place]
+    if area["rank_low"] == area["rank_high"]:
+        doubt = f"the answers leave little doubt about the area ranked {ordinal}"
+    else:
+        doubt = (
+            f"the area ranked {ordinal} could stand anywhere from place {area['rank_low']} to place {area['rank_high']}"
+        )
+    spread = table["risk_sd"].to_numpy()
+    least = isolated(fit.map.names[int(spread.argmax())])
+    known = f", and least is known about {least}" if np.ptp(spread) > 1e-6 * spread.max() else ""
+    return f"This is an order of areas as the judges see them, not a count of cases: {doubt}{known}."

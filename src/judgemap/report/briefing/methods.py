@@ -1,0 +1,188 @@
+"""How a fit was made, in words that can be pasted into a paper, with the references that they cite."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from judgemap.report.briefing.limits import pair_counts
+from judgemap.report.text import counted
+from judgemap.study.clusters import ClusterFit
+from judgemap.study.result import Fit
+
+REFERENCES: Mapping[str, str] = {
+    "Binder, 1978": "Binder, D. A. (1978). Bayesian cluster analysis. Biometrika, 65(1), 31–38.",
+    "Blei and Frazier, 2011": "Blei, D. M., and Frazier, P. I. (2011). Distance dependent Chinese restaurant "
+    "processes. Journal of Machine Learning Research, 12, 2461–2488.",
+    "Bradley and Terry, 1952": "Bradley, R. A., and Terry, M. E. (1952). Rank analysis of incomplete block designs: "
+    "I. The method of paired comparisons. Biometrika, 39(3/4), 324–345. doi:10.2307/2334029",
+    "Estrada and Hatano, 2008": "Estrada, E., and Hatano, N. (2008). Communicability in complex networks. Physical "
+    "Review E, 77, 036111. doi:10.1103/PhysRevE.77.036111",
+    "Neal, 2011": "Neal, R. M. (2011). MCMC using Hamiltonian dynamics. In S. Brooks, A. Gelman, G. L. Jones, and "
+    "X.-L. Meng (Eds.), Handbook of Markov Chain Monte Carlo (pp. 113–162). Chapman and Hall/CRC.",
+    "Polson et al., 2013": "Polson, N. G., Scott, J. G., and Windle, J. (2013). Bayesian inference for logistic models "
+    "using Pólya–Gamma latent variables. Journal of the American Statistical Association, 108(504), 1339–1349. "
+    "doi:10.1080/01621459.2013.829001",
+    "Seymour, Sirl et al., 2022": "Seymour, R. G., Sirl, D., Preston, S. P., Dryden, I. L., Ellis, M. J. A., Perrat, "
+    "B., and Goulding, J. (2022). The Bayesian spatial Bradley–Terry model: Urban deprivation modelling in Tanzania. "
+    "Journal of the Royal Statistical Society Series C: Applied Statistics, 71(2), 288–308. doi:10.1111/rssc.12532",
+    "Seymour, Nyarko-Agyei et al., 2022": "Seymour, R., Nyarko-Agyei, A., McCabe, H., Severn, K., Sirl, D., Kypraios, "
+    "T., and Taylor, A. (2022). Comparative judgement modeling to map forced marriage at local levels. "
+    "arXiv:2212.01202",
+    "Shahbaba et al., 2014": "Shahbaba, B., Lan, S., Johnson, W. O., and Neal, R. M. (2014). Split Hamiltonian Monte "
+    "Carlo. Statistics and Computing, 24(3), 339–349. doi:10.1007/s11222-012-9373-1",
+    "Vehtari et al., 2021": "Vehtari, A., Gelman, A., Simpson, D., Carpenter, B., and Bürkner, P.-C. (2021). "
+    "Rank-normalization, folding, and localization: An improved R̂ for assessing convergence of MCMC (with "
+    "discussion). Bayesian Analysis, 16(2), 667–718. doi:10.1214/20-BA1221",
+    "Wade and Ghahramani, 2018": "Wade, S., and Ghahramani, Z. (2018). Bayesian cluster analysis: Point estimation and "
+    "credible balls (with discussion). Bayesian Analysis, 13(2), 559–626. doi:10.1214/17-BA1073",
+}
+"""What is cited, by the words that cite it."""
+
+KERNELS = {
+    "exponential": "exp(−d/ℓ) of the distance d between centroids",
+    "matern32": "(1 + √3 d/ℓ) exp(−√3 d/ℓ) of the distance d between centroids (Matérn 3/2)",
+    "squared-exponential": "exp(−d²/(2ℓ²)) of the distance d between centroids",
+    "graph-exponential": "exp(−d/ℓ) of the number d of borders crossed on the shortest way between areas",
+}
+AFFINITIES = {
+    "communicability": "the (i, j) entry of the matrix exponential of the map's adjacency matrix (Estrada and Hatano, "
+    "2008)",
+    "window": "1 up to {length:g} borders away and 0 beyond",
+    "decay": "exp(−d/{length:g}), d the number of borders crossed",
+}
+
+
+def methods(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
+    """Return the methods paragraph of a fit, and one of a second model fitted to the same areas.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> text = methods(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100))[0]
+    >>> "Bradley and Terry, 1952" in text, "two chains of 100 draws" in text
+    (True, True)
+    """
+    said = [f"{_data(fit)} {_model(fit)} {_sampling(fit)} {_software(fit)}"]
+    if other is not None:
+        same = "same" if other.info["data"]["sha256"] == fit.info["data"]["sha256"] else "areas' other"
+        said.append(f"A second model was fitted to the {same} comparisons. {_prior(other)} {_sampling(other)}")
+    return tuple(said)
+
+
+def references(paragraphs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the references that some paragraphs cite, in order of their authors.
+
+    >>> references(("As in Blei and Frazier (2011), and so (Bradley and Terry, 1952).",))[0][:13]
+    'Bradley, R. A'
+    """
+    text = " ".join(paragraphs)
+    return tuple(REFERENCES[key] for key in sorted(REFERENCES) if key in text)
+
+
+def _data(fit: Fit) -> str:
+    data, winner = fit.info["data"], fit.info["winner_is"]
+    judges = f"{counted(data['judges'], 'judge').capitalize()}" if data["judges"] else "Judges"
+    left_out = data["shown"] - data["comparisons"]
+    undecided = f"; {left_out:,} pairs that were shown but not decided were left out" if left_out else ""
+    seen = pair_counts(fit).per_area()
+    return (
+        f"{judges} made {data['comparisons']:,} comparisons of {data['pairs']:,} distinct pairs of "
+        f"{data['areas']:,} areas, choosing in each the area with the {winner} rate{undecided}. An area took part in "
+        f"{int(seen.min()):,} to {int(seen.max()):,} comparisons (median {np.median(seen):g})."
+    )
+
+
+def _model(fit: Fit) -> str:
+    risk = "−λ" if fit.info["winner_is"] == "lower" else "λ"
+    likelihood = (
+        "In the Bradley–Terry model (Bradley and Terry, 1952) the log-odds that area i is chosen over area j are "
+        f"λᵢ − λⱼ; risk is {risk}, centred on the mean of all areas."
+    )
+    return f"{likelihood} {_prior(fit)}"
+
+
+def _prior(fit: Fit) -> str:
+    return _cluster_prior(fit) if isinstance(fit, ClusterFit) else _normal_prior(fit)
+
+
+def _normal_prior(fit: Fit) -> str:
+    info = fit.info
+    kind, _, length = info["prior"].partition(", length ")
+    if info["model"] == "standard":
+        said = "A priori, λ ~ N(0, α²I): areas are independent."
+    elif kind in KERNELS:
+        said = (
+            f"A priori, λ ~ N(0, α²C) with correlation {KERNELS[kind]}, ℓ = {length} (cf. Seymour, Sirl et al., 2022)."
+        )
+    else:
+        said = (
+            "The prior is that of the Bayesian spatial Bradley–Terry model (Seymour, Sirl et al., 2022; Seymour, "
+            "Nyarko-Agyei et al., 2022): λ ~ N(0, α²C) with C = D^(−1/2) exp(A) D^(−1/2), where A is the adjacency "
+            "matrix of the areas and D the diagonal of exp(A)."
+        )
+    given = info["hyperparameters"]
+    if "alpha2" in given:
+        return f"{said} α was fixed at {np.sqrt(given['alpha2']):.3g}.{_bridges(fit)}"
+    low, middle, high = np.quantile(fit.alpha, [0.025, 0.5, 0.975])
+    return (
+        f"{said} α² has an inverse-gamma prior with shape {given['chi']:g} and scale {given['omega']:g}; the posterior "
+        f"median of α is {middle:.2f} (95 % credible interval {low:.2f} to {high:.2f}).{_bridges(fit)}"
+    )
+
+
+def _cluster_prior(fit: ClusterFit) -> str:
+    given = fit.info["hyperparameters"]
+    affinity = AFFINITIES[given["affinity"]].format(length=given["length"])
+    loss = fit.info["partition"]["loss"]
+    chosen = fit.info["partition"]["n_clusters"]
+    least = "variation of information (Wade and Ghahramani, 2018)" if loss == "vi" else "Binder's loss (Binder, 1978)"
+    among = f" among those of {chosen} clusters" if chosen else ""
+    chances = ", ".join(f"{k} ({chance:.3f})" for k, chance in fit.n_clusters.nlargest(3).items())
+    return (
+        "Areas were clustered by place and risk together (Seymour, Nyarko-Agyei et al., 2022) with a distance "
+        "dependent Chinese restaurant process (Blei and Frazier, 2011): area i links to area j with weight "
+        f"{affinity}, and to itself with weight β = {given['beta']:g}; linked areas form a cluster. Within cluster k, "
+        f"λ ~ N(m_k, σ_k²), with a normal-inverse-gamma prior on (m_k, σ_k²), μ₀ = {given['mu0']:g}, κ₀ = "
+        f"{given['kappa0']:g}, a₀ = {given['a0']:g}, b₀ = {given['b0']:g}. The likeliest numbers of clusters "
+        f"(posterior probability) are {chances}; the partition shown, of {fit.best.n_clusters} clusters, minimises "
+        f"the posterior expectation of the {least}{among}.{_bridges(fit)}"
+    )
+
+
+def _bridges(fit: Fit) -> str:
+    joined = len(fit.map.bridges)
+    if not joined:
+        return ""
+    were = "was" if joined == 1 else "were"
+    return f" {counted(joined, 'link').capitalize()} between areas without a common border {were} added."
+
+
+def _sampling(fit: Fit) -> str:
+    info, found = fit.info, fit.info["diagnostics"]
+    sizes, plan = fit.posterior.sizes, info["plan"]
+    thinned = f", keeping one in {plan['thin']}" if plan.get("thin", 1) > 1 else ""
+    clustered = isinstance(fit, ClusterFit)
+    hmc = (
+        "Hamiltonian Monte Carlo (Neal, 2011)" if clustered else "split Hamiltonian Monte Carlo (Shahbaba et al., 2014)"
+    )
+    how = "Pólya–Gamma Gibbs sampling (Polson et al., 2013)" if info["sampler"] == "gibbs" else hmc
+    links = " of the strengths and Gibbs sampling of the links" if clustered else ""
+    return (
+        f"The posterior was sampled by {how}{links}: {counted(sizes['chain'], 'chain')} of {sizes['draw']:,} "
+        f"draws{thinned}, after {plan['warmup']:,} of warm-up. The largest rank-normalised split R̂ (Vehtari et al., "
+        f"2021) is {found['rhat_max']:.3f}, and the smallest effective sample sizes are {found['ess_bulk_min']:,.0f} "
+        f"(bulk) and {found['ess_tail_min']:,.0f} (tail). Estimates are posterior medians with equal-tailed 95 % "
+        "credible intervals."
+    )
+
+
+def _software(fit: Fit) -> str:
+    versions = dict(fit.info["versions"])
+    own = versions.pop("judgemap")
+    names = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
+    if fit.info["sampler"] != "gibbs":
+        versions.pop("polyagamma", None)
+    others = ", ".join(f"{names.get(name, name)} {version}" for name, version in versions.items())
+    return (
+        f"Computed with judgemap {own} ({others}), seed {fit.info['seed']}; the comparisons have SHA-256 "
+        f"{fit.info['data']['sha256'][:16]}."
+    )
