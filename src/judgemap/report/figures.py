@@ -12,7 +12,7 @@ from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.picture import BLUE, DASHED, INK, MISSED, SMALL, Picture, draw_diagonal, drawing, name_rows
 from judgemap.report.text import capital, listed, shortened
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.result import Fit
 
 CHAINS = (BLUE, "#d98200", "#2f8f5b", "#a03a7d", "#6b6f1d", "#56a8d8", "#8a4b2a", "#6a6f7a")

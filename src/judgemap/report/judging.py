@@ -10,8 +10,8 @@ from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.picture import BLUE, DASHED, INK, MISSED, SMALL, Picture, drawing, name_rows
 from judgemap.report.text import listed
-from judgemap.study.judging import time_histogram
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.judges import time_histogram
 
 MOST = 40
 """Judges that one picture shows: those with the most answers."""
