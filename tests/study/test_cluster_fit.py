@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -113,10 +114,22 @@ def test_both_samplers_of_strengths_agree(study, fit):
 
 
 def test_a_stuck_chain_would_be_said(fit):
-    stuck = {**fit.info["diagnostics"]["clusters"], "together_gap": 0.4}
-    info = {**fit.info, "diagnostics": {**fit.info["diagnostics"], "clusters": stuck}}
-    words = jm.ClusterFit(fit.map, fit.posterior, fit.sample_stats, fit.observed_data, info).warnings
+    judged = fit.record.diagnostics
+    stuck = replace(judged, clusters=replace(judged.clusters, together_gap=0.4))
+    words = replace(fit, record=replace(fit.record, diagnostics=stuck)).warnings
     assert "differs by up to 0.40 between them" in words[0]
+
+
+def test_a_breakdown_is_said_in_a_sentence(study, monkeypatch):
+    """A sampler that cannot go on is a sentence to the user, as for the other models."""
+
+    def broken(*given, **more):
+        raise FloatingPointError("not positive definite")
+
+    areas, data = study
+    monkeypatch.setattr("judgemap.study.clusters.sample_clusters", broken)
+    with pytest.raises(jm.StudyError, match=r"the fit broke down \(not positive definite\); try the other sampler"):
+        jm.fit_clusters(data, areas, seed=1, sampler="gibbs", **SHORT)
 
 
 def test_a_map_in_two_parts(study):

@@ -13,7 +13,6 @@ from judgemap.cli.progress import sampling_progress
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.clusters import ClusterFit
-from judgemap.study.correlation import PRIORS
 from judgemap.study.folder import check_folder
 from judgemap.study.records import Direction, read_comparisons
 from judgemap.study.result import Fit
@@ -25,7 +24,7 @@ from judgemap.study.sensitivity import (
     read_variation,
     variance_sensitivity,
 )
-from judgemap.study.settings import AFFINITIES, FitSettings
+from judgemap.study.settings import AFFINITIES, PRIORS, FitSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
