@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgemap.core.comparisons import PairCounts, count_pairs
+from judgemap.core.comparisons import JudgedCounts, PairCounts, count_judged, count_pairs
 from judgemap.core.likelihood import information, laplacian, log_likelihood, score
 
 ROWS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1]), max_size=40)
@@ -80,7 +80,8 @@ def test_bad_comparisons(winners, losers, sentence):
         ({"first": [1], "second": [0], "n": [1], "wins": [0]}, "first < second"),
         ({"first": [0, 0], "second": [1, 1], "n": [1, 1], "wins": [0, 0]}, "stored once"),
         ({"first": [0], "second": [1], "n": [1], "wins": [2]}, "0 ≤ wins ≤ n"),
-        ({"first": [0], "second": [1], "n": [0], "wins": [0]}, "n ≥ 1"),
+        ({"first": [0], "second": [1], "n": [0], "wins": [0]}, "n . ties ≥ 1"),
+        ({"first": [0], "second": [1], "n": [1], "wins": [0], "ties": [-1]}, "ties ≥ 0"),
         ({"first": [0], "second": [1], "n": [1, 2], "wins": [0]}, "same length"),
     ],
 )
@@ -96,3 +97,54 @@ def test_counts_are_copied_and_frozen():
     assert counts.wins[0] == 1
     with pytest.raises(ValueError, match="read-only"):
         counts.wins[0] = 2
+
+
+@given(ROWS, ROWS)
+def test_ties_are_counted_beside_the_decided(rows, ties):
+    winners, losers = [w for w, _ in rows], [loser for _, loser in rows]
+    counts = count_pairs(winners, losers, 6, ties)
+    assert (counts.total, counts.ties.sum()) == (len(rows), len(ties))
+    assert counts.per_area().sum() == 2 * len(rows)
+    plain = count_pairs(winners, losers, 6)
+    for field in ("first", "second", "n", "wins", "ties"):
+        np.testing.assert_array_equal(getattr(counts.decided(), field), getattr(plain, field))
+
+
+JUDGED = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 5), st.integers(-1, 1)).filter(
+        lambda row: row[1] != row[2]
+    ),
+    max_size=40,
+)
+
+
+@given(JUDGED, st.booleans())
+def test_counts_by_judge_are_those_of_a_loop(rows, sides):
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+    counts = count_judged(*columns, n_areas=6, n_judges=4, sides=sides)
+    expected = {}
+    for judge, left, right, choice in rows:
+        first_left = int(left < right) if sides else -1
+        tally = expected.setdefault((judge, min(left, right), max(left, right), first_left), [0, 0, 0])
+        tally[0] += choice != 0
+        tally[1] += choice != 0 and (choice == 1) == (left < right)
+        tally[2] += choice == 0
+    keys = zip(*(getattr(counts, name).tolist() for name in ("judge", "first", "second", "first_left")), strict=True)
+    values = zip(counts.n.tolist(), counts.wins.tolist(), counts.ties.tolist(), strict=True)
+    assert {key: list(value) for key, value in zip(keys, values, strict=True)} == expected
+    assert counts.pairs().total == sum(choice != 0 for *_, choice in rows)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"judge": [0, 2]}, "judges must lie in 0 … 1"),
+        ({"first_left": [1, 2]}, "first_left must be"),
+        ({"judge": [0, 0]}, "stored once"),
+        ({"n": [1]}, "same length"),
+    ],
+)
+def test_bad_counts_by_judge(changes, sentence):
+    usual = {"judge": [0, 1], "first": [0, 0], "second": [1, 1], "first_left": [1, 1], "n": [1, 1], "wins": [0, 1]}
+    with pytest.raises(ValueError, match=sentence):
+        JudgedCounts(n_areas=3, n_judges=2, **usual | changes)

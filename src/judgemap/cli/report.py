@@ -11,20 +11,6 @@ from judgemap.errors import StudyError
 if TYPE_CHECKING:
     from judgemap.study.result import Fit
 
-RECORDED = (
-    "model",
-    "prior",
-    "hyperparameters",
-    "sampler",
-    "seed",
-    "plan",
-    "winner_is",
-    "data",
-    "versions",
-    "diagnostics",
-)
-"""What fit.json must say for a report to be made of it."""
-
 
 def report(
     results: Annotated[Path, typer.Argument(help="A folder that 'judgemap fit' wrote.")],
@@ -64,13 +50,13 @@ def report(
         raise StudyError(f"{output.name}: a briefing is written as .html or .pdf; end the name in one of them")
     if clusters is not None and spatial is not None:
         raise StudyError("--clusters and --spatial each name a second model; give one of them")
-    from judgemap.report.about import read_about
+    from judgemap.report.briefing import read_about
     from judgemap.study.folder import check_file, check_folder
 
     if output is not None:
         check_file(output)
     if figures is not None:
-        from judgemap.report.gallery import MARK
+        from judgemap.report.briefing.gallery import MARK
 
         check_folder(figures, MARK)
     fit = open_fit(results)
@@ -83,7 +69,7 @@ def report(
         for path in _write(briefing(fit, about, other), output, pdf=pdf):
             typer.echo(f"The briefing is {path}")
     if figures is not None:
-        from judgemap.report.gallery import all_figures, write_figures
+        from judgemap.report.briefing.gallery import all_figures, write_figures
 
         drawn = all_figures(fit, about, other)
         typer.echo(f"{len(drawn)} figures are in {write_figures(drawn, figures, width)}/")
@@ -97,26 +83,16 @@ def open_fit(folder: Path) -> "Fit":
         raise StudyError(f"there is no folder {folder}; check its name, or make a fit with 'judgemap fit'")
     if not folder.is_dir():
         raise StudyError(f"{folder} is a file; name the folder that 'judgemap fit' wrote")
-    again = "it was not written whole, or by another version; make it again with 'judgemap fit'"
-    try:
-        fit = load_fit(folder)
-        missing = [key for key in RECORDED if key not in fit.info]
-    except KeyError as error:
-        raise StudyError(f"{folder} is not a whole fit ({error} is missing): {again}") from None
-    except (TypeError, AttributeError, RuntimeError):
-        raise StudyError(f"{folder} is not a whole fit (a file in it makes no sense): {again}") from None
-    if missing:
-        raise StudyError(f"{folder}: fit.json says nothing of {missing[0]!r}: {again}")
-    return fit
+    return load_fit(folder)
 
 
 def _second(clusters: Path | None, spatial: Path | None) -> "Fit | None":
     if clusters is None:
         return None if spatial is None else open_fit(spatial)
     other = open_fit(clusters)
-    if other.info["model"] != "clusters":
+    if other.record.model != "clusters":
         raise StudyError(
-            f"--clusters: {clusters} is a fit of the {other.info['model']} model; "
+            f"--clusters: {clusters} is a fit of the {other.record.model} model; "
             "fit the clustering one with 'judgemap fit --model clusters'"
         )
     return other

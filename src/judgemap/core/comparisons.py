@@ -1,22 +1,28 @@
-"""Comparisons as pair counts, the sufficient statistic of every model here.
+"""Comparisons as counts, the sufficient statistics of every model here.
 
-Convention: areas are the integers 0 … N−1. A pair is stored once, with ``first < second``; ``n`` counts its
-comparisons and ``wins`` how often ``first`` won. Which area wins (the lower or the higher rate) is the study's
-business, not the core's: here a winner has the larger strength.
+Convention: areas are the integers 0 … N−1. A pair is stored with ``first < second``; ``n`` counts its decided
+comparisons, ``wins`` how often ``first`` won, ``ties`` how often neither did. Which area wins (the lower or the higher
+rate) is the study's business, not the core's: here a winner has the larger strength.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from judgemap.core.types import FloatArray, IntArray, frozen_ints
+from judgemap.core.types import BoolArray, FloatArray, IntArray, frozen_ints
+
+
+def _nothing() -> IntArray:
+    return np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairCounts:
-    """How often each pair of areas was compared, and how often its first area won.
+    """How often each pair of areas was compared, how often its first area won, and how often the two tied.
+
+    Models without ties are fitted to `decided`.
 
     >>> counts = count_pairs(winners=[0, 1, 2], losers=[1, 0, 1], n_areas=4)
     >>> counts.first, counts.second, counts.n, counts.wins
@@ -28,28 +34,32 @@ class PairCounts:
     second: IntArray
     n: IntArray
     wins: IntArray
+    ties: IntArray = field(default_factory=_nothing)
+    """Left out, there are none."""
 
     def __post_init__(self) -> None:
-        for field in ("first", "second", "n", "wins"):
-            object.__setattr__(self, field, frozen_ints(getattr(self, field)))
-        if len({len(self.first), len(self.second), len(self.n), len(self.wins)}) != 1:
-            raise ValueError("first, second, n and wins must have the same length")
-        if self.n_areas < 1:
-            raise ValueError(f"a model needs at least one area, received {self.n_areas}")
-        if np.any(self.first < 0) or np.any(self.second >= self.n_areas):
-            raise ValueError(f"areas must lie in 0 … {self.n_areas - 1}")
-        if np.any(self.first >= self.second):
-            raise ValueError("a pair is stored with first < second")
+        _freeze(self, "first", "second", "n", "wins", "ties")
+        _check_counts(self)
         key = self.first * self.n_areas + self.second
         if len(np.unique(key)) != len(key):
             raise ValueError("a pair is stored once; add up its counts")
-        if np.any(self.n < 1) or np.any(self.wins < 0) or np.any(self.wins > self.n):
-            raise ValueError("counts must satisfy 0 ≤ wins ≤ n and n ≥ 1")
 
     @property
     def total(self) -> int:
-        """The number of comparisons."""
+        """The number of decided comparisons."""
         return int(self.n.sum())
+
+    def decided(self) -> "PairCounts":
+        """Leave out the ties, and the pairs that only ever tied.
+
+        >>> counts = count_pairs([0], [1], n_areas=3, ties=[(1, 0), (2, 1)])
+        >>> counts.n, counts.ties, counts.decided().n
+        (array([1, 0]), array([1, 1]), array([1]))
+        """
+        if not self.ties.any():
+            return self
+        there = self.n > 0
+        return PairCounts(self.n_areas, self.first[there], self.second[there], self.n[there], self.wins[there])
 
     def per_area(self) -> IntArray:
         """How many comparisons each area took part in.
@@ -88,25 +98,150 @@ class PairCounts:
         return labels.astype(np.int64)
 
 
-def count_pairs(winners: ArrayLike, losers: ArrayLike, n_areas: int) -> PairCounts:
-    """Add up comparisons, given as winner and loser, into pair counts.
+def count_pairs(winners: ArrayLike, losers: ArrayLike, n_areas: int, ties: ArrayLike = ()) -> PairCounts:
+    """Add up comparisons, given as winner and loser, into pair counts; ``ties`` lists the two areas of each tie.
 
-    >>> count_pairs([0, 0, 1], [1, 1, 0], n_areas=2).wins
-    array([2])
+    >>> count_pairs([0, 0, 1], [1, 1, 0], n_areas=2, ties=[(1, 0)])
+    PairCounts(n_areas=2, first=array([0]), second=array([1]), n=array([3]), wins=array([2]), ties=array([1]))
     """
     winner, loser = np.asarray(winners, dtype=np.int64), np.asarray(losers, dtype=np.int64)
     if winner.shape != loser.shape or winner.ndim != 1:
         raise ValueError("winners and losers must be two lists of the same length")
-    if np.any(winner == loser):
-        raise ValueError(f"comparison {int(np.argmax(winner == loser))} compares an area with itself")
-    if len(winner) and (min(winner.min(), loser.min()) < 0 or max(winner.max(), loser.max()) >= n_areas):
-        raise ValueError(f"areas must lie in 0 … {n_areas - 1}")
-    first, second = np.minimum(winner, loser), np.maximum(winner, loser)
-    keys, inverse = np.unique(first * n_areas + second, return_inverse=True)
+    tied = np.asarray(ties, dtype=np.int64).reshape(-1, 2)
+    left, right = np.concatenate([winner, tied[:, 0]]), np.concatenate([loser, tied[:, 1]])
+    first, second = _in_order(left, right, n_areas)
+    decided = np.arange(len(left)) < len(winner)
+    keys, row = np.unique(first * n_areas + second, return_inverse=True)
     return PairCounts(
         n_areas=n_areas,
         first=keys // n_areas,
         second=keys % n_areas,
-        n=np.bincount(inverse, minlength=len(keys)),
-        wins=np.bincount(inverse, weights=winner == first, minlength=len(keys)).astype(np.int64),
+        n=_tally(row, decided, len(keys)),
+        wins=_tally(row, decided & (left == first), len(keys)),
+        ties=_tally(row, ~decided, len(keys)),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedCounts:
+    """Counts by judge and by side, for models in which judges differ: one row for each (judge, pair, side).
+
+    ``judge`` is one of 0 … n_judges−1. ``first_left`` is 1 where the first area was shown on the left, 0 where on the
+    right, −1 where the side is not known. ``n``, ``wins`` and ``ties`` are as in `PairCounts`.
+
+    >>> counts = count_judged([0, 0, 1], left=[0, 1, 1], right=[1, 0, 0], choice=[1, 1, 0], n_areas=2, n_judges=2)
+    >>> counts.judge, counts.first_left, counts.n, counts.wins, counts.ties
+    (array([0, 0, 1]), array([0, 1, 0]), array([1, 1, 0]), array([0, 1, 0]), array([0, 0, 1]))
+    """
+
+    n_areas: int
+    n_judges: int
+    judge: IntArray
+    first: IntArray
+    second: IntArray
+    first_left: IntArray
+    n: IntArray
+    wins: IntArray
+    ties: IntArray = field(default_factory=_nothing)
+    """Left out, there are none."""
+
+    def __post_init__(self) -> None:
+        _freeze(self, "judge", "first", "second", "first_left", "n", "wins", "ties")
+        _check_counts(self)
+        if np.any(self.judge < 0) or np.any(self.judge >= self.n_judges):
+            raise ValueError(f"judges must lie in 0 … {self.n_judges - 1}")
+        if not np.isin(self.first_left, (-1, 0, 1)).all():
+            raise ValueError("first_left must be 1 (left), 0 (right) or −1 (not known)")
+        key = _judged_key(self.judge, self.first, self.second, self.first_left, self.n_areas)
+        if len(np.unique(key)) != len(key):
+            raise ValueError("each judge, pair and side is stored once; add up its counts")
+
+    def pairs(self) -> PairCounts:
+        """Add up the judges and the sides.
+
+        >>> count_judged([0, 1], left=[0, 1], right=[1, 0], choice=[1, 0], n_areas=2, n_judges=2).pairs().ties
+        array([1])
+        """
+        keys, row = np.unique(self.first * self.n_areas + self.second, return_inverse=True)
+        sums = (np.bincount(row, each, len(keys)).astype(np.int64) for each in (self.n, self.wins, self.ties))
+        return PairCounts(self.n_areas, keys // self.n_areas, keys % self.n_areas, *sums)
+
+
+def count_judged(
+    judge: ArrayLike,
+    left: ArrayLike,
+    right: ArrayLike,
+    choice: ArrayLike,
+    *,
+    n_areas: int,
+    n_judges: int,
+    sides: bool = True,
+) -> JudgedCounts:
+    """Add up comparisons by judge, pair and side; ``choice`` is 1 for the left area, −1 for the right, 0 for a tie.
+
+    With ``sides=False`` left and right say which area won but not where it was shown.
+
+    >>> count_judged([0, 0], left=[0, 1], right=[1, 0], choice=[1, 1], n_areas=2, n_judges=1, sides=False).n
+    array([2])
+    """
+    who, a, b, chosen = (np.asarray(each, dtype=np.int64) for each in (judge, left, right, choice))
+    if not who.shape == a.shape == b.shape == chosen.shape or who.ndim != 1:
+        raise ValueError("judge, left, right and choice must be lists of the same length")
+    first, second = _in_order(a, b, n_areas)
+    forward = a == first
+    first_left = forward.astype(np.int64) if sides else np.full(len(a), -1)
+    keys, row = np.unique(_judged_key(who, first, second, first_left, n_areas), return_inverse=True)
+    pair = keys // 3
+    return JudgedCounts(
+        n_areas=n_areas,
+        n_judges=n_judges,
+        judge=pair // n_areas**2,
+        first=pair // n_areas % n_areas,
+        second=pair % n_areas,
+        first_left=keys % 3 - 1,
+        n=_tally(row, chosen != 0, len(keys)),
+        wins=_tally(row, np.where(forward, chosen == 1, chosen == -1), len(keys)),
+        ties=_tally(row, chosen == 0, len(keys)),
+    )
+
+
+def _freeze(counts: PairCounts | JudgedCounts, *columns: str) -> None:
+    """Copy the columns in, read-only; a missing column of ties is all zeros."""
+    for name in columns:
+        object.__setattr__(counts, name, frozen_ints(getattr(counts, name)))
+    if len(counts.ties) == 0:
+        object.__setattr__(counts, "ties", frozen_ints(np.zeros(len(counts.first))))
+    if len({len(getattr(counts, name)) for name in columns}) != 1:
+        raise ValueError(f"{', '.join(columns)} must have the same length")
+
+
+def _check_counts(counts: PairCounts | JudgedCounts) -> None:
+    if counts.n_areas < 1:
+        raise ValueError(f"a model needs at least one area, received {counts.n_areas}")
+    if np.any(counts.first < 0) or np.any(counts.second >= counts.n_areas):
+        raise ValueError(f"areas must lie in 0 … {counts.n_areas - 1}")
+    if np.any(counts.first >= counts.second):
+        raise ValueError("a pair is stored with first < second")
+    if np.any(counts.wins < 0) or np.any(counts.wins > counts.n) or np.any(counts.ties < 0):
+        raise ValueError("counts must satisfy 0 ≤ wins ≤ n and ties ≥ 0")
+    if np.any(counts.n + counts.ties < 1):
+        raise ValueError("a pair that was never compared has no row: n + ties ≥ 1")
+
+
+def _in_order(left: IntArray, right: IntArray, n_areas: int) -> tuple[IntArray, IntArray]:
+    """Return the smaller and the larger area of each comparison, checked."""
+    if np.any(left == right):
+        raise ValueError(f"comparison {int(np.argmax(left == right))} compares an area with itself")
+    first, second = np.minimum(left, right), np.maximum(left, right)
+    if len(first) and (first.min() < 0 or second.max() >= n_areas):
+        raise ValueError(f"areas must lie in 0 … {n_areas - 1}")
+    return first, second
+
+
+def _judged_key(judge: IntArray, first: IntArray, second: IntArray, first_left: IntArray, n_areas: int) -> IntArray:
+    """Pack a judge, a pair and a side into one integer, because integers sort much faster than rows."""
+    return ((judge * n_areas + first) * n_areas + second) * 3 + first_left + 1
+
+
+def _tally(row: IntArray, kept: BoolArray, size: int) -> IntArray:
+    return np.bincount(row[kept], minlength=size).astype(np.int64)

@@ -14,9 +14,8 @@ from judgemap.report.colours import CHANCE, RISK
 from judgemap.report.figures import drawing
 from judgemap.report.ground import ground
 from judgemap.report.maps import drawn_how, kind_of, sheet
-from judgemap.report.numbers import percentage, signed
 from judgemap.report.picture import BLUE, INK, QUIET, SMALL, Picture, style
-from judgemap.report.words import capital
+from judgemap.report.text import capital, percentage, signed
 from judgemap.study.clusters import ClusterFit, Partition
 from judgemap.study.result import Fit
 
@@ -141,7 +140,7 @@ def against_spatial(fit: Fit, spatial: Fit) -> Picture:
     pairs = [(each.areas["risk_median"].to_numpy(), each.areas["risk_sd"].to_numpy() ** 2) for each in (spatial, fit)]
     correlation = float(np.corrcoef(pairs[0][0], pairs[1][0])[0, 1])
     ratio = float(np.median(pairs[1][1] / pairs[0][1]))
-    one, other = (NAMES.get(each.info["model"], each.info["model"]) for each in (fit, spatial))
+    one, other = (NAMES.get(each.record.model, each.record.model) for each in (fit, spatial))
     with drawing(190, columns=2) as (figure, panels):
         for axes, column, name in zip(panels, range(2), ("posterior median", "posterior variance"), strict=True):
             x, y = pairs[0][column], pairs[1][column]

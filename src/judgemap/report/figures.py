@@ -15,7 +15,7 @@ from judgemap.core.diagnostics import ess_bulk, rhat
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, style
-from judgemap.report.words import capital, listed
+from judgemap.report.text import capital, listed
 from judgemap.study.records import Comparisons
 from judgemap.study.result import Fit
 
@@ -107,7 +107,7 @@ def risk_intervals(fit: Fit, top: int = 20) -> Picture:
 def alpha_posterior(fit: Fit) -> Picture:
     """Draw the posterior of α, the prior's standard deviation; of its long tail the last thousandth is not drawn."""
     if "alpha2" not in fit.posterior:
-        raise StudyError(f"a fit of the {fit.info['model']} model has no α to draw")
+        raise StudyError(f"a fit of the {fit.record.model} model has no α to draw")
     alpha = fit.alpha
     if np.ptp(alpha) == 0:
         raise StudyError(f"α was fixed at {alpha[0]:g} in this fit, so it has no posterior to draw")

@@ -111,11 +111,21 @@ class ClusterFit(Fit):
         other = replace(self, record=replace(self.record, partition=PartitionChoice(n_clusters, loss)))
         return other.with_sampling(self.sampling)
 
+    @property
+    def settings(self) -> ClusterSettings:
+        """What was assumed of clusters."""
+        assumed = self.record.hyperparameters
+        return assumed if isinstance(assumed, ClusterSettings) else ClusterSettings()
+
+    @property
+    def chosen(self) -> PartitionChoice:
+        """Which partition is shown."""
+        return self.record.partition or PartitionChoice()
+
     @cached_property
     def best(self) -> Partition:
         """The partition to show: of least expected variation of information, unless another was chosen."""
-        chosen = self.record.partition or PartitionChoice()
-        return self.partition(chosen.n_clusters, chosen.loss)
+        return self.partition(self.chosen.n_clusters, self.chosen.loss)
 
     def clusters_of(self, partition: Partition) -> pd.DataFrame:
         """One row an area: id, name, cluster (1 = highest risk), probability of belonging to it."""

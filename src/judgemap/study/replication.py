@@ -99,8 +99,8 @@ def settings_of(fit: Fit, areas: Areas) -> FitSettings:
     told: dict[str, Any] = {"model": record.model, "sampler": record.sampler, "seed": record.seed}
     told |= asdict(record.plan)
     if isinstance(assumed, ClusterSettings):
-        chosen = record.partition or PartitionChoice()
-        return FitSettings(**told, **asdict(assumed), clusters=chosen.n_clusters, loss=chosen.loss)
+        shown = record.partition or PartitionChoice()
+        return FitSettings(**told, **asdict(assumed), clusters=shown.n_clusters, loss=shown.loss)
     if isinstance(assumed, FixedVariance):
         told["alpha"] = math.sqrt(assumed.value)
     else:

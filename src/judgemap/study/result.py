@@ -196,27 +196,24 @@ def load_fit(folder: str | Path) -> Fit:
     folder = Path(folder)
     if not (folder / "fit.json").is_file():
         raise StudyError(f"{folder} holds no fit (there is no fit.json in it); make one with 'judgemap fit'")
-    draws = folder / "posterior.nc"
     try:
-        groups = {group: xr.load_dataset(draws, group=group, engine="h5netcdf") for group in GROUPS}
-        record = FitRecord.from_dict(json.loads((folder / "fit.json").read_text(encoding="utf-8")))
+        return _load(folder)
     except StudyError as error:
-        raise StudyError(f"{folder} is not a whole fit ({error}); make it again with 'judgemap fit'") from None
-    except (OSError, ValueError):
-        wrong = "a file in it is damaged" if draws.is_file() else "there is no posterior.nc in it"
-        raise StudyError(f"{folder} is not a whole fit ({wrong}); make it again with 'judgemap fit'") from None
+        wrong = str(error)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError):  # as netCDF and GDAL put it
+        wrong = "a file in it is damaged" if (folder / "posterior.nc").is_file() else "there is no posterior.nc in it"
+    raise StudyError(f"{folder} is not a whole fit ({wrong}); make it again with 'judgemap fit'")
+
+
+def _load(folder: Path) -> Fit:
+    groups = {group: xr.load_dataset(folder / "posterior.nc", group=group, engine="h5netcdf") for group in GROUPS}
+    record = FitRecord.from_dict(json.loads((folder / "fit.json").read_text(encoding="utf-8")))
     for dataset in groups.values():
         dataset.attrs.clear()
     samples = groups["posterior"]
-    ids = tuple(str(each) for each in samples["area"].to_numpy())
-    names = tuple(str(each) for each in samples["name"].to_numpy())
-    areas = Areas(
-        ids,
-        names,
-        AreaGraph(len(ids), groups["constant_data"]["edges"].to_numpy()),
-        _geometry(folder, ids),
-        record.bridges,
-    )
+    ids, names = (tuple(str(each) for each in samples[column].to_numpy()) for column in ("area", "name"))
+    graph = AreaGraph(len(ids), groups["constant_data"]["edges"].to_numpy())
+    areas = Areas(ids, names, graph, _geometry(folder, ids), record.bridges)
     kind = Fit
     if record.model == "clusters":
         from judgemap.study.clusters import ClusterFit

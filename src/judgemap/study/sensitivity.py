@@ -98,9 +98,7 @@ def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Var
     >>> table["parameter"].tolist()
     ['(as fitted)', 'beta']
     """
-    settings = base.record.hyperparameters
-    if not isinstance(settings, ClusterSettings):
-        raise StudyError("this is no fit of clusters; fit the model 'clusters' first")
+    settings = base.settings
     rows = [{"parameter": "(as fitted)", "value": np.nan, **_compare(base, base)}]
     for name, values in variations:
         for value in values:
