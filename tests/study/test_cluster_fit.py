@@ -8,9 +8,9 @@ import judgemap as jm
 from judgemap.core.clustering import adjusted_rand_index
 from judgemap.core.graph import AreaGraph
 from judgemap.core.simulate import simulate_counts
-from judgemap.study.clusters import USUAL
 from judgemap.study.records import Comparisons
 from judgemap.study.sensitivity import cluster_sensitivity, read_variation
+from judgemap.study.settings import CLUSTER_PLAN
 
 SHORT = {"chains": 4, "warmup": 300, "draws": 400, "thin": 2}
 TRUE = np.repeat([0, 1, 2], 8)
@@ -193,4 +193,4 @@ def test_variations_are_read():
 
 
 def test_usual_plan_is_what_the_command_says():
-    assert (USUAL.chains, USUAL.warmup, USUAL.draws, USUAL.thin) == (4, 1000, 1000, 10)
+    assert (CLUSTER_PLAN.chains, USUAL.warmup, USUAL.draws, USUAL.thin) == (4, 1000, 1000, 10)
