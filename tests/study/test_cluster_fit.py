@@ -193,4 +193,4 @@ def test_variations_are_read():
 
 
 def test_usual_plan_is_what_the_command_says():
-    assert (CLUSTER_PLAN.chains, USUAL.warmup, USUAL.draws, USUAL.thin) == (4, 1000, 1000, 10)
+    assert (CLUSTER_PLAN.chains, CLUSTER_PLAN.warmup, CLUSTER_PLAN.draws, CLUSTER_PLAN.thin) == (4, 1000, 1000, 10)

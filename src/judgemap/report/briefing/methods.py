@@ -134,11 +134,7 @@ def _normal_prior(fit: Fit) -> str:
 def _cluster_prior(fit: ClusterFit) -> str:
     given, chosen = fit.settings, fit.chosen
     affinity = AFFINITIES[given.affinity].format(length=given.length)
-    least = (
-        "variation of information (Wade and Ghahramani, 2018)"
-        if chosen.loss == "vi"
-        else "Binder's loss (Binder, 1978)"
-    )
+    losses = {"vi": "variation of information (Wade and Ghahramani, 2018)", "binder": "Binder's loss (Binder, 1978)"}
     among = f" among those of {chosen.n_clusters} clusters" if chosen.n_clusters else ""
     chances = ", ".join(f"{k} ({chance:.3f})" for k, chance in fit.n_clusters.nlargest(3).items())
     return (
