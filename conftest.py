@@ -22,7 +22,7 @@ if os.environ.get("JUDGEMAP_TEST_POSTGRES"):
 import django  # noqa: E402 - the environment comes first
 from django.conf import settings  # noqa: E402
 
-from judgemap.web.server import compile_translations  # noqa: E402
+from judgemap.web.start import compile_translations  # noqa: E402
 
 settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

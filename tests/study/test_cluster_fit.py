@@ -7,6 +7,7 @@ import pytest
 import judgemap as jm
 from judgemap.core.clustering import adjusted_rand_index
 from judgemap.core.graph import AreaGraph
+from judgemap.core.samplers import clusters
 from judgemap.core.simulate import simulate_counts
 from judgemap.study.records import Comparisons
 from judgemap.study.sensitivity import cluster_sensitivity, read_variation
@@ -120,15 +121,13 @@ def test_a_stuck_chain_would_be_said(fit):
     assert "differs by up to 0.40 between them" in words[0]
 
 
-def test_a_breakdown_is_said_in_a_sentence(study, monkeypatch):
-    """A sampler that cannot go on is a sentence to the user, as for the other models."""
+def test_a_sampler_that_breaks_down_is_reported_in_a_sentence(study, monkeypatch):
+    def fails(*_):
+        raise FloatingPointError("the precision is not positive definite")
 
-    def broken(*given, **more):
-        raise FloatingPointError("not positive definite")
-
+    monkeypatch.setattr(clusters, "draw_strengths", fails)
     areas, data = study
-    monkeypatch.setattr("judgemap.study.clusters.sample_clusters", broken)
-    with pytest.raises(jm.StudyError, match=r"the fit broke down \(not positive definite\); try the other sampler"):
+    with pytest.raises(jm.StudyError, match=r"the fit broke down .*not positive definite.*try the other sampler"):
         jm.fit_clusters(data, areas, seed=1, sampler="gibbs", **SHORT)
 
 

@@ -13,10 +13,10 @@ from judgemap.core.graph import AreaGraph
 from judgemap.geo.maps import Areas
 from judgemap.study.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.fits import files
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge import queries, scheduling
-from judgemap.web.limits import WRONG_GUESSES
+from judgemap.web.results.fits import files
+from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.studies import actions
 from judgemap.web.studies.models import Study
 

@@ -13,7 +13,7 @@ from judgemap.core.cluster_prior import ClusterPrior
 from judgemap.core.clustering import Between, order_by_risk
 from judgemap.core.partition_search import minimise_binder, minimise_vi
 from judgemap.core.samplers.clusters import ClusterModel
-from judgemap.core.samplers.run_clusters import CLUSTER_SAMPLERS, sample_clusters
+from judgemap.core.samplers.run import CLUSTER_SAMPLERS, sample_clusters
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
@@ -189,14 +189,15 @@ def run_clusters(data: Comparisons, areas: Areas, settings: ClusterSettings, run
     model, build = ClusterModel(counts, prior), CLUSTER_SAMPLERS[run.sampler]
     draws, seconds = run.timed(lambda rng: sample_clusters(rng, model, run.plan, build, run.cores, run.watch))
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
-    samples["cluster"] = (("chain", "draw", "area"), draws.labels.astype(np.int32))
-    samples["n_clusters"] = (("chain", "draw"), draws.n_clusters)
-    samples["log_posterior"] = (("chain", "draw"), draws.log_posterior)
-    scalars = {"the number of clusters": draws.n_clusters.astype(np.float64), "the log posterior": draws.log_posterior}
+    labels, n_clusters, log_posterior = draws["labels"], draws["n_clusters"], draws["log_posterior"]
+    samples["cluster"] = (("chain", "draw", "area"), labels.astype(np.int32))
+    samples["n_clusters"] = (("chain", "draw"), n_clusters)
+    samples["log_posterior"] = (("chain", "draw"), log_posterior)
+    scalars = {"the number of clusters": n_clusters.astype(np.float64), "the log posterior": log_posterior}
     moving = {name: each for name, each in scalars.items() if np.ptp(each) > 0}
     sampling = judge_draws(samples["risk"].to_numpy())
     diagnostics = diagnose(areas.names, sampling, moving, seconds)
-    chances = clustering.cluster_counts(draws.labels.reshape(-1, len(areas)))
+    chances = clustering.cluster_counts(labels.reshape(-1, len(areas)))
     record = FitRecord(
         model="clusters",
         correlation=None,
@@ -211,11 +212,11 @@ def run_clusters(data: Comparisons, areas: Areas, settings: ClusterSettings, run
         versions=versions(),
         bridges=areas.bridges,
         notes=(*data_notes(data, counts, areas, "clusters"), *_parts_note(prior)),
-        diagnostics=replace(diagnostics, clusters=clustering.convergence(draws.labels, draws.log_posterior)),
+        diagnostics=replace(diagnostics, clusters=clustering.convergence(labels, log_posterior)),
         partition=PartitionChoice(),
         n_clusters={k: round(float(chance), 6) for k, chance in enumerate(chances) if chance > 0},
     )
-    made = ClusterFit(areas, samples, named_statistics(draws.acceptance), named_pairs(areas, counts), record)
+    made = ClusterFit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
     return made.with_sampling(sampling)
 
 

@@ -119,8 +119,9 @@ def _run(name: str, data: Comparisons, areas: Areas, prior: tuple[Covariance, Va
     model = Model(counts, covariance, variance)
     draws, seconds = run.timed(lambda rng: sample(rng, model, run.sampler, run.plan, run.cores, run.watch))
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
-    samples["alpha2"] = (("chain", "draw"), np.exp(draws.log_variance))
-    moving = {} if np.ptp(draws.log_variance) == 0 else {"α²": draws.log_variance}
+    log_variance = draws["log_variance"]
+    samples["alpha2"] = (("chain", "draw"), np.exp(log_variance))
+    moving = {} if np.ptp(log_variance) == 0 else {"α²": log_variance}
     sampling = judge_draws(samples["risk"].to_numpy())
     record = FitRecord(
         model=name,
@@ -138,7 +139,7 @@ def _run(name: str, data: Comparisons, areas: Areas, prior: tuple[Covariance, Va
         notes=data_notes(data, counts, areas, name),
         diagnostics=diagnose(areas.names, sampling, moving, seconds),
     )
-    made = Fit(areas, samples, named_statistics(draws.acceptance), named_pairs(areas, counts), record)
+    made = Fit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
     return made.with_sampling(sampling)
 
 

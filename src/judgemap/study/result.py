@@ -16,6 +16,7 @@ from judgemap.core import posterior
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.diagnostics import ess_bulk, ess_tail, rhat
 from judgemap.core.graph import AreaGraph
+from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
@@ -129,6 +130,13 @@ class Fit:
         texts = []
         if not self.record.complete:
             texts.append(f"The run was interrupted after {draws} of {self.record.plan.draws} draws per chain.")
+        broke_down = int(self.sample_stats.get("divergences", xr.DataArray(0)).sum())  # older fits did not count them
+        if broke_down:
+            proposals = self.posterior.sizes["chain"] * draws * self.record.plan.thin
+            texts.append(
+                f"{broke_down} of {proposals} proposals broke down, so the chains may have missed a part of the "
+                "posterior: try the other sampler, or a narrower prior of the strengths."
+            )
         if not judged.rhat_max <= GOOD_RHAT:
             worst = judged.rhat_max
             factor = (worst**2 - 1) / (GOOD_RHAT**2 - 1) if np.isfinite(worst) else 2.0
@@ -250,11 +258,14 @@ def named_draws(areas: Areas, centred: FloatArray, strengths: FloatArray, winner
     )
 
 
-def named_statistics(acceptance: FloatArray) -> xr.Dataset:
+def named_statistics(draws: Draws) -> xr.Dataset:
     """Name the sampler's statistics."""
-    chains, kept = acceptance.shape
-    rates = {"acceptance_rate": (("chain", "draw"), acceptance)}
-    return xr.Dataset(rates, coords={"chain": np.arange(chains), "draw": np.arange(kept)})
+    chains, kept = draws.divergences.shape
+    statistics = {"acceptance_rate": draws["acceptance"], "divergences": draws.divergences}
+    return xr.Dataset(
+        {name: (("chain", "draw"), values) for name, values in statistics.items()},
+        coords={"chain": np.arange(chains), "draw": np.arange(kept)},
+    )
 
 
 def named_pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:

@@ -20,16 +20,15 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("", include("judgemap.web.judge.urls")),
     path("", include("judgemap.web.studies.urls")),
-    path("", include("judgemap.web.making.urls")),
-    path("", include("judgemap.web.preview.urls", namespace="preview")),
+    path("", include("judgemap.web.judge.preview.urls", namespace="preview")),
     path("", include("judgemap.web.dashboard.urls")),
-    path("", include("judgemap.web.fits.urls")),
+    path("", include("judgemap.web.results.fits.urls")),
     path("", include("judgemap.web.results.urls")),
     path("", include("judgemap.web.api.urls")),
     path("", include("judgemap.web.accounts.urls")),
     *interface,
 ]
-handler400 = "judgemap.web.errors.bad_request"
-handler403 = "judgemap.web.errors.forbidden"
-handler404 = "judgemap.web.errors.not_found"
-handler500 = "judgemap.web.errors.server_error"
+handler400 = "judgemap.web.server.errors.bad_request"
+handler403 = "judgemap.web.server.errors.forbidden"
+handler404 = "judgemap.web.server.errors.not_found"
+handler500 = "judgemap.web.server.errors.server_error"

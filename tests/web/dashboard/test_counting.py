@@ -12,7 +12,7 @@ from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons, seconds_in_view
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.judge.refusals import Refused
-from judgemap.web.tokens import withdrawal_code
+from judgemap.web.server.tokens import withdrawal_code
 
 N_JUDGES = 3
 acts = st.tuples(

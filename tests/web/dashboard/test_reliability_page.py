@@ -12,10 +12,10 @@ from judgemap.study.reliability import reliability
 from judgemap.web.dashboard import actions, forecasting
 from judgemap.web.dashboard.models import Forecast
 from judgemap.web.dashboard.reliability import forecast_page, in_words
-from judgemap.web.fits.files import open_fit
-from judgemap.web.fits.progress import STOPPING
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Judge
+from judgemap.web.results.fits.files import open_fit
+from judgemap.web.results.fits.progress import STOPPING
 
 
 def page(client, study) -> str:
@@ -109,7 +109,7 @@ def test_the_same_forecast_is_not_asked_for_twice(played, fitted, people):
 def test_a_forecast_that_fails_says_why(played, fitted, clients):
     forecast = actions.ask_for_forecast(played)
     fitted.files.delete()
-    from judgemap.web.fits import files
+    from judgemap.web.results.fits import files
 
     files._open_fit.cache_clear()
     forecasting.make_forecast(forecast.pk)

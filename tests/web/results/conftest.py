@@ -13,10 +13,10 @@ from django.urls import reverse
 from judgemap.study.records import Comparisons
 from judgemap.study.result import Fit
 from judgemap.study.settings import FitSettings
-from judgemap.web.fits import files, running
-from judgemap.web.fits.models import FitFiles, FitPicture, FitRun
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results.describing import describe
+from judgemap.web.results.fits import files, running
+from judgemap.web.results.models import FitFiles, FitPicture, FitRun
 from judgemap.web.studies.models import Study
 
 BEGAN = datetime(2026, 5, 4, 9, tzinfo=UTC)

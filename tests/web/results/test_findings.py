@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.web.fits.models import FitRun
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Pair
 from judgemap.web.results.findings import answer_order, explain, work_out
+from judgemap.web.results.models import FitRun
 from judgemap.web.studies.areas import load_areas
 
 JUDGE_KEYS = {

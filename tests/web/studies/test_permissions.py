@@ -23,9 +23,9 @@ TABLE = [
     ("studies:status", "post", {"act": "pause"}, MOVE),
     ("studies:close", "get", {}, OWN),
     ("studies:close", "post", {}, OWN | {"owner": 302}),
-    ("studies:judges", "get", {}, READ),
-    ("studies:judges", "post", {"judges": "2"}, READ),
-    ("studies:links_csv", "post", {}, READ),
+    ("judge:invite", "get", {}, READ),
+    ("judge:invite", "post", {"judges": "2"}, READ),
+    ("judge:links_csv", "post", {}, READ),
     ("studies:colleagues", "get", {}, READ),
     ("studies:share", "post", {"email": "nobody"}, OWN | {"owner": 400}),
     ("studies:log", "get", {}, READ),
@@ -42,7 +42,7 @@ TABLE = [
     ("preview:link", "get", {}, READ),
     ("preview:jump", "post", {"to": "end"}, MOVE),
 ]
-ELSEWHERE = {"studies:list", "studies:markdown", "preview:withdraw", "studies:export"}
+ELSEWHERE = {"studies:list", "studies:markdown", "preview:withdraw", "judge:export"}
 """Without a study, or tested with its export, which wants a transaction of its own."""
 
 

@@ -12,9 +12,9 @@ from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.dashboard.judging import whole_fits
 from judgemap.web.dashboard.models import Forecast
-from judgemap.web.fits.actions import UNDER_WAY, answered, ask_for_fit
-from judgemap.web.fits.models import Exclusion, FitRun
 from judgemap.web.judge.models import Judge
+from judgemap.web.results.fits.actions import UNDER_WAY, answered, ask_for_fit
+from judgemap.web.results.models import Exclusion, FitRun
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
 

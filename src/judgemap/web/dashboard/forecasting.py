@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from judgemap.errors import StudyError
 from judgemap.web.dashboard.models import Forecast
-from judgemap.web.fits.progress import STOPPING, StoppingError
-from judgemap.web.making.forms import sentence
+from judgemap.web.results.fits.progress import STOPPING, StoppingError
+from judgemap.web.server.forms import sentence
 
 if TYPE_CHECKING:
     from judgemap.study.planning import StudyPlan
@@ -47,7 +47,7 @@ def make_forecast(forecast_id: int) -> None:
 
 def _simulate(forecast: Forecast) -> dict[str, Any]:
     from judgemap.study.planning import plan
-    from judgemap.web.fits.files import open_fit
+    from judgemap.web.results.fits.files import open_fit
 
     pilot = open_fit(forecast.fit)
     answers = int(pilot.info["data"]["comparisons"])

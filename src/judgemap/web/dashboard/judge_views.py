@@ -14,10 +14,10 @@ from judgemap.errors import StudyError
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.counting import count
 from judgemap.web.dashboard.judging import judge_rows, latest_fit, notes, time_chart
-from judgemap.web.fits.models import FitRun
 from judgemap.web.judge.models import UnknownArea
-from judgemap.web.making.forms import sentence
+from judgemap.web.results.models import FitRun
 from judgemap.web.results.runs import found
+from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 

@@ -12,7 +12,7 @@ from judgemap.core.types import FloatArray, IntArray
 from judgemap.web.dashboard.charts import Chart, bar_chart, spark
 from judgemap.web.dashboard.counting import Counted, Rows
 from judgemap.web.dashboard.live import quartiles
-from judgemap.web.fits.models import Exclusion, FitRun
+from judgemap.web.results.models import Exclusion, FitRun
 from judgemap.web.studies.models import Study
 
 BINS = 24

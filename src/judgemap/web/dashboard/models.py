@@ -4,8 +4,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from judgemap.web.fits.models import FitRun
 from judgemap.web.judge.models import Judge
+from judgemap.web.results.models import FitRun
 
 
 class JudgeTally(models.Model):

@@ -16,7 +16,7 @@ from judgemap.errors import StudyError
 from judgemap.study.definition import write_definition
 from judgemap.web.judge.comparisons import seconds_in_view
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
-from judgemap.web.snapshots import snapshot
+from judgemap.web.server.backup import snapshot
 from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.models import Area, Study

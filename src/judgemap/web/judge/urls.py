@@ -1,8 +1,8 @@
-"""The judge's addresses."""
+"""The judge's addresses, and those where researchers invite judges and export what they answered."""
 
 from django.urls import path
 
-from judgemap.web.judge import views
+from judgemap.web.judge import inviting, views
 
 app_name = "judge"
 urlpatterns = [
@@ -17,5 +17,8 @@ urlpatterns = [
     path("j/<slug:token>/areas", views.areas, name="areas"),
     path("j/<slug:token>/link", views.link, name="link"),
     path("s/<slug:code>/", views.join, name="join"),
+    path("studies/<slug:slug>/judges", inviting.judges, name="invite"),
+    path("studies/<slug:slug>/judges.csv", inviting.links_csv, name="links_csv"),
+    path("studies/<slug:slug>/export", inviting.export, name="export"),
     path("withdraw", views.withdraw, name="withdraw"),
 ]

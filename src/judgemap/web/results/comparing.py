@@ -10,9 +10,9 @@ from judgemap.core.reliability import pearson, spearman
 from judgemap.core.types import FloatArray
 from judgemap.report.colours import RISK
 from judgemap.report.text import signed
-from judgemap.web.fits.models import FitRun
 from judgemap.web.results.ground import Ground, Point, middle
 from judgemap.web.results.layers import interval, number
+from judgemap.web.results.models import FitRun
 from judgemap.web.results.runs import title_of
 from judgemap.web.results.table import by_risk
 

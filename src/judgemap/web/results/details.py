@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 from judgemap.report.text import percentage, signed
-from judgemap.web.fits.models import FitRun
 from judgemap.web.results.ground import neighbours_of
 from judgemap.web.results.layers import interval, number
+from judgemap.web.results.models import FitRun
 from judgemap.web.results.runs import found, found_of_area
 from judgemap.web.results.table import by_risk
 from judgemap.web.studies.models import Area, Study

@@ -60,8 +60,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from judgemap.web.fits.models import FitRun
 from judgemap.web.judge.models import Answer, Pair
+from judgemap.web.results.models import FitRun
 
 if TYPE_CHECKING:
     import pandas as pd

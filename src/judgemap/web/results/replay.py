@@ -10,9 +10,9 @@ from django.db.models import F
 
 from judgemap.errors import StudyError
 from judgemap.study.records import Comparisons
-from judgemap.web.fits.models import FitRun
 from judgemap.web.judge.comparisons import seconds_in_view
 from judgemap.web.judge.models import Answer, Pair
+from judgemap.web.results.models import FitRun
 from judgemap.web.studies.models import Area
 
 MOMENTS = 50
