@@ -17,10 +17,10 @@ from judgemap.core.samplers.run import CLUSTER_SAMPLERS, sample_clusters
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.fit import Run, RunOptions, checked_counts, settle
 from judgemap.study.provenance import data_facts, data_notes, versions
 from judgemap.study.record import FitRecord, Note, NoteKind, PartitionChoice
-from judgemap.study.records import Comparisons
 from judgemap.study.result import (
     GOOD_RHAT,
     Fit,

@@ -13,9 +13,9 @@ from judgemap.core.prior import Covariance, InverseGamma, VariancePrior, indepen
 from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher, sample
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.provenance import data_facts, data_notes, versions
 from judgemap.study.record import Correlation, FitRecord
-from judgemap.study.records import Comparisons
 from judgemap.study.result import Fit, diagnose, judge_draws, named_draws, named_pairs, named_statistics
 from judgemap.study.settings import FitSettings, prior_covariance
 
@@ -147,7 +147,7 @@ def checked_counts(data: Comparisons, areas: Areas) -> PairCounts:
     """Count the pairs, if the comparisons are of these areas."""
     if data.ids != areas.ids:
         raise StudyError("the comparisons were read with another map; read them again with this one")
-    return data.counts()
+    return data.counts().decided()
 
 
 def settle(seed: int, options: RunOptions, usual: Plan) -> Run:

@@ -8,8 +8,15 @@ import numpy as np
 from judgemap.core.comparisons import PairCounts
 from judgemap.geo.csvfiles import quoted
 from judgemap.geo.maps import Areas
+from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.record import DataFacts, Note, NoteKind
-from judgemap.study.records import Comparisons
+
+UNDECIDED = {
+    Outcome.TIE: "tie",
+    Outcome.SKIPPED: "skipped",
+    Outcome.UNKNOWN: "unknown",
+    Outcome.OPEN: "not answered",
+}
 
 
 def data_facts(data: Comparisons, counts: PairCounts, areas: Areas) -> DataFacts:
@@ -39,9 +46,7 @@ def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) 
     notes = [Note(NoteKind.MAP, text) for text in areas.notes]
     left_out = len(data) - counts.total
     if left_out:
-        kinds = ", ".join(
-            f"{data.outcome.count(kind)} {kind}" for kind in ("tie", "skipped", "unknown") if kind in data.outcome
-        )
+        kinds = ", ".join(f"{count} {word}" for kind, word in UNDECIDED.items() if (count := data.count(kind)))
         text = f"{left_out} of {len(data)} shown pairs have no winner ({kinds}) and are left out of the model."
         notes.append(Note(NoteKind.UNDECIDED, text))
     silent = np.flatnonzero(counts.per_area() == 0)

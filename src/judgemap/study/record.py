@@ -15,7 +15,7 @@ from judgemap.geo.maps import Bridge
 from judgemap.study.settings import ClusterSettings
 
 if TYPE_CHECKING:
-    from judgemap.study.records import Direction
+    from judgemap.study.comparisons import Direction
 
 Json = dict[str, Any]
 

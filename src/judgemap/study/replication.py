@@ -16,10 +16,10 @@ from typing import Any, Literal
 from judgemap.core.prior import FixedVariance
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.folder import check_file, write_whole
 from judgemap.study.provenance import data_notes
 from judgemap.study.record import Correlation, FitRecord, PartitionChoice
-from judgemap.study.records import Comparisons
 from judgemap.study.result import Fit
 from judgemap.study.settings import PRIORS, ClusterSettings, FitSettings, usual_length
 
@@ -145,13 +145,12 @@ def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterato
 
 def _numbered(data: Comparisons) -> Comparisons:
     """Call the judges 1, 2, 3 in the order in which they appear; who has no name stays without one."""
-    numbers = {judge: str(number) for number, judge in enumerate(data.per_judge(), 1)} | {"": ""}
-    return replace(data, judge=tuple(numbers[judge] for judge in data.judge))
+    return replace(data, judges=tuple(str(number) for number in range(1, len(data.judges) + 1)))
 
 
 def _record(fit: Fit, data: Comparisons, shown: Comparisons) -> FitRecord:
     """Return the record of a fit, with the judges called as in the archive."""
-    made = data_notes(shown, data.counts(), fit.map, fit.record.model)
+    made = data_notes(shown, data.counts().decided(), fit.map, fit.record.model)
     named = {note.kind: note for note in made if note.names_judges}
     notes = tuple(named.get(note.kind, note) for note in fit.record.notes)
     return replace(fit.record, notes=notes, data=replace(fit.record.data, sha256=shown.digest()))

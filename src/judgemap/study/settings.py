@@ -22,7 +22,7 @@ from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 
 if TYPE_CHECKING:
-    from judgemap.study.records import Comparisons, Direction
+    from judgemap.study.comparisons import Comparisons, Direction
     from judgemap.study.result import Fit
 
 MODELS = ("spatial", "standard", "clusters")
