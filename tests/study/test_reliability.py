@@ -4,7 +4,7 @@ import pytest
 import judgemap as jm
 from judgemap.core.prior import FixedVariance, InverseGamma, independent
 from judgemap.core.reliability import pearson
-from judgemap.core.simulate import answer, draw_pairs
+from judgemap.core.simulation import answer, draw_pairs
 from judgemap.study.answers import Belief, belief_of, decided_answers, quick_fit
 from judgemap.study.records import Comparisons
 from judgemap.study.reliability import split_half

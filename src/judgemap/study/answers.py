@@ -13,8 +13,15 @@ from numpy.typing import NDArray
 
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.gaussian import Gaussian, gaussian
-from judgemap.core.model import Model
-from judgemap.core.prior import Covariance, FixedVariance, InverseGamma, VariancePrior, communicability, independent
+from judgemap.core.prior import (
+    Covariance,
+    FixedVariance,
+    InverseGamma,
+    Model,
+    VariancePrior,
+    communicability,
+    independent,
+)
 from judgemap.core.types import BoolArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 
 from judgemap.core.comparisons import PairCounts
-from judgemap.core.model import Model
-from judgemap.core.prior import Covariance, FixedVariance, InverseGamma, VariancePrior, communicability, independent
+from judgemap.core.prior import (
+    Covariance,
+    FixedVariance,
+    InverseGamma,
+    Model,
+    VariancePrior,
+    communicability,
+    independent,
+)
 from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher, sample
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
