@@ -8,8 +8,8 @@ from judgemap.core.types import FloatArray
 
 STEPS = 200
 HALVINGS = 60
-ROUNDING = 1e-9
-"""Relative to the height, what a step would have to gain to be told from rounding."""
+ROUNDING, EPSILON = 1e-9, 1e-15
+"""Relative to the height: what must be left to gain to go on, and what a step must have gained, not to be rounding."""
 
 Ascent = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """Place → (gradient g, step H⁻¹g), with H a positive definite stand-in for minus the second derivatives."""
@@ -38,10 +38,10 @@ def climb(height: Callable[[FloatArray], float], ascent: Ascent, start: FloatArr
             if trial >= value:
                 break
             step = step / 2
-        else:
-            # Not even the smallest step gains anything: the top, if what is left to gain could be rounding.
-            if to_gain < ROUNDING * (1 + abs(value)):
-                return place
+        # Where no step gains more than rounding takes, the top is reached, if no more was to be gained.
+        if trial - value < EPSILON * (1 + abs(value)) and to_gain < ROUNDING * (1 + abs(value)):
+            return place
+        if trial < value:
             break
         place, value = place + step, trial
-    raise FloatingPointError(f"Newton's method did not find the most likely strengths in {STEPS} steps")
+    raise FloatingPointError("Newton's method did not find the most likely strengths")
