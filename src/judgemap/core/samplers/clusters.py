@@ -179,7 +179,8 @@ def starting_partitions(model: ClusterModel, chains: int) -> IntArray:
     array([[0, 0, 0, 0], [0, 1, 2, 3], [1, 1, 0, 0]])
     """
     n = model.prior.n_areas
-    order = np.argsort(np.argsort(_Start(model).mode, kind="stable"), kind="stable")
+    # Areas alike differ in the last digits only, which are the processor's: rounded, they stay in the map's order.
+    order = np.argsort(np.argsort(_Start(model).mode.round(9), kind="stable"), kind="stable")
     by_strength = [order * groups // n for groups in range(2, chains)]
     return np.array([np.zeros(n, dtype=np.int64), np.arange(n), *by_strength][:chains])
 
