@@ -168,8 +168,8 @@ def _owner() -> Any:
 def make_studies(folder: Path, data: Path) -> dict[str, Any]:
     """Make an open study from a study.toml, two from uploads, a draft among them, and an upload that waits."""
     from django.core.files.uploadedfile import SimpleUploadedFile
-
     from judgemap.web.making.actions import keep_upload, make_study
+
     from judgemap.web.studies import actions
     from judgemap.web.studies.colleagues import share_study
 
@@ -194,11 +194,12 @@ def play_judges() -> dict[str, Any]:
     """Let judges answer: five in the open study, one of them left out of fits; one withdraws, one never comes."""
     from dataclasses import replace
 
+    from judgemap.web.tokens import withdrawal_code
+
     from judgemap.web.api.actions import Wanted, make_token
     from judgemap.web.dashboard.actions import leave_out
     from judgemap.web.judge import actions
     from judgemap.web.studies.actions import definition_of, edit_study, find_study
-    from judgemap.web.tokens import withdrawal_code
 
     owner, wards, rents = _owner(), find_study("wards"), find_study("last-years-rents")
     invited = actions.invite(wards, 7, owner)
@@ -222,11 +223,12 @@ def play_judges() -> dict[str, Any]:
 
 def make_web_fits(keys: dict[str, Any]) -> None:
     """Have fits made: two done, one taken back, one that fails, and the other study's; and a forecast."""
+    from judgemap.web.fits import actions
+    from judgemap.web.fits.models import FitRun
+
     from judgemap.study.settings import FitSettings
     from judgemap.web.dashboard.actions import ask_for_forecast
     from judgemap.web.dashboard.models import Forecast
-    from judgemap.web.fits import actions
-    from judgemap.web.fits.models import FitRun
     from judgemap.web.studies.actions import find_study
 
     owner, wards, rents = _owner(), find_study("wards"), find_study("last-years-rents")
@@ -244,12 +246,13 @@ def make_web_fits(keys: dict[str, Any]) -> None:
 
 def lose_a_fit(keys: dict[str, Any], worker: "subprocess.Popen[bytes]") -> None:
     """Close the other study, one of whose judges withdraws after its fit, and kill the worker amid a fit."""
-    from judgemap.study.settings import FitSettings
     from judgemap.web.fits.actions import ask_for_fit
     from judgemap.web.fits.models import FitRun
+    from judgemap.web.tokens import withdrawal_code
+
+    from judgemap.study.settings import FitSettings
     from judgemap.web.judge.actions import withdraw
     from judgemap.web.studies.actions import close_study, find_study
-    from judgemap.web.tokens import withdrawal_code
 
     withdraw(withdrawal_code(keys["other judges"][2]))
     close_study(find_study("last-years-rents"), _owner())
@@ -261,11 +264,12 @@ def lose_a_fit(keys: dict[str, Any], worker: "subprocess.Popen[bytes]") -> None:
 
 def leave_things_waiting(keys: dict[str, Any]) -> None:
     """Ask for a fit and a forecast that no worker makes, and for automatic fits."""
+    from judgemap.web.fits.actions import ask_for_fit, set_auto_fit
+    from judgemap.web.fits.models import FitRun
+
     from judgemap.study.settings import FitSettings
     from judgemap.web.accounts.models import Researcher
     from judgemap.web.dashboard.actions import ask_for_forecast
-    from judgemap.web.fits.actions import ask_for_fit, set_auto_fit
-    from judgemap.web.fits.models import FitRun
     from judgemap.web.studies.actions import find_study
 
     wards, ben = find_study("wards"), Researcher.objects.get(email="ben@example.org")
