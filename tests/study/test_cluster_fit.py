@@ -8,7 +8,7 @@ import judgemap as jm
 from judgemap.core.clustering import adjusted_rand_index
 from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers import clusters
-from judgemap.core.simulate import simulate_counts
+from judgemap.core.simulation import simulate_counts
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.sensitivity import cluster_sensitivity, read_variation
 from judgemap.study.settings import CLUSTER_PLAN

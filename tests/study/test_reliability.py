@@ -6,7 +6,7 @@ import pytest
 import judgemap as jm
 from judgemap.core.prior import FixedVariance, InverseGamma, independent
 from judgemap.core.reliability import pearson
-from judgemap.core.simulate import answer, draw_pairs
+from judgemap.core.simulation import answer, draw_pairs
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.quick_fit import Belief, belief_of, quick_fit
 from judgemap.study.reliability import split_half

@@ -8,8 +8,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from judgemap.core.comparisons import PairCounts
-from judgemap.core.model import Model
-from judgemap.core.prior import Covariance, InverseGamma, VariancePrior, independent
+from judgemap.core.prior import Covariance, InverseGamma, Model, VariancePrior, independent
 from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher, sample
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas

@@ -11,9 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
-from judgemap.core.curves import Interval, length_for_the_same, mean_interval, median_interval, reach
 from judgemap.core.prior import Covariance
-from judgemap.core.trials import Asker, Merits, ask_adaptively, ask_from, trial
+from judgemap.core.simulation import (
+    Asker,
+    Interval,
+    Merits,
+    ask_adaptively,
+    ask_from,
+    length_for_the_same,
+    mean_interval,
+    median_interval,
+    reach,
+    trial,
+)
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted

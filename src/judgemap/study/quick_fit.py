@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.gaussian import Gaussian, gaussian
-from judgemap.core.model import Model
-from judgemap.core.prior import Covariance, InverseGamma, VariancePrior, independent
+from judgemap.core.prior import Covariance, InverseGamma, Model, VariancePrior, independent
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.result import Fit
