@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from judgemap.core.curves import Interval
+from judgemap.core.simulation import Interval
 from judgemap.report.page import Section, page
 from judgemap.report.picture import BLUE, DASHED, FAINT, INK, QUIET, Picture, drawing
 from judgemap.report.schedules import NAMES
