@@ -18,8 +18,7 @@ from judgemap.core import laplace
 from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity
 from judgemap.core.comparisons import count_pairs
 from judgemap.core.graph import AreaGraph
-from judgemap.core.model import Model
-from judgemap.core.prior import InverseGamma, communicability, independent
+from judgemap.core.prior import InverseGamma, Model, communicability, independent
 from judgemap.core.samplers import hmc
 from judgemap.core.samplers.clusters import ClusterModel
 from judgemap.core.samplers.run import CLUSTER_SAMPLERS, Plan, sample, sample_clusters

@@ -16,8 +16,7 @@ import pytest
 import judgemap as jm
 from judgemap.core.comparisons import count_pairs
 from judgemap.core.diagnostics import ess_bulk
-from judgemap.core.model import Model
-from judgemap.core.prior import InverseGamma, communicability
+from judgemap.core.prior import InverseGamma, Model, communicability
 from judgemap.core.samplers.run import Plan, sample
 
 pytestmark = pytest.mark.statistical

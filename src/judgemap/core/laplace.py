@@ -17,8 +17,8 @@ import numpy as np
 from scipy import linalg
 
 from judgemap.core.likelihood import information, log_likelihood, score
-from judgemap.core.model import Model
-from judgemap.core.prior import FixedVariance
+from judgemap.core.newton import climb
+from judgemap.core.prior import FixedVariance, Model
 from judgemap.core.types import FloatArray
 
 GRID = np.linspace(-12.0, 14.0, 521)
@@ -75,25 +75,17 @@ def approximate(model: Model) -> Laplace:
 
 
 def mode(model: Model, log_variance: float, start: FloatArray) -> FloatArray:
-    """Maximise ℓ(λ) − λᵀC⁻¹λ/(2α²) by Newton's method with step halving; the function is concave."""
+    """Maximise ℓ(λ) − λᵀC⁻¹λ/(2α²), a concave function."""
     precision = model.covariance.inverse * np.exp(-log_variance)
 
     def height(at: FloatArray) -> float:
         return float(log_likelihood(model.counts, at) - at @ precision @ at / 2)
 
-    strengths, value = start, height(start)
-    for _ in range(100):
-        gradient = score(model.counts, strengths) - precision @ strengths
-        step = linalg.solve(information(model.counts, strengths) + precision, gradient, assume_a="pos")
-        if gradient @ step < 1e-9:
-            return strengths
-        for _ in range(60):
-            trial = height(strengths + step)
-            if trial >= value:
-                break
-            step = step / 2
-        strengths, value = strengths + step, trial
-    return strengths
+    def ascent(at: FloatArray) -> tuple[FloatArray, FloatArray]:
+        gradient = score(model.counts, at) - precision @ at
+        return gradient, linalg.solve(information(model.counts, at) + precision, gradient, assume_a="pos")
+
+    return climb(height, ascent, start, close=1e-9)
 
 
 def _log_variance_moments(model: Model, g: FloatArray, r: FloatArray) -> tuple[float, float]:

@@ -21,9 +21,8 @@ from judgemap.core.cluster_prior import ClusterPrior, labels_of_links, log_margi
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.laplace import mode
 from judgemap.core.likelihood import information, laplacian, log_likelihood
-from judgemap.core.model import Model
 from judgemap.core.polyagamma import draw_polyagamma
-from judgemap.core.prior import FixedVariance, independent
+from judgemap.core.prior import FixedVariance, Model, independent
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps, check_block
 from judgemap.core.types import FloatArray, IntArray
 

@@ -18,8 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from judgemap.core.laplace import Laplace, approximate
-from judgemap.core.model import Model
-from judgemap.core.prior import FixedVariance
+from judgemap.core.prior import FixedVariance, Model
 from judgemap.core.samplers.kernel import Arrays, Kernel, broke_down, by_steps
 from judgemap.core.types import FloatArray, IntArray
 
