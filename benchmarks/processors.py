@@ -2,7 +2,7 @@
 
     python benchmarks/processors.py
 
-`tests/core/processors.py` has the environments in which each library computes as it would on another processor. Every
+`tests/core/other_processors.py` has the environments in which each library computes as it would on another processor. Every
 fit runs in a process of its own and is compared with the first processor's: the largest difference in a draw of an
 area's risk, and in each kind of column of areas.csv (ranks and probabilities are counts of draws). Prints a table and
 writes benchmarks/results/. Nottinghamshire's data are read from ../shared/data; where that folder is absent, the
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data" / "nottinghamshire"
 sys.path.insert(0, str(ROOT / "tests" / "core"))
 
-from processors import PROCESSORS, environment  # noqa: E402 - the path comes first
+from other_processors import PROCESSORS, environment  # noqa: E402 - the path comes first
 
 FITS = {
     "hmc": (jm.fit_spatial, {}),
