@@ -130,7 +130,7 @@ def test_no_fit_there(tmp_path):
     with pytest.raises(jm.StudyError, match=r"holds no fit .* make one with 'judgemap fit'"):
         jm.load_fit(tmp_path)
     (tmp_path / "fit.json").write_text("{}")
-    with pytest.raises(jm.StudyError, match=r"is not a whole fit \(there is no posterior\.nc in it\)"):
+    with pytest.raises(jm.StudyError, match=r"is not a complete fit \(there is no posterior\.nc in it\)"):
         jm.load_fit(tmp_path)
 
 

@@ -19,7 +19,7 @@ Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the fil
 WinnerIs = Annotated[
     str | None, typer.Option(help="The chosen area has the 'lower' or the 'higher' rate; most files do not say.")
 ]
-Ones = Annotated[str, typer.Option(help="An outcome of 1 is a win of the 'first' or of the 'second' area.")]
+Ones = Annotated[str, typer.Option(help="An outcome of 1 means that the 'first' or the 'second' area won.")]
 
 
 @app.command()
@@ -62,7 +62,7 @@ def interface(
 
 @app.command()
 def table(
-    file: Annotated[Path, typer.Argument(help="A CSV file, with a comparison in each row.")],
+    file: Annotated[Path, typer.Argument(help="A CSV file, with one comparison per row.")],
     *,
     output: Output,
     winner: Annotated[str | None, typer.Option(help="Column of the area that won.")] = None,

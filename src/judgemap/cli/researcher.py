@@ -9,7 +9,7 @@ from judgemap.cli.study import DATA, DataFolder, connect, server_address
 Address = Annotated[str, typer.Option("--url", help="The server's address.", envvar="JUDGEMAP_URL")]
 Email = Annotated[str, typer.Argument(help="The e-mail address that the researcher signs in with.")]
 
-app = typer.Typer(help="Invite researchers, and help them in.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Invite researchers, and help them sign in.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command(name="list")

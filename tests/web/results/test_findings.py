@@ -130,7 +130,7 @@ def test_answers_that_came_after_the_fit_do_not_disturb(run, data):
 def test_a_lone_judge_is_noted(fit, data):
     alone = data.only(data.judges[:1])
     found = explain(fit, alone)
-    assert found["judges_note"] == "Only one judge has decided, so agreement with others cannot be told."
+    assert found["judges_note"] == "Only one judge has made decisions, so agreement with others cannot be checked."
     assert "one judge" in found["reliability"]["note"]
 
 

@@ -39,14 +39,14 @@ ROW = np.dtype(
 )
 """A pair that was shown: areas by position, what was last said (a place in `SAID`), seconds, and when, in µs."""
 FORMAT = "2"
-"""Changed with `ROW`, so that tallies of an earlier version are made anew."""
+"""Changed with `ROW`, so that tallies of an earlier version are rebuilt."""
 SAID = ("", "left", "right", "tie", "skipped", "unknown left", "unknown right")
 """Not answered; an outcome; or the side of the area that is not known."""
 CODES = {word: code for code, word in enumerate(SAID)}
 Rows = NDArray[np.void]
 
 NEAR = 5000
-"""A judge who was last read so many pairs or answers ago (of all judges) is read anew; the others' news are few."""
+"""A judge last read this many pairs or answers ago (of all judges) is read again; the others have little news."""
 AT_ONCE = 500
 
 
@@ -90,7 +90,7 @@ class Counted:
 
 
 def count(study: Study) -> Counted:
-    """Return a study's comparisons as they are now, and keep what had to be read anew."""
+    """Return a study's comparisons as they are now, and keep what had to be read again."""
     found = list(_judges(study))
     tallies = {row[0]: JudgeTally(*row) for row in _tallies(study)}
     stale = {

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 TIMES = 2
-"""The study that is planned has so many times the answers; others have from a quarter to one and a half of that."""
+"""How many times the present answers the planned study has; others have from a quarter to one and a half of that."""
 SIMULATIONS = 24
 LARGE = 100
 """Areas from which on the adaptive design is too slow to simulate here."""
-BROKE_DOWN = "The forecast broke down, which is our fault and not yours; the server's log has the details. Ask again."
+BROKE_DOWN = "The forecast failed. This is our fault, not yours; the server's log has the details. Ask again."
 BETWEEN_NOTES = 1.0
 """Seconds between two notes of the progress."""
 
 
 def make_forecast(forecast_id: int) -> None:
-    """Work out a forecast that waits; whatever happens is written into it."""
+    """Make a forecast that waits; whatever happens is written into it."""
     waiting = Forecast.objects.filter(pk=forecast_id, status=Forecast.Status.WAITING)
     if not waiting.update(status=Forecast.Status.RUNNING, heard_at=timezone.now()):
         return

@@ -1,4 +1,4 @@
-"""What the pages about judges show: counted from the database now, and held against the others by the last fit."""
+"""What the pages about judges show: counted from the database now, and compared with the others by the last fit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -166,7 +166,7 @@ def time_chart(rows: Rows) -> Chart:
     seconds = times(rows)
     middle = quartiles(seconds)
     if middle is None:
-        return bar_chart("Time for a pair", "This judge has answered no pair yet.", [], [])
+        return bar_chart("Time for a pair", "This judge has not answered any pairs yet.", [], [])
     width = bin_width(seconds)
     labels = [f"{i * width:g} to {(i + 1) * width:g} s" for i in range(BINS - 1)] + [
         f"{(BINS - 1) * width:g} s or more"
@@ -181,10 +181,10 @@ def notes(rows: Sequence[JudgeRow], fit: FitRun | None) -> list[str]:
         return ["Nobody has answered yet: invite judges, and come back when they have answered."]
     said = []
     if len(rows) == 1:
-        said.append("There is only one judge so far: agreement with others needs a second one.")
+        said.append("There is only one judge so far: agreement cannot be checked without a second.")
     if fit is None:
         said.append(
             "There is no fit yet, so agreement, infit, outfit and surprising decisions are missing: ask for one on the "
-            "page Results."
+            "Results page."
         )
     return said

@@ -5,7 +5,7 @@ from django_tasks import task
 
 @task
 def run_forecast(forecast_id: int) -> None:
-    """Work out a forecast that was asked for."""
+    """Make a forecast that was asked for."""
     from judgemap.web.dashboard.forecasting import make_forecast
 
     make_forecast(forecast_id)

@@ -1,7 +1,7 @@
 """The adaptive design on a server: its state follows from the answers in the database alone.
 
 A process keeps the last state that it derived, and brings it up to date with the answers that came since; after a
-restart, a changed answer or a withdrawal it starts from the tallies anew. Either way the state is the same.
+restart, a changed answer or a withdrawal it starts again from the tallies. Either way the state is the same.
 """
 
 import threading
@@ -24,7 +24,7 @@ from judgemap.web.studies.models import StudyVersion
 VARIANCE = FixedVariance(9.0)
 TEMPERATURE = 1.0
 FEW = 20
-"""Answers that are added one by one; for more, the state is found anew."""
+"""Answers that are added one by one; for more, the state is computed again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ class FitRun(models.Model):
     """A fit that was asked for: of what, by whom, how far it is, and what came of it. Never changed once it is over."""
 
     class Status(models.TextChoices):
-        """Where a fit is. `LOST` is one whose worker was heard of no more."""
+        """Where a fit is. `LOST` is one whose worker stopped responding."""
 
         WAITING = "waiting"
         RUNNING = "running"
@@ -120,7 +120,7 @@ class Exclusion(models.Model):
 
 
 class AutoFit(models.Model):
-    """A study that is fitted again by itself, every so many answers."""
+    """A study that is fitted automatically, every ``every`` answers."""
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="auto_fit")
     every = models.PositiveIntegerField()

@@ -20,8 +20,7 @@ MOMENTS = 50
 _Pair = tuple[int, str, int, int, datetime]
 _Given = tuple[int, str, int | None, datetime]
 ANSWERS_CHANGED = (
-    "the answers that this fit was made of are not all there any more: a judge withdrew; make a new fit, and download "
-    "its archive"
+    "not all answers of this fit are still there: a judge withdrew; make a new fit and download its archive"
 )
 
 

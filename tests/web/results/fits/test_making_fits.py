@@ -215,7 +215,7 @@ def test_a_mistake_of_the_user_s_is_a_sentence(owned, answers, make):
     run = FitRun.objects.create(study=owned, number=1, version=owned.version, settings=QUICK.to_dict(), left_out=names)
     run = make(run)
     assert run.status == FitRun.Status.FAILED
-    assert run.said == "No answers are left for this fit: its judges have none, or are left out; choose others."
+    assert run.said == "No answers are left for this fit: its judges have given none, or are left out; choose others."
     assert run.said in run.log
     assert run.finished_at
 
@@ -293,7 +293,7 @@ def test_news_on_the_way(judged, ask, make, monkeypatch):
     shares = [share for share, _, _ in seen]
     assert shares == sorted(shares)
     assert 0 < shares[10] < 1
-    assert any("draws a chain, worth at least" in said and "R-hat" in said for _, said, _ in seen)
+    assert any("draws per chain; effective sample size at least" in said and "R-hat" in said for _, said, _ in seen)
     assert {status for *_, status in seen} == {"running"}
 
 

@@ -1,4 +1,4 @@
-"""Fits whose worker was heard of no more: killed, or its machine switched off."""
+"""Fits whose worker stopped responding: killed, or its machine switched off."""
 
 from datetime import timedelta
 
@@ -14,8 +14,8 @@ from judgemap.web.results.models import FitRun
 
 SILENCE = timedelta(seconds=30)
 """A worker that makes a fit writes every two seconds; after so long without it is taken for dead."""
-SAID = "The worker that made this fit was heard of no more, so the fit is lost; no answer is. Start it again."
-NO_MORE = "the worker was heard of no more: pictures and briefing may be missing; fit again to have all"
+SAID = "The worker making this fit stopped responding, so the fit is lost; no answers were lost. Start it again."
+NO_MORE = "the worker stopped responding: pictures and briefing may be missing; make a new fit to get them all"
 
 
 def is_silent(run: FitRun) -> bool:

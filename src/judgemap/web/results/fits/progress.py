@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_NEWS = 1.0
 SAMPLED = 0.97
 """The share of the work that is sampling; the rest is what follows it."""
-WARMING_UP = "The chains are finding their way to where the answers point."
+WARMING_UP = "The chains are warming up."
 HERE: set[int] = set()
 """The fits that this process makes: the worker's pulse says that it still does."""
 STOPPING = threading.Event()
@@ -83,8 +83,8 @@ def describe(draws: Draws, wanted: int) -> str:
         return WARMING_UP
     watched = draws.watched()
     moving = watched[:, :, np.ptp(watched, axis=(0, 1)) > 0]
-    worth = f"worth at least {ess_bulk(moving).min():.0f} independent ones; largest R-hat {rhat(moving).max():.3f}"
-    return f"{done} of {wanted} draws a chain, {worth}."
+    worth = f"effective sample size at least {ess_bulk(moving).min():.0f}; largest R-hat {rhat(moving).max():.3f}"
+    return f"{done} of {wanted} draws per chain; {worth}."
 
 
 def log_line(text: str) -> str:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 Step = Callable[[FitRun, "Fit", "Comparisons"], None]
-BROKE_DOWN = "The fit broke down, which is our fault and not yours; the server's log has the details. Start it again."
+BROKE_DOWN = "The fit failed. This is our fault, not yours; the server's log has the details. Start it again."
 
 
 def make_fit(run_id: int) -> Iterator[None]:
@@ -93,13 +93,13 @@ def read_answers(run: FitRun) -> "Comparisons":
         data = data.only(set(data.judges) & set(run.only))
     data = data.without(set(data.judges) & set(run.left_out))
     if not len(data):
-        raise StudyError("no answers are left for this fit: its judges have none, or are left out; choose others")
+        raise StudyError("no answers are left for this fit: its judges have given none, or are left out; choose others")
     return data
 
 
 def keep(run: FitRun, fit: "Fit", progress: Progress) -> None:
     """Keep the results, all or nothing; from here on the map can be seen."""
-    run.progress, run.said = SAMPLED, "The draws are made; the results are being put together."
+    run.progress, run.said = SAMPLED, "The draws are done; the results are being prepared."
     progress.write()
     run.info = plain(fit.info)
     run.rows = table_of(fit)
@@ -138,7 +138,7 @@ def verdict(fit: "Fit") -> str:
         return fit.warnings[0]
     found = fit.info["diagnostics"]
     return (
-        f"The draws are good: worth at least {found['ess_bulk_min']:.0f} independent ones, "
+        f"The draws are good: effective sample size at least {found['ess_bulk_min']:.0f}, "
         f"largest R-hat {found['rhat_max']:.3f}."
     )
 
@@ -238,7 +238,7 @@ def _put_back(run: FitRun) -> None:
     run.log += log_line("the worker was asked to end; the fit waits for the next one")
     with transaction.atomic():
         mine = FitRun.objects.filter(pk=run.pk, status=FitRun.Status.RUNNING)
-        said = "The server was stopped in the middle of it; it begins anew when the server is back."
+        said = "The server was stopped during this fit; it starts again when the server is back."
         if mine.update(status=FitRun.Status.WAITING, progress=0.0, started_at=None, said=said, log=run.log):
             run_fit.enqueue(run.pk)
 
