@@ -49,7 +49,7 @@ def interface(
         str, typer.Option("--id", help="What areas are known by: item_id, name or display_name.")
     ] = "item_id",
 ) -> None:
-    """Read the zip file that the comparative-judgement interface exports. Nobody's personal data are read.
+    """Read the zip file that the comparative-judgement interface exports. No personal data are read.
 
     Example: judgemap import interface database_export.zip -o wards
     """
@@ -76,7 +76,7 @@ def table(
     winner_is: WinnerIs = None,
     ones: Ones = "first",
 ) -> None:
-    """Read a table of comparisons with columns of any name; those that are left out are guessed.
+    """Read a table of comparisons with columns of any name; columns you do not name are guessed.
 
     Example: judgemap import table answers.csv --winner preferred --loser other --judge rater -o wards
     """

@@ -45,7 +45,7 @@ def schedule(
     seed: inputs.Seed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Draw a list of pairs to ask, by a design.
+    """Draw a list of pairs to ask, following a design.
 
     Example: judgemap schedule --areas wards.gpkg --design principal --pairs 500 -o schedule.csv --seed 1
     """

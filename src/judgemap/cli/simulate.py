@@ -47,9 +47,9 @@ def scalability(
     seed: inputs.Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare samplers by effective draws a second: Pólya-Gamma Gibbs, single site, block walk, ours.
+    """Compare samplers by effective draws per second: Pólya-Gamma Gibbs, single site, block walk, ours.
 
-    100 sets of strengths, 2,000 comparisons each. Run again, it goes on where it stopped.
+    100 sets of strengths, 2,000 comparisons each. If interrupted, run it again to continue.
 
     Example: judgemap simulate scalability --edges edges.csv -o scalability --seed 1
     """
@@ -86,7 +86,7 @@ def clustering(
 ) -> None:
     """Recover simulated clusters and strengths: Rand index, adjusted Rand index, absolute error.
 
-    50 sets of clusters, 2,000 comparisons each. Run again, it goes on where it stopped.
+    50 sets of clusters, 2,000 comparisons each. If interrupted, run it again to continue.
 
     Example: judgemap simulate clustering --areas wards.gpkg -o clustering --seed 1
     """
@@ -126,9 +126,9 @@ def scheduling(
     seed: inputs.Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare designs by what they teach: uniform, naive spatial, principal component, optimal.
+    """Compare designs by how much they tell: uniform, naive spatial, principal component, optimal.
 
-    1,000 sets of strengths, 500 comparisons by each design. Run again, it goes on where it stopped.
+    1,000 sets of strengths, 500 comparisons with each design. If interrupted, run it again to continue.
 
     Example: judgemap simulate scheduling --areas wards.gpkg -o scheduling --seed 1
     """
@@ -171,7 +171,7 @@ def _simulate(experiment: "Experiment", sets: int, places: Areas, output: Path, 
             results = runner.conduct(job, output, backend, watch)
     except KeyboardInterrupt:
         done = runner.finished_sets(output, sets)
-        typer.echo(f"judgemap: interrupted after {done} of {sets} sets; run the same command again to go on", err=True)
+        typer.echo(f"judgemap: interrupted after {done} of {sets} sets; run the same command again to continue", err=True)
         raise typer.Exit(130) from None
     write_whole(output / "sets.csv", runner.to_csv(results.rows).encode())
     write_whole(output / "summary.csv", runner.to_csv(results.summary()).encode())

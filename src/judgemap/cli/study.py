@@ -46,7 +46,7 @@ def new(
 
 @app.command(name="open")
 def open_study(study: Slug, data: DataFolder = DATA) -> None:
-    """Let judges in.
+    """Open a study to its judges.
 
     Example: judgemap study open wards
     """
@@ -69,7 +69,7 @@ def invite(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Make personal links for judges. They are shown this once: only hashes are kept.
+    """Make personal links for judges. They are shown only once: only hashes are kept.
 
     Example: judgemap study invite wards --judges 12
     """
@@ -106,7 +106,7 @@ def list_studies(data: DataFolder = DATA, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def pause(study: Slug, data: DataFolder = DATA) -> None:
-    """Keep judges out for a while.
+    """Pause a study: judges cannot answer for now.
 
     Example: judgemap study pause wards
     """
@@ -114,12 +114,12 @@ def pause(study: Slug, data: DataFolder = DATA) -> None:
     from judgemap.web.studies import actions
 
     actions.pause_study(actions.find_study(study))
-    typer.echo(f"Study {study} is paused. Go on with: judgemap study open {study}")
+    typer.echo(f"Study {study} is paused. Resume it with: judgemap study open {study}")
 
 
 @app.command()
 def close(study: Slug, data: DataFolder = DATA) -> None:
-    """End a study; its answers stay.
+    """Close a study for good; its answers are kept.
 
     Example: judgemap study close wards
     """

@@ -18,7 +18,7 @@ PATIENCE = 6.0
 LONGEST_GREETING = 100_000
 """Bytes; a scheduler's is of some hundred."""
 
-AGAIN = "the finished sets are kept: run the same command again to go on"
+AGAIN = "the finished sets are kept: run the same command again to continue"
 
 
 def on_cores(cores: int) -> Backend:
