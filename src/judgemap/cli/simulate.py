@@ -171,7 +171,7 @@ def _simulate(experiment: "Experiment", sets: int, places: Areas, output: Path, 
             results = runner.conduct(job, output, backend, watch)
     except KeyboardInterrupt:
         done = runner.finished_sets(output, sets)
-        typer.echo(f"judgemap: interrupted after {done} of {sets} sets; run the same command again to continue", err=True)
+        typer.echo(f"judgemap: interrupted after {done} of {sets} sets; run the command again to continue", err=True)
         raise typer.Exit(130) from None
     write_whole(output / "sets.csv", runner.to_csv(results.rows).encode())
     write_whole(output / "summary.csv", runner.to_csv(results.summary()).encode())
