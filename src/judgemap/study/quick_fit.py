@@ -4,7 +4,7 @@ A quick fit is the Gaussian nearest to the posterior (`core.gaussian`), found in
 """
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.gaussian import Gaussian, gaussian
@@ -14,7 +14,9 @@ from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.correlation import prior_covariance
-from judgemap.study.result import Fit
+
+if TYPE_CHECKING:
+    from judgemap.study.result import Fit
 
 
 class Belief(NamedTuple):
@@ -24,7 +26,7 @@ class Belief(NamedTuple):
     variance: VariancePrior
 
 
-def belief_of(fit: Fit) -> Belief:
+def belief_of(fit: "Fit") -> Belief:
     """Say with which prior quick fits of a fit's answers are made: its own.
 
     Clusters have another kind of prior: for them it is the spatial model's, with its usual prior of α².
@@ -53,7 +55,7 @@ def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) 
     return gaussian(Model(counts, belief.covariance, belief.variance), near)
 
 
-def check_areas(fit: Fit, data: Comparisons) -> None:
+def check_areas(fit: "Fit", data: Comparisons) -> None:
     """Raise a `StudyError` unless a fit and comparisons are of the same areas."""
     if fit.map.ids != data.ids:
         raise StudyError("the fit and the comparisons are of different areas; read the comparisons with the fit's map")
