@@ -104,8 +104,8 @@ def count(study: Study) -> Counted:
     rows = np.frombuffer(b"".join(packed), ROW)
     judge = np.repeat(np.arange(len(packed)), [len(each) // ROW.itemsize for each in packed])
     names = tuple(name for name, *_ in judges)
-    columns = {name: rows[name] for name in ("left", "right", "outcome", "seconds", "answered_at")}
-    data = Comparisons(area_ids(study), names, judge, **columns)
+    columns = (rows["left"], rows["right"], rows["outcome"], rows["seconds"], rows["answered_at"])
+    data = Comparisons(area_ids(study), names, judge, *columns)
     position, unknown_side = rows["position"].astype(np.int64), rows["unknown_side"].astype(np.int64)
     return Counted([facts for *_, facts in judges], data, position, unknown_side)
 

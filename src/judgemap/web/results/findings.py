@@ -1,6 +1,6 @@
 """What a worker works out after a fit, as plain JSON for pages: judges, reliability, checks, areas.
 
-`work_out(run, fit, data)` returns a dict of dicts and lists of str, int, float and None (None where there is nothing to
+`work_out(fit, data)` returns a dict of dicts and lists of str, int, float and None (None where there is nothing to
 say, never NaN). Less than 1 MB at 452 areas. Its keys:
 
 ``judges``: one entry a judge, in the order in which judges first appear
