@@ -13,6 +13,7 @@ import judgemap as jm
 from judgemap.report.briefing import About, briefing, front
 from judgemap.report.page import Section, page
 from judgemap.report.picture import Picture
+from judgemap.study.record import Note, NoteKind
 
 QUESTION = "Which of the two has the LOWER rate?"
 
@@ -94,6 +95,7 @@ def test_the_table_of_the_ten_is_the_fits(document, fit):
             assert row[3] == f"{100 * area['p_top10']:.0f} %"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_no_number_is_of_another_fit(document, study, read_page):
     """A planted change of the draws is seen in the table."""
     other = jm.fit_spatial(study.data, study.areas, seed=2, chains=2, draws=200)
@@ -109,6 +111,7 @@ def test_both_models_are_told(document, clustered):
     assert "One model against the other" in document.headings
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_clustering_alone_and_with_the_spatial_model(clustered, fit, read_page):
     alone = read_page(briefing(clustered))
     assert "Clusters of areas" in alone.headings
@@ -119,6 +122,7 @@ def test_a_clustering_alone_and_with_the_spatial_model(clustered, fit, read_page
     assert [row[1] for row in both.tables[0][1:]] == [area["name"] for area in _ten(clustered)], "the first fit leads"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_two_models_without_clusters(study, fit, read_page):
     standard = jm.fit_standard(study.data, study.areas, seed=1, chains=2, draws=200)
     told = read_page(briefing(fit, None, standard))
@@ -127,8 +131,9 @@ def test_two_models_without_clusters(study, fit, read_page):
     assert "Spatial against standard model" in " ".join(image["alt"] for image in told.all("img"))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_banner_stands_on_top_if_the_draws_are_poor(fit, read_page, document):
-    poor = replace(fit, info={**fit.info, "diagnostics": {**fit.info["diagnostics"], "rhat_max": 1.3}})
+    poor = replace(fit, record=replace(fit.record, diagnostics=replace(fit.record.diagnostics, rhat_max=1.3)))
     told = read_page(briefing(poor))
     assert poor.warnings
     first = told.words.index("Not ready to be used")
@@ -138,9 +143,8 @@ def test_a_banner_stands_on_top_if_the_draws_are_poor(fit, read_page, document):
 
 
 def test_a_banner_names_the_second_model_if_only_its_draws_are_poor(settled, clustered):
-    poor = replace(
-        clustered, info={**clustered.info, "diagnostics": {**clustered.info["diagnostics"], "rhat_max": 1.3}}
-    )
+    judged = replace(clustered.record.diagnostics, rhat_max=1.3)
+    poor = replace(clustered, record=replace(clustered.record, diagnostics=judged))
     heading, words, *sentences = front.warning(settled, poor)
     assert heading == "The clusters are not ready to be used"
     assert "do not depend on it" in words
@@ -148,6 +152,7 @@ def test_a_banner_names_the_second_model_if_only_its_draws_are_poor(settled, clu
     assert front.warning(poor, settled)[0] == "Not ready to be used"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_no_banner_if_the_draws_are_good(settled, read_page):
     told = read_page(briefing(settled)).words
     assert not settled.warnings
@@ -155,23 +160,26 @@ def test_no_banner_if_the_draws_are_good(settled, read_page):
     assert "found nothing wrong" in told
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_judges_are_counted_and_not_named(bare_study, read_page):
     """A note of the fit names judges who answered once; the briefing does not."""
     data = bare_study.data
     judge = ("Zaphod", "Trillian", *("Ford" if k % 2 else "Arthur" for k in range(len(data) - 2)))
     data = replace(data, judge=judge)
     fit = jm.fit_spatial(data, bare_study.areas, seed=1, chains=2, draws=50)
-    assert any("Zaphod" in note for note in fit.info["notes"])
+    assert any("Zaphod" in note.text for note in fit.record.notes)
     told = read_page(briefing(fit, About(data=data)))
     assert not re.search("Zaphod|Trillian|Ford|Arthur", told.html)
     assert "Four judges" in told.words
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_notes_are_told(bare_fit, read_page):
-    noted = replace(bare_fit, info={**bare_fit.info, "notes": ["A note of the map."]})
+    noted = replace(bare_fit, record=replace(bare_fit.record, notes=(Note(NoteKind.MAP, "A note of the map."),)))
     assert "A note of the map." in read_page(briefing(noted)).words
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_fit_is_held_against_others(fit, study, read_page, bare_fit):
     """The paper's table of a judge left out or alone, computed once more from the draws."""
     parts = {"without judge 12": study.data.without(["12"]), "judge 12 alone": study.data.only(["12"])}
@@ -197,16 +205,18 @@ def test_fits_of_other_areas_are_refused(fit, bare_fit):
         briefing(fit, None, bare_fit)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_more_pictures_go_into_the_appendix(bare_fit, read_page):
     picture = Picture(Figure(figsize=(1, 1)), alt="A square that somebody else drew.", caption="A square.")
     told = read_page(briefing(bare_fit, About(pictures=(("A square", picture),))))
     assert "A square that somebody else drew." in [image["alt"] for image in told.all("img")]
 
 
-def test_the_same_fit_gives_the_same_bytes(fit, about):
-    assert briefing(fit, about) == briefing(fit, about)
+def test_the_same_fit_gives_the_same_bytes(document, settled, about, clustered):
+    assert briefing(settled, about, clustered) == document.html
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_edge_list_gives_a_page_too(bare_fit, bare_study, read_page):
     told = read_page(briefing(bare_fit, About(data=bare_study.data)))
     assert "Network drawing of 14 areas" in told.all("img")[0]["alt"]
@@ -222,6 +232,7 @@ def test_names_cannot_break_the_page(bare_fit, read_page):
     assert nasty in told.all("img")[0]["alt"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_notice_comes_before_everything_else(read_page, settled):
     told = read_page(briefing(settled, About(notice="All of this is simulated.")))
     assert told.words.index("All of this is simulated.") < told.words.index("In three sentences")

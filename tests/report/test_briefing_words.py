@@ -14,6 +14,7 @@ from judgemap.report.briefing import About, briefing, front, limits, methods
 from judgemap.report.briefing.methods import REFERENCES
 from judgemap.study.comparisons import Comparisons
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 SHORT = {"seed": 1, "chains": 2, "draws": 60}
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core import trials
+from judgemap.core import simulation
 from judgemap.core.graph import AreaGraph
-from judgemap.core.simulate import answer
-from judgemap.core.trials import Merits
+from judgemap.core.simulation import Merits, answer
 from judgemap.report.planning import sentences
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.planning import DESIGNS
@@ -80,7 +79,7 @@ def test_longer_studies_teach_more_and_swapped_answers_are_caught(ring, monkeypa
     errors = quick(ring, simulations=24).curve("uniform", "rank_error")
     assert z(errors[:, 0] - errors[:, -1]) > 4
     assert z(CHANCE - errors[:, -1]) > 4
-    monkeypatch.setattr(trials, "answer", lambda *arguments: ~answer(*arguments))
+    monkeypatch.setattr(simulation, "answer", lambda *arguments: ~answer(*arguments))
     swapped = quick(ring, simulations=24).curve("uniform", "rank_error")
     assert z(swapped[:, -1] - CHANCE) > 4
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from judgemap.core.curves import Interval
+from judgemap.core.simulation import Interval
 from judgemap.report.figures import drawing
 from judgemap.report.page import Section, page
 from judgemap.report.picture import BLUE, FAINT, INK, QUIET, Picture

@@ -14,8 +14,7 @@ from django.db.models import Count, Max, QuerySet
 
 from judgemap.core import adaptive
 from judgemap.core.adaptive import AdaptiveState, NextPair
-from judgemap.core.model import Model
-from judgemap.core.prior import Covariance, FixedVariance, communicability
+from judgemap.core.prior import Covariance, FixedVariance, Model, communicability
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer
 from judgemap.web.studies.areas import load_graph
