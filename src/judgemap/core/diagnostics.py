@@ -4,11 +4,31 @@ Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021). Arrays are (chain, draw
 at once; a progress bar asks often, so this is NumPy alone. The tests hold it against ArviZ.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
 from judgemap.core.types import FloatArray
+
+
+class Diagnosis(NamedTuple):
+    """R-hat and effective sample sizes of every quantity."""
+
+    rhat: FloatArray
+    ess_bulk: FloatArray
+    ess_tail: FloatArray
+
+
+def diagnose(draws: FloatArray) -> Diagnosis:
+    """Judge draws by all three measures.
+
+    >>> diagnosis = diagnose(np.random.default_rng(1).normal(size=(4, 500, 3)))
+    >>> diagnosis.rhat.shape, bool((diagnosis.ess_bulk > 1500).all())
+    ((3,), True)
+    """
+    return Diagnosis(rhat(draws), ess_bulk(draws), ess_tail(draws))
 
 
 def rhat(draws: FloatArray) -> FloatArray:

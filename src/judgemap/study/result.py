@@ -13,7 +13,7 @@ import xarray as xr
 
 from judgemap.core import posterior
 from judgemap.core.comparisons import PairCounts
-from judgemap.core.diagnostics import ess_bulk, ess_tail, rhat
+from judgemap.core.diagnostics import diagnose
 from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray
@@ -273,7 +273,7 @@ def assess(samples: xr.Dataset, others: dict[str, FloatArray], seconds: float) -
     risk = samples["risk"].to_numpy()
     names = [*samples["name"].to_numpy().tolist(), *others]
     watched = np.concatenate([risk, *(each[..., None] for each in others.values())], axis=2)
-    bulk, tail, agreement = ess_bulk(watched), ess_tail(watched), rhat(watched)
+    agreement, bulk, tail = diagnose(watched)
     of_areas, of_others = np.split(bulk, [risk.shape[2]])
     return {
         "rhat_max": float(agreement.max()),

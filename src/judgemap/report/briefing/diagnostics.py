@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from judgemap.core.diagnostics import ess_bulk, ess_tail, rhat
+from judgemap.core.diagnostics import diagnose
 from judgemap.report import clusters, figures
 from judgemap.report.briefing import limits
 from judgemap.report.page import Section
@@ -54,7 +54,7 @@ def verdict(fit: Fit) -> str:
 def worst(fit: Fit, count: int = 5) -> Table:
     """List the areas whose draws are worth least: R-hat, and the effective sample sizes of middle and tails."""
     draws = fit.posterior["risk"].to_numpy()
-    agreement, bulk, tail = rhat(draws), ess_bulk(draws), ess_tail(draws)
+    agreement, bulk, tail = diagnose(draws)
     rows = tuple(
         (
             Cell(fit.map.names[area]),
