@@ -13,6 +13,7 @@ import judgemap as jm
 from judgemap.report.briefing import About, briefing, front
 from judgemap.report.page import Section, page
 from judgemap.report.picture import Picture
+from judgemap.study.record import Note, NoteKind
 
 QUESTION = "Which of the two has the LOWER rate?"
 
@@ -132,7 +133,7 @@ def test_two_models_without_clusters(study, fit, read_page):
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_banner_stands_on_top_if_the_draws_are_poor(fit, read_page, document):
-    poor = replace(fit, info={**fit.info, "diagnostics": {**fit.info["diagnostics"], "rhat_max": 1.3}})
+    poor = replace(fit, record=replace(fit.record, diagnostics=replace(fit.record.diagnostics, rhat_max=1.3)))
     told = read_page(briefing(poor))
     assert poor.warnings
     first = told.words.index("Not ready to be used")
@@ -142,9 +143,8 @@ def test_a_banner_stands_on_top_if_the_draws_are_poor(fit, read_page, document):
 
 
 def test_a_banner_names_the_second_model_if_only_its_draws_are_poor(settled, clustered):
-    poor = replace(
-        clustered, info={**clustered.info, "diagnostics": {**clustered.info["diagnostics"], "rhat_max": 1.3}}
-    )
+    judged = replace(clustered.record.diagnostics, rhat_max=1.3)
+    poor = replace(clustered, record=replace(clustered.record, diagnostics=judged))
     heading, words, *sentences = front.warning(settled, poor)
     assert heading == "The clusters are not ready to be used"
     assert "do not depend on it" in words
@@ -167,7 +167,7 @@ def test_judges_are_counted_and_not_named(bare_study, read_page):
     judge = ("Zaphod", "Trillian", *("Ford" if k % 2 else "Arthur" for k in range(len(data) - 2)))
     data = replace(data, judge=judge)
     fit = jm.fit_spatial(data, bare_study.areas, seed=1, chains=2, draws=50)
-    assert any("Zaphod" in note for note in fit.info["notes"])
+    assert any("Zaphod" in note.text for note in fit.record.notes)
     told = read_page(briefing(fit, About(data=data)))
     assert not re.search("Zaphod|Trillian|Ford|Arthur", told.html)
     assert "Four judges" in told.words
@@ -175,7 +175,7 @@ def test_judges_are_counted_and_not_named(bare_study, read_page):
 
 @pytest.mark.usefixtures("undrawn")
 def test_notes_are_told(bare_fit, read_page):
-    noted = replace(bare_fit, info={**bare_fit.info, "notes": ["A note of the map."]})
+    noted = replace(bare_fit, record=replace(bare_fit.record, notes=(Note(NoteKind.MAP, "A note of the map."),)))
     assert "A note of the map." in read_page(briefing(noted)).words
 
 

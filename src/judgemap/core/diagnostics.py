@@ -13,22 +13,22 @@ from scipy.special import ndtri
 from judgemap.core.types import FloatArray
 
 
-class Diagnosis(NamedTuple):
-    """R-hat and effective sample sizes of every quantity."""
+class Sampling(NamedTuple):
+    """How well each of several quantities was sampled."""
 
     rhat: FloatArray
     ess_bulk: FloatArray
     ess_tail: FloatArray
 
 
-def diagnose(draws: FloatArray) -> Diagnosis:
-    """Judge draws by all three measures.
+def judge_sampling(draws: FloatArray) -> Sampling:
+    """Judge draws (chain, draw, quantity) by all three measures.
 
-    >>> diagnosis = diagnose(np.random.default_rng(1).normal(size=(4, 500, 3)))
-    >>> diagnosis.rhat.shape, bool((diagnosis.ess_bulk > 1500).all())
+    >>> sampling = judge_sampling(np.random.default_rng(1).normal(size=(4, 500, 3)))
+    >>> sampling.rhat.shape, bool((sampling.ess_bulk > 1500).all())
     ((3,), True)
     """
-    return Diagnosis(rhat(draws), ess_bulk(draws), ess_tail(draws))
+    return Sampling(rhat(draws), ess_bulk(draws), ess_tail(draws))
 
 
 def rhat(draws: FloatArray) -> FloatArray:

@@ -31,6 +31,8 @@ class Covariance:
     factor: FloatArray
     inverse: FloatArray
     name: str
+    length: float | None = None
+    """The kernel's length scale, where it has one."""
 
     def __post_init__(self) -> None:
         for field in ("matrix", "factor", "inverse"):
@@ -136,7 +138,7 @@ def _from_kernel(
             f"this kernel is not positive definite on these areas at length {length:g} "
             f"(smallest eigenvalue {values[0]:.1e}); try a shorter length or another kernel"
         )
-    return Covariance(matrix, (U * np.sqrt(values)) @ U.T, (U / values) @ U.T, f"{name}, length {length:g}")
+    return Covariance(matrix, (U * np.sqrt(values)) @ U.T, (U / values) @ U.T, name, length)
 
 
 def _check_size(n_areas: int) -> None:

@@ -140,7 +140,7 @@ def against_spatial(fit: Fit, spatial: Fit) -> Picture:
     pairs = [(each.areas["risk_median"].to_numpy(), each.areas["risk_sd"].to_numpy() ** 2) for each in (spatial, fit)]
     correlation = float(np.corrcoef(pairs[0][0], pairs[1][0])[0, 1])
     ratio = float(np.median(pairs[1][1] / pairs[0][1]))
-    one, other = (NAMES.get(each.info["model"], each.info["model"]) for each in (fit, spatial))
+    one, other = (NAMES.get(each.record.model, each.record.model) for each in (fit, spatial))
     with drawing(190, columns=2) as (figure, panels):
         for axes, column, name in zip(panels, range(2), ("posterior median", "posterior variance"), strict=True):
             x, y = pairs[0][column], pairs[1][column]

@@ -107,7 +107,7 @@ def risk_intervals(fit: Fit, top: int = 20) -> Picture:
 def alpha_posterior(fit: Fit) -> Picture:
     """Draw the posterior of α, the prior's standard deviation; of its long tail the last thousandth is not drawn."""
     if "alpha2" not in fit.posterior:
-        raise StudyError(f"a fit of the {fit.info['model']} model has no α to draw")
+        raise StudyError(f"a fit of the {fit.record.model} model has no α to draw")
     alpha = fit.alpha
     if np.ptp(alpha) == 0:
         raise StudyError(f"α was fixed at {alpha[0]:g} in this fit, so it has no posterior to draw")

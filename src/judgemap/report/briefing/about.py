@@ -45,7 +45,7 @@ class About:
         for name, other in self.others.items():
             if other.map.ids != fit.map.ids:
                 raise StudyError(f"the fit {name!r} is of different areas; compare fits of one study")
-        if self.data is not None and self.data.digest() != fit.info["data"]["sha256"]:
+        if self.data is not None and self.data.digest() != fit.record.data.sha256:
             raise StudyError(
                 "these comparisons are not the ones that the fit was made of (their SHA-256 differs); "
                 "give the file that 'judgemap fit' read, or fit again"
@@ -76,15 +76,15 @@ def read_about(fit: Fit, study: Path | None = None, comparisons: Path | None = N
     title = question = ""
     if study is not None:
         definition = read_definition(study)
-        if definition.direction != fit.info["winner_is"]:
+        if definition.direction != fit.record.winner_is:
             raise StudyError(
                 f"{study.name} asks for the area with the {definition.direction} rate, and the fit was made for the "
-                f"{fit.info['winner_is']} one; give the study that the fit belongs to"
+                f"{fit.record.winner_is} one; give the study that the fit belongs to"
             )
         title, question = definition.title, definition.question
     if comparisons is None:
         return About(title, question)
-    data = read_comparisons(comparisons, fit.map, fit.info["winner_is"])
+    data = read_comparisons(comparisons, fit.map, fit.record.winner_is)
     about = About(title, question, data, *_days(comparisons))
     about.check(fit)
     return about

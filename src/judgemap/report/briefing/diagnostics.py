@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from judgemap.core.diagnostics import diagnose
 from judgemap.report import clusters, figures
 from judgemap.report.briefing import limits
 from judgemap.report.page import Section
@@ -25,7 +24,7 @@ def diagnostics(fit: Fit, other: Fit | None = None) -> list[Section]:
     sections: list[Section] = []
     told: set[str] = set()
     for each in (fit, other):
-        name = clusters.NAMES.get(each.info["model"], each.info["model"])
+        name = clusters.NAMES.get(each.record.model, each.record.model)
         new = tuple(note for note in limits.notes(each) if note not in told)
         told.update(new)
         sections += [_of(each, f"Diagnostics: the {name} model"), _record(each, f"The record: the {name} model", new)]
@@ -40,21 +39,20 @@ def verdict(fit: Fit) -> str:
     >>> verdict(jm.fit_spatial(data, areas, seed=1, chains=4, draws=500))[:48]
     'The checks of the sampling found nothing wrong: '
     """
-    found = fit.info["diagnostics"]
+    found = fit.record.diagnostics
     if fit.warnings:
         return "The checks of the sampling found something to put right: " + " ".join(fit.warnings)
     chains = counted(fit.posterior.sizes["chain"], "chain")
     return (
         f"The checks of the sampling found nothing wrong: {chains} that started apart agree (largest R-hat "
-        f"{found['rhat_max']:.3f}, at most {GOOD_RHAT} is wanted), and the draws of every area are worth at least "
-        f"{found['ess_bulk_min']:,.0f} independent ones ({GOOD_ESS} are wanted)."
+        f"{found.rhat_max:.3f}, at most {GOOD_RHAT} is wanted), and the draws of every area are worth at least "
+        f"{found.ess_bulk_min:,.0f} independent ones ({GOOD_ESS} are wanted)."
     )
 
 
 def worst(fit: Fit, count: int = 5) -> Table:
     """List the areas whose draws are worth least: R-hat, and the effective sample sizes of middle and tails."""
-    draws = fit.posterior["risk"].to_numpy()
-    agreement, bulk, tail = diagnose(draws)
+    agreement, bulk, tail = fit.sampling
     rows = tuple(
         (
             Cell(fit.map.names[area]),
@@ -78,23 +76,23 @@ def _of(fit: Fit, heading: str) -> Section:
 
 
 def _record(fit: Fit, heading: str, notes: tuple[str, ...]) -> Section:
-    info, found, plan = fit.info, fit.info["diagnostics"], fit.info["plan"]
+    record, found, plan = fit.record, fit.record.diagnostics, fit.record.plan
     chains, draws = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]
-    given = ", ".join(f"{name} {value}" for name, value in info["hyperparameters"].items() if name != "affinity")
+    given = ", ".join(f"{name} {value}" for name, value in record.assumed.items() if name != "affinity")
     facts = (
-        ("Model", MODELS.get(info["model"], info["model"])),
-        ("Prior", f"{info['prior']}; {given}"),
-        ("Risk", info["risk"]),
-        ("Sampler", SAMPLERS.get(info["sampler"], info["sampler"])),
-        ("Draws", f"{chains} chains of {draws:,} draws, after {plan['warmup']:,} to warm up"),
-        ("Seed", str(info["seed"])),
-        ("Largest R-hat", f"{found['rhat_max']:.3f} (should be at most {GOOD_RHAT})"),
+        ("Model", MODELS.get(record.model, record.model)),
+        ("Prior", f"{record.prior}; {given}"),
+        ("Risk", record.risk),
+        ("Sampler", SAMPLERS.get(record.sampler, record.sampler)),
+        ("Draws", f"{chains} chains of {draws:,} draws, after {plan.warmup:,} to warm up"),
+        ("Seed", str(record.seed)),
+        ("Largest R-hat", f"{found.rhat_max:.3f} (should be at most {GOOD_RHAT})"),
         (
             "Smallest effective sample size",
-            f"{found['ess_bulk_min']:,.0f}, for {found['ess_bulk_min_of']} (should be at least {GOOD_ESS})",
+            f"{found.ess_bulk_min:,.0f}, for {found.ess_bulk_min_of} (should be at least {GOOD_ESS})",
         ),
-        ("Time", f"{info['seconds']:.2f} seconds"),
-        ("Software", ", ".join(f"{name} {version}" for name, version in info["versions"].items())),
-        ("Data", f"SHA-256 {info['data']['sha256']}"),
+        ("Time", f"{record.seconds:.2f} seconds"),
+        ("Software", ", ".join(f"{name} {version}" for name, version in record.versions.items())),
+        ("Data", f"SHA-256 {record.data.sha256}"),
     )
     return Section(heading, facts=facts, remarks=notes)

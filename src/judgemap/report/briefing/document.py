@@ -94,7 +94,7 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None) -> 
 def _how_sure(fit: Fit) -> Section:
     spread = fit.areas["risk_sd"].to_numpy()
     least, most = (isolated(fit.map.names[int(area)]) for area in (spread.argmin(), spread.argmax()))
-    neighbours = "; so are areas with few neighbours" if fit.info["model"] == "spatial" else ""
+    neighbours = "; so are areas with few neighbours" if fit.record.model == "spatial" else ""
     texts = (
         (
             f"The answers say most about {least} (standard deviation {spread.min():.2f}) and least about {most} "
@@ -133,9 +133,9 @@ def _clusters(fit: ClusterFit) -> tuple[Section, Section]:
 
 
 def _two_models(fit: Fit, other: Fit) -> Section:
-    names = [clusters.NAMES.get(each.info["model"], each.info["model"]) for each in (fit, other)]
+    names = [clusters.NAMES.get(each.record.model, each.record.model) for each in (fit, other)]
     text = f"The same areas under the {names[0]} and the {names[1]} model: on the line, both say the same."
-    same = fit.info["data"]["sha256"] == other.info["data"]["sha256"]
+    same = fit.record.data.sha256 == other.record.data.sha256
     different = ("The two fits were made of different comparisons, so models and data differ at once.",)
     picture = against(fit, other)
     return Section("One model against the other", (text,), picture=picture, remarks=() if same else different)
@@ -152,11 +152,11 @@ def _otherwise(fit: Fit, about: About) -> Section:
 
 
 def _who(fit: Fit, about: About) -> Section:
-    data = fit.info["data"]
+    data = fit.record.data
     facts = [
-        ("Judges", f"{data['judges']:,}" if data["judges"] else "not known"),
-        ("Comparisons", f"{data['comparisons']:,} decided, of {data['shown']:,} pairs shown"),
-        ("Distinct pairs", f"{data['pairs']:,} of {data['areas'] * (data['areas'] - 1) // 2:,} possible"),
+        ("Judges", f"{data.judges:,}" if data.judges else "not known"),
+        ("Comparisons", f"{data.comparisons:,} decided, of {data.shown:,} pairs shown"),
+        ("Distinct pairs", f"{data.pairs:,} of {data.areas * (data.areas - 1) // 2:,} possible"),
     ]
     timed = None
     if about.data is not None:
@@ -168,8 +168,8 @@ def _who(fit: Fit, about: About) -> Section:
     if about.first and about.last:
         facts.append(("When", _days(about.first, about.last)))
     text = (
-        f"{capital(counted(data['judges'], 'judge'))} answered. The briefing counts them and names nobody."
-        if data["judges"]
+        f"{capital(counted(data.judges, 'judge'))} answered. The briefing counts them and names nobody."
+        if data.judges
         else "The data do not say who answered, nor how many judges there were."
     )
     return Section("Who was asked", (text,), picture=timed, facts=tuple(facts))
@@ -208,7 +208,7 @@ def _how(fit: Fit, other: Fit | None) -> Section:
         "from the answers",
         "standard": "areas tell nothing of their neighbours",
     }
-    winner = fit.info["winner_is"]
+    winner = fit.record.winner_is
     steps = [
         ("Ask", f"A judge saw two areas at a time and chose the one with the {winner} rate, again and again."),
         (
@@ -219,7 +219,7 @@ def _how(fit: Fit, other: Fit | None) -> Section:
             "Place",
             (
                 "Each area gets a risk so that the larger the difference between two, the more often the riskier one "
-                f"is found riskier. In this model {believed.get(fit.info['model'], fit.info['model'])}."
+                f"is found riskier. In this model {believed.get(fit.record.model, fit.record.model)}."
             ),
         ),
         (
@@ -231,8 +231,8 @@ def _how(fit: Fit, other: Fit | None) -> Section:
         ),
     ]
     if other is not None:
-        name = clusters.NAMES.get(other.info["model"], other.info["model"])
-        new = believed.get(other.info["model"], other.info["model"])
+        name = clusters.NAMES.get(other.record.model, other.record.model)
+        new = believed.get(other.record.model, other.record.model)
         steps.append(("Do it again", f"A second model was fitted, the {name} one. In it, {new}."))
     return Section("How it was done", points=tuple(steps))
 

@@ -38,13 +38,13 @@ def surely_top(fit: Fit) -> int:
 
 def numbers(fit: Fit, about: About) -> tuple[tuple[str, str], ...]:
     """Return the few numbers of the first page, each with what it counts; what is not known is left out."""
-    data = fit.info["data"]
-    shown = [(data["judges"], "judge"), (data["comparisons"], "comparison"), (data["areas"], "area")]
+    data = fit.record.data
+    shown = [(data.judges, "judge"), (data.comparisons, "comparison"), (data.areas, "area")]
     told = [(f"{number:,}", what if number == 1 else f"{what}s") for number, what in shown if number]
     if np.isfinite(about.median_seconds):
         told.append((f"{about.median_seconds:.3g} s", "median time of a comparison"))
     else:
-        told.append((f"{data['pairs']:,}", "distinct pair" if data["pairs"] == 1 else "distinct pairs"))
+        told.append((f"{data.pairs:,}", "distinct pair" if data.pairs == 1 else "distinct pairs"))
     return tuple(told)
 
 
@@ -79,12 +79,12 @@ def warning(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
 
 
 def _asked(fit: Fit) -> str:
-    data = fit.info["data"]
-    who = capital(counted(data["judges"], "judge")) if data["judges"] else "Judges"
-    what = "two areas" if data["areas"] == 2 else f"{counted(data['areas'], 'area')} two at a time"
-    times = {1: "once", 2: "twice"}.get(data["comparisons"], f"{in_words(data['comparisons'])} times in all")
-    said = "said" if data["comparisons"] == 1 else "said each time"
-    return f"{who} compared {what}, {times}, and {said} which of the two has the {fit.info['winner_is']} rate."
+    data = fit.record.data
+    who = capital(counted(data.judges, "judge")) if data.judges else "Judges"
+    what = "two areas" if data.areas == 2 else f"{counted(data.areas, 'area')} two at a time"
+    times = {1: "once", 2: "twice"}.get(data.comparisons, f"{in_words(data.comparisons)} times in all")
+    said = "said" if data.comparisons == 1 else "said each time"
+    return f"{who} compared {what}, {times}, and {said} which of the two has the {fit.record.winner_is} rate."
 
 
 def _found(fit: Fit, clusters: ClusterFit | None) -> str:

@@ -11,8 +11,6 @@ from judgemap.study.clusters import ClusterFit
 from judgemap.study.result import Fit
 
 Point = tuple[str, str]
-NAMES_JUDGES = "Judges with a single answer"
-"""How a note begins that names judges, which a briefing does not."""
 
 
 def points(fit: Fit, about: About, clusters: ClusterFit | None = None) -> tuple[Point, ...]:
@@ -25,14 +23,14 @@ def points(fit: Fit, about: About, clusters: ClusterFit | None = None) -> tuple[
     'How many cases there are'
     """
     said = [_relative(fit), _knowledge(fit, about), _order(fit), _few(fit), _neighbours(fit)]
-    said += [_left_out(fit)] if fit.info["data"]["shown"] > fit.info["data"]["comparisons"] else []
+    said += [_left_out(fit)] if fit.record.data.shown > fit.record.data.comparisons else []
     said += [_clusters(clusters)] if clusters is not None else []
     return (*said, _judges_alike(fit), _why(about), _person())
 
 
 def notes(fit: Fit) -> tuple[str, ...]:
     """Return the notes of a fit, but those that name judges."""
-    return tuple(note for note in fit.info["notes"] if not note.startswith(NAMES_JUDGES))
+    return tuple(note.text for note in fit.record.notes if not note.names_judges)
 
 
 def pair_counts(fit: Fit) -> PairCounts:
@@ -61,7 +59,7 @@ def _relative(fit: Fit) -> Point:
 
 
 def _knowledge(fit: Fit, about: About) -> Point:
-    judges, made = fit.info["data"]["judges"], fit.info["data"]["comparisons"]
+    judges, made = fit.record.data.judges, fit.record.data.comparisons
     heading = "What the judges do not know"
     rests = (
         "The map shows what judges know and believe. Where they hear of little, it shows little; a belief that they "
@@ -113,7 +111,7 @@ def _few(fit: Fit) -> Point:
     if len(never):
         one = len(never) == 1
         rests = "on nothing but the assumptions"
-        if fit.info["model"] != "standard":
+        if fit.record.model != "standard":
             rests = f"on {'its' if one else 'their'} neighbours alone"
         was = f"{'was' if one else 'were'} never compared and {'rests' if one else 'rest'}"
         said.append(f"{capital(counted(len(never), 'area'))} {was} {rests}: {_names(fit, never)}.")
@@ -143,7 +141,7 @@ def _few(fit: Fit) -> Point:
 
 def _neighbours(fit: Fit) -> Point:
     heading = "Sharp steps between neighbours"
-    if fit.info["model"] == "standard":
+    if fit.record.model == "standard":
         return heading, (
             "This model lets areas tell nothing of their neighbours: an area with few comparisons stays uncertain, "
             "and steps between neighbours may be chance."
@@ -157,7 +155,7 @@ def _neighbours(fit: Fit) -> Point:
     leans += f"neighbours {_names(fit, beside)}." if len(beside) > 1 else f"neighbour {_names(fit, beside)}."
     joined = [f"{_name_of(fit, each.a)} with {_name_of(fit, each.b)}" for each in fit.map.bridges]
     across = f" Areas without a border were joined to the nearest: {listed(joined)}." if joined else ""
-    shared = "share a level" if fit.info["model"] == "clusters" else "have like risk"
+    shared = "share a level" if fit.record.model == "clusters" else "have like risk"
     return heading, (
         f"The model believes that areas which lie together {shared}, so answers about one count in part for those "
         "around it. An area that differs from all its neighbours is drawn towards them."
@@ -166,11 +164,11 @@ def _neighbours(fit: Fit) -> Point:
 
 
 def _left_out(fit: Fit) -> Point:
-    data = fit.info["data"]
+    data = fit.record.data
     return (
         "What judges would not decide",
         (
-            f"Of {data['shown']:,} pairs shown, {data['shown'] - data['comparisons']:,} have no winner (ties, skipped "
+            f"Of {data.shown:,} pairs shown, {data.shown - data.comparisons:,} have no winner (ties, skipped "
             "or without an answer). They are left out, though a tie says that two areas are alike."
         ),
     )
@@ -193,7 +191,7 @@ def _clusters(fit: ClusterFit) -> Point:
 
 
 def _judges_alike(fit: Fit) -> Point:
-    many = fit.info["data"]["judges"] != 1
+    many = fit.record.data.judges != 1
     first = "that all judges see the same order of areas, and" if many else "that"
     return (
         "How far judges disagree",

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from judgemap.core.diagnostics import diagnose
 from judgemap.core.posterior import in_top, ranks
 from judgemap.core.types import FloatArray
 from judgemap.report.network import layout
@@ -62,8 +61,7 @@ def _met(fit: Fit) -> list[list[list[int]]]:
 
 
 def _sampling(fit: Fit) -> dict[str, list[float | None]]:
-    draws = fit.posterior["risk"].to_numpy()
-    return {name: _finite(values) for name, values in diagnose(draws)._asdict().items()}
+    return {name: _finite(values) for name, values in fit.sampling._asdict().items()}
 
 
 def _layout(fit: Fit) -> list[list[float]]:
