@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers import clusters
 from judgemap.core.simulate import simulate_counts
 from judgemap.study.clusters import USUAL
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.sensitivity import cluster_sensitivity, read_variation
 
 SHORT = {"chains": 4, "warmup": 300, "draws": 400, "thin": 2}
@@ -24,7 +25,9 @@ def rows_of_areas(strengths, comparisons, winner_is="lower", seed=1):
     left = np.r_[np.repeat(counts.first, counts.wins), np.repeat(counts.second, counts.n - counts.wins)]
     right = np.r_[np.repeat(counts.second, counts.wins), np.repeat(counts.first, counts.n - counts.wins)]
     n = len(left)
-    return areas, Comparisons(areas.ids, ("1",) * n, left, right, ("left",) * n, np.full(n, np.nan), winner_is)
+    return areas, Comparisons.from_words(
+        areas.ids, ("1",) * n, left, right, ("left",) * n, np.full(n, np.nan), winner_is
+    )
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +58,7 @@ def test_cluster_one_is_the_highest_risk(fit):
 
 def test_direction_turns_the_order_round(study):
     areas, data = study
-    higher = Comparisons(areas.ids, data.judge, data.left, data.right, data.outcome, data.seconds, "higher")
+    higher = replace(data, winner_is="higher")
     fit = jm.fit_clusters(higher, areas, seed=1, **SHORT)
     assert (fit.best.labels[-8:] == 1).all()
 

@@ -9,8 +9,8 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.simulate import answer
 from judgemap.core.trials import Merits
 from judgemap.report.planning import sentences
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.planning import DESIGNS
-from judgemap.study.records import Comparisons
 
 N = 12
 CHANCE = (N**2 - 1) / (3 * N)
@@ -29,7 +29,7 @@ def fitted(areas, strengths, *, alpha, size=400, winner_is="lower"):
     pairs = np.stack([rng.permutation(N)[:2] for _ in range(size)])
     won = answer(rng, pairs, np.asarray(strengths, dtype=float))
     outcome = tuple("left" if each else "right" for each in won)
-    data = Comparisons(areas.ids, ("1",) * size, pairs[:, 0], pairs[:, 1], outcome, np.ones(size), winner_is)
+    data = Comparisons.from_words(areas.ids, ("1",) * size, pairs[:, 0], pairs[:, 1], outcome, np.ones(size), winner_is)
     return jm.fit_spatial(data, areas, seed=1, variance=jm.FixedVariance(alpha**2), chains=4, draws=100)
 
 

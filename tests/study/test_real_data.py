@@ -5,6 +5,7 @@ Statistics compare means or variances of many areas at once: z = difference / co
 """
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from judgemap.core.diagnostics import ess_bulk
 from judgemap.core.model import Model
 from judgemap.core.prior import InverseGamma, communicability
 from judgemap.core.samplers.run import Plan, sample
-from judgemap.study.records import Comparisons
 
 pytestmark = pytest.mark.statistical
 
@@ -78,9 +78,7 @@ def test_relabelled_areas_have_the_same_posterior(notts):
         type(areas.graph)(len(areas), np.argsort(order)[areas.graph.edges]),
     )
     place = np.argsort(order)
-    again = Comparisons(
-        moved.ids, data.judge, place[data.left], place[data.right], data.outcome, data.seconds, data.winner_is
-    )
+    again = replace(data, ids=moved.ids, left=place[data.left], right=place[data.right])
     plan = Plan(chains=16, draws=500)
     one = moments(sample(np.random.default_rng(4), model, "hmc", plan))
     two = moments(sample(np.random.default_rng(5), model_of(moved, again), "hmc", plan))
@@ -90,9 +88,7 @@ def test_relabelled_areas_have_the_same_posterior(notts):
 
 def test_swapping_every_outcome_turns_the_strengths_round(notts):
     areas, data = notts
-    swapped = Comparisons(
-        data.ids, data.judge, data.right, data.left, data.outcome, data.seconds, winner_is=data.winner_is
-    )
+    swapped = replace(data, left=data.right, right=data.left)
     plan = Plan(chains=16, draws=500)
     one = moments(sample(np.random.default_rng(6), model_of(areas, data), "hmc", plan))
     two = moments(sample(np.random.default_rng(7), model_of(areas, swapped), "hmc", plan))
@@ -102,7 +98,7 @@ def test_swapping_every_outcome_turns_the_strengths_round(notts):
 
 def test_direction_turns_risk_not_strength(notts):
     areas, data = notts
-    higher = Comparisons(data.ids, data.judge, data.left, data.right, data.outcome, data.seconds, winner_is="higher")
+    higher = replace(data, winner_is="higher")
     one, two = (jm.fit_spatial(each, areas, seed=1, chains=2, draws=50) for each in (data, higher))
     np.testing.assert_array_equal(one.risk, -two.risk)
 

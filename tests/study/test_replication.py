@@ -44,7 +44,7 @@ def data(areas) -> jm.Comparisons:
     right = (left + rng.integers(1, 16, 120)) % 16
     outcomes = rng.choice(["left", "right", "tie", "skipped"], 120, p=[0.5, 0.3, 0.1, 0.1])
     judges = [*rng.choice(["Ann Archer", "Bob Baker"], 119), "Cleo Carter"]
-    return jm.Comparisons(
+    return jm.Comparisons.from_words(
         ids=areas.ids,
         judge=tuple(judges),
         left=left,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
 
 COLUMNS = [
     "id", "name", "risk_median", "risk_mean", "risk_sd", "risk_low", "risk_high", "rank_median", "rank_low",
@@ -35,7 +35,7 @@ def few(square, **changes):
         "outcome": ("left", "right", "tie"),
         "seconds": np.ones(3),
     }
-    return Comparisons(**fields | changes)
+    return Comparisons.from_words(**fields | changes)
 
 
 def test_table(fit):
@@ -197,7 +197,7 @@ def test_prior_errors(square):
 def test_values_say_what_they_are_in_one_line():
     areas, data = jm.example_study(seed=1)
     assert repr(areas) == f"Areas(77 areas, {len(areas.graph.edges)} pairs of neighbours, a map)"
-    assert repr(data) == "Comparisons(1848 pairs shown, 1848 decided, 12 judges, winner is lower)"
+    assert repr(data) == "Comparisons.from_words(1848 pairs shown, 1848 decided, 12 judges, winner is lower)"
     fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=20)
     assert repr(fit) == "Fit(spatial model, 77 areas, 1848 comparisons, 2 × 20 draws)"
     drawn = jm.schedule(areas, design="uniform", pairs=100, seed=1)

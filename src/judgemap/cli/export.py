@@ -68,8 +68,8 @@ def _given_map(areas: Path | None, id_column: str | None) -> Areas | None:
 def _archive(
     results: Path, output: Path, comparisons: Path | None, study: Path | None, judges: str, areas: Areas | None
 ) -> None:
+    from judgemap.study.comparisons import read_comparisons
     from judgemap.study.definition import read_definition
-    from judgemap.study.records import read_comparisons
     from judgemap.study.replication import Judges, replication
 
     if comparisons is None:

@@ -13,9 +13,9 @@ from judgemap.cli.progress import sampling_progress
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.clusters import ClusterFit
+from judgemap.study.comparisons import Direction, read_comparisons
 from judgemap.study.correlation import PRIORS
 from judgemap.study.folder import check_folder
-from judgemap.study.records import Direction, read_comparisons
 from judgemap.study.result import Fit
 from judgemap.study.sensitivity import (
     NUMBERS,

@@ -16,7 +16,7 @@ from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, style
 from judgemap.report.text import capital, listed
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.result import Fit
 
 CHAINS = (BLUE, "#d98200", "#2f8f5b", "#a03a7d", "#6b6f1d", "#56a8d8", "#8a4b2a", "#6a6f7a")

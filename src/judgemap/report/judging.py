@@ -11,8 +11,8 @@ from judgemap.errors import StudyError
 from judgemap.report.figures import drawing
 from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, SMALL, Picture
 from judgemap.report.text import listed
-from judgemap.study.judging import stands_out, time_histogram
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.judges import stands_out, time_histogram
 
 MOST = 40
 """Judges that one picture shows: those with the most answers."""

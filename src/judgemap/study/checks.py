@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 from judgemap.core.predictive import Shown, circular_triads, replicate, tail_share
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.study.answers import check_areas, decided_answers
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.quick_fit import check_areas
 from judgemap.study.result import Fit
 
 EXTREME = 0.005
@@ -106,11 +106,11 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
 
 def _shown(fit: Fit, data: Comparisons) -> Shown:
     check_areas(fit, data)
-    answers = decided_answers(data)
+    answers = data.where(data.decided)
     if len(answers) == 0:
         raise StudyError("none of the comparisons was decided, so there is nothing to check")
-    forward = data.left[answers.row] < data.right[answers.row]
-    return Shown(answers.n_areas, answers.pair, answers.first, answers.second, forward, answers.first_won)
+    first, second, number = answers.pairs
+    return Shown(len(data.ids), number, first, second, answers.left < answers.right, answers.first_won)
 
 
 def _counted_pairs(fit: Fit) -> Shown:

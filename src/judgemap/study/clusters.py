@@ -20,9 +20,9 @@ from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.fit import RunOptions, checked_counts, settle
 from judgemap.study.provenance import record
-from judgemap.study.records import Comparisons
 from judgemap.study.result import GOOD_RHAT, Fit, assess, named_draws, named_pairs, named_statistics
 from judgemap.study.settings import AFFINITIES
 from judgemap.study.settings import CLUSTER_PLAN as USUAL

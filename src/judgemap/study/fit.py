@@ -12,8 +12,8 @@ from judgemap.core.prior import Covariance, FixedVariance, InverseGamma, Varianc
 from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher, sample
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.provenance import record
-from judgemap.study.records import Comparisons
 
 if TYPE_CHECKING:
     from judgemap.study.result import Fit
@@ -114,7 +114,7 @@ def checked_counts(data: Comparisons, areas: Areas) -> PairCounts:
     """Count the pairs, if the comparisons are of these areas."""
     if data.ids != areas.ids:
         raise StudyError("the comparisons were read with another map; read them again with this one")
-    return data.counts()
+    return data.counts().decided()
 
 
 def settle(options: RunOptions, usual: Plan) -> tuple[Plan, str, int, Watcher | None]:

@@ -10,7 +10,7 @@ import numpy as np
 from judgemap.core.comparisons import PairCounts
 from judgemap.geo.csvfiles import quoted
 from judgemap.geo.maps import Areas
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons, Outcome
 
 
 def record(facts: dict[str, Any], data: Comparisons, counts: PairCounts, areas: Areas) -> dict[str, Any]:
@@ -48,9 +48,13 @@ def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) 
     notes = []
     left_out = len(data) - counts.total
     if left_out:
-        kinds = ", ".join(
-            f"{data.outcome.count(kind)} {kind}" for kind in ("tie", "skipped", "unknown") if kind in data.outcome
-        )
+        words = {
+            Outcome.TIE: "tie",
+            Outcome.SKIPPED: "skipped",
+            Outcome.UNKNOWN: "unknown",
+            Outcome.OPEN: "not answered",
+        }
+        kinds = ", ".join(f"{count} {word}" for kind, word in words.items() if (count := data.count(kind)))
         notes.append(f"{left_out} of {len(data)} shown pairs have no winner ({kinds}) and are left out of the model.")
     silent = np.flatnonzero(counts.per_area() == 0)
     if len(silent):

@@ -15,10 +15,10 @@ from typing import Any, Literal
 
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.correlation import ON_CENTROIDS, PRIORS, neighbour_distance
 from judgemap.study.folder import check_file, write_whole
 from judgemap.study.provenance import data_notes
-from judgemap.study.records import Comparisons
 from judgemap.study.result import Fit
 from judgemap.study.settings import OF_CLUSTERS, FitSettings
 
@@ -145,13 +145,12 @@ def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterato
 
 def _numbered(data: Comparisons) -> Comparisons:
     """Call the judges 1, 2, 3 in the order in which they appear; who has no name stays without one."""
-    numbers = {judge: str(number) for number, judge in enumerate(data.per_judge(), 1)} | {"": ""}
-    return replace(data, judge=tuple(numbers[judge] for judge in data.judge))
+    return replace(data, judges=tuple(str(number) for number in range(1, len(data.judges) + 1)))
 
 
 def _info(fit: Fit, data: Comparisons, shown: Comparisons) -> dict[str, Any]:
     """Return what fit.json says, with the judges called as in the archive."""
-    counts, model = data.counts(), fit.info["model"]
+    counts, model = data.counts().decided(), fit.info["model"]
     before, after = (data_notes(each, counts, fit.map, model) for each in (data, shown))
     renamed = dict(zip(before, after, strict=True))
     notes = [renamed.get(note, note) for note in fit.info["notes"]]

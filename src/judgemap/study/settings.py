@@ -15,9 +15,9 @@ from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
+from judgemap.study.comparisons import Comparisons, Direction
 from judgemap.study.correlation import PRIORS, prior_covariance
 from judgemap.study.fit import RunOptions, fit_spatial, fit_standard
-from judgemap.study.records import Comparisons, Direction
 
 if TYPE_CHECKING:
     from judgemap.study.result import Fit

@@ -112,7 +112,7 @@ def test_the_numbers_are_those_of_the_comparisons(study, visit):
         for outcome in outcomes:
             judge.answer(outcome, seen_ms="2000")
     data, result = load_comparisons(study), counting.count(study)
-    assert [result.judges[each].name for each in result.owner] == list(data.judge)
+    assert [result.judges[each].name for each in result.owner] == data.judge_names.tolist()
     assert (result.rows["left"] == data.left).all()
     assert (result.rows["right"] == data.right).all()
     np.testing.assert_array_equal(result.rows["seconds"], data.seconds)

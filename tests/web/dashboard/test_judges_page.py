@@ -9,7 +9,7 @@ from django.urls import reverse
 
 import judgemap as jm
 from judgemap.errors import StudyError
-from judgemap.study.judging import judge_table
+from judgemap.study.judges import judge_table
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.counting import count
 from judgemap.web.dashboard.judging import judge_rows

@@ -60,7 +60,9 @@ def test_what_is_stored_is_what_was_simulated(tmp_path):
     assert Counter(stored.per_judge().values()) == Counter(PER_JUDGE)
 
     def rows(data):
-        return Counter(zip(data.left.tolist(), data.right.tolist(), data.outcome, data.seconds.tolist(), strict=True))
+        return Counter(
+            zip(data.left.tolist(), data.right.tolist(), data.outcome.tolist(), data.seconds.tolist(), strict=True)
+        )
 
     assert rows(stored) == rows(simulated)
     for pair in Pair.objects.order_by("?")[:50]:
@@ -72,9 +74,8 @@ def test_ties_where_areas_are_alike_and_one_judge_who_guesses():
     study = simulate_study(rng, chicago())
     data = with_ties(rng, study)
     apart = np.abs(study.true_risk[data.left] - study.true_risk[data.right])
-    outcome, judge = np.array(data.outcome), np.array(data.judge)
-    assert apart[outcome == "tie"].max() < 0.1 <= apart[outcome != "tie"].min()
-    assert data.seconds[judge == str(HASTY + 1)].max() <= 1.0
+    assert apart[data.tied].max() < 0.1 <= apart[~data.tied].min()
+    assert data.seconds[data.judge_names == str(HASTY + 1)].max() <= 1.0
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import judgemap as jm
+from judgemap.study.comparisons import Outcome
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Pair
@@ -103,7 +104,7 @@ def test_answers_are_put_in_the_order_of_time(run, data):
     order = answer_order(run, data)
     assert sorted(order.tolist()) == list(range(len(data)))
     answered = dict(Answer.objects.values_list("pair_id", "answered_at"))
-    shown = [pair for judge in sorted(set(data.judge)) for pair in _pairs_of(judge)]
+    shown = [pair for judge in data.judges for pair in _pairs_of(judge)]
     moments = [answered[shown[row]] for row in order if shown[row] in answered]
     assert moments == sorted(moments)
     assert len(moments) == 72
@@ -112,9 +113,9 @@ def test_answers_are_put_in_the_order_of_time(run, data):
 
 
 def test_a_fit_of_some_judges_knows_its_order_too(run, data):
-    one = data.only([data.judge[0]])
+    one = data.only(data.judges[:1])
     order = answer_order(run, one)
-    answered = [row for row in order if one.outcome[row] != "unknown"]
+    answered = [row for row in order if one.outcome[row] != Outcome.OPEN]
     assert answered == sorted(answered)
 
 
@@ -127,7 +128,7 @@ def test_answers_that_came_after_the_fit_do_not_disturb(run, data):
 
 
 def test_a_lone_judge_is_noted(fit, data):
-    alone = data.only([data.judge[0]])
+    alone = data.only(data.judges[:1])
     found = explain(fit, alone)
     assert found["judges_note"] == "Only one judge has decided, so agreement with others cannot be told."
     assert "one judge" in found["reliability"]["note"]

@@ -11,8 +11,8 @@ import numpy as np
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import read_table
 from judgemap.report.picture import Picture
+from judgemap.study.comparisons import Comparisons, read_comparisons
 from judgemap.study.definition import read_definition
-from judgemap.study.records import Comparisons, read_comparisons
 from judgemap.study.result import Fit
 
 

@@ -14,7 +14,7 @@ from judgemap.report.page import Front, Section, page_with_front
 from judgemap.report.text import capital, counted, in_words, isolated, percentage
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_fits
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.result import Fit
 
 FOOT = (
@@ -181,8 +181,12 @@ def _answers(data: Comparisons, median_seconds: float) -> list[tuple[str, str]]:
     if len(per_judge) > 1:
         middle = f"{np.median(per_judge):g}"
         facts.append(("Pairs a judge saw", f"{per_judge[0]:,} to {per_judge[-1]:,}, median {middle}"))
-    kinds = {"tie": "ties", "skipped": "skipped", "unknown": "without an answer"}
-    undecided = [f"{data.outcome.count(kind):,} {name}" for kind, name in kinds.items() if kind in data.outcome]
+    kinds = {
+        "ties": data.count(Outcome.TIE),
+        "skipped": data.count(Outcome.SKIPPED),
+        "without an answer": data.count(Outcome.UNKNOWN) + data.count(Outcome.OPEN),
+    }
+    undecided = [f"{count:,} {name}" for name, count in kinds.items() if count]
     if undecided:
         facts.append(("Not decided", ", ".join(undecided)))
     if np.isfinite(median_seconds):

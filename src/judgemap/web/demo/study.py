@@ -14,9 +14,9 @@ from django.utils import timezone
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.examples import chicago
+from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.definition import StudyDefinition
 from judgemap.study.example import PER_JUDGE, SimulatedStudy, simulate_study
-from judgemap.study.records import Comparisons
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.actions import invite
@@ -108,22 +108,21 @@ def with_ties(rng: np.random.Generator, study: SimulatedStudy) -> Comparisons:
     """Let judges say "about the same" where they nearly are, skip a few pairs, and one of them answer at random."""
     data, risk = study.data, study.true_risk
     near = np.abs(risk[data.left] - risk[data.right]) < 0.1
-    hasty = np.array(data.judge) == str(HASTY + 1)
+    hasty = data.judge_names == str(HASTY + 1)
     skipped = rng.random(len(data)) < 0.01
-    guesses = rng.choice(["left", "right"], len(data))
-    outcome = np.where(near, "tie", np.where(skipped, "skipped", np.where(hasty, guesses, data.outcome)))
+    guesses = np.where(rng.choice(["left", "right"], len(data)) == "left", Outcome.LEFT, Outcome.RIGHT)
+    outcome = np.select([near, skipped, hasty], [Outcome.TIE, Outcome.SKIPPED, guesses], data.outcome)
     seconds: FloatArray = np.where(hasty, np.round(rng.uniform(0.4, 1.0, len(data)), 2), data.seconds)
-    return replace(data, outcome=tuple(outcome.tolist()), seconds=seconds)
+    return replace(data, outcome=outcome, seconds=seconds)
 
 
 def store_answers(rng: np.random.Generator, study: Study, data: Comparisons) -> None:
     """Store comparisons as if judges had given them, on the working days before now, at one sitting each."""
     places = dict(Area.objects.filter(study=study).values_list("position", "pk"))
     chance = 2 / (len(places) * (len(places) - 1))
-    version, names = study.version, list(data.per_judge())
-    judges = [Judge(name=each.name) for each in invite(study, len(names))]
-    for judge, name in zip(judges, names, strict=True):
-        rows = [row for row, who in enumerate(data.judge) if who == name]
+    version, words = study.version, data.outcome_words
+    for number, invited in enumerate(invite(study, len(data.judges))):
+        judge, rows = Judge(name=invited.name), np.flatnonzero(data.judge == number).tolist()
         began = _sitting(rng, timezone.now())
         ends = began + np.cumsum(data.seconds[rows] + 0.3) * np.array(timedelta(seconds=1))
         pairs = [
@@ -136,7 +135,7 @@ def store_answers(rng: np.random.Generator, study: Study, data: Comparisons) -> 
         Pair.objects.bulk_create(pairs, batch_size=500)
         Answer.objects.bulk_create(
             [
-                Answer(pair=pair, revision=1, outcome=data.outcome[row], answered_at=end,
+                Answer(pair=pair, revision=1, outcome=words[row], answered_at=end,
                        seen_ms=round(1000 * data.seconds[row]))
                 for pair, row, end in zip(pairs, rows, ends, strict=True)
             ],

@@ -5,7 +5,7 @@ from datetime import datetime
 import numpy as np
 from django.db.models import F
 
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
 from judgemap.web.judge.models import Answer, Pair
 from judgemap.web.studies.models import Area, Study
 
@@ -26,12 +26,12 @@ def load_comparisons(study: Study) -> Comparisons:
         )
     )
     last = [said.get(row[0]) for row in rows]
-    return Comparisons(
+    return Comparisons.from_words(
         ids=tuple(codes),
-        judge=tuple(row[1] for row in rows),
+        judge=[row[1] for row in rows],
         left=np.array([row[2] for row in rows], dtype=np.int64),
         right=np.array([row[3] for row in rows], dtype=np.int64),
-        outcome=tuple(answer[0] if answer else "unknown" for answer in last),
+        outcome=[answer[0] if answer else "open" for answer in last],
         seconds=np.array(
             [seconds_in_view(row[4], *answer[1:]) if answer else np.nan for row, answer in zip(rows, last, strict=True)]
         ),

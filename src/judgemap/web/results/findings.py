@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
     from judgemap.core.types import FloatArray, IntArray
     from judgemap.study.checks import PredictiveCheck
-    from judgemap.study.records import Comparisons
+    from judgemap.study.comparisons import Comparisons
     from judgemap.study.result import Fit
 
 QUANTILES = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
@@ -92,7 +92,7 @@ def work_out(run: FitRun, fit: "Fit", data: "Comparisons") -> dict[str, Any]:
 
 def explain(fit: "Fit", data: "Comparisons", order: "IntArray | None" = None) -> dict[str, Any]:
     """Work it out from the library's values alone; ``order`` lists the comparisons in the order of their answers."""
-    from judgemap.study.judging import judge_table, stands_out, surprising_answers
+    from judgemap.study.judges import judge_table, stands_out, surprising_answers
     from judgemap.study.reliability import reliability, reliability_over_time
 
     judges = judge_table(fit, data)
@@ -133,7 +133,7 @@ def answer_order(run: FitRun, data: "Comparisons") -> "IntArray":
 
     Answers that came in after the fit had read them are not looked at: pairs of a judge are only ever added.
     """
-    names = set(data.judge)
+    names = set(data.judges)
     shown = Pair.objects.filter(judge__study=run.study, practice=False, judge__in=names)
     first = Answer.objects.filter(pair__in=shown, revision=1).values_list("pair_id", "answered_at")
     answered = {pair: moment.timestamp() for pair, moment in first}
@@ -141,7 +141,7 @@ def answer_order(run: FitRun, data: "Comparisons") -> "IntArray":
     for pair, judge in shown.order_by("judge_id", "position").values_list("pk", "judge_id"):
         moments.setdefault(judge, []).append(answered.get(pair, math.inf))
     queues = {judge: iter(times) for judge, times in moments.items()}
-    when = [next(queues[judge], math.inf) if judge in queues else math.inf for judge in data.judge]
+    when = [next(queues[judge], math.inf) if judge in queues else math.inf for judge in data.judge_names]
     return np.argsort(np.array(when), kind="stable").astype(np.int64)
 
 
@@ -160,9 +160,9 @@ def _judges_note(judges: "pd.DataFrame") -> str:
 
 
 def _times(data: "Comparisons") -> dict[str, Any]:
-    from judgemap.study.judging import time_histogram
+    from judgemap.study.judges import time_histogram
 
-    if not np.isfinite(data.seconds).any() or not any(data.judge):
+    if not np.isfinite(data.seconds).any() or not data.judges:
         return {"edges": [], "counts": [], "by_judge": {}, "median": None}
     found = time_histogram(data)
     return {

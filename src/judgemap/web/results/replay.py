@@ -9,7 +9,7 @@ import numpy as np
 from django.db.models import F
 
 from judgemap.errors import StudyError
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
 from judgemap.web.judge.comparisons import seconds_in_view
 from judgemap.web.judge.models import Answer, Pair
 from judgemap.web.results.models import FitRun
@@ -68,12 +68,12 @@ def _at(moment: datetime, run: FitRun, ids: tuple[str, ...], pairs: list[_Pair],
     """Return the comparisons as they were at a moment."""
     said = {pair: (outcome, seen_ms, at) for pair, outcome, seen_ms, at in given if at <= moment}
     rows = [(pair, said.get(pair[0])) for pair in pairs if pair[4] <= moment]
-    return Comparisons(
+    return Comparisons.from_words(
         ids=ids,
-        judge=tuple(pair[1] for pair, _ in rows),
+        judge=[pair[1] for pair, _ in rows],
         left=np.array([pair[2] for pair, _ in rows], dtype=np.int64),
         right=np.array([pair[3] for pair, _ in rows], dtype=np.int64),
-        outcome=tuple(answer[0] if answer else "unknown" for _, answer in rows),
+        outcome=[answer[0] if answer else "open" for _, answer in rows],
         seconds=np.array([seconds_in_view(pair[4], *answer[1:]) if answer else np.nan for pair, answer in rows]),
         winner_is="lower" if run.version.direction == "lower" else "higher",
     )

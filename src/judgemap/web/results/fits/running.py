@@ -33,7 +33,7 @@ from judgemap.web.server.forms import sentence
 from judgemap.web.studies.areas import load_areas
 
 if TYPE_CHECKING:
-    from judgemap.study.records import Comparisons
+    from judgemap.study.comparisons import Comparisons
     from judgemap.study.result import Fit
 
 logger = logging.getLogger(__name__)
@@ -89,10 +89,9 @@ def read_answers(run: FitRun) -> "Comparisons":
     run.study.current = run.version
     run.answers = answered(run.study)
     data = load_comparisons(run.study)
-    there = set(data.judge)
     if run.only:
-        data = data.only(there & set(run.only))
-    data = data.without(set(data.judge) & set(run.left_out))
+        data = data.only(set(data.judges) & set(run.only))
+    data = data.without(set(data.judges) & set(run.left_out))
     if not len(data):
         raise StudyError("no answers are left for this fit: its judges have none, or are left out; choose others")
     return data
@@ -161,7 +160,7 @@ def explain(run: FitRun, fit: "Fit", data: "Comparisons") -> Iterator[None]:
         for what, step in (("figures", _find), ("pictures", _draw), ("briefing", _brief)):
             run.log += log_line(_try(what, step, (run, fit, data)))
             FitRun.objects.filter(pk=run.pk).update(log=run.log, heard_at=timezone.now())
-            forget_withdrawn(run, set(data.judge))
+            forget_withdrawn(run, set(data.judges))
             yield
         FitRun.objects.filter(pk=run.pk).update(explained_at=timezone.now())
     finally:
@@ -202,7 +201,7 @@ def _draw(run: FitRun, fit: "Fit", data: "Comparisons") -> None:
 def _brief(run: FitRun, fit: "Fit", data: "Comparisons") -> None:
     from judgemap.report.briefing import About, briefing
 
-    times = Answer.objects.filter(pair__judge__study=run.study, pair__judge__in=set(data.judge), pair__practice=False)
+    times = Answer.objects.filter(pair__judge__study=run.study, pair__judge__in=data.judges, pair__practice=False)
     days = times.aggregate(first=Min("answered_at"), last=Max("answered_at"))
     about = About(
         title=run.version.title,

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.study.records import Direction
+from judgemap.study.comparisons import Direction
 from judgemap.study.settings import FitSettings
 from judgemap.web.results.fits import actions
 from judgemap.web.results.fits.forms import AutoFitForm, FitForm, initial_of

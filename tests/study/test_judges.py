@@ -1,6 +1,7 @@
 """Judges: closed forms on tiny tables, calibration on simulated ones, the paper's figures on Nottinghamshire."""
 
 import csv
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -11,15 +12,15 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.misfit import mean_squares, share_interval
 from judgemap.core.prior import FixedVariance, independent
 from judgemap.core.simulate import answer, draw_pairs
-from judgemap.study.answers import Belief, decided_answers, judge_codes, quick_fit
-from judgemap.study.judging import others_chances, pair_chances, stands_out, surprising_answers, time_histogram
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons, Outcome
+from judgemap.study.judges import others_chances, pair_chances, stands_out, surprising_answers, time_histogram
+from judgemap.study.quick_fit import Belief, quick_fit
 
 
 def tell(areas, rows):
     """Make comparisons from (judge, left, right, outcome, seconds)."""
     judge, left, right, outcome, seconds = zip(*rows, strict=True)
-    return Comparisons(areas.ids, judge, areas.index(left), areas.index(right), outcome, seconds)
+    return Comparisons.from_words(areas.ids, judge, areas.index(left), areas.index(right), outcome, seconds)
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ def test_answers_without_names_are_nobodys(square):
 
 
 def test_comparisons_of_other_areas_are_refused(fit, told):
-    other = Comparisons(("x", *told.ids[1:]), told.judge, told.left, told.right, told.outcome, told.seconds)
+    other = replace(told, ids=("x", *told.ids[1:]))
     with pytest.raises(jm.StudyError, match="different areas"):
         jm.judge_table(fit, other)
 
@@ -118,9 +119,7 @@ def test_chances_come_from_the_other_judges_alone(square):
     turned = np.where(np.arange(60) < 20, np.where(said == "left", "right", "left"), said)
     belief = Belief(independent(4), FixedVariance(2.0))
     one, two = (
-        others_chances(
-            decided_answers(Comparisons(square.ids, judge, *pairs.T, tuple(outcome.tolist()), np.ones(60))), belief
-        )
+        others_chances(Comparisons.from_words(square.ids, judge, *pairs.T, outcome.tolist()), belief)
         for outcome in (said, turned)
     )
     np.testing.assert_allclose(one[:20], two[:20], atol=2e-3)
@@ -152,7 +151,7 @@ def test_surprises_are_sorted_and_name_what_was_chosen(square):
 def test_direction_changes_no_chance(square):
     rows = [("bob", "a", "b", "left", 1.0)] * 15 + [("ann", "b", "c", "left", 9.0)]
     lower = tell(square, rows)
-    higher = Comparisons(lower.ids, lower.judge, lower.left, lower.right, lower.outcome, lower.seconds, "higher")
+    higher = replace(lower, winner_is="higher")
     one, two = (
         surprising_answers(jm.fit_standard(each, square, seed=1, chains=2, draws=100), each) for each in (lower, higher)
     )
@@ -161,7 +160,9 @@ def test_direction_changes_no_chance(square):
 
 def test_histogram_holds_every_time_once():
     rng = np.random.default_rng(1)
-    data = Comparisons(("a", "b"), ("x", "y") * 250, [0] * 500, [1] * 500, ("tie",) * 500, rng.gamma(2, 3, 500))
+    data = Comparisons.from_words(
+        ("a", "b"), ("x", "y") * 250, [0] * 500, [1] * 500, ("tie",) * 500, rng.gamma(2, 3, 500)
+    )
     found = time_histogram(data)
     assert found.counts.shape == (2, 30)
     assert found.counts.sum(axis=1).tolist() == [250, 250]
@@ -170,7 +171,7 @@ def test_histogram_holds_every_time_once():
 
 
 def test_no_times_no_histogram():
-    data = Comparisons(("a", "b"), ("x",), [0], [1], ("tie",), [np.nan])
+    data = Comparisons.from_words(("a", "b"), ("x",), [0], [1], ("tie",), [np.nan])
     with pytest.raises(jm.StudyError, match="no comparison has a time"):
         time_histogram(data)
 
@@ -183,29 +184,25 @@ def simulated(seed, answers=(40,) * 8, n_areas=20, alpha=1.5):
     judge = tuple(np.repeat([f"j{each}" for each in range(len(answers))], answers).tolist())
     outcome = tuple(np.where(won, "left", "right").tolist())
     ids = tuple(str(each) for each in range(n_areas))
-    return Comparisons(ids, judge, pairs[:, 0], pairs[:, 1], outcome, np.ones(len(won)))
+    return Comparisons.from_words(ids, judge, pairs[:, 0], pairs[:, 1], outcome, np.ones(len(won)))
 
 
 def squares_of(data, chances):
-    answers = decided_answers(data)
-    p = chances(answers, Belief(independent(20), FixedVariance(1.5**2)))
-    return mean_squares(answers.first_won, p, answers.judge, len(answers.judges)), answers, p
+    p = chances(data, Belief(independent(20), FixedVariance(1.5**2)))
+    return mean_squares(data.first_won, p, data.judge, len(data.judges)), data, p
 
 
 def from_all_answers(answers, belief):
     """The planted bug: chances from a fit that has seen the judge's own answers."""
-    fit = quick_fit(answers.counts(answers.everything), belief)
-    return fit.chances(answers.first, answers.second)[answers.pair]
+    first, second, number = answers.pairs
+    return quick_fit(answers.counts(), belief).chances(first, second)[number]
 
 
 def test_turning_every_pair_round_turns_sides_alone():
     """Left and right swapped with their outcomes: sides change, nothing else does."""
     areas = jm.chicago()
     data = jm.simulate_study(np.random.default_rng(4), areas).data
-    turn = {"left": "right", "right": "left"}
-    turned = Comparisons(
-        data.ids, data.judge, data.right, data.left, tuple(turn[each] for each in data.outcome), data.seconds
-    )
+    turned = replace(data, left=data.right, right=data.left, outcome=Outcome.RIGHT - data.outcome)
     fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=50)
     one, two = (jm.judge_table(fit, each) for each in (data, turned))
     np.testing.assert_allclose(two["left_share"], 1 - one["left_share"])
@@ -224,7 +221,7 @@ def test_relabelled_areas_change_no_judge():
         tuple(areas.names[i] for i in order),
         AreaGraph(len(areas), place[areas.graph.edges]),
     )
-    again = Comparisons(moved.ids, data.judge, place[data.left], place[data.right], data.outcome, data.seconds)
+    again = replace(data, ids=moved.ids, left=place[data.left], right=place[data.right])
     short = {"seed": 1, "chains": 2, "draws": 50}
     one = jm.judge_table(jm.fit_spatial(data, areas, **short), data)
     two = jm.judge_table(jm.fit_spatial(again, moved, **short), again)
@@ -249,16 +246,13 @@ def test_judges_who_answer_as_the_model_says_have_mean_square_one(chances, right
 @pytest.mark.statistical
 def test_judges_who_answer_at_random_or_the_wrong_way_round_stand_out():
     study = jm.simulate_study(np.random.default_rng(5), jm.chicago())
-    _, code = judge_codes(study.data)
-    outcome = np.array(study.data.outcome, dtype=object)
+    code, outcome = study.data.judge, study.data.outcome.copy()
     rng = np.random.default_rng(6)
     random, inverted, lefty = code == 4, code == 7, code == 10
-    outcome[random] = np.where(rng.random(random.sum()) < 0.5, "left", "right")
-    outcome[inverted] = np.where(outcome[inverted] == "left", "right", "left")
-    outcome[lefty] = "left"
-    data = Comparisons(
-        study.data.ids, study.data.judge, study.data.left, study.data.right, tuple(outcome), study.data.seconds
-    )
+    outcome[random] = np.where(rng.random(random.sum()) < 0.5, Outcome.LEFT, Outcome.RIGHT)
+    outcome[inverted] = Outcome.RIGHT - outcome[inverted]
+    outcome[lefty] = Outcome.LEFT
+    data = replace(study.data, outcome=outcome)
     table = jm.judge_table(jm.fit_spatial(data, study.areas, seed=1, chains=2, draws=200), data)
     said = stands_out(table)
     assert "chance explains" in said["5"][0]
@@ -274,7 +268,7 @@ def test_a_hundred_thousand_comparisons(square):
     rng = np.random.default_rng(1)
     pairs = draw_pairs(rng, 4, 100_000)
     won = answer(rng, pairs, np.array([1.0, 0.5, 0.0, -0.5]))
-    data = Comparisons(
+    data = Comparisons.from_words(
         square.ids,
         tuple(f"j{each}" for each in rng.integers(200, size=100_000)),
         *pairs.T,
@@ -298,7 +292,7 @@ def timed(folder, areas):
         seconds.append((now - before).total_seconds() if before else np.nan)
         last[row["judge"]] = now
     data = jm.read_comparisons(folder / "comparisons.csv", areas)
-    return Comparisons(data.ids, data.judge, data.left, data.right, data.outcome, np.array(seconds))
+    return replace(data, seconds=np.array(seconds))
 
 
 @pytest.mark.statistical

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import judgemap as jm
 from judgemap.core.graph import AreaGraph
-from judgemap.study.records import OUTCOMES, Comparisons
+from judgemap.study.comparisons import ANSWERS, Comparisons, Outcome
 
 HEADER = "judge,left,right,outcome,seconds\n"
 
@@ -105,7 +105,7 @@ def test_unknown_direction(tmp_path, square):
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from("12"), st.integers(0, 3), st.integers(1, 3), st.sampled_from(OUTCOMES)),
+        st.tuples(st.sampled_from("12"), st.integers(0, 3), st.integers(1, 3), st.sampled_from(ANSWERS)),
         min_size=1,
         max_size=20,
     )
@@ -115,7 +115,74 @@ def test_a_table_written_reads_back(tmp_path_factory, rows):
     left = np.array([row[1] for row in rows])
     right = (left + [row[2] for row in rows]) % 4
     judges, outcomes = tuple(row[0] for row in rows), tuple(row[3] for row in rows)
-    data = Comparisons(square.ids, judges, left, right, outcomes, np.full(len(rows), 1.5))
+    data = Comparisons.from_words(square.ids, judges, left, right, outcomes, np.full(len(rows), 1.5))
     path = tmp_path_factory.mktemp("records") / "comparisons.csv"
     data.to_frame().to_csv(path, index=False)
     assert jm.read_comparisons(path, square).digest() == data.digest()
+
+
+def small(**changes):
+    columns = {"judge": ("x", "", "y"), "left": [0, 1, 2], "right": [1, 2, 0], "outcome": ("left", "tie", "open")}
+    return Comparisons.from_words(("a", "b", "c"), **columns | changes)
+
+
+def test_the_digest_never_changes_and_an_open_pair_counts_as_unknown():
+    """Saved fits hold it: the same data must give the same digest for good."""
+    data = small(winner_is="higher")
+    assert data.digest() == "fb7d855ff657bb6078b1a91b5254e4e22de5472e49619d7419f2edde545a47db"
+    assert small(winner_is="higher", outcome=("left", "tie", "unknown")).digest() == data.digest()
+    assert data.to_frame()["outcome"].tolist() == ["left", "tie", "unknown"]
+
+
+def test_an_open_pair_is_no_answer():
+    data = small()
+    assert [data.count(each) for each in Outcome] == [1, 0, 1, 0, 0, 1]
+    assert data.counts().total == 1
+    assert data.counts().ties.sum() == 1
+    assert data.outcomes_by_judge().tolist() == [[1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]]
+
+
+def test_sides_are_known_where_a_right_area_won(tmp_path, square):
+    winners = jm.read_comparisons(write(tmp_path, "winner,loser,judge\na,b,1\nc,b,1\nb,a,1\n"), square)
+    assert not winners.sides
+    assert winners.by_judge().first_left.tolist() == [-1, -1]
+    assert winners.by_judge().n.tolist() == [2, 1]
+    sided = jm.read_comparisons(write(tmp_path, HEADER + "1,a,b,left,1\n1,b,a,right,1\n1,b,a,tie,1\n"), square)
+    counts = sided.by_judge()
+    assert (counts.first_left.tolist(), counts.n.tolist(), counts.wins.tolist()) == ([0, 1], [1, 1], [1, 1])
+    assert counts.ties.tolist() == [1, 0]
+    assert counts.pairs().n.tolist() == sided.counts().n.tolist()
+
+
+def test_counts_by_judge_need_names():
+    with pytest.raises(jm.StudyError, match="1 of 2 answers do not name their judge"):
+        small().by_judge()
+
+
+def test_moments_are_read_where_they_can_be(tmp_path, square):
+    rows = "a,b,left,2021-03-01T12:00:00Z\na,b,left,2021-03-01T13:00:00+01:00\na,b,left,noon\na,b,left,\n"
+    data = jm.read_comparisons(write(tmp_path, "left,right,outcome,answered_at\n" + rows), square)
+    np.testing.assert_array_equal(data.answered_at, [1614600000, 1614600000, np.nan, np.nan])
+
+
+def test_repeats_are_held_against_the_time_before():
+    columns = {"left": [0, 1, 0, 0, 0], "right": [1, 0, 1, 1, 1]}
+    data = small(judge=("x", "x", "x", "y", "y"), outcome=("left", "right", "right", "left", "tie"), **columns)
+    repeats, same = data.repeats()
+    assert (repeats.tolist(), same.tolist()) == ([2, 0], [1, 0])
+
+
+def test_judges_who_are_left_out_are_gone():
+    data = small(judge=("x", "", "y"))
+    assert data.without(["x"]).judges == ("y",)
+    assert data.without(["x"]).judge_names.tolist() == ["", "y"]
+    assert data.only(["y"]).judge.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [({"left": [0, 1, 3]}, "left must lie in 0 … 2"), ({"seconds": [1.0]}, "must have the same length")],
+)
+def test_bad_columns(changes, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        small(**changes)

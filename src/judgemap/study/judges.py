@@ -1,7 +1,7 @@
 """How each judge judged: how much, how fast, with which habits, and how well it agrees with the other judges.
 
 A judge is held against the *other* judges. For each judge the model is fitted to everybody else's answers (quickly, see
-`study.answers`), and gives each decided answer of the judge its chance p = P(this area chosen | the others' answers),
+`study.quick_fit`), and gives each decided answer of the judge its chance p = P(this area chosen | the others' answers),
 strengths being uncertain. It is the chance of an answer not yet seen, so for a judge who answers as the model says
 E[(y − p)²] = p(1 − p) exactly, however many of all answers are the judge's own. A p taken from the fit of all answers
 would have seen them: residuals come out too small, and a judge with most of the answers could not stand out at all.
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
@@ -20,8 +19,8 @@ from judgemap.core.misfit import mean_squares, share_interval
 from judgemap.core.prior import FixedVariance
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
-from judgemap.study.answers import Answers, Belief, belief_of, check_areas, decided_answers, judge_codes, quick_fit
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons, Outcome
+from judgemap.study.quick_fit import Belief, belief_of, check_areas, quick_fit
 from judgemap.study.result import Fit
 
 WORK = 100_000_000
@@ -35,9 +34,9 @@ def judge_table(fit: Fit, data: Comparisons) -> pd.DataFrame:
     """Give one row a judge; ``data`` are the comparisons that the fit was made of.
 
     ``comparisons`` (pairs shown), ``decided``, ``ties``, ``skipped``, ``unknown``, and ``undecided``, the share of the
-    last three. ``seconds_median`` with quartiles ``seconds_low``, ``seconds_high``. ``left``, and ``left_share`` of the
-    decided with Wilson's 95 % interval; nan if nobody's answer is 'right', because a table of winners and losers does
-    not tell sides.
+    last three in all answers. ``seconds_median`` with quartiles ``seconds_low``, ``seconds_high``. ``left``, and
+    ``left_share`` of the decided with Wilson's 95 % interval; nan if nobody's answer is 'right', because a table of
+    winners and losers does not tell sides.
 
     ``infit``, ``outfit``: see `core.misfit.mean_squares`, with chances from the other judges' answers (see the module's
     text); ``infit_z``, ``outfit_z``: (mean square − 1) / standard deviation. ``agreement``: share of decided answers
@@ -54,42 +53,43 @@ def judge_table(fit: Fit, data: Comparisons) -> pd.DataFrame:
     [1063.0, 0.95, 0.79]
     """
     check_areas(fit, data)
-    names, code = judge_codes(data)
-    answers = decided_answers(data)
+    repeats, same = data.repeats()
+    with np.errstate(invalid="ignore"):
+        again = {"repeats": repeats, "consistency": same / repeats}
     return pd.DataFrame(
         {
-            "judge": names,
-            **_outcomes(data, code, len(names)),
-            **_times(data.seconds, code, len(names)),
-            **_against_others(answers, belief_of(fit)),
-            **_repeats(answers),
+            "judge": data.judges,
+            **_outcomes(data),
+            **_times(data),
+            **_against_others(data, belief_of(fit)),
+            **again,
         }
     )
 
 
-def others_chances(answers: Answers, belief: Belief) -> FloatArray:
-    """P(the pair's first area is chosen | all answers of other judges) for every answer; nan for a lone judge's.
+def others_chances(data: Comparisons, belief: Belief) -> FloatArray:
+    """P(the pair's first area is chosen | other judges' answers) for every decided answer; nan for a lone judge's.
 
     α² is taken from all answers together, strengths are not. Answers without a judge's name have no chance here, but
     count among the others' answers.
 
     >>> from judgemap.core.prior import FixedVariance, independent
-    >>> data = Comparisons(("a", "b"), ("x", "y", "y"), [0, 0, 0], [1, 1, 1], ("left",) * 3, [1, 1, 1])
-    >>> others_chances(decided_answers(data), Belief(independent(2), FixedVariance(9.0))).round(2)
+    >>> data = Comparisons.from_words(("a", "b"), ("x", "y", "y"), [0, 0, 0], [1, 1, 1], ("left",) * 3)
+    >>> others_chances(data, Belief(independent(2), FixedVariance(9.0))).round(2)
     array([0.9 , 0.83, 0.83])
     """
-    chance = np.full(len(answers), np.nan)
-    if len(answers) == 0:
+    chance = np.full(len(data), np.nan)
+    if not data.decided.any():
         return chance
-    everybody = quick_fit(answers.counts(answers.everything), belief)
+    everybody = quick_fit(data.counts_of(data.decided), belief)
     same_variance = belief._replace(variance=FixedVariance(everybody.variance))
-    for own in _groups(answers.judge):
-        others = answers.everything.copy()
+    for own in _groups(np.where(data.decided, data.judge, -1)):
+        others = data.decided.copy()
         others[own] = False
         if others.any():
-            fit = quick_fit(answers.counts(others), same_variance, everybody)
-            pairs, place = np.unique(answers.pair[own], return_inverse=True)
-            chance[own] = fit.chances(answers.first[pairs], answers.second[pairs])[place]
+            fit = quick_fit(data.counts_of(others), same_variance, everybody)
+            pairs, place = np.unique(data.pairs.number[own], return_inverse=True)
+            chance[own] = fit.chances(data.pairs.first[pairs], data.pairs.second[pairs])[place]
     return chance
 
 
@@ -105,25 +105,24 @@ def surprising_answers(fit: Fit, data: Comparisons, most: int = 30) -> pd.DataFr
     (1, 9)
     """
     check_areas(fit, data)
-    answers = decided_answers(data)
-    chance = pair_chances(fit, answers.first, answers.second)[answers.pair]
-    probability = np.where(answers.first_won, chance, 1 - chance)
-    place = np.argsort(probability, kind="stable")[:most]
-    first, second = answers.first[answers.pair[place]], answers.second[answers.pair[place]]
-    won = answers.first_won[place]
-    chosen, other = np.where(won, first, second), np.where(won, second, first)
-    rows = answers.row[place]
+    first, second, number = data.pairs
+    chance = pair_chances(fit, first, second)[number]
+    probability = np.where(data.first_won, chance, 1 - chance)
+    decided = np.flatnonzero(data.decided)
+    rows = decided[np.argsort(probability[decided], kind="stable")[:most]]
+    left_won = data.outcome[rows] == Outcome.LEFT
+    chosen, other = np.where(left_won, [data.left[rows], data.right[rows]], [data.right[rows], data.left[rows]])
     ids, names = np.array(fit.map.ids, dtype=object), np.array(fit.map.names, dtype=object)
     return pd.DataFrame(
         {
             "row": rows,
-            "judge": [data.judge[row] for row in rows],
+            "judge": data.judge_names[rows],
             "chosen": ids[chosen],
             "other": ids[other],
             "chosen_name": names[chosen],
             "other_name": names[other],
-            "outcome": [data.outcome[row] for row in rows],
-            "probability": probability[place],
+            "outcome": data.outcome_words[rows],
+            "probability": probability[rows],
             "seconds": data.seconds[rows],
         }
     )
@@ -155,20 +154,28 @@ def time_histogram(data: Comparisons, bins: int = 30) -> TimeHistogram:
     """Count times in bins of a round width, of which ``bins`` hold 97 % of all; answers without a time are left out.
 
     >>> seconds = np.array([0.4, 2.2, 2.3, 1000.0])
-    >>> data = Comparisons(("a", "b"), ("x",) * 4, [0] * 4, [1] * 4, ("tie",) * 4, seconds)
+    >>> data = Comparisons.from_words(("a", "b"), ("x",) * 4, [0] * 4, [1] * 4, ("tie",) * 4, seconds)
     >>> time_histogram(data, bins=3).counts
     array([[1, 0, 3]])
     """
-    names, code = judge_codes(data)
-    timed = np.isfinite(data.seconds) & (code >= 0)
-    seconds = data.seconds[timed]
+    timed = np.isfinite(data.seconds) & (data.judge >= 0)
+    seconds, size = data.seconds[timed], len(data.judges)
     if len(seconds) == 0:
         raise StudyError("no comparison has a time (the column 'seconds' is absent or empty), so there is no histogram")
-    long = float(np.quantile(seconds, 0.97, method="lower"))
-    width = next((step for step in STEPS if step * bins >= long), STEPS[-1])
+    width = bin_width(seconds, bins)
     place = np.minimum((seconds / width).astype(np.int64), bins - 1)
-    counts = np.bincount(code[timed] * bins + place, minlength=len(names) * bins).reshape(len(names), bins)
-    return TimeHistogram(names, width * np.arange(bins + 1.0), counts.astype(np.int64))
+    counts = np.bincount(data.judge[timed] * bins + place, minlength=size * bins).reshape(size, bins)
+    return TimeHistogram(data.judges, width * np.arange(bins + 1.0), counts)
+
+
+def bin_width(seconds: FloatArray, bins: int) -> float:
+    """Return a round width of which so many ``bins`` hold 97 % of the times.
+
+    >>> bin_width(np.array([0.4, 2.2, 2.3]), bins=10)
+    0.25
+    """
+    long = float(np.quantile(seconds, 0.97, method="lower")) if len(seconds) else 0.0
+    return next((step for step in STEPS if step * bins >= long), STEPS[-1])
 
 
 def stands_out(table: pd.DataFrame) -> dict[str, list[str]]:
@@ -208,24 +215,20 @@ def _groups(code: IntArray) -> Iterator[IntArray]:
     yield from (own for own in np.split(order, cuts) if len(own) and code[own[0]] >= 0)
 
 
-def _outcomes(data: Comparisons, code: IntArray, n_judges: int) -> dict[str, FloatArray | IntArray]:
-    named = code >= 0
-    outcome: NDArray[np.str_] = np.array(data.outcome, dtype=np.str_)
-
-    def count(kind: str) -> IntArray:
-        return np.bincount(code[named & (outcome == kind)], minlength=n_judges).astype(np.int64)
-
-    left, right, ties, skipped, unknown = (count(kind) for kind in ("left", "right", "tie", "skipped", "unknown"))
-    shown, decided = np.bincount(code[named], minlength=n_judges), left + right
+def _outcomes(data: Comparisons) -> dict[str, FloatArray | IntArray]:
+    left, right, ties, skipped, unknown, still_open = data.outcomes_by_judge().T
+    shown, decided, undecided = data.outcomes_by_judge().sum(axis=1), left + right, ties + skipped + unknown
     low, high = share_interval(left, decided)
-    sides = np.where((decided > 0) & bool((outcome == "right").any()), 1.0, np.nan)
+    sides = np.where((decided > 0) & data.sides, 1.0, np.nan)
+    with np.errstate(invalid="ignore"):
+        share = undecided / (shown - still_open)
     return {
         "comparisons": shown,
         "decided": decided,
         "ties": ties,
         "skipped": skipped,
         "unknown": unknown,
-        "undecided": (ties + skipped + unknown) / shown,
+        "undecided": share,
         "left": left,
         "left_share": sides * left / np.maximum(decided, 1),
         "left_low": sides * low,
@@ -233,19 +236,18 @@ def _outcomes(data: Comparisons, code: IntArray, n_judges: int) -> dict[str, Flo
     }
 
 
-def _times(seconds: FloatArray, code: IntArray, n_judges: int) -> dict[str, FloatArray]:
-    quartiles = np.full((n_judges, 3), np.nan)
-    timed = np.flatnonzero(np.isfinite(seconds))
-    for own in _groups(code[timed]):
-        quartiles[code[timed[own[0]]]] = np.quantile(seconds[timed[own]], [0.25, 0.5, 0.75])
+def _times(data: Comparisons) -> dict[str, FloatArray]:
+    quartiles = np.full((len(data.judges), 3), np.nan)
+    for own in _groups(np.where(np.isfinite(data.seconds), data.judge, -1)):
+        quartiles[data.judge[own[0]]] = np.quantile(data.seconds[own], [0.25, 0.5, 0.75])
     return {"seconds_median": quartiles[:, 1], "seconds_low": quartiles[:, 0], "seconds_high": quartiles[:, 2]}
 
 
-def _against_others(answers: Answers, belief: Belief) -> dict[str, FloatArray]:
+def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:
     with threadpool_limits(limits=1):
-        chance = others_chances(answers, belief)
-    known = np.isfinite(chance) & (answers.judge >= 0)
-    p, won, judge, size = chance[known], answers.first_won[known], answers.judge[known], len(answers.judges)
+        chance = others_chances(data, belief)
+    known = np.isfinite(chance)
+    p, won, judge, size = chance[known], data.first_won[known], data.judge[known], len(data.judges)
     p = np.clip(p, 1e-12, 1 - 1e-12)
     squares = mean_squares(won, p, judge, size)
     n = np.bincount(judge, minlength=size)
@@ -263,16 +265,3 @@ def _against_others(answers: Answers, belief: Belief) -> dict[str, FloatArray]:
             "agreement_high": there * high,
             "agreement_expected": np.bincount(judge, np.maximum(p, 1 - p), size) / n,
         }
-
-
-def _repeats(answers: Answers) -> dict[str, FloatArray | IntArray]:
-    """Hold each answer against the same judge's last one to the same pair."""
-    named = np.flatnonzero(answers.judge >= 0)
-    key = answers.judge[named] * max(len(answers.first), 1) + answers.pair[named]
-    order = named[np.argsort(key, kind="stable")]
-    again = (np.diff(answers.judge[order]) == 0) & (np.diff(answers.pair[order]) == 0)
-    same = again & (answers.first_won[order][1:] == answers.first_won[order][:-1])
-    judge, size = answers.judge[order][1:], len(answers.judges)
-    repeats = np.bincount(judge[again], minlength=size).astype(np.int64)
-    with np.errstate(invalid="ignore"):
-        return {"repeats": repeats, "consistency": np.bincount(judge[same], minlength=size) / repeats}

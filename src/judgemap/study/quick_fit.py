@@ -1,0 +1,70 @@
+"""Quick fits of any part of the comparisons: what figures about judges and halves rest on.
+
+A quick fit is the Gaussian nearest to the posterior (`core.gaussian`), found in some milliseconds at 76 areas.
+"""
+
+import re
+from typing import NamedTuple
+
+from judgemap.core.comparisons import PairCounts
+from judgemap.core.gaussian import Gaussian, gaussian
+from judgemap.core.model import Model
+from judgemap.core.prior import Covariance, FixedVariance, InverseGamma, VariancePrior, communicability, independent
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.correlation import prior_covariance
+from judgemap.study.result import Fit
+
+
+class Belief(NamedTuple):
+    """What a quick fit assumes: the covariance of the strengths, and what is believed of α²."""
+
+    covariance: Covariance
+    variance: VariancePrior
+
+
+def belief_of(fit: Fit) -> Belief:
+    """Say with which prior quick fits of a fit's answers are made: its own.
+
+    Clusters have another kind of prior: for them it is the spatial model's, with its usual prior of α².
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> belief_of(jm.fit_standard(data, areas, seed=1, chains=2, draws=50)).variance
+    InverseGamma(shape=0.1, scale=0.1)
+    """
+    covariance, given = _covariance_named(str(fit.info["prior"]), fit.map), fit.info["hyperparameters"]
+    if "alpha2" in given:
+        return Belief(covariance, FixedVariance(given["alpha2"]))
+    if "chi" in given:
+        return Belief(covariance, InverseGamma(given["chi"], given["omega"]))
+    return Belief(covariance, InverseGamma())
+
+
+def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) -> Gaussian:
+    """Fit in milliseconds, starting from a fit ``near`` by where there is one.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> fit = quick_fit(count_pairs([0, 0], [1, 1], n_areas=2), Belief(independent(2), FixedVariance(4.0)))
+    >>> bool(fit.chances([0], [1])[0] > 0.5)
+    True
+    """
+    return gaussian(Model(counts, belief.covariance, belief.variance), near)
+
+
+def check_areas(fit: Fit, data: Comparisons) -> None:
+    """Raise a `StudyError` unless a fit and comparisons are of the same areas."""
+    if fit.map.ids != data.ids:
+        raise StudyError("the fit and the comparisons are of different areas; read the comparisons with the fit's map")
+
+
+def _covariance_named(name: str, areas: Areas) -> Covariance:
+    if name == "independent":
+        return independent(len(areas))
+    if name == "communicability":
+        return communicability(areas.graph)
+    found = re.fullmatch(r"(.+), length (\S+)", name)
+    if found:
+        return prior_covariance(areas, found[1], float(found[2]))
+    return communicability(areas.graph)
