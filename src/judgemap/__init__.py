@@ -22,14 +22,12 @@ if TYPE_CHECKING:
     from judgemap.study.checks import PredictiveCheck as PredictiveCheck
     from judgemap.study.checks import predictive_check as predictive_check
     from judgemap.study.clusters import ClusterFit as ClusterFit
-    from judgemap.study.clusters import ClusterSettings as ClusterSettings
     from judgemap.study.clusters import fit_clusters as fit_clusters
     from judgemap.study.comparing import FitComparison as FitComparison
     from judgemap.study.comparing import compare_fits as compare_fits
     from judgemap.study.comparing import compare_many as compare_many
     from judgemap.study.comparisons import Comparisons as Comparisons
     from judgemap.study.comparisons import read_comparisons as read_comparisons
-    from judgemap.study.correlation import prior_covariance as prior_covariance
     from judgemap.study.example import example_study as example_study
     from judgemap.study.example import simulate_study as simulate_study
     from judgemap.study.fit import fit_spatial as fit_spatial
@@ -48,11 +46,13 @@ if TYPE_CHECKING:
     from judgemap.study.schedules import schedule as schedule
     from judgemap.study.sensitivity import cluster_sensitivity as cluster_sensitivity
     from judgemap.study.sensitivity import variance_sensitivity as variance_sensitivity
+    from judgemap.study.settings import ClusterSettings as ClusterSettings
+    from judgemap.study.settings import prior_covariance as prior_covariance
 
 _HOMES = {
     "Areas": "geo.maps",
     "ClusterFit": "study.clusters",
-    "ClusterSettings": "study.clusters",
+    "ClusterSettings": "study.settings",
     "Comparisons": "study.comparisons",
     "Fit": "study.result",
     "FitComparison": "study.comparing",
@@ -76,7 +76,7 @@ _HOMES = {
     "load_fit": "study.result",
     "plan": "study.planning",
     "predictive_check": "study.checks",
-    "prior_covariance": "study.correlation",
+    "prior_covariance": "study.settings",
     "read_areas": "geo.maps",
     "read_comparisons": "study.comparisons",
     "read_edges": "geo.maps",

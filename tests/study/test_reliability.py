@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import judgemap as jm
 from judgemap.core.prior import FixedVariance, InverseGamma, independent
 from judgemap.core.reliability import pearson
-from judgemap.core.simulate import answer, draw_pairs
+from judgemap.core.simulation import answer, draw_pairs
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.quick_fit import Belief, belief_of, quick_fit
 from judgemap.study.reliability import split_half
@@ -108,6 +110,9 @@ def test_the_prior_of_quick_fits_is_the_fits(chicago):
     assert other.variance == FixedVariance(4.0)
     clusters = belief_of(jm.fit_clusters(data, areas, warmup=20, thin=1, **short))
     assert (clusters.covariance.name, clusters.variance) == ("communicability", InverseGamma())
+    by_hand = jm.fit_spatial(data, areas, covariance=replace(kernel, name="mine", length=None), **short)
+    with pytest.raises(jm.StudyError, match="the fit's prior, 'mine', was made by hand"):
+        jm.reliability(by_hand, data, seed=1)
 
 
 def opposed(seed, turned):

@@ -75,7 +75,7 @@ def _archive(
     if comparisons is None:
         raise StudyError("a replication archive holds the data; say where they are: --comparisons comparisons.csv")
     fit = open_fit(results)
-    data = read_comparisons(comparisons, fit.map, fit.info["winner_is"])
+    data = read_comparisons(comparisons, fit.map, fit.record.winner_is)
     if study is not None:
         read_definition(study)
     places = None if areas is None else replace(fit.map, geometry=_outlines(areas, fit.map))

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from judgemap.core.communicability import communicability_pairs
+from judgemap.core.communicability import PairValues, communicability_pairs, from_matrix
 from judgemap.core.graph import AreaGraph
-from judgemap.core.pair_values import PairValues, from_matrix
 from judgemap.core.prior import Covariance
 from judgemap.core.types import FloatArray, IntArray, frozen_floats
 

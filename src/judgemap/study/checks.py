@@ -92,8 +92,7 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
     if draws < 20:
         raise StudyError(f"a predictive check needs at least 20 draws, not {draws}")
     shown = _counted_pairs(fit) if data is None else _shown(fit, data)
-    sign = -1.0 if fit.info["winner_is"] == "lower" else 1.0
-    strengths = sign * _spread(fit.risk, draws)
+    strengths = fit.record.sign * _spread(fit.risk, draws)
     with threadpool_limits(limits=1):
         made = replicate(np.random.default_rng(seed), shown, strengths)
     rows = [_realised("areas", made.areas), _realised("pairs", made.pairs)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgemap.core.prior import communicability
-from judgemap.core.simulate import answer, draw_pairs
+from judgemap.core.simulation import answer, draw_pairs
 from judgemap.core.types import FloatArray
 from judgemap.geo.examples import chicago
 from judgemap.geo.maps import Areas

@@ -130,7 +130,7 @@ def surprising_answers(fit: Fit, data: Comparisons, most: int = 30) -> pd.DataFr
 
 def pair_chances(fit: Fit, first: IntArray, second: IntArray) -> FloatArray:
     """E[P(first is chosen over second)] over the posterior, for each pair."""
-    sign = -1.0 if fit.info["winner_is"] == "lower" else 1.0
+    sign = fit.record.sign
     draws = fit.risk
     step = -(-len(draws) * max(len(first), 1) // WORK)
     strengths = np.ascontiguousarray(sign * draws[::step].T)

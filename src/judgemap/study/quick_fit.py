@@ -3,18 +3,15 @@
 A quick fit is the Gaussian nearest to the posterior (`core.gaussian`), found in some milliseconds at 76 areas.
 """
 
-import re
 from typing import NamedTuple
 
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.gaussian import Gaussian, gaussian
-from judgemap.core.model import Model
-from judgemap.core.prior import Covariance, FixedVariance, InverseGamma, VariancePrior, communicability, independent
+from judgemap.core.prior import Covariance, InverseGamma, Model, VariancePrior, independent
 from judgemap.errors import StudyError
-from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
-from judgemap.study.correlation import prior_covariance
 from judgemap.study.result import Fit
+from judgemap.study.settings import PRIORS, ClusterSettings, prior_covariance
 
 
 class Belief(NamedTuple):
@@ -34,12 +31,17 @@ def belief_of(fit: Fit) -> Belief:
     >>> belief_of(jm.fit_standard(data, areas, seed=1, chains=2, draws=50)).variance
     InverseGamma(shape=0.1, scale=0.1)
     """
-    covariance, given = _covariance_named(str(fit.info["prior"]), fit.map), fit.info["hyperparameters"]
-    if "alpha2" in given:
-        return Belief(covariance, FixedVariance(given["alpha2"]))
-    if "chi" in given:
-        return Belief(covariance, InverseGamma(given["chi"], given["omega"]))
-    return Belief(covariance, InverseGamma())
+    correlation, variance = fit.record.correlation, fit.record.hyperparameters
+    if correlation is None or isinstance(variance, ClusterSettings):
+        return Belief(prior_covariance(fit.map), InverseGamma())
+    if correlation.kind == "independent":
+        return Belief(independent(len(fit.map)), variance)
+    if correlation.kind not in PRIORS:
+        raise StudyError(
+            f"the fit's prior, {correlation.kind!r}, was made by hand and cannot be built again from the fit's record; "
+            "fit one of judgemap's own priors to ask this"
+        )
+    return Belief(prior_covariance(fit.map, correlation.kind, correlation.length), variance)
 
 
 def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) -> Gaussian:
@@ -57,14 +59,3 @@ def check_areas(fit: Fit, data: Comparisons) -> None:
     """Raise a `StudyError` unless a fit and comparisons are of the same areas."""
     if fit.map.ids != data.ids:
         raise StudyError("the fit and the comparisons are of different areas; read the comparisons with the fit's map")
-
-
-def _covariance_named(name: str, areas: Areas) -> Covariance:
-    if name == "independent":
-        return independent(len(areas))
-    if name == "communicability":
-        return communicability(areas.graph)
-    found = re.fullmatch(r"(.+), length (\S+)", name)
-    if found:
-        return prior_covariance(areas, found[1], float(found[2]))
-    return communicability(areas.graph)

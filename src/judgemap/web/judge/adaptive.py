@@ -16,8 +16,7 @@ from django.db.models.functions import RowNumber
 from judgemap.core import adaptive
 from judgemap.core.adaptive import AdaptiveState, NextPair
 from judgemap.core.comparisons import count_pairs
-from judgemap.core.model import Model
-from judgemap.core.prior import Covariance, FixedVariance, communicability
+from judgemap.core.prior import Covariance, FixedVariance, Model, communicability
 from judgemap.web.judge.models import Answer
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.models import StudyVersion

@@ -6,8 +6,7 @@ from typing import Any
 from django import forms
 
 from judgemap.errors import StudyError
-from judgemap.study.correlation import PRIORS
-from judgemap.study.settings import AFFINITIES, LARGEST_SEED, FitSettings
+from judgemap.study.settings import AFFINITIES, LARGEST_SEED, PRIORS, FitSettings
 from judgemap.web.judge.models import Judge
 from judgemap.web.results.fits.actions import LEAST_EVERY
 from judgemap.web.results.models import Exclusion, FitRun
