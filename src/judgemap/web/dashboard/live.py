@@ -9,7 +9,7 @@ import numpy as np
 from django.utils.formats import date_format
 
 from judgemap.core.types import FloatArray, IntArray
-from judgemap.web.dashboard.charts import Chart, bar_chart, plain
+from judgemap.web.dashboard.charts import Chart, bar_chart
 from judgemap.web.dashboard.counting import Counted
 from judgemap.web.dashboard.maps import LAYERS, AreaMap, area_map
 from judgemap.web.studies.models import Study
@@ -251,16 +251,6 @@ def _judge_numbers(study: Study, counted: Counted, now: datetime) -> JudgeNumber
 
 def _moment(microseconds: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
-
-
-def percent(share: float) -> str:
-    """Write a share for people, with one decimal where it is small.
-
-    >>> percent(0.123), percent(0.0213), percent(0)
-    ('12 %', '2.1 %', '0 %')
-    """
-    value = 100 * share
-    return f"{plain(round(value, 1 if value < 10 else 0))} %"
 
 
 def quartiles(seconds: FloatArray) -> tuple[float, float, float] | None:
