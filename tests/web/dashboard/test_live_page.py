@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import judgemap as jm
+from judgemap.report.text import share
 from judgemap.web.dashboard import live
 from judgemap.web.dashboard.counting import count
 from judgemap.web.judge.export import export_files
@@ -48,10 +49,10 @@ def test_every_number_is_the_exports(played, clients, tmp_path):
     assert f'<dd id="judged">{len(judged)}</dd>' in html
     said = table_rows(html, "Answers")
     assert said["an area was chosen"][0] == str(outcomes["left"] + outcomes["right"])
-    assert said["about the same"] == [str(outcomes["tie"]), live.percent(outcomes["tie"] / len(judged))]
-    assert said["skipped"] == [str(outcomes["skipped"]), live.percent(outcomes["skipped"] / len(judged))]
+    assert said["about the same"] == [str(outcomes["tie"]), share(outcomes["tie"] / len(judged))]
+    assert said["skipped"] == [str(outcomes["skipped"]), share(outcomes["skipped"] / len(judged))]
     assert said["“I don’t know this area”"] == [
-        str(outcomes["unknown"]), live.percent(outcomes["unknown"] / len(answered)),
+        str(outcomes["unknown"]), share(outcomes["unknown"] / len(answered)),
     ]  # fmt: skip
     who = table_rows(html, "Judges")
     assert who["have a link"] == ["6"]

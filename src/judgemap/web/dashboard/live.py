@@ -10,7 +10,7 @@ from django.utils.formats import date_format
 
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.study.comparisons import Outcome
-from judgemap.web.dashboard.charts import Chart, bar_chart, plain
+from judgemap.web.dashboard.charts import Chart, bar_chart
 from judgemap.web.dashboard.counting import Counted
 from judgemap.web.dashboard.maps import LAYERS, AreaMap, area_map
 from judgemap.web.studies.models import Study
@@ -239,13 +239,3 @@ def _judge_numbers(study: Study, counted: Counted, now: datetime) -> JudgeNumber
 
 def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, tz=UTC)
-
-
-def percent(share: float) -> str:
-    """Write a share for people, with one decimal where it is small.
-
-    >>> percent(0.123), percent(0.0213), percent(0)
-    ('12 %', '2.1 %', '0 %')
-    """
-    value = 100 * share
-    return f"{plain(round(value, 1 if value < 10 else 0))} %"
