@@ -197,7 +197,7 @@ def test_prior_errors(square):
 def test_values_say_what_they_are_in_one_line():
     areas, data = jm.example_study(seed=1)
     assert repr(areas) == f"Areas(77 areas, {len(areas.graph.edges)} pairs of neighbours, a map)"
-    assert repr(data) == "Comparisons.from_words(1848 pairs shown, 1848 decided, 12 judges, winner is lower)"
+    assert repr(data) == "Comparisons(1848 pairs shown, 1848 decided, 12 judges, winner is lower)"
     fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=20)
     assert repr(fit) == "Fit(spatial model, 77 areas, 1848 comparisons, 2 × 20 draws)"
     drawn = jm.schedule(areas, design="uniform", pairs=100, seed=1)
@@ -208,6 +208,6 @@ def test_proposals_that_broke_down_are_reported(fit):
     counts = np.zeros((4, 400), dtype=int)
     counts[1, 7] = 3
     broken = replace(fit, sample_stats=fit.sample_stats.assign(divergences=(("chain", "draw"), counts)))
-    assert any("3 of 1600 proposals broke down" in warning for warning in broken.warnings)
+    assert any("3 of 1600 proposals failed" in warning for warning in broken.warnings)
     uncounted = replace(fit, sample_stats=fit.sample_stats.drop_vars("divergences"))
     assert uncounted.warnings == fit.warnings
