@@ -26,9 +26,9 @@ from judgemap.core.comparisons import count_pairs
 from judgemap.core.diagnostics import ess_bulk
 from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers import clusters
-from judgemap.core.samplers.clusters import ClusterDraws, ClusterKernel, ClusterModel
-from judgemap.core.samplers.run import Plan
-from judgemap.core.samplers.run_clusters import sample_clusters
+from judgemap.core.samplers.clusters import ClusterModel
+from judgemap.core.samplers.kernel import Arrays, Kernel
+from judgemap.core.samplers.run import Plan, sample_clusters
 from judgemap.core.simulate import simulate_counts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,14 +62,14 @@ def time_compiling(model: ClusterModel) -> float:
     """CPU seconds until the first iteration is done: compiling where nothing is cached, loading otherwise."""
     began = time.process_time()
     sampler, rng = clusters.kernel(model), np.random.default_rng(1)
-    sampler.advance(rng, sampler.init(rng, np.zeros(model.prior.n_areas, dtype=np.int64)), 1, 1)
+    sampler.advance(rng, sampler.init(rng, np.zeros((1, model.prior.n_areas), dtype=np.int64)), 1, 1)
     return time.process_time() - began
 
 
-def time_chain(model: ClusterModel, sampler: ClusterKernel, blocks: int, iterations: int) -> tuple[Row, ClusterDraws]:
+def time_chain(model: ClusterModel, sampler: Kernel, blocks: int, iterations: int) -> tuple[Row, Arrays]:
     """Run one chain in blocks after 500 iterations of warm-up; time, and effective sizes per second of the fastest."""
     rng = np.random.default_rng(2)
-    state = sampler.init(rng, np.zeros(model.prior.n_areas, dtype=np.int64))
+    state = sampler.init(rng, np.zeros((1, model.prior.n_areas), dtype=np.int64))
     state, _ = sampler.advance(rng, state, 500, 500)
     seconds, kept = [], []
     for _ in range(blocks):
@@ -77,18 +77,18 @@ def time_chain(model: ClusterModel, sampler: ClusterKernel, blocks: int, iterati
         state, draws = sampler.advance(rng, state, iterations, 1)
         seconds.append(time.process_time() - began)
         kept.append(draws)
-    draws = ClusterDraws(*(np.concatenate(arrays)[None] for arrays in zip(*kept, strict=True)))
-    agreement = convergence(draws.labels[:, ::5], draws.log_posterior[:, ::5])
-    centred = draws.strengths - draws.strengths.mean(axis=2, keepdims=True)
+    draws = {name: np.concatenate([block[name] for block in kept], axis=1) for name in kept[0]}
+    agreement = convergence(draws["labels"][:, ::5], draws["log_posterior"][:, ::5])
+    centred = draws["strengths"] - draws["strengths"].mean(axis=2, keepdims=True)
     share = min(seconds) * blocks
     row = {
         "us_per_iteration": 1e6 * min(seconds) / iterations,
         "seconds_per_100000": 1e5 * min(seconds) / iterations,
-        "acceptance": float(draws.acceptance.mean()),
-        "ess_clusters_per_second": float(ess_bulk(draws.n_clusters.astype(np.float64))) / share,
+        "acceptance": float(draws["acceptance"].mean()),
+        "ess_clusters_per_second": float(ess_bulk(draws["n_clusters"].astype(np.float64))) / share,
         "ess_together_per_second": agreement.ess_together / share,
         "ess_strengths_per_second": float(np.median(ess_bulk(centred))) / share,
-        "ess_log_posterior_per_second": float(ess_bulk(draws.log_posterior)) / share,
+        "ess_log_posterior_per_second": float(ess_bulk(draws["log_posterior"])) / share,
     }
     return row, draws
 
@@ -99,7 +99,7 @@ def time_sweep(model: ClusterModel, sweeps: int) -> Row:
 
     tables = clusters._tables(model.prior)  # noqa: SLF001 - the sweep has no door of its own
     sampler, rng = clusters.kernel(model), np.random.default_rng(3)
-    state = sampler.init(rng, np.zeros(model.prior.n_areas, dtype=np.int64))
+    state = sampler.init(rng, np.zeros((1, model.prior.n_areas), dtype=np.int64))
     state, _ = sampler.advance(rng, state, 50, 50)
     best = {"us_per_sweep": np.inf, "us_per_iteration": np.inf}
     for _ in range(3):
@@ -119,8 +119,8 @@ def agreement(model: ClusterModel, carry_every: int) -> Row:
     """Four chains from one cluster, all apart, and two and three groups by strength, held against each other."""
     build = partial(clusters.kernel, carry_every=carry_every)
     draws = sample_clusters(np.random.default_rng(4), model, Plan(4, 500, 2_000, 5), build)
-    found = convergence(draws.labels, draws.log_posterior)
-    chance = cluster_counts(draws.labels.reshape(-1, model.prior.n_areas))
+    found = convergence(draws["labels"], draws["log_posterior"])
+    chance = cluster_counts(draws["labels"].reshape(-1, model.prior.n_areas))
     return {
         "rhat_clusters": found.rhat_clusters,
         "rhat_log_posterior": found.rhat_log_posterior,
@@ -156,7 +156,7 @@ def main() -> None:
         show(f"{name}: one chain (first call {results['first_call_cpu_seconds']:.1f} CPU s)", chains)
         ratio = compiled["ess_clusters_per_second"] / reference["ess_clusters_per_second"]
         print(f"  the compiled sampler gives {ratio:.1f} times the ESS/s of the number of clusters of the reference")
-        print(f"  mean number of clusters {draws.n_clusters.mean():.3f}")
+        print(f"  mean number of clusters {draws['n_clusters'].mean():.3f}")
         sizes = {"76": simulated(76, 2_000), "452": simulated(452, 11_000), "2000": simulated(2_000, 50_000)}
         costs = {f"{n} areas": time_sweep(each, max(10, 40_000 // int(n))) for n, each in sizes.items()}
         results["cost"] = costs

@@ -77,9 +77,9 @@ def one_round(model: Model, job: Job, seed: int) -> dict[str, float]:
     built = time.process_time()
     warm = run(rng, kernel, starts, Plan(job.chains, job.warmup, 4))
     warmed = time.process_time()
-    draws = run(rng, kernel, (warm.strengths[:, -1], warm.log_variance[:, -1]), Plan(job.chains, 0, job.draws))
+    draws = run(rng, kernel, (warm.strengths[:, -1], warm["log_variance"][:, -1]), Plan(job.chains, 0, job.draws))
     sampled = time.process_time() - warmed
-    strengths, variance = ess_bulk(draws.centred), float(ess_bulk(draws.log_variance))
+    strengths, variance = ess_bulk(draws.centred), float(ess_bulk(draws["log_variance"]))
     return {
         "ms_per_iteration": 1000 * sampled / (job.chains * job.draws),
         "set_up_seconds": built - began,

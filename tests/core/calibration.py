@@ -146,6 +146,14 @@ def uniformity(ranks: IntArray, draws: int, bins: int = 8) -> float:
     return float(chdtrc(bins - 1, np.sum((seen - expected) ** 2) / expected))
 
 
+def advance(
+    rng: np.random.Generator, kernel: Kernel, starts: tuple[FloatArray, FloatArray], steps: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return strengths and log α², one row a chain, after so many steps."""
+    _, draws = kernel.advance(rng, kernel.init(rng, *starts), steps, steps)
+    return draws["strengths"][:, -1], draws["log_variance"][:, -1]
+
+
 def _joint_draw(rng: np.random.Generator, setting: Setting) -> FloatArray:
     strengths, log_variance = setting.draw_prior(rng, 1)
     return setting.evaluate(setting.draw_counts(rng, strengths[0]), strengths, log_variance)
@@ -157,7 +165,7 @@ def _successive_conditional(rng: np.random.Generator, build: Build, setting: Set
     for _ in range(length):
         counts = setting.draw_counts(rng, strengths[0])
         kernel = build(setting.model(counts))
-        strengths, log_variance, _ = kernel.read(kernel.step(rng, kernel.init(strengths, log_variance)))
+        strengths, log_variance = advance(rng, kernel, (strengths, log_variance), steps=1)
         total += setting.evaluate(counts, strengths, log_variance)[0]
     return total / length
 
@@ -166,11 +174,7 @@ def _rank_of_truth(rng: np.random.Generator, build: Build, setting: Setting, dra
     truth = setting.draw_prior(rng, 1)
     counts = setting.draw_counts(rng, truth[0][0])
     kernel = build(setting.model(counts))
-    state = kernel.init(*setting.draw_prior(rng, draws))
-    for _ in range(steps):
-        state = kernel.step(rng, state)
-    strengths, log_variance, _ = kernel.read(state)
-    values = setting.evaluate(counts, strengths, log_variance)
+    values = setting.evaluate(counts, *advance(rng, kernel, setting.draw_prior(rng, draws), steps))
     true = setting.evaluate(counts, *truth)
     below, equal = np.sum(values < true, axis=0), np.sum(values == true, axis=0)
     ranks: IntArray = below + rng.integers(equal + 1)

@@ -53,7 +53,7 @@ def successive_conditional(rng, build, prior, length):
     for _ in range(length):
         counts = simulate_counts(rng, state.strengths, COMPARISONS)
         state, draws = build(ClusterModel(counts, prior)).advance(rng, state, 1, 1)
-        total = total + evaluate(counts, state.links, draws.labels[0], state.strengths)
+        total = total + evaluate(counts, state.links, draws["labels"][0, 0], state.strengths)
     return total / length
 
 
@@ -77,11 +77,11 @@ def calibration(rng, build, prior, replicates, draws=31, thin=15):
         links, labels, strengths = simulate_clusters(rng, prior)
         counts = simulate_counts(rng, strengths, COMPARISONS)
         kernel = build(ClusterModel(counts, prior))
-        state, _ = kernel.advance(rng, kernel.init(rng, rng.integers(4, size=4)), 2 * thin, 2 * thin)
+        state, _ = kernel.advance(rng, kernel.init(rng, rng.integers(4, size=(1, 4))), 2 * thin, 2 * thin)
         values = []
         for _ in range(draws):
             state, block = kernel.advance(rng, state, thin, thin)
-            values.append(evaluate(counts, state.links, block.labels[0], state.strengths))
+            values.append(evaluate(counts, state.links, block["labels"][0, 0], state.strengths))
         true = evaluate(counts, links, labels, strengths)
         equal = np.sum(np.array(values) == true, axis=0)
         ranks.append(np.sum(np.array(values) < true, axis=0) + rng.integers(equal + 1))

@@ -117,9 +117,9 @@ def test_log_posterior_of_the_draws():
     state = ClusterState(truth.links, truth.strengths)
     for seed in range(20):
         state, draws = sampler.advance(np.random.default_rng(seed), state, 3, 3)
-        assert draws.log_posterior[0] == pytest.approx(clusters.log_posterior(model, state))
-        assert np.array_equal(draws.labels[0], labels_of_links(state.links))
-        assert np.array_equal(draws.strengths[0], state.strengths)
+        assert draws["log_posterior"][0, 0] == pytest.approx(clusters.log_posterior(model, state))
+        assert np.array_equal(draws["labels"][0, 0], labels_of_links(state.links))
+        assert np.array_equal(draws["strengths"][0, 0], state.strengths)
 
 
 @pytest.mark.parametrize("build", [clusters.kernel, clusters.gibbs_kernel])
@@ -129,12 +129,12 @@ def test_same_seed_same_draws(build):
 
     def chain(seed):
         rng = np.random.default_rng(seed)
-        return sampler.advance(rng, sampler.init(rng, np.zeros(8, dtype=int)), 50, 1)[1]
+        return sampler.advance(rng, sampler.init(rng, np.zeros((1, 8), dtype=int)), 50, 1)[1]
 
     with ThreadPoolExecutor(2) as pool:
         first, second, other = pool.map(chain, [1, 1, 2])
-    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
-    assert not np.array_equal(first.strengths, other.strengths)
+    assert all(np.array_equal(first[name], second[name]) for name in first)
+    assert not np.array_equal(first["strengths"], other["strengths"])
 
 
 def test_advance_leaves_its_state_alone_and_can_go_on():
@@ -145,8 +145,8 @@ def test_advance_leaves_its_state_alone_and_can_go_on():
     after, draws = sampler.advance(rng, state, 40, 4)
     assert np.array_equal(state.links, truth.links)
     assert np.array_equal(state.strengths, truth.strengths)
-    assert draws.strengths.shape == (10, 8)
-    assert np.array_equal(after.strengths, draws.strengths[-1])
+    assert draws["strengths"].shape == (1, 10, 8)
+    assert np.array_equal(after.strengths, draws["strengths"][0, -1])
 
 
 @pytest.mark.statistical
@@ -157,11 +157,12 @@ def test_both_samplers_agree():
     for build, iterations in ((clusters.kernel, 16_000), (clusters.gibbs_kernel, 3_000)):
         sampler, chains = build(model), []
         for rng in np.random.default_rng(43).spawn(2):
-            state, _ = sampler.advance(rng, sampler.init(rng, np.zeros(8, dtype=int)), 200, 200)
-            draws = sampler.advance(rng, state, iterations, 1)[1]
-            centred = draws.strengths - draws.strengths.mean(axis=1, keepdims=True)
-            together = (draws.labels[:, :1] == draws.labels[:, 1:]).astype(float)
-            chains.append(np.hstack([centred, centred**2, draws.n_clusters[:, None], together, draws.strengths[:, :1]]))
+            state, _ = sampler.advance(rng, sampler.init(rng, np.zeros((1, 8), dtype=int)), 200, 200)
+            draws = {name: array[0] for name, array in sampler.advance(rng, state, iterations, 1)[1].items()}
+            strengths, labels = draws["strengths"], draws["labels"]
+            centred = strengths - strengths.mean(axis=1, keepdims=True)
+            together = (labels[:, :1] == labels[:, 1:]).astype(float)
+            chains.append(np.hstack([centred, centred**2, draws["n_clusters"][:, None], together, strengths[:, :1]]))
         functions.append(np.array(chains))
     mean = [f.mean(axis=(0, 1)) for f in functions]
     error = [f.std(axis=(0, 1)) / np.sqrt(ess_bulk(f)) for f in functions]
@@ -176,10 +177,10 @@ def test_comparisons_that_say_nothing_leave_the_prior():
     rng = np.random.default_rng(44)
     prior = [simulate_clusters(rng, PRIOR) for _ in range(4000)]
     sampler = clusters.kernel(model)
-    _, draws = sampler.advance(rng, sampler.init(rng, np.zeros(8, dtype=int)), 60_000, 3)
+    _, draws = sampler.advance(rng, sampler.init(rng, np.zeros((1, 8), dtype=int)), 60_000, 3)
     level = PRIOR.mu0 + np.array([-0.7, 0.0, 0.7])
     exact = np.array([[p.labels.max() + 1, *(p.strengths[0] < level)] for p in prior], dtype=float)
-    found = np.column_stack([draws.n_clusters, draws.strengths[:, :1] < level]).astype(float)
+    found = np.column_stack([draws["n_clusters"][0], draws["strengths"][0, :, :1] < level]).astype(float)
     error = np.hypot(exact.std(axis=0) / np.sqrt(4000), found.std(axis=0) / np.sqrt(ess_bulk(found[None])))
     z = (exact.mean(axis=0) - found.mean(axis=0)) / error
     assert np.abs(z).max() < score_limit(len(z), 1e-4)
@@ -229,9 +230,9 @@ def test_bad_uses():
     with pytest.raises(ValueError, match="the comparisons know 3 areas, the prior 8"):
         ClusterModel(count_pairs([0], [1], n_areas=3), PRIOR)
     with pytest.raises(ValueError, match="one label an area"):
-        sampler.init(rng, np.zeros(3, dtype=int))
-    with pytest.raises(ValueError, match="iterations and thin must be at least 1"):
-        sampler.advance(rng, sampler.init(rng, np.zeros(8, dtype=int)), 0, 1)
+        sampler.init(rng, np.zeros((1, 3), dtype=int))
+    with pytest.raises(ValueError, match="whole multiple of thin steps, received 0"):
+        sampler.advance(rng, sampler.init(rng, np.zeros((1, 8), dtype=int)), 0, 1)
 
 
 def test_communicability_affinity_to_the_last_digit():

@@ -17,8 +17,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.partition_search import minimise_vi
 from judgemap.core.samplers import clusters
 from judgemap.core.samplers.clusters import ClusterModel
-from judgemap.core.samplers.run import Plan
-from judgemap.core.samplers.run_clusters import sample_clusters
+from judgemap.core.samplers.run import Plan, sample_clusters
 
 pytestmark = pytest.mark.statistical
 
@@ -48,7 +47,7 @@ def draws(study):
 
 
 def functions(draws):
-    return {"clusters": draws.n_clusters.astype(float), "variance": draws.strengths.var(axis=2)}
+    return {"clusters": draws["n_clusters"].astype(float), "variance": draws.strengths.var(axis=2)}
 
 
 def estimate(x):
@@ -56,7 +55,7 @@ def estimate(x):
 
 
 def test_chains_from_different_starts_agree(draws):
-    found = convergence(draws.labels, draws.log_posterior)
+    found = convergence(draws["labels"], draws["log_posterior"])
     assert found.agrees(1.03)
     assert found.together_gap < 0.15
 
@@ -71,7 +70,7 @@ def test_figures_computed_elsewhere(draws, name):
 def test_three_clusters_of_which_the_city_is_the_highest(draws, nottinghamshire):
     """Strengths are high where the risk is low; the highest-risk cluster is the urban one."""
     risk = -draws.strengths.mean(axis=(0, 1))
-    partition = order_by_risk(minimise_vi(draws.labels.reshape(-1, 76), n_clusters=3).partition, risk)
+    partition = order_by_risk(minimise_vi(draws["labels"].reshape(-1, 76), n_clusters=3).partition, risk)
     city = np.array(["CITY" in row["authority"].upper() for row in rows(nottinghamshire / "areas.csv")])
     assert city.any()
     assert np.mean(partition[city] == 1) > 0.8
@@ -97,7 +96,7 @@ def test_carrying_cures_tight_clusters(study):
     model, plan = ClusterModel(study.counts, prior), Plan(chains=4, warmup=500, draws=2000, thin=5)
     carried = sample_clusters(np.random.default_rng(54), model, plan)
     held = sample_clusters(np.random.default_rng(54), model, plan, partial(clusters.kernel, carry_every=10**9))
-    with_it, without = (convergence(d.labels, d.log_posterior) for d in (carried, held))
+    with_it, without = (convergence(d["labels"], d["log_posterior"]) for d in (carried, held))
     assert with_it.agrees(1.05)
     assert with_it.together_gap < without.together_gap
     assert with_it.ess_together > 1.5 * without.ess_together

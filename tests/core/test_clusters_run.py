@@ -7,8 +7,7 @@ from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity
 from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers import clusters
 from judgemap.core.samplers.clusters import ClusterModel
-from judgemap.core.samplers.run import Plan
-from judgemap.core.samplers.run_clusters import sample_clusters
+from judgemap.core.samplers.run import Plan, sample_clusters
 from judgemap.core.simulate import simulate_counts
 
 RING = AreaGraph(10, [[i, (i + 1) % 10] for i in range(10)])
@@ -18,22 +17,22 @@ MODEL = ClusterModel(simulate_counts(np.random.default_rng(61), LEVELS, 150), PR
 PLAN = Plan(chains=3, warmup=20, draws=90, thin=2)
 
 
-FIELDS = ("strengths", "labels", "n_clusters", "log_posterior", "acceptance")
+FIELDS = ("strengths", "labels", "n_clusters", "log_posterior", "acceptance", "divergences")
 
 
 def test_same_seed_same_draws_on_any_number_of_cores():
     one = sample_clusters(np.random.default_rng(1), MODEL, PLAN, cores=1)
     two = sample_clusters(np.random.default_rng(1), MODEL, PLAN, cores=2)
-    assert all(np.array_equal(getattr(one, field), getattr(two, field)) for field in FIELDS)
-    assert one.strengths.shape == one.labels.shape == (3, 90, 10)
-    assert one.n_clusters.shape == one.log_posterior.shape == one.acceptance.shape == (3, 90)
+    assert all(np.array_equal(one[field], two[field]) for field in FIELDS)
+    assert one.strengths.shape == one["labels"].shape == (3, 90, 10)
+    assert all(one[field].shape == (3, 90) for field in FIELDS[2:])
     assert one.complete
 
 
 def test_chains_differ_and_find_the_same():
     draws = sample_clusters(np.random.default_rng(2), MODEL, PLAN)
     assert not np.array_equal(draws.strengths[0], draws.strengths[1])
-    together = (draws.labels[:, :, :1] == draws.labels).mean(axis=1)
+    together = (draws["labels"][:, :, :1] == draws["labels"]).mean(axis=1)
     assert np.all(together[:, :5] > 0.6)
     assert np.all(together[:, 5:] < 0.4)
 
@@ -67,4 +66,4 @@ def test_interrupted_run_returns_what_there_is():
 
 def test_reference_runs_too():
     draws = sample_clusters(np.random.default_rng(5), MODEL, Plan(2, 5, 20), clusters.gibbs_kernel)
-    assert draws.labels.shape == (2, 20, 10)
+    assert draws["labels"].shape == (2, 20, 10)

@@ -18,7 +18,7 @@ from judgemap.core.likelihood import log_likelihood, score
 from judgemap.core.model import Model
 from judgemap.core.prior import FixedVariance, InverseGamma, communicability, independent
 from judgemap.core.samplers import rivals
-from judgemap.core.samplers.kernel import Kernel, Sample
+from judgemap.core.samplers.kernel import Kernel
 from judgemap.core.samplers.rivals import (
     block_walk_kernel,
     caron_doucet_kernel,
@@ -71,15 +71,12 @@ def exact_moments(model: Model) -> np.ndarray:
 def scores(rng: np.random.Generator, kernel: Kernel, exact: np.ndarray) -> np.ndarray:
     """z-scores of the averages of 200 chains, independent of each other, against the exact moments."""
     chains, burn, steps = 200, 100, 150
-    state = kernel.init(np.zeros((chains, 3)), np.full(chains, np.log(FIXED.value)))
-    total = np.zeros((chains, len(exact)))
-    for number in range(burn + steps):
-        state = kernel.step(rng, state)
-        if number >= burn:
-            strengths, log_variance, _ = kernel.read(state)
-            values = np.hstack([strengths, strengths**2, log_variance[:, None], log_variance[:, None] ** 2])
-            total += values[:, : len(exact)] / steps
-    t = (total.mean(axis=0) - exact) / (total.std(axis=0, ddof=1) / np.sqrt(chains))
+    state = kernel.init(rng, np.zeros((chains, 3)), np.full(chains, np.log(FIXED.value)))
+    _, draws = kernel.advance(rng, kernel.advance(rng, state, burn, burn)[0], steps, 1)
+    strengths, log_variance = draws["strengths"], draws["log_variance"][..., None]
+    values = np.concatenate([strengths, strengths**2, log_variance, log_variance**2], axis=2)
+    mean = values[:, :, : len(exact)].mean(axis=1)
+    t = (mean.mean(axis=0) - exact) / (mean.std(axis=0, ddof=1) / np.sqrt(chains))
     return -np.sign(t) * ndtri(stdtr(chains - 1, -np.abs(t)))
 
 
@@ -335,30 +332,27 @@ def test_quasi_variances_minimise_the_log_ratio_errors():
 def test_the_same_seed_gives_the_same_draws_and_leaves_the_state_alone():
     model = Model(THREE, PATH, INFERRED)
     for kernel in (single_site_kernel(model), block_walk_kernel(model), caron_doucet_kernel(THREE)):
-        state = kernel.init(np.ones((2, 3)), np.zeros(2))
-        draws = [kernel.read(kernel.step(np.random.default_rng(5), state)).strengths for _ in range(2)]
+        state = kernel.init(np.random.default_rng(4), np.ones((2, 3)), np.zeros(2))
+        draws = [kernel.advance(np.random.default_rng(5), state, 3, 1)[1]["strengths"] for _ in range(2)]
         assert np.array_equal(*draws)
-        assert np.array_equal(kernel.read(state).strengths, np.ones((2, 3)))
 
 
 def test_a_fixed_variance_is_kept():
     model = Model(THREE, PATH, FIXED)
     for kernel in (single_site_kernel(model), block_walk_kernel(model)):
-        state = kernel.step(np.random.default_rng(5), kernel.init(np.zeros((2, 3)), np.full(2, np.log(1.5))))
-        assert np.allclose(kernel.read(state).log_variance, np.log(1.5))
+        rng = np.random.default_rng(5)
+        _, draws = kernel.advance(rng, kernel.init(rng, np.zeros((2, 3)), np.full(2, np.log(1.5))), 1, 1)
+        assert np.allclose(draws["log_variance"], np.log(1.5))
 
 
 def test_tuning_brings_the_acceptance_near_its_goal():
     rng = np.random.default_rng(6)
     truth = rng.standard_normal(10)
     model = Model(simulate_counts(rng, truth, size=500), independent(10), FixedVariance(1.0))
-    delta = tune_delta(rng, model, Sample(truth[None, :], np.zeros(1), np.ones(1)))
-    kernel = block_walk_kernel(model, delta)
-    state, accepted = kernel.init(truth[None, :], np.zeros(1)), []
-    for _ in range(1000):
-        state = kernel.step(rng, state)
-        accepted.append(kernel.read(state).acceptance[0])
-    assert 0.15 < np.mean(accepted) < 0.33
+    starts = truth[None, :], np.zeros(1)
+    kernel = block_walk_kernel(model, tune_delta(rng, model, starts))
+    _, draws = kernel.advance(rng, kernel.init(rng, *starts), 1000, 1)
+    assert 0.15 < draws["acceptance"].mean() < 0.33
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.5, np.nan])

@@ -34,7 +34,7 @@ def test_same_seed_same_draws_whatever_the_cores(sampler, monkeypatch):
     monkeypatch.setattr(hmc, "batch_width", lambda model: 2)
     one, two, other = draw(sampler, cores=1), draw(sampler, cores=3), draw(sampler, seed=2)
     np.testing.assert_array_equal(one.strengths, two.strengths)
-    np.testing.assert_array_equal(one.log_variance, two.log_variance)
+    np.testing.assert_array_equal(one["log_variance"], two["log_variance"])
     assert not np.array_equal(one.strengths, other.strengths)
     assert len(np.unique(one.strengths[:, 0, 0])) == 5, "chains differ"
 
@@ -48,7 +48,7 @@ def test_thinning_keeps_every_kth_draw(sampler):
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_a_fixed_variance_stays(sampler):
     draws = sample(np.random.default_rng(1), model(FixedVariance(4.0)), sampler, Plan(chains=2, draws=20))
-    np.testing.assert_allclose(draws.log_variance, np.log(4.0))
+    np.testing.assert_allclose(draws["log_variance"], np.log(4.0))
 
 
 def test_news_comes_and_grows():
@@ -128,3 +128,21 @@ def test_no_comparisons_at_all_give_back_the_prior():
     draws = sample(np.random.default_rng(1), empty, "hmc", Plan(chains=16, draws=500))
     cov = np.cov(draws.strengths.reshape(-1, 9).T)
     np.testing.assert_allclose(cov, communicability(GRAPH).matrix, atol=0.1)
+
+
+def test_proposals_that_break_down_are_counted(monkeypatch):
+    """Energies that are no numbers: every proposal is refused and counted, those between kept draws too."""
+    right = hmc.log_density
+
+    def broken(target, point):
+        return np.where(point.q[-1] > 0.3, np.nan, right(target, point))
+
+    monkeypatch.setattr(hmc, "log_density", broken)
+    draws = draw(draws=40, thin=3, warmup=5)
+    assert draws.divergences.shape == (5, 40)
+    assert 40 < draws.divergences.sum() < 5 * 40 * 3
+    assert np.isfinite(draws.strengths).all()
+
+
+def test_nothing_breaks_down_in_an_ordinary_run():
+    assert draw().divergences.sum() == draw("gibbs").divergences.sum() == 0

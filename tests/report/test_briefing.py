@@ -10,9 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import judgemap as jm
-from judgemap.report import summary
-from judgemap.report.about import About
-from judgemap.report.briefing import briefing
+from judgemap.report.briefing import About, briefing, front
 from judgemap.report.page import Section, page
 from judgemap.report.picture import Picture
 
@@ -143,11 +141,11 @@ def test_a_banner_names_the_second_model_if_only_its_draws_are_poor(settled, clu
     poor = replace(
         clustered, info={**clustered.info, "diagnostics": {**clustered.info["diagnostics"], "rhat_max": 1.3}}
     )
-    heading, words, *sentences = summary.warning(settled, poor)
+    heading, words, *sentences = front.warning(settled, poor)
     assert heading == "The clusters are not ready to be used"
     assert "do not depend on it" in words
     assert sentences == poor.warnings
-    assert summary.warning(poor, settled)[0] == "Not ready to be used"
+    assert front.warning(poor, settled)[0] == "Not ready to be used"
 
 
 def test_no_banner_if_the_draws_are_good(settled, read_page):

@@ -10,10 +10,8 @@ import pytest
 
 import judgemap as jm
 from judgemap.core.graph import AreaGraph
-from judgemap.report import limits, methods, summary
-from judgemap.report.about import About
-from judgemap.report.briefing import briefing
-from judgemap.report.methods import REFERENCES
+from judgemap.report.briefing import About, briefing, front, limits, methods
+from judgemap.report.briefing.methods import REFERENCES
 from judgemap.study.records import Comparisons
 
 SHORT = {"seed": 1, "chains": 2, "draws": 60}
@@ -39,7 +37,7 @@ def points_of(fit, about=None, clusters=None):
 
 def test_three_sentences_to_read_aloud(any_fit, clustered):
     for fit, clusters in ((any_fit, None), (clustered, clustered)):
-        said = summary.sentences(fit, clusters)
+        said = front.sentences(fit, clusters)
         assert len(said) == 3
         for sentence in said:
             assert re.fullmatch(r"[^.]*\.", sentence), "one sentence each"
@@ -51,15 +49,15 @@ def test_the_sentences_count_as_the_table_does(fit):
     table = fit.areas.sort_values("risk_median", ascending=False, kind="stable")
     first, tenth = table.iloc[0], table.iloc[9]
     sure = (table.head(10)["p_top10"] > 0.95).sum()
-    _, found, mind = summary.sentences(fit)
+    _, found, mind = front.sentences(fit)
     assert found.startswith(f"{first['name']} comes out with the highest risk, followed by {table.iloc[1]['name']} and")
-    assert f"of the ten areas ranked highest, {summary.in_words(int(sure))} belong" in found
+    assert f"of the ten areas ranked highest, {front.in_words(int(sure))} belong" in found
     assert f"from place {tenth['rank_low']} to place {tenth['rank_high']}" in mind
     assert fit.areas["name"][fit.areas["risk_sd"].idxmax()] in mind
 
 
 def test_clusters_are_counted_in_the_second_sentence(clustered):
-    said = summary.sentences(clustered, clustered)[1]
+    said = front.sentences(clustered, clustered)[1]
     size = int((clustered.clusters["cluster"] == 1).sum())
     assert f"the highest group has {size} areas" in said
 
@@ -68,7 +66,7 @@ def test_two_areas_and_one_judge(ring, read_page):
     two = jm.Areas(ring.ids[:2], ring.names[:2], AreaGraph(2, [[0, 1]]))
     data = compared(two, [(0, 1), (1, 0), (0, 1), (0, 1)])
     fit = jm.fit_spatial(data, two, **SHORT)
-    asked, found, mind = summary.sentences(fit)
+    asked, found, mind = front.sentences(fit)
     assert (
         asked
         == "One judge compared two areas, four times in all, and said each time which of the two has the lower rate."
@@ -85,14 +83,14 @@ def test_two_areas_and_one_judge(ring, read_page):
 
 def test_one_comparison(ring):
     fit = jm.fit_spatial(compared(ring, [(0, 1)]), ring, **SHORT)
-    assert summary.sentences(fit)[0].endswith("two at a time, once, and said which of the two has the lower rate.")
+    assert front.sentences(fit)[0].endswith("two at a time, once, and said which of the two has the lower rate.")
 
 
 def test_unnamed_judges(ring, read_page):
     pairs = [(0, k) for k in range(1, 6)] * 3
     data = compared(ring, pairs, judge=("",) * 15)
     fit = jm.fit_standard(data, ring, **SHORT)
-    assert summary.sentences(fit)[0].startswith("Judges compared six areas")
+    assert front.sentences(fit)[0].startswith("Judges compared six areas")
     told = read_page(briefing(fit, About(data=data)))
     assert "nor how many judges there were" in told.words
     assert "who answered" in points_of(fit)["What the judges do not know"]
@@ -147,7 +145,7 @@ def test_the_order_is_doubted_as_the_draws_do(fit):
     ahead = (fit.risk[:, order[0]] > fit.risk[:, order[1]]).mean()
     assert f"probability {100 * ahead:.0f} %" in said or ahead > 0.99
     outside = (fit.p_top(10).to_numpy()[order[10:]] >= 0.05).sum()
-    assert f"{summary.in_words(int(outside))} area" in said
+    assert f"{front.in_words(int(outside))} area" in said
 
 
 def test_the_distance_of_the_ends_is_the_draws(fit):
@@ -190,7 +188,7 @@ def test_names_from_right_to_left_are_fenced(ring, read_page):
     names = ("حي السلام", *ring.names[1:])
     data = compared(ring, [(k, 0) for k in range(1, 6)] * 3)
     fit = jm.fit_spatial(data, replace(ring, names=names), **SHORT)
-    assert f"\u2068{names[0]}\u2069 comes out with the highest risk" in summary.sentences(fit)[1]
+    assert f"\u2068{names[0]}\u2069 comes out with the highest risk" in front.sentences(fit)[1]
     told = read_page(briefing(fit))
     assert told.tables[0][1][1] == names[0]
     assert f"<bdi>{names[0]}</bdi>" in told.html
@@ -263,7 +261,7 @@ def test_references_are_whole():
 def test_higher_rates_turn_the_words_round(bare_study):
     data = replace(bare_study.data, winner_is="higher")
     fit = jm.fit_spatial(data, bare_study.areas, **SHORT)
-    assert "has the higher rate" in summary.sentences(fit)[0]
+    assert "has the higher rate" in front.sentences(fit)[0]
     assert "risk is λ, centred" in methods.methods(fit)[0]
 
 
@@ -272,5 +270,5 @@ def test_none_of_the_ten_is_certain(fit):
     rng = np.random.default_rng(1)
     noise = fit.posterior.assign(risk=(fit.posterior["risk"].dims, rng.normal(size=fit.posterior["risk"].shape)))
     vague = replace(fit, posterior=noise)
-    assert "of the ten areas ranked highest, none belongs there" in summary.sentences(vague)[1]
+    assert "of the ten areas ranked highest, none belongs there" in front.sentences(vague)[1]
     assert "Of the ten listed, none is among" in points_of(vague)["The exact order of areas"]

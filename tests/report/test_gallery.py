@@ -11,9 +11,9 @@ from matplotlib.text import Text
 from PIL import Image
 
 import judgemap as jm
-from judgemap.report.about import About
+from judgemap.report.briefing import About
+from judgemap.report.briefing.gallery import HEADINGS, MARK, all_figures, write_figures
 from judgemap.report.colours import RISK
-from judgemap.report.gallery import HEADINGS, MARK, all_figures, write_figures
 from judgemap.report.maps import choropleth
 from judgemap.report.picture import COLUMN, PAGE, SMALL, WIDTH, Picture
 

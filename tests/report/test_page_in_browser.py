@@ -4,8 +4,7 @@ from datetime import date
 
 import pytest
 
-from judgemap.report.about import About
-from judgemap.report.briefing import briefing
+from judgemap.report.briefing import About, briefing
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 

@@ -6,8 +6,7 @@ import shutil
 import pytest
 
 import judgemap as jm
-from judgemap.report.about import About
-from judgemap.report.briefing import briefing
+from judgemap.report.briefing import About, briefing
 from judgemap.report.page import Section, page
 from judgemap.report.pdf import find_renderer, write_pdf
 

@@ -6,6 +6,7 @@ import pytest
 import judgemap as jm
 from judgemap.core.clustering import adjusted_rand_index
 from judgemap.core.graph import AreaGraph
+from judgemap.core.samplers import clusters
 from judgemap.core.simulate import simulate_counts
 from judgemap.study.clusters import USUAL
 from judgemap.study.records import Comparisons
@@ -117,6 +118,16 @@ def test_a_stuck_chain_would_be_said(fit):
     info = {**fit.info, "diagnostics": {**fit.info["diagnostics"], "clusters": stuck}}
     words = jm.ClusterFit(fit.map, fit.posterior, fit.sample_stats, fit.observed_data, info).warnings
     assert "differs by up to 0.40 between them" in words[0]
+
+
+def test_a_sampler_that_breaks_down_is_reported_in_a_sentence(study, monkeypatch):
+    def fails(*_):
+        raise FloatingPointError("the precision is not positive definite")
+
+    monkeypatch.setattr(clusters, "draw_strengths", fails)
+    areas, data = study
+    with pytest.raises(jm.StudyError, match=r"the fit broke down .*not positive definite.*try the other sampler"):
+        jm.fit_clusters(data, areas, seed=1, sampler="gibbs", **SHORT)
 
 
 def test_a_map_in_two_parts(study):

@@ -32,7 +32,7 @@ def model_of(areas, data):
 
 def moments(draws):
     """Mean and mean square of the centred strengths, with Monte Carlo errors, and log α² likewise."""
-    x = np.concatenate([draws.centred, draws.log_variance[:, :, None]], axis=2)
+    x = np.concatenate([draws.centred, draws["log_variance"][:, :, None]], axis=2)
     mean = x.mean(axis=(0, 1))
     square = (x - mean) ** 2
     error = x.std(axis=(0, 1)) / np.sqrt(ess_bulk(x))
@@ -54,7 +54,7 @@ def test_nottinghamshire_agrees_with_the_reference(notts, reference, sampler, pl
     z_square = (square[:-1] - variance) / np.hypot(square_error[:-1], variance * np.sqrt(2 / reference["ess"]))
     assert np.abs(z_mean).max() < 4.5
     assert np.abs(z_square).max() < 4.5
-    alpha2 = np.exp(draws.log_variance)
+    alpha2 = np.exp(draws["log_variance"])
     half_width = 4.5 * np.sqrt(np.pi / 2) * np.exp(mean[-1]) * error[-1] + 0.2
     assert np.median(alpha2) == pytest.approx(12.58, abs=half_width), "the reference's own error is about 0.04"
     np.testing.assert_allclose(np.quantile(alpha2, [0.025, 0.975]), [6.38, 24.74], rtol=0.12)

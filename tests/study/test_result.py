@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import arviz as az
 import numpy as np
@@ -201,3 +202,12 @@ def test_values_say_what_they_are_in_one_line():
     assert repr(fit) == "Fit(spatial model, 77 areas, 1848 comparisons, 2 × 20 draws)"
     drawn = jm.schedule(areas, design="uniform", pairs=100, seed=1)
     assert repr(drawn) == "Schedule(100 pairs of 77 areas, uniform design, seed 1)"
+
+
+def test_proposals_that_broke_down_are_reported(fit):
+    counts = np.zeros((4, 400), dtype=int)
+    counts[1, 7] = 3
+    broken = replace(fit, sample_stats=fit.sample_stats.assign(divergences=(("chain", "draw"), counts)))
+    assert any("3 of 1600 proposals broke down" in warning for warning in broken.warnings)
+    uncounted = replace(fit, sample_stats=fit.sample_stats.drop_vars("divergences"))
+    assert uncounted.warnings == fit.warnings

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from judgemap.core.diagnostics import ess_bulk, rhat
-from judgemap.core.samplers.run import SoFar, Watcher
+from judgemap.core.samplers.run import Draws, Watcher
 
 SECONDS_BETWEEN_NEWS = 0.5
 
@@ -34,7 +34,7 @@ def sampling_progress() -> Iterator[Watcher | None]:
         task = bar.add_task("sampling", total=None, news="")
         last = time.monotonic()
 
-        def watch(draws: SoFar, wanted: int) -> None:
+        def watch(draws: Draws, wanted: int) -> None:
             nonlocal last
             done = draws.n_draws
             bar.update(task, completed=done, total=wanted)
@@ -60,7 +60,7 @@ def counting_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, wanted: bar.update(task, completed=done, total=wanted)
 
 
-def describe(draws: SoFar) -> str:
+def describe(draws: Draws) -> str:
     """Say how good the draws so far are."""
     watched = draws.watched()
     moving = watched[:, :, np.ptp(watched, axis=(0, 1)) > 0]

@@ -64,13 +64,13 @@ def report(
         raise StudyError(f"{output.name}: a briefing is written as .html or .pdf; end the name in one of them")
     if clusters is not None and spatial is not None:
         raise StudyError("--clusters and --spatial each name a second model; give one of them")
-    from judgemap.report.about import read_about
+    from judgemap.report.briefing import read_about
     from judgemap.study.folder import check_file, check_folder
 
     if output is not None:
         check_file(output)
     if figures is not None:
-        from judgemap.report.gallery import MARK
+        from judgemap.report.briefing.gallery import MARK
 
         check_folder(figures, MARK)
     fit = open_fit(results)
@@ -83,7 +83,7 @@ def report(
         for path in _write(briefing(fit, about, other), output, pdf=pdf):
             typer.echo(f"The briefing is {path}")
     if figures is not None:
-        from judgemap.report.gallery import all_figures, write_figures
+        from judgemap.report.briefing.gallery import all_figures, write_figures
 
         drawn = all_figures(fit, about, other)
         typer.echo(f"{len(drawn)} figures are in {write_figures(drawn, figures, width)}/")

@@ -7,7 +7,7 @@ from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.figures import CHAINS, drawing
 from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, SMALL, Picture
-from judgemap.report.words import counted
+from judgemap.report.text import counted
 from judgemap.study import checks
 from judgemap.study.checks import PredictiveCheck
 from judgemap.study.result import Fit

@@ -14,9 +14,8 @@ from judgemap.report.colours import CHANCE, RISK
 from judgemap.report.figures import drawing
 from judgemap.report.ground import ground
 from judgemap.report.maps import drawn_how, kind_of, sheet
-from judgemap.report.numbers import percentage, signed
 from judgemap.report.picture import BLUE, INK, QUIET, SMALL, Picture, style
-from judgemap.report.words import capital
+from judgemap.report.text import capital, percentage, signed
 from judgemap.study.clusters import ClusterFit, Partition
 from judgemap.study.result import Fit
 

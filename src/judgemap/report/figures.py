@@ -15,7 +15,7 @@ from judgemap.core.diagnostics import ess_bulk, rhat
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, style
-from judgemap.report.words import capital, listed
+from judgemap.report.text import capital, listed
 from judgemap.study.records import Comparisons
 from judgemap.study.result import Fit
 

@@ -10,7 +10,7 @@ from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.figures import drawing
 from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, SMALL, Picture
-from judgemap.report.words import listed
+from judgemap.report.text import listed
 from judgemap.study.judging import stands_out, time_histogram
 from judgemap.study.records import Comparisons
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgemap.errors import StudyError
-from judgemap.report.numbers import percentage, signed
+from judgemap.report.text import percentage, signed
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_many
 from judgemap.study.result import Fit

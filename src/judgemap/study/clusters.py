@@ -15,7 +15,7 @@ from judgemap.core.clustering import Between, order_by_risk
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.partition_search import minimise_binder, minimise_vi
 from judgemap.core.samplers.clusters import ClusterModel
-from judgemap.core.samplers.run_clusters import CLUSTER_SAMPLERS, ClusterRun, sample_clusters
+from judgemap.core.samplers.run import CLUSTER_SAMPLERS, Draws, sample_clusters
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
@@ -115,22 +115,23 @@ class ClusterFit(Fit):
     """
 
     @classmethod
-    def from_run(cls, areas: Areas, counts: PairCounts, run: ClusterRun, info: dict[str, Any]) -> "ClusterFit":
+    def from_run(cls, areas: Areas, counts: PairCounts, run: Draws, info: dict[str, Any]) -> "ClusterFit":
         """Name the draws, turn strength into risk, judge convergence on what needs no labels."""
         samples = named_draws(areas, run.centred, run.strengths, info["winner_is"])
-        samples["cluster"] = (("chain", "draw", "area"), run.labels.astype(np.int32))
-        samples["n_clusters"] = (("chain", "draw"), run.n_clusters)
-        samples["log_posterior"] = (("chain", "draw"), run.log_posterior)
-        scalars = {"the number of clusters": run.n_clusters.astype(np.float64), "the log posterior": run.log_posterior}
+        labels, n_clusters, log_posterior = run["labels"], run["n_clusters"], run["log_posterior"]
+        samples["cluster"] = (("chain", "draw", "area"), labels.astype(np.int32))
+        samples["n_clusters"] = (("chain", "draw"), n_clusters)
+        samples["log_posterior"] = (("chain", "draw"), log_posterior)
+        scalars = {"the number of clusters": n_clusters.astype(np.float64), "the log posterior": log_posterior}
         moving = {name: draws for name, draws in scalars.items() if np.ptp(draws) > 0}
-        judged = asdict(clustering.convergence(run.labels, run.log_posterior))
-        chances = clustering.cluster_counts(run.labels.reshape(-1, len(areas)))
+        judged = asdict(clustering.convergence(labels, log_posterior))
+        chances = clustering.cluster_counts(labels.reshape(-1, len(areas)))
         found = {
             "diagnostics": {**assess(samples, moving, info["seconds"]), "clusters": judged},
             "partition": {"n_clusters": None, "loss": "vi"},
             "n_clusters": {str(k): round(float(chance), 6) for k, chance in enumerate(chances) if chance > 0},
         }
-        return cls(areas, samples, named_statistics(run.acceptance), named_pairs(areas, counts), {**info, **found})
+        return cls(areas, samples, named_statistics(run), named_pairs(areas, counts), {**info, **found})
 
     @property
     def labels(self) -> IntArray:
@@ -233,7 +234,10 @@ def fit_clusters(
     prior = settings.prior(areas)
     began = time.perf_counter()
     model, build = ClusterModel(counts, prior), CLUSTER_SAMPLERS[sampler]
-    run = sample_clusters(np.random.default_rng(seed), model, plan, build, cores, watch)
+    try:
+        run = sample_clusters(np.random.default_rng(seed), model, plan, build, cores, watch)
+    except FloatingPointError as error:
+        raise StudyError(f"the fit broke down ({error}); try the other sampler, or check the map's edges") from None
     facts = {
         "model": "clusters",
         "prior": f"distance dependent Chinese restaurant process, affinity {settings.affinity}",

@@ -55,13 +55,14 @@ class Fit:
     def from_draws(cls, areas: Areas, counts: PairCounts, draws: Draws, info: dict[str, Any]) -> "Fit":
         """Name the draws, turn strength into risk, and add diagnostics to ``info``."""
         samples = named_draws(areas, draws.centred, draws.strengths, info["winner_is"])
-        samples["alpha2"] = (("chain", "draw"), np.exp(draws.log_variance))
-        moving = {} if np.ptp(draws.log_variance) == 0 else {"α²": draws.log_variance}
+        log_variance = draws["log_variance"]
+        samples["alpha2"] = (("chain", "draw"), np.exp(log_variance))
+        moving = {} if np.ptp(log_variance) == 0 else {"α²": log_variance}
         assessed = assess(samples, moving, info["seconds"])
         return cls(
             areas,
             samples,
-            named_statistics(draws.acceptance),
+            named_statistics(draws),
             named_pairs(areas, counts),
             {**info, "diagnostics": assessed},
         )
@@ -128,6 +129,13 @@ class Fit:
         draws = self.posterior.sizes["draw"]
         if not self.info["complete"]:
             found.append(f"The run was interrupted: {draws} of {plan['draws']} draws a chain were made.")
+        broke_down = int(self.sample_stats.get("divergences", xr.DataArray(0)).sum())  # older fits did not count them
+        if broke_down:
+            proposals = self.posterior.sizes["chain"] * draws * plan["thin"]
+            found.append(
+                f"{broke_down} of {proposals} proposals broke down, so the chains may have missed a part of the "
+                "posterior: try the other sampler, or a narrower prior of the strengths."
+            )
         least, worst = diagnostics["ess_bulk_min"], diagnostics["rhat_max"]
         if not worst <= GOOD_RHAT:
             factor = (worst**2 - 1) / (GOOD_RHAT**2 - 1) if np.isfinite(worst) else 2.0
@@ -241,11 +249,14 @@ def named_draws(areas: Areas, centred: FloatArray, strengths: FloatArray, winner
     )
 
 
-def named_statistics(acceptance: FloatArray) -> xr.Dataset:
+def named_statistics(draws: Draws) -> xr.Dataset:
     """Name the sampler's statistics."""
-    chains, kept = acceptance.shape
-    rates = {"acceptance_rate": (("chain", "draw"), acceptance)}
-    return xr.Dataset(rates, coords={"chain": np.arange(chains), "draw": np.arange(kept)})
+    chains, kept = draws.divergences.shape
+    statistics = {"acceptance_rate": draws["acceptance"], "divergences": draws.divergences}
+    return xr.Dataset(
+        {name: (("chain", "draw"), values) for name, values in statistics.items()},
+        coords={"chain": np.arange(chains), "draw": np.arange(kept)},
+    )
 
 
 def named_pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:

@@ -7,10 +7,10 @@ m_k, σ_k² and Pólya-Gamma weights drawn one after the other, and serves to ch
     1/σ_k² ~ Gamma(a0 + n/2, rate b̄),  m_k ~ N((κ0 μ0 + Σλ)/(κ0 + n), σ_k²/(κ0 + n))
     z_ij ~ PG(n_ij, λ_i − λ_j),  λ ~ N(B(κ + m_c/σ_c²), B),  B = (XᵀZX + diag(1/σ_c²))⁻¹,  κ = Xᵀ(y − n/2)
 
-Both take blocks of iterations at once, hold no lock while they run, and give the same draws for the same generator.
+A batch is one chain, since links of different chains have nothing to share. The compiled code holds no lock while it
+runs, so that chains run side by side in threads.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +24,7 @@ from judgemap.core.likelihood import information, laplacian, log_likelihood
 from judgemap.core.model import Model
 from judgemap.core.polyagamma import draw_polyagamma
 from judgemap.core.prior import FixedVariance, independent
+from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps, check_block
 from judgemap.core.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -50,63 +51,39 @@ class ClusterModel:
 
 
 class ClusterState(NamedTuple):
-    """Where a chain is."""
+    """Where a chain is; a batch is one chain."""
 
     links: IntArray
     strengths: FloatArray
 
 
-class ClusterDraws(NamedTuple):
-    """What is kept of a chain, one row a draw; of several chains, arrays (chain, draw, …)."""
-
-    strengths: FloatArray
-    """λ, not centred."""
-    labels: IntArray
-    """The cluster of each area, numbered in every draw by the first area of each: 0 is area 0's."""
-    n_clusters: IntArray
-    log_posterior: FloatArray
-    """log p(y, λ, θ) up to a constant, m and σ² integrated out."""
-    acceptance: FloatArray
-
-
-class ClusterKernel(NamedTuple):
-    """A Markov transition of one chain that leaves the posterior of one `ClusterModel` unchanged."""
-
-    init: Callable[[np.random.Generator, IntArray], ClusterState]
-    """(rng, labels of a starting partition) → state."""
-    advance: Callable[[np.random.Generator, ClusterState, int, int], tuple[ClusterState, ClusterDraws]]
-    """(rng, state, iterations, thin) → (state, every ``thin``-th draw)."""
-
-
-def kernel(model: ClusterModel, carry_every: int = CARRY_EVERY) -> ClusterKernel:
+def kernel(model: ClusterModel, carry_every: int = CARRY_EVERY) -> Kernel:
     """Build the compiled sampler. A ``carry_every`` longer than the run leaves the carrying out.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> model = ClusterModel(count_pairs([0, 1], [2, 2], n_areas=3), ClusterPrior(np.ones((3, 3))))
     >>> rng, sampler = np.random.default_rng(1), kernel(model)
-    >>> state, draws = sampler.advance(rng, sampler.init(rng, np.zeros(3, dtype=int)), 100, 2)
-    >>> draws.labels.shape
-    (50, 3)
+    >>> state, draws = sampler.advance(rng, sampler.init(rng, np.zeros((1, 3), dtype=int)), 100, 2)
+    >>> draws["labels"].shape
+    (1, 50, 3)
     """
     from judgemap.core.samplers import clusters_strengths
 
     comparisons, tables = _comparisons(model.counts), _tables(model.prior)
     start = _Start(model)
 
-    def advance(
-        rng: np.random.Generator, state: ClusterState, iterations: int, thin: int
-    ) -> tuple[ClusterState, ClusterDraws]:
-        _check_block(iterations, thin)
+    def advance(rng: np.random.Generator, state: ClusterState, steps: int, thin: int) -> tuple[ClusterState, Arrays]:
+        check_block(steps, thin)
         links, strengths = state.links.copy(), state.strengths.copy()
         trace = clusters_strengths.advance(
-            rng, links, strengths, comparisons, tables, start.information, (iterations, thin, carry_every)
+            rng, links, strengths, comparisons, tables, start.information, (steps, thin, carry_every)
         )
-        return ClusterState(links, strengths), ClusterDraws(*trace)
+        return ClusterState(links, strengths), {name: array[None] for name, array in trace._asdict().items()}
 
-    return ClusterKernel(start.draw, advance)
+    return Kernel(start.draw, advance)
 
 
-def gibbs_kernel(model: ClusterModel) -> ClusterKernel:
+def gibbs_kernel(model: ClusterModel) -> Kernel:
     """Build the paper's sampler: the same sweep over links, then m, σ², Pólya-Gamma weights and strengths in turn."""
     from judgemap.core.samplers import clusters_strengths
 
@@ -118,26 +95,17 @@ def gibbs_kernel(model: ClusterModel) -> ClusterKernel:
         mean, variance = draw_clusters(rng, model.prior, labels, state.strengths)
         return ClusterState(links, draw_strengths(rng, model.counts, state.strengths, mean[labels], variance[labels]))
 
-    def advance(
-        rng: np.random.Generator, state: ClusterState, iterations: int, thin: int
-    ) -> tuple[ClusterState, ClusterDraws]:
-        _check_block(iterations, thin)
-        kept = []
-        for iteration in range(1, iterations + 1):
-            state = step(rng, state)
-            if iteration % thin == 0:
-                kept.append(state)
-        labels = np.array([labels_of_links(draw.links) for draw in kept])
-        draws = ClusterDraws(
-            strengths=np.array([draw.strengths for draw in kept]),
-            labels=labels,
-            n_clusters=labels.max(axis=1) + 1,
-            log_posterior=np.array([log_posterior(model, draw) for draw in kept]),
-            acceptance=np.ones(len(kept)),
-        )
-        return state, draws
+    def read(state: ClusterState) -> Arrays:
+        labels = labels_of_links(state.links)
+        return {
+            "strengths": state.strengths[None],
+            "labels": labels[None],
+            "n_clusters": np.array([labels.max() + 1]),
+            "log_posterior": np.array([log_posterior(model, state)]),
+            "acceptance": np.ones(1),
+        }
 
-    return ClusterKernel(_Start(model).draw, advance)
+    return by_steps(_Start(model).draw, step, read)
 
 
 def draw_clusters(
@@ -201,7 +169,7 @@ def links_of_labels(prior: ClusterPrior, labels: IntArray) -> IntArray:
     return links
 
 
-def starting_partitions(model: ClusterModel, chains: int) -> list[IntArray]:
+def starting_partitions(model: ClusterModel, chains: int) -> IntArray:
     """Spread starting partitions, so that a chain that is stuck shows: all together, all apart, then by strength.
 
     From the third chain on, areas are cut into 2, 3, 4, … groups of equal size by their approximate strengths.
@@ -209,12 +177,12 @@ def starting_partitions(model: ClusterModel, chains: int) -> list[IntArray]:
     >>> from judgemap.core.comparisons import count_pairs
     >>> model = ClusterModel(count_pairs([0, 1], [2, 3], n_areas=4), ClusterPrior(np.ones((4, 4))))
     >>> starting_partitions(model, chains=3)
-    [array([0, 0, 0, 0]), array([0, 1, 2, 3]), array([1, 1, 0, 0])]
+    array([[0, 0, 0, 0], [0, 1, 2, 3], [1, 1, 0, 0]])
     """
     n = model.prior.n_areas
     order = np.argsort(np.argsort(_Start(model).mode, kind="stable"), kind="stable")
     by_strength = [order * groups // n for groups in range(2, chains)]
-    return [np.zeros(n, dtype=np.int64), np.arange(n), *by_strength][:chains]
+    return np.array([np.zeros(n, dtype=np.int64), np.arange(n), *by_strength][:chains])
 
 
 class _Start:
@@ -227,14 +195,10 @@ class _Start:
         self.mode = model.prior.mu0 + mode(plain, float(np.log(START_VARIANCE)), np.zeros(n))
         self.information = np.ascontiguousarray(np.diagonal(information(model.counts, self.mode)))
 
-    def draw(self, rng: np.random.Generator, labels: IntArray) -> ClusterState:
+    def draw(self, rng: np.random.Generator, partitions: IntArray) -> ClusterState:
+        """Begin a chain at a partition, the one row given."""
         noise = rng.standard_normal(len(self.mode)) / np.sqrt(self.information + 1 / START_VARIANCE)
-        return ClusterState(links_of_labels(self.prior, labels), self.mode + START_SPREAD * noise)
-
-
-def _check_block(iterations: int, thin: int) -> None:
-    if iterations < 1 or thin < 1:
-        raise ValueError(f"iterations and thin must be at least 1, received {iterations} and {thin}")
+        return ClusterState(links_of_labels(self.prior, partitions[0]), self.mode + START_SPREAD * noise)
 
 
 def _tables(prior: ClusterPrior) -> "Tables":

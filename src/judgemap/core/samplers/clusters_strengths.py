@@ -25,6 +25,7 @@ from judgemap.core.samplers.clusters_links import (
     plant,
     sweep,
 )
+from judgemap.core.samplers.kernel import HUGE
 from judgemap.core.types import FloatArray, IntArray
 
 LEAPS = 5
@@ -41,6 +42,7 @@ class Trace(NamedTuple):
     n_clusters: IntArray
     log_posterior: FloatArray
     acceptance: FloatArray
+    divergences: IntArray
 
 
 @compiled
@@ -132,11 +134,11 @@ def leap(
     information: FloatArray,
     score: FloatArray,
     height: float,
-) -> tuple[float, float]:
+) -> tuple[float, float, bool]:
     """Move x = λ − μ0 of all areas along one Hamiltonian trajectory, if accepted.
 
-    ``score`` and ``height`` are ∇ℓ and ℓ at the areas' x; the first is kept up to date, and with the probability of
-    acceptance the new ℓ is returned.
+    ``score`` and ``height`` are ∇ℓ and ℓ at the areas' x; the first is kept up to date. Return the probability of
+    acceptance, the new ℓ, and whether the trajectory broke down.
     """
     n_areas = len(areas)
     x, metric, momentum, slope = np.empty(n_areas), np.empty(n_areas), np.empty(n_areas), np.empty(n_areas)
@@ -158,13 +160,14 @@ def leap(
             momentum[i] += 0.5 * step * (new_score[i] + slope[i])
     new_height = log_likelihood(comparisons, x)
     after += new_height - kinetic(momentum, metric)
-    acceptance = float(np.exp(min(0.0, after - before)))
+    change = after - before
+    acceptance = float(np.exp(min(0.0, change))) if np.isfinite(change) else 0.0
     if rng.random() < acceptance:
         height = new_height
         for i in range(n_areas):
             score[i] = new_score[i]
             areas[i]["x"] = x[i]
-    return acceptance, height
+    return acceptance, height, not (np.isfinite(change) and change > -HUGE)
 
 
 @compiled
@@ -218,6 +221,7 @@ def advance(
         np.empty(n_draws, np.int64),
         np.empty(n_draws),
         np.empty(n_draws),
+        np.zeros(n_draws, np.int64),
     )
     n_clusters = plant(areas, clusters, links, strengths, tables)
     score_likelihood(comparisons, strengths, score)
@@ -233,7 +237,8 @@ def advance(
         shift = draw_shift(rng, clusters, n_clusters, kappa0)
         for i in range(n_areas):
             areas[i]["x"] += shift
-        acceptance, height = leap(rng, areas, clusters, comparisons, kappa0, information, score, height)
+        acceptance, height, broke = leap(rng, areas, clusters, comparisons, kappa0, information, score, height)
+        trace.divergences[iteration // thin] += broke
         unpack(areas, mu0, links, strengths)
         n_clusters = plant(areas, clusters, links, strengths, tables)
         if (iteration + 1) % thin == 0:

@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 from judgemap.core.model import Model
 from judgemap.core.polyagamma import draw_polyagamma
 from judgemap.core.prior import FixedVariance, VariancePrior
-from judgemap.core.samplers.kernel import Kernel, Sample
+from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
 from judgemap.core.types import FloatArray
 
 
@@ -38,15 +38,15 @@ def kernel(model: Model) -> Kernel:
             log_variance[chain] = draw_log_variance(rng, model.variance, model.covariance.inverse, new)
         return State(strengths, log_variance)
 
-    return Kernel(init=_init, step=step, read=_read, width=1)
+    return by_steps(_init, step, _read)
 
 
-def _init(strengths: FloatArray, log_variance: FloatArray) -> State:
+def _init(_rng: np.random.Generator, strengths: FloatArray, log_variance: FloatArray) -> State:
     return State(strengths.copy(), log_variance.copy())
 
 
-def _read(state: State) -> Sample:
-    return Sample(state.strengths, state.log_variance, np.ones(len(state.log_variance)))
+def _read(state: State) -> Arrays:
+    return state._asdict() | {"acceptance": np.ones(len(state.log_variance))}
 
 
 def draw_strengths(rng: np.random.Generator, model: Model, strengths: FloatArray, log_variance: float) -> FloatArray:

@@ -20,8 +20,8 @@ from scipy import sparse
 from judgemap.core.laplace import Laplace, approximate
 from judgemap.core.model import Model
 from judgemap.core.prior import FixedVariance
-from judgemap.core.samplers.kernel import Kernel, Sample
-from judgemap.core.types import FloatArray
+from judgemap.core.samplers.kernel import Arrays, Kernel, broke_down, by_steps
+from judgemap.core.types import FloatArray, IntArray
 
 QUARTER_TURN = np.pi / 2
 JITTER = 0.1
@@ -40,13 +40,14 @@ class Point(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the chains are, and how likely their last proposals were to be accepted."""
+    """Where the chains are, how likely their last proposals were to be accepted, and how many broke down so far."""
 
     q: FloatArray
     residual: FloatArray
     w: FloatArray
     log_density: FloatArray
     acceptance: FloatArray
+    divergences: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,17 +81,23 @@ def kernel(model: Model) -> Kernel:
 def transition(target: Target, kicks: int) -> Kernel:
     """Return the kernel with a given number of kicks a trajectory; exact for any, efficient for enough."""
 
-    def init(strengths: FloatArray, log_variance: FloatArray) -> State:
+    def init(_rng: np.random.Generator, strengths: FloatArray, log_variance: FloatArray) -> State:
         return start(target, to_coordinates(target, strengths, log_variance))
 
     def step(rng: np.random.Generator, state: State) -> State:
         return trajectory(rng, target, state, kicks)
 
-    def read(state: State) -> Sample:
-        tau = target.laplace.log_variance_mean + target.laplace.log_variance_sd * state.q[-1]
-        return Sample((target.laplace.V @ state.w).T, tau, state.acceptance)
+    return by_steps(init, step, lambda state: read(target, state), batch_width(target.model))
 
-    return Kernel(init=init, step=step, read=read, width=batch_width(target.model))
+
+def read(target: Target, state: State) -> Arrays:
+    """Return to strengths and log α²."""
+    return {
+        "strengths": (target.laplace.V @ state.w).T,
+        "log_variance": target.laplace.log_variance_mean + target.laplace.log_variance_sd * state.q[-1],
+        "acceptance": state.acceptance,
+        "divergences": state.divergences,
+    }
 
 
 def batch_width(model: Model) -> int:
@@ -111,8 +118,8 @@ def to_coordinates(target: Target, strengths: FloatArray, log_variance: FloatArr
 
 def start(target: Target, q: FloatArray) -> State:
     """Begin chains at q."""
-    point = evaluate(target, q)
-    return State(q, point.residual, point.w, log_density(target, point), np.ones(q.shape[1]))
+    point, chains = evaluate(target, q), q.shape[1]
+    return State(q, point.residual, point.w, log_density(target, point), np.ones(chains), np.zeros(chains, np.int64))
 
 
 def evaluate(target: Target, q: FloatArray) -> Point:
@@ -168,7 +175,8 @@ def log_density(target: Target, point: Point) -> FloatArray:
 def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: int) -> State:
     """Propose by one trajectory of ``kicks`` rotations between half kicks; accept for each chain, or stay.
 
-    With few comparisons α² can be anything and a trajectory may leave the range of numbers; then the chain stays.
+    With few comparisons α² can be anything and a trajectory may leave the range of numbers; then the chain stays, and
+    the proposal counts as one that broke down.
     """
     chains = state.q.shape[1]
     momentum = rng.standard_normal(state.q.shape)
@@ -184,11 +192,12 @@ def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: in
         momentum += angle / 2 * residual
     density = log_density(target, point)
     change = density - (momentum**2).sum(axis=0) / 2 - energy
+    divergences = state.divergences + broke_down(change)
     change = np.where(np.isfinite(change), np.minimum(change, 0.0), -np.inf)
     accepted = np.log(rng.random(chains)) < change
-    end = State(q, residual, point.w, density, np.exp(change))
-    kept = State._make(np.where(accepted, new, old) for new, old in zip(end, state, strict=True))
-    return kept._replace(acceptance=end.acceptance)
+    proposed = State(q, residual, point.w, density, np.exp(change), divergences)
+    kept = State._make(np.where(accepted, new, old) for new, old in zip(proposed, state, strict=True))
+    return kept._replace(acceptance=proposed.acceptance, divergences=divergences)
 
 
 def choose_kicks(target: Target) -> int:

@@ -1,36 +1,85 @@
-"""What a sampler is: three functions on a state that holds a batch of chains."""
+"""What a sampler is: where chains begin, and how they go on. `run` runs any of them.
+
+A sampler is one file with a function ``kernel(model) -> Kernel``. What it keeps of its chains are arrays with names of
+its own choosing, so that a sampler with more parameters needs no change elsewhere. Some names mean the same to all:
+``strengths`` are λ, not centred; ``acceptance`` is the probability with which the last proposal was accepted, 1 for a
+Gibbs step; ``divergences`` counts proposals that broke down.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from judgemap.core.types import FloatArray
+from judgemap.core.types import BoolArray, FloatArray
 
-
-class Sample(NamedTuple):
-    """What is kept of a state: one row a chain of the batch."""
-
-    strengths: FloatArray
-    """λ, shape (chains, areas), not centred."""
-    log_variance: FloatArray
-    """log α², shape (chains,)."""
-    acceptance: FloatArray
-    """Probability with which the last proposal was accepted, shape (chains,); 1 for a Gibbs step."""
+Arrays = dict[str, NDArray[Any]]
+"""Arrays by name: of one state, (chain, …); of draws, (chain, draw, …)."""
+HUGE = 1000.0
+"""An error in the energy by which a trajectory did not just lose accuracy but broke down: e^−1000 is no probability."""
 
 
 class Kernel(NamedTuple):
-    """A Markov transition that leaves the posterior of one `Model` unchanged.
+    """A Markov transition of a batch of chains that leaves the posterior of one model unchanged.
 
-    A sampler's module has a function ``kernel(model) -> Kernel``. States are immutable to the caller: ``step`` returns
-    a new one. The generator comes from outside, so the same seed gives the same draws.
+    States are immutable to the caller. The generator comes from outside, so the same seed gives the same draws.
     """
 
-    init: Callable[[FloatArray, FloatArray], Any]
-    """(strengths (chains, areas), log α² (chains,)) → state."""
-    step: Callable[[np.random.Generator, Any], Any]
-    """(rng, state) → state."""
-    read: Callable[[Any], Sample]
-    """state → what is kept of it."""
-    width: int
+    init: Callable[..., Any]
+    """(rng, arrays with one row a chain: where to begin) → state."""
+    advance: Callable[[np.random.Generator, Any, int, int], tuple[Any, Arrays]]
+    """(rng, state, steps, thin) → (state, every ``thin``-th draw)."""
+    width: int = 1
     """How many chains one batch should hold: as many as make the arrays worth a NumPy call."""
+
+
+def by_steps(
+    init: Callable[..., Any],
+    step: Callable[[np.random.Generator, Any], Any],
+    read: Callable[[Any], Arrays],
+    width: int = 1,
+) -> Kernel:
+    """Build a kernel from one step, (rng, state) → state, and from what to keep of a state.
+
+    ``divergences``, where a state has them, count from its beginning; of draws they count since the draw before.
+
+    >>> walk = by_steps(
+    ...     init=lambda rng, start: start,
+    ...     step=lambda rng, state: state + rng.standard_normal(len(state)),
+    ...     read=lambda state: {"place": state},
+    ... )
+    >>> rng = np.random.default_rng(1)
+    >>> state, draws = walk.advance(rng, walk.init(rng, np.zeros(2)), 6, 3)
+    >>> draws["place"].shape, bool((draws["place"][:, -1] == state).all())
+    ((2, 2), True)
+    """
+
+    def advance(rng: np.random.Generator, state: Any, steps: int, thin: int) -> tuple[Any, Arrays]:  # noqa: ANN401
+        check_block(steps, thin)
+        before, kept = read(state), []
+        for number in range(1, steps + 1):
+            state = step(rng, state)
+            if number % thin == 0:
+                kept.append(read(state))
+        draws = {name: np.stack([each[name] for each in kept], axis=1) for name in before}
+        if "divergences" in draws:
+            draws["divergences"] = np.diff(draws["divergences"], axis=1, prepend=before["divergences"][:, None])
+        return state, draws
+
+    return Kernel(init, advance, width)
+
+
+def check_block(steps: int, thin: int) -> None:
+    """Raise unless every ``thin``-th of so many steps can be kept, the last one among them."""
+    if steps < 1 or thin < 1 or steps % thin:
+        raise ValueError(f"a block takes some whole multiple of thin steps, received {steps} steps and thin {thin}")
+
+
+def broke_down(change: FloatArray) -> BoolArray:
+    """Say which proposals broke down, from the log of their acceptance ratios: not a number, infinite, or hopeless.
+
+    >>> broke_down(np.array([0.5, -30.0, -1e6, np.nan, np.inf]))
+    array([False, False,  True,  True,  True])
+    """
+    return ~(np.isfinite(change) & (change > -HUGE))

@@ -21,11 +21,19 @@ from judgemap.core.comparisons import PairCounts
 from judgemap.core.likelihood import information, log_likelihood, score
 from judgemap.core.model import Model
 from judgemap.core.samplers.gibbs import draw_log_variance
-from judgemap.core.samplers.kernel import Kernel, Sample
+from judgemap.core.samplers.kernel import Kernel, by_steps
 from judgemap.core.types import FloatArray, IntArray
 
 PENALTY = 0.1
 """κ of the penalty κ‖λ‖²/2 that stands in where the likelihood has no maximum."""
+
+
+class Sample(NamedTuple):
+    """Where the chains are, one row each, and how likely their last proposals were to be accepted."""
+
+    strengths: FloatArray
+    log_variance: FloatArray
+    acceptance: FloatArray
 
 
 class Site(NamedTuple):
@@ -67,9 +75,9 @@ def single_site_kernel(model: Model) -> Kernel:
     >>> from judgemap.core.prior import InverseGamma, independent
     >>> model = Model(count_pairs([0, 0, 1], [1, 1, 0], n_areas=2), independent(2), InverseGamma())
     >>> kernel = single_site_kernel(model)
-    >>> state = kernel.init(np.zeros((3, 2)), np.zeros(3))
-    >>> kernel.read(kernel.step(np.random.default_rng(1), state)).strengths.shape
-    (3, 2)
+    >>> rng = np.random.default_rng(1)
+    >>> kernel.advance(rng, kernel.init(rng, np.zeros((3, 2)), np.zeros(3)), 5, 1)[1]["strengths"].shape
+    (3, 5, 2)
     """
     mode, q = estimate(model.counts)
     deviation, weight = np.sqrt(q), 1 / q
@@ -94,7 +102,7 @@ def single_site_kernel(model: Model) -> Kernel:
             accepted += chance
         return finish(rng, model, Sample(strengths, state.log_variance, accepted / len(sites)))
 
-    return Kernel(init=_start, step=step, read=lambda state: state, width=1)
+    return by_steps(_start, step, Sample._asdict)
 
 
 def log_conditional(
@@ -129,15 +137,15 @@ def block_walk_kernel(model: Model, delta: float = 0.01) -> Kernel:
     >>> from judgemap.core.prior import FixedVariance, independent
     >>> model = Model(count_pairs([0, 0, 1], [1, 1, 0], n_areas=2), independent(2), FixedVariance(1.0))
     >>> kernel = block_walk_kernel(model, delta=0.5)
-    >>> state = kernel.init(np.zeros((3, 2)), np.zeros(3))
-    >>> kernel.read(kernel.step(np.random.default_rng(1), state)).log_variance
-    array([0., 0., 0.])
+    >>> rng = np.random.default_rng(1)
+    >>> kernel.advance(rng, kernel.init(rng, np.zeros((3, 2)), np.zeros(3)), 2, 2)[1]["log_variance"]
+    array([[0.], [0.], [0.]])
     """
     if not 0 < delta <= 1:
         raise ValueError(f"the block walk's delta must lie in (0, 1], received {delta}")
 
-    def init(strengths: FloatArray, log_variance: FloatArray) -> WalkState:
-        return WalkState(_start(strengths, log_variance), log_likelihood(model.counts, strengths.T))
+    def init(rng: np.random.Generator, strengths: FloatArray, log_variance: FloatArray) -> WalkState:
+        return WalkState(_start(rng, strengths, log_variance), log_likelihood(model.counts, strengths.T))
 
     def step(rng: np.random.Generator, state: WalkState) -> WalkState:
         strengths, log_variance, _ = state.sample
@@ -150,7 +158,7 @@ def block_walk_kernel(model: Model, delta: float = 0.01) -> Kernel:
         sample = finish(rng, model, Sample(strengths, log_variance, chance))
         return WalkState(sample, np.where(moved, proposed, state.log_likelihood))
 
-    return Kernel(init=init, step=step, read=lambda state: state.sample, width=1)
+    return by_steps(init, step, lambda state: state.sample._asdict())
 
 
 def underrelax(strengths: FloatArray, noise: FloatArray, delta: float) -> FloatArray:
@@ -159,21 +167,20 @@ def underrelax(strengths: FloatArray, noise: FloatArray, delta: float) -> FloatA
     return proposal
 
 
-def tune_delta(rng: np.random.Generator, model: Model, start: Sample, steps: int = 200, rounds: int = 12) -> float:
+def tune_delta(
+    rng: np.random.Generator, model: Model, starts: tuple[FloatArray, FloatArray], steps: int = 200, rounds: int = 12
+) -> float:
     """Choose δ for `block_walk_kernel` by a pilot: scale it until about 23 % of proposals are accepted.
 
-    Each round runs ``steps`` steps from where the last one ended; start near the posterior, because the
-    walk takes long to arrive there. What it returns is to be fixed for the run proper.
+    Each round runs ``steps`` steps from where the last one ended; ``starts``, strengths and log α², should be near the
+    posterior, because the walk takes long to arrive there. What it returns is to be fixed for the run proper.
     """
     delta = 0.01
     for _ in range(rounds):
         kernel = block_walk_kernel(model, delta)
-        state, accepted = kernel.init(start.strengths, start.log_variance), 0.0
-        for _ in range(steps):
-            state = kernel.step(rng, state)
-            accepted += float(kernel.read(state).acceptance.mean()) / steps
-        start = kernel.read(state)
-        delta = min(1.0, delta * float(np.exp(2 * (accepted - 0.23))))
+        _, draws = kernel.advance(rng, kernel.init(rng, *starts), steps, 1)
+        starts = draws["strengths"][:, -1], draws["log_variance"][:, -1]
+        delta = min(1.0, delta * float(np.exp(2 * (draws["acceptance"].mean() - 0.23))))
     return delta
 
 
@@ -191,9 +198,9 @@ def caron_doucet_kernel(counts: PairCounts, shape: float = 1.0, rate: float = 1.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> kernel = caron_doucet_kernel(count_pairs([0, 0, 1], [1, 1, 0], n_areas=2))
-    >>> state = kernel.init(np.zeros((3, 2)), np.zeros(3))
-    >>> kernel.read(kernel.step(np.random.default_rng(1), state)).strengths.shape
-    (3, 2)
+    >>> rng = np.random.default_rng(1)
+    >>> kernel.advance(rng, kernel.init(rng, np.zeros((3, 2)), np.zeros(3)), 5, 1)[1]["strengths"].shape
+    (3, 5, 2)
     """
     for name, value in (("shape a", shape), ("rate b", rate)):
         if not (np.isfinite(value) and value > 0):
@@ -210,7 +217,7 @@ def caron_doucet_kernel(counts: PairCounts, shape: float = 1.0, rate: float = 1.
         log_w = log_gamma(rng, np.broadcast_to(shape + wins, state.strengths.shape)) - np.log(rate + latent @ gather)
         return Sample(rescale(rng, log_w, shape, rate), np.zeros(len(log_w)), np.ones(len(log_w)))
 
-    return Kernel(init=_start, step=step, read=lambda state: state, width=1)
+    return by_steps(_start, step, Sample._asdict)
 
 
 def rescale(rng: np.random.Generator, log_w: FloatArray, shape: float, rate: float) -> FloatArray:
@@ -345,5 +352,5 @@ def _site(counts: PairCounts, area: int) -> Site:
     )
 
 
-def _start(strengths: FloatArray, log_variance: FloatArray) -> Sample:
+def _start(_rng: np.random.Generator, strengths: FloatArray, log_variance: FloatArray) -> Sample:
     return Sample(strengths.copy(), log_variance.copy(), np.ones(len(log_variance)))

@@ -1,28 +1,37 @@
-"""Run a kernel in several chains, block by block: in threads, with news on the way, and with what is there on Ctrl-C.
+"""Run a sampler in several chains, block by block: in threads, with news on the way, and with what is there on Ctrl-C.
 
 Chains are grouped into batches by the kernel's width alone, each batch has a generator of its own, and BLAS runs on one
 thread: the same seed gives the same draws whatever the number of cores.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.laplace import approximate
 from judgemap.core.model import Model
-from judgemap.core.samplers import gibbs, hmc
-from judgemap.core.samplers.kernel import Kernel, Sample
+from judgemap.core.samplers import clusters, gibbs, hmc
+from judgemap.core.samplers.clusters import ClusterModel, starting_partitions
+from judgemap.core.samplers.kernel import Arrays, Kernel
 from judgemap.core.types import FloatArray
 
 SAMPLERS: dict[str, Callable[[Model], Kernel]] = {"hmc": hmc.kernel, "gibbs": gibbs.kernel}
 """The samplers of the standard and the spatial model, by name."""
+CLUSTER_SAMPLERS: dict[str, Callable[[ClusterModel], Kernel]] = {"hmc": clusters.kernel, "gibbs": clusters.gibbs_kernel}
+"""How strengths are drawn given the clusters; links are drawn alike by both."""
 
 START_SPREAD = 1.5
 """How much wider than the Laplace approximation the chains start."""
+BLOCKS = 40
+"""Into how many blocks the draws are cut: so often there is news, and so soon Ctrl-C is answered."""
+FEWEST = 4
+"""Draws a chain with which diagnostics can do something; an interrupted run with fewer is given up."""
+WATCHED_AREAS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +44,31 @@ class Plan:
     thin: int = 1
 
     def __post_init__(self) -> None:
-        for name, least in (("chains", 1), ("warmup", 0), ("draws", 4), ("thin", 1)):
+        for name, least in (("chains", 1), ("warmup", 0), ("draws", FEWEST), ("thin", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, received {getattr(self, name)}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """What a run returns: arrays (chain, draw, …). ``complete`` is false when it was interrupted."""
+    """What a run returns: arrays (chain, draw, …) by name. ``complete`` is false when it was interrupted.
 
-    strengths: FloatArray
-    log_variance: FloatArray
-    acceptance: FloatArray
+    >>> draws = Draws({"strengths": np.zeros((2, 10, 3)), "log_variance": np.zeros((2, 10))})
+    >>> draws.n_draws, draws["log_variance"].shape, draws.divergences.sum()
+    (10, (2, 10), np.int64(0))
+    """
+
+    arrays: Mapping[str, NDArray[Any]]
     complete: bool = True
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Give one array by its name."""
+        return self.arrays[name]
+
+    @property
+    def strengths(self) -> FloatArray:
+        """λ, not centred, (chain, draw, area)."""
+        return self.arrays["strengths"]
 
     @property
     def centred(self) -> FloatArray:
@@ -56,35 +77,26 @@ class Draws:
         return centred
 
     @property
-    def n_draws(self) -> int:
-        """The number of draws of each chain."""
-        return len(self.strengths[0])
-
-    def watched(self) -> FloatArray:
-        """Pick what tells soonest how good the draws are, (chain, draw, quantity): twenty areas and log α²."""
-        return np.concatenate([spread_out(self.strengths), self.log_variance[:, :, None]], axis=2)
-
-
-class SoFar(Protocol):
-    """Draws while they come."""
+    def divergences(self) -> NDArray[np.int64]:
+        """How many proposals broke down since the draw before, (chain, draw)."""
+        return self.arrays.get("divergences", np.zeros(self.strengths.shape[:2], dtype=np.int64))
 
     @property
     def n_draws(self) -> int:
         """The number of draws of each chain; 0 while warming up."""
+        return len(self.strengths[0])
 
     def watched(self) -> FloatArray:
-        """Quantities to judge them by, (chain, draw, quantity)."""
+        """Pick what tells soonest how good the draws are, (chain, draw, quantity): twenty areas and every scalar."""
+        areas = np.unique(np.linspace(0, self.strengths.shape[2] - 1, WATCHED_AREAS).astype(int))
+        chosen = self.strengths[:, :, areas] - self.strengths.mean(axis=2, keepdims=True)
+        statistics = ("acceptance", "divergences")
+        scalars = [a[:, :, None] for name, a in self.arrays.items() if a.ndim == 2 and name not in statistics]
+        return np.concatenate([chosen, *scalars], axis=2)
 
 
-Watcher = Callable[[SoFar, int], None]
+Watcher = Callable[[Draws, int], None]
 """Called after every block with the draws so far and the number asked for per chain."""
-
-
-def spread_out(strengths: FloatArray, count: int = 20) -> FloatArray:
-    """Centre the strengths, (chain, draw, area), and keep up to ``count`` areas spread over the list."""
-    shown = np.unique(np.linspace(0, strengths.shape[2] - 1, count).astype(int))
-    chosen: FloatArray = strengths[:, :, shown] - strengths.mean(axis=2, keepdims=True)
-    return chosen
 
 
 def sample(
@@ -95,7 +107,7 @@ def sample(
     cores: int = 1,
     watch: Watcher | None = None,
 ) -> Draws:
-    """Draw from the posterior of ``model`` by the sampler of that name.
+    """Draw ``strengths`` and ``log_variance`` = log α² from the posterior of ``model`` by the sampler of that name.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> from judgemap.core.prior import InverseGamma, independent
@@ -111,92 +123,94 @@ def sample(
         return run(rng, SAMPLERS[sampler](model), starts, plan, cores, watch)
 
 
+def sample_clusters(
+    rng: np.random.Generator,
+    model: ClusterModel,
+    plan: Plan,
+    build: Callable[[ClusterModel], Kernel] = clusters.kernel,
+    cores: int = 1,
+    watch: Watcher | None = None,
+) -> Draws:
+    """Draw from the posterior of ``model``: all together, all apart and by strength are where chains start.
+
+    Beside ``strengths`` there are ``labels``, the cluster of each area, numbered in every draw by the first area of
+    each (0 is area 0's); ``n_clusters``; and ``log_posterior``, log p(y, λ, θ) up to a constant, m and σ² integrated
+    out.
+
+    >>> from judgemap.core.cluster_prior import ClusterPrior
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> model = ClusterModel(count_pairs([0, 1], [2, 2], n_areas=3), ClusterPrior(np.ones((3, 3))))
+    >>> sample_clusters(np.random.default_rng(1), model, Plan(chains=2, draws=50, thin=2))["labels"].shape
+    (2, 50, 3)
+    """
+    with threadpool_limits(limits=1):
+        return run(rng, build(model), (starting_partitions(model, plan.chains),), plan, cores, watch)
+
+
 def run(
     rng: np.random.Generator,
     kernel: Kernel,
-    starts: tuple[FloatArray, FloatArray],
+    starts: tuple[NDArray[Any], ...],
     plan: Plan,
     cores: int = 1,
     watch: Watcher | None = None,
 ) -> Draws:
-    """Run ``kernel`` from ``starts`` = (strengths (chains, areas), log α² (chains,)) as ``plan`` says."""
-    strengths, log_variance = starts
+    """Run ``kernel`` as ``plan`` says from ``starts``, arrays with one row a chain that its ``init`` takes."""
     groups = [slice(first, first + kernel.width) for first in range(0, plan.chains, kernel.width)]
-    batches = [
-        _Batch(generator, kernel.init(strengths[group], log_variance[group]))
-        for generator, group in zip(rng.spawn(len(groups)), groups, strict=True)
+    generators = rng.spawn(len(groups))
+    states = [
+        kernel.init(generator, *(each[group] for each in starts))
+        for generator, group in zip(generators, groups, strict=True)
     ]
-    store = _Store(plan, strengths.shape[1])
-    with ThreadPoolExecutor(max_workers=max(1, min(cores, len(batches)))) as pool:
+    store = _Store(plan)
+    with ThreadPoolExecutor(max_workers=max(1, min(cores, len(groups)))) as pool:
         try:
-            for steps, keep in _blocks(plan):
-                jobs = [pool.submit(_advance, kernel, batch, steps, plan.thin if keep else 0) for batch in batches]
+            for steps, thin, kept in _blocks(plan):
+                jobs = [
+                    pool.submit(kernel.advance, generator, state, steps, thin)
+                    for generator, state in zip(generators, states, strict=True)
+                ]
                 results = [job.result() for job in jobs]
-                batches = [batch for batch, _ in results]
-                if keep:
-                    store.add([samples for _, samples in results])
+                states = [state for state, _ in results]
+                store.add([draws for _, draws in results], kept=kept)
                 if watch is not None:
                     watch(store.so_far(), plan.draws)
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)
-            if store.filled < 4:
+            if store.filled < FEWEST:
                 raise
-            return store.so_far()
     return store.so_far()
 
 
-class _Batch(NamedTuple):
-    rng: np.random.Generator
-    state: Any
-
-
-def _blocks(plan: Plan) -> list[tuple[int, bool]]:
-    """Cut the run into blocks of (steps, whether they are kept), 40 or more, so that Ctrl-C is answered soon."""
-    blocks = [(plan.warmup, False)] if plan.warmup else []
-    size = min(-(-plan.draws // 40), 250)
+def _blocks(plan: Plan) -> list[tuple[int, int, bool]]:
+    """Cut the run into (steps, thin, whether draws are kept): the warm-up, of which one is made and not kept, first."""
+    size = -(-plan.draws // BLOCKS)
     full, rest = divmod(plan.draws, size)
-    blocks += [(size * plan.thin, True)] * full
-    return blocks + ([(rest * plan.thin, True)] if rest else [])
-
-
-def _advance(kernel: Kernel, batch: _Batch, steps: int, thin: int) -> tuple[_Batch, list[Sample]]:
-    """Take ``steps`` steps and read every ``thin``-th state, none if ``thin`` is 0."""
-    state, samples = batch.state, []
-    for step in range(1, steps + 1):
-        state = kernel.step(batch.rng, state)
-        if thin and step % thin == 0:
-            samples.append(kernel.read(state))
-    return _Batch(batch.rng, state), samples
+    kept = [size] * full + [rest] * bool(rest)
+    warmup = [(plan.warmup, plan.warmup, False)] * bool(plan.warmup)
+    return warmup + [(draws * plan.thin, plan.thin, True) for draws in kept]
 
 
 class _Store:
     """Arrays for the whole run, filled from the front: cost per iteration does not grow."""
 
-    def __init__(self, plan: Plan, n_areas: int) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.filled = 0
-        self.strengths = np.empty((plan.chains, plan.draws, n_areas))
-        self.log_variance = np.empty((plan.chains, plan.draws))
-        self.acceptance = np.empty((plan.chains, plan.draws))
+        self.arrays: Arrays = {}
 
-    def add(self, samples: Sequence[Sequence[Sample]]) -> None:
-        """Append a block: for each batch, its samples in order."""
-        until = self.filled + len(samples[0])
-        block = slice(self.filled, until)
-        chain = 0
-        for batch in samples:
-            chains = slice(chain, chain + len(batch[0].log_variance))
-            self.strengths[chains, block] = np.stack([s.strengths for s in batch], axis=1)
-            self.log_variance[chains, block] = np.stack([s.log_variance for s in batch], axis=1)
-            self.acceptance[chains, block] = np.stack([s.acceptance for s in batch], axis=1)
-            chain = chains.stop
-        self.filled = until
+    def add(self, batches: list[Arrays], *, kept: bool) -> None:
+        """Append a block, the batches' chains one after another; the first block says what arrays there are."""
+        block = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
+        if not self.arrays:
+            size = (self.plan.chains, self.plan.draws)
+            self.arrays = {name: np.empty((*size, *array.shape[2:]), array.dtype) for name, array in block.items()}
+        if kept:
+            until = self.filled + block["strengths"].shape[1]
+            for name, array in block.items():
+                self.arrays[name][:, self.filled : until] = array
+            self.filled = until
 
     def so_far(self) -> Draws:
-        until = self.filled
-        return Draws(
-            self.strengths[:, :until],
-            self.log_variance[:, :until],
-            self.acceptance[:, :until],
-            complete=until == self.plan.draws,
-        )
+        arrays = {name: array[:, : self.filled] for name, array in self.arrays.items()}
+        return Draws(arrays, complete=self.filled == self.plan.draws)

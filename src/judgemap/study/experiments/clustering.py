@@ -17,8 +17,7 @@ from judgemap.core.designs import PairDesign, principal_component
 from judgemap.core.graph import AreaGraph
 from judgemap.core.partition_search import minimise_binder, minimise_vi
 from judgemap.core.samplers.clusters import ClusterModel
-from judgemap.core.samplers.run import Plan
-from judgemap.core.samplers.run_clusters import sample_clusters
+from judgemap.core.samplers.run import Plan, sample_clusters
 from judgemap.errors import StudyError
 from judgemap.study.experiments.runner import Row, settings_of
 from judgemap.study.experiments.simulated import check_whole, scheduled_counts
@@ -96,12 +95,12 @@ class Clustering:
         if not draws.complete:
             raise KeyboardInterrupt
         n_areas = len(simulated.labels)
-        labels = draws.labels.reshape(-1, n_areas)
+        labels = draws["labels"].reshape(-1, n_areas)
         found, binder = minimise_vi(labels).partition, minimise_binder(labels).partition
         estimate = np.median(draws.centred.reshape(-1, n_areas), axis=0)
         error = np.abs(estimate - (simulated.strengths - simulated.strengths.mean()))
         true_clusters = int(simulated.labels.max()) + 1
-        agreement = convergence(draws.labels, draws.log_posterior)
+        agreement = convergence(draws["labels"], draws["log_posterior"])
         return [
             {
                 "rand": rand_index(simulated.labels, found),
@@ -111,7 +110,7 @@ class Clustering:
                 "absolute_error": float(np.median(error)),
                 "true_clusters": true_clusters,
                 "found_clusters": int(found.max()) + 1,
-                "p_true_clusters": float((draws.n_clusters == true_clusters).mean()),
+                "p_true_clusters": float((draws["n_clusters"] == true_clusters).mean()),
                 "chains_agree": agreement.agrees(),
             }
         ]

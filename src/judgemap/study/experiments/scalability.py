@@ -18,7 +18,7 @@ from judgemap.core.laplace import approximate
 from judgemap.core.model import Model
 from judgemap.core.prior import Covariance, InverseGamma, communicability
 from judgemap.core.samplers import gibbs, hmc, rivals
-from judgemap.core.samplers.kernel import Kernel, Sample
+from judgemap.core.samplers.kernel import Kernel
 from judgemap.core.samplers.run import START_SPREAD, Plan, run
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
@@ -39,8 +39,7 @@ class Ground(NamedTuple):
 
 
 def _tuned_walk(rng: np.random.Generator, model: Model, starts: Starts) -> Kernel:
-    delta = rivals.tune_delta(rng, model, Sample(*starts, np.ones(len(starts[1]))))
-    return rivals.block_walk_kernel(model, delta)
+    return rivals.block_walk_kernel(model, rivals.tune_delta(rng, model, starts))
 
 
 BUILDERS: dict[str, Callable[[np.random.Generator, Model, Starts], Kernel]] = {
@@ -116,9 +115,9 @@ class Scalability:
             "ess_min": float(ess.min()),
             "ess_median": float(np.median(ess)),
             "ess_max": float(ess.max()),
-            "ess_log_variance": float(ess_bulk(draws.log_variance)),
+            "ess_log_variance": float(ess_bulk(draws["log_variance"])),
             "rhat_max": float(rhat(draws.centred).max()),
-            "acceptance": float(draws.acceptance.mean()),
+            "acceptance": float(draws["acceptance"].mean()),
             "setup_seconds": ready - began,
             "seconds": ended - ready,
         }

@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from judgemap.core.diagnostics import ess_bulk, rhat
-from judgemap.core.samplers.run import SoFar
+from judgemap.core.samplers.run import Draws
 from judgemap.web.fits.models import FitRun
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class Progress:
         self.run = run
         self._written = time.monotonic()
 
-    def watch(self, draws: SoFar, wanted: int) -> None:
+    def watch(self, draws: Draws, wanted: int) -> None:
         """Take the draws so far; raise where the fit is to stop."""
         if STOPPING.is_set():
             raise StoppingError
@@ -76,7 +76,7 @@ class Progress:
         self._written = time.monotonic()
 
 
-def describe(draws: SoFar, wanted: int) -> str:
+def describe(draws: Draws, wanted: int) -> str:
     """Say how far the sampling is, and how good the draws are."""
     done = draws.n_draws
     if done < 8:

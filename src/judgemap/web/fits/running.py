@@ -200,8 +200,7 @@ def _draw(run: FitRun, fit: "Fit", data: "Comparisons") -> None:
 
 
 def _brief(run: FitRun, fit: "Fit", data: "Comparisons") -> None:
-    from judgemap.report.about import About
-    from judgemap.report.briefing import briefing
+    from judgemap.report.briefing import About, briefing
 
     times = Answer.objects.filter(pair__judge__study=run.study, pair__judge__in=set(data.judge), pair__practice=False)
     days = times.aggregate(first=Min("answered_at"), last=Max("answered_at"))

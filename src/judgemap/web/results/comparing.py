@@ -9,7 +9,7 @@ import numpy as np
 from judgemap.core.reliability import pearson, spearman
 from judgemap.core.types import FloatArray
 from judgemap.report.colours import RISK
-from judgemap.report.numbers import signed
+from judgemap.report.text import signed
 from judgemap.web.fits.models import FitRun
 from judgemap.web.results.ground import Ground, Point, middle
 from judgemap.web.results.layers import interval, number

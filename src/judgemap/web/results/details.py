@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from judgemap.report.numbers import percentage, signed
+from judgemap.report.text import percentage, signed
 from judgemap.web.fits.models import FitRun
 from judgemap.web.results.ground import neighbours_of
 from judgemap.web.results.layers import interval, number

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from judgemap.report.colours import CHANCE, RANK, RANK_WIDTH, RISK, UNCERTAINTY, Scale
-from judgemap.report.numbers import percentage, signed
+from judgemap.report.text import percentage, signed
 
 Row = Mapping[str, Any]
 CHANCES = ["0", "5", "25", "50", "75", "95", "100 %"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from judgemap.report.numbers import percentage, signed
+from judgemap.report.text import percentage, signed
 from judgemap.web.results.ground import Ground
 from judgemap.web.results.layers import Layer, Row, interval, places
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.report.numbers import percentage
+from judgemap.report.text import percentage
 from judgemap.study.settings import FitSettings
 from judgemap.web.fits.models import FitPicture, FitRun
 from judgemap.web.making.forms import sentence

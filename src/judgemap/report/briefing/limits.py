@@ -4,10 +4,9 @@ import numpy as np
 
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.types import IntArray
-from judgemap.report.about import About
-from judgemap.report.numbers import percentage, signed
-from judgemap.report.summary import SURE, TOP, order_of, surely_top
-from judgemap.report.words import capital, counted, in_words, isolated, listed, per_cent
+from judgemap.report.briefing.about import About
+from judgemap.report.briefing.front import SURE, TOP, order_of, surely_top
+from judgemap.report.text import capital, counted, in_words, isolated, listed, per_cent, percentage, signed
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.result import Fit
 

@@ -3,10 +3,11 @@
 import numpy as np
 
 from judgemap.core.diagnostics import ess_bulk, ess_tail, rhat
-from judgemap.report import clusters, figures, limits
+from judgemap.report import clusters, figures
+from judgemap.report.briefing import limits
 from judgemap.report.page import Section
 from judgemap.report.tables import Cell, Column, Table
-from judgemap.report.words import counted
+from judgemap.report.text import counted
 from judgemap.study.result import GOOD_ESS, GOOD_RHAT, Fit
 
 SAMPLERS = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Pólya-Gamma Gibbs sampling"}

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from judgemap.report.about import About
-from judgemap.report.words import capital, counted, in_words, isolated, listed, per_cent
+from judgemap.report.briefing.about import About
+from judgemap.report.text import capital, counted, in_words, isolated, listed, per_cent
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.result import Fit
 

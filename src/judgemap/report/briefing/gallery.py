@@ -7,7 +7,7 @@ import numpy as np
 
 from judgemap.errors import StudyError
 from judgemap.report import checks, clusters, figures, maps, sensitivity
-from judgemap.report.about import About
+from judgemap.report.briefing.about import About
 from judgemap.report.picture import COLUMN, Picture
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.folder import new_folder

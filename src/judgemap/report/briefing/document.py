@@ -5,13 +5,13 @@ from datetime import date
 import numpy as np
 
 from judgemap.errors import StudyError
-from judgemap.report import clusters, figures, limits, maps, methods, sensitivity, summary, tables
-from judgemap.report.about import About
-from judgemap.report.diagnostics import diagnostics
-from judgemap.report.gallery import THIS, against, clusters_of, figures_of, heading
-from judgemap.report.numbers import percentage
+from judgemap.report import clusters, figures, maps, sensitivity, tables
+from judgemap.report.briefing import front, limits, methods
+from judgemap.report.briefing.about import About
+from judgemap.report.briefing.diagnostics import diagnostics
+from judgemap.report.briefing.gallery import THIS, against, clusters_of, figures_of, heading
 from judgemap.report.page import Front, Section, page_with_front
-from judgemap.report.words import capital, counted, in_words, isolated
+from judgemap.report.text import capital, counted, in_words, isolated, percentage
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_fits
 from judgemap.study.records import Comparisons
@@ -65,16 +65,16 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None) -> 
     if other is not None and other.map.ids != fit.map.ids:
         raise StudyError("the two fits are of different areas; give two fits of one study")
     clustered = clusters_of(fit, other)
-    front = Front(
+    first_page = Front(
         title=about.title.strip() or "Risk by area",
         question=about.question.strip(),
-        sentences=summary.sentences(fit, clustered),
-        numbers=summary.numbers(fit, about),
+        sentences=front.sentences(fit, clustered),
+        numbers=front.numbers(fit, about),
         picture=maps.risk_map(fit),
         table=tables.highest_risk(fit),
         foot=FOOT,
         notice=about.notice,
-        warning=summary.warning(fit, other),
+        warning=front.warning(fit, other),
     )
     sections = [
         _how_sure(fit),
@@ -88,7 +88,7 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None) -> 
         _appendix(fit, about, other),
         *diagnostics(fit, other),
     ]
-    return page_with_front(front, sections)
+    return page_with_front(first_page, sections)
 
 
 def _how_sure(fit: Fit) -> Section:

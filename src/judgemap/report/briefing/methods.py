@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from judgemap.report.limits import pair_counts
-from judgemap.report.words import counted
+from judgemap.report.briefing.limits import pair_counts
+from judgemap.report.text import counted
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.result import Fit
 
