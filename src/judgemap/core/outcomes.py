@@ -135,13 +135,12 @@ def slopes(
     chances = log_chances(rule, eta, at, tie_chance)
     first, second = ((1 - lapse) * np.exp(each) for each in chances[:2])
     mixed = [each + lapse / 2 for each in (first, second)]
-    attentive = [y * each / mix for y, each, mix in zip(answers[:2], (first, second), mixed, strict=True)]
+    y1, y2 = (y * each / mix for y, each, mix in zip(answers[:2], (first, second), mixed, strict=True))
     lapsed = sum(
-        y * (0.5 - each / (1 - lapse)) / mix
-        for y, each, mix in zip(answers[:2], (first, second), mixed, strict=True)
+        y * (0.5 - each / (1 - lapse)) / mix for y, each, mix in zip(answers[:2], (first, second), mixed, strict=True)
     )
     slope_lapse = lapsed - answers.ties / (1 - lapse)
-    return Slopes(*_attentive(*attentive, answers.ties, rule, at, tie_chance), slope_lapse)
+    return Slopes(*_attentive(y1, y2, answers.ties, rule, at, tie_chance), slope_lapse)
 
 
 def _attentive(

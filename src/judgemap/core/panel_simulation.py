@@ -22,7 +22,7 @@ class Panel(NamedTuple):
     attention: FloatArray
     lapse: FloatArray
     scales: dict[str, float]
-    """log_variance, smoothness (ρ), log_disagreement, tie_chance (p), lean, log_side, log_attention; those there are."""
+    """log_variance, smoothness (ρ), log_disagreement, tie_chance (p), lean, log_side, log_attention, if there."""
 
     @property
     def n_judges(self) -> int:

@@ -7,10 +7,10 @@ scale s at once its posterior is then nearly N(s r/P, 1/P), P = 1 + s²g, and
     w = s r/P + q/√P,   log |dw/dq| = −½ Σ log P
 
 has q nearly N(0, I): at small s the prior rules (non-centred), at large s the answers do (centred), coordinate by
-coordinate. A view's r follows λ: r_k = B_kᵀ(κ − W X_k λ); what λ learns is then what is left of the information once the
-views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k, diagonal in VᵀS(σ̂)V at the typical σ̂ and
-shrinking as g (σ²/σ̂²)^−γ around it. With `Smoothness` the map's w ~ N(0, M(ρ)), M(ρ)⁻¹ = Vᵀ(ρC + (1 − ρ)I)⁻¹V, and P has
-its diagonal in place of 1. Scales stand in one vector, x = m + Lv. Exactness needs none of this to be accurate.
+coordinate. A view's r follows λ: r_k = B_kᵀ(κ − W X_k λ); what λ learns is then what is left of the information once
+the views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k, diagonal in VᵀS(σ̂)V at the typical σ̂ and
+shrinking as g (σ²/σ̂²)^−γ around it. With `Smoothness` the map's w ~ N(0, M(ρ)), M(ρ)⁻¹ = Vᵀ(ρC + (1 − ρ)I)⁻¹V, and
+P has its diagonal in place of 1. Scales stand in one vector, x = m + Lv. Exactness needs none of this to be accurate.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from judgemap.core.samplers.panel_layout import Layout, Views
+from judgemap.core.samplers.panel_layout import Layout, Views, onto_areas
 from judgemap.core.types import FloatArray
 
 
@@ -179,5 +179,4 @@ def _information(
         Y = np.swapaxes(W * B, 1, 2) @ layout.dense(block)
         S -= np.tensordot(shrink * Y, Y, axes=([0, 1], [0, 1]))
         rest[block.rows] -= (W * (B @ (shrink * block.coordinates(seen.r)))).ravel()
-    pull = np.bincount(first, rest, n) - np.bincount(second, rest, n)
-    return S, pull
+    return S, onto_areas(layout, rest)

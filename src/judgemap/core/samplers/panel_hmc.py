@@ -1,7 +1,7 @@
 """Split Hamiltonian Monte Carlo for a panel of judges, many chains at a time: the default for every panel.
 
-As `hmc`, in the coordinates of `panel_coordinates`: a trajectory rotates exactly under the N(0, I) part of the posterior
-and is kicked by the rest of the gradient; a Metropolis step makes it exact.
+As `hmc`, in the coordinates of `panel_coordinates`: a trajectory rotates exactly under the N(0, I) part of the
+posterior and is kicked by the rest of the gradient; a Metropolis step makes it exact.
 """
 
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from scipy.special import expit, logit
 from judgemap.core.panel import PanelModel
 from judgemap.core.panel_simulation import Panel
 from judgemap.core.samplers.kernel import Arrays, Kernel, broke_down, by_steps
+from judgemap.core.samplers.panel_layout import summarise_views
 from judgemap.core.samplers.panel_target import (
     Point,
     Target,
@@ -28,6 +29,8 @@ QUARTER_TURN = np.pi / 2
 JITTER = 0.1
 GOOD_ACCEPTANCE = 0.8
 MOST_KICKS = 64
+START_SPREAD = 1.5
+"""How much wider than the posterior the chains start."""
 
 
 class State(NamedTuple):
@@ -55,13 +58,10 @@ def kernel(model: PanelModel, *, keep_views: bool = False) -> Kernel:
 
 
 def transition(target: Target, kicks: int, *, keep_views: bool = True) -> Kernel:
-    """Return the kernel with a given number of kicks a trajectory; exact for any, efficient for enough.
+    """Return the kernel with a given number of kicks a trajectory; exact for any, efficient for enough."""
 
-    Chains start from coordinates q, one row a chain.
-    """
-
-    def init(rng: np.random.Generator, q: FloatArray) -> State:
-        return start(rng, target, q.T)
+    def init(rng: np.random.Generator, chains: IntArray) -> State:
+        return start(rng, target, START_SPREAD * rng.standard_normal((target.size, len(chains))))
 
     def step(rng: np.random.Generator, state: State) -> State:
         return trajectory(rng, target, state, kicks)
@@ -78,7 +78,7 @@ def start(rng: np.random.Generator, target: Target, q: FloatArray) -> State:
     """Begin chains at q."""
     point, chains = parameters(target, q), q.shape[1]
     residual = gradient(target, q, point) + q
-    seed = rng.integers(2**62, size=chains)
+    seed = _seeds(rng, chains)
     return State(q, residual, log_density(target, point), np.ones(chains), np.zeros(chains, np.int64), seed)
 
 
@@ -103,7 +103,7 @@ def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: in
     broken = broke_down(change)
     change = np.where(broken, -np.inf, np.minimum(change, 0.0))
     accepted = np.log(rng.random(chains)) < change
-    seed = rng.integers(2**62, size=chains)
+    seed = _seeds(rng, chains)
     end = State(q, residual, density, np.exp(change), state.divergences, seed)
     kept = State._make(np.where(accepted, new, old) for new, old in zip(end, state, strict=True))
     return kept._replace(acceptance=end.acceptance, divergences=state.divergences + broken, seed=seed)
@@ -118,11 +118,7 @@ def read(target: Target, state: State, *, keep_views: bool) -> Arrays:
     arrays |= {name: expit(point.x[name]) for name in ("smoothness", "tie_chance") if name in point.x}
     if parts.disagreement is not None:
         views = _views(target, state, point)[:, order]
-        shown = views - views.mean(axis=2, keepdims=True)
-        arrays["panel_strengths"] = arrays["strengths"] + views.mean(axis=1)
-        arrays["distance"] = np.sqrt((shown**2).mean(axis=2))
-        if keep_views:
-            arrays["views"] = views.astype(np.float32)
+        arrays |= summarise_views(arrays["strengths"], views, keep_views=keep_views)
     if point.side is not None:
         arrays["side"] = (point.x["lean"] + np.exp(point.x["log_side"] / 2) * point.side.w)[order].T
     if point.attention is not None:
@@ -130,6 +126,11 @@ def read(target: Target, state: State, *, keep_views: bool) -> Arrays:
     if point.lapse is not None and parts.lapses is not None:
         arrays["lapse"] = lapse_rate(parts.lapses, point.lapse)[order].T
     return arrays | {"acceptance": state.acceptance, "divergences": state.divergences}
+
+
+def _seeds(rng: np.random.Generator, chains: int) -> IntArray:
+    seeds: IntArray = rng.integers(2**62, size=chains)
+    return seeds
 
 
 def _views(target: Target, state: State, point: Point) -> FloatArray:
@@ -160,7 +161,10 @@ def to_coordinates(target: Target, panel: Panel) -> FloatArray:
     if target.model.parts.disagreement is not None:
         point = parameters(target, q)
         v = linalg.solve(target.model.parts.disagreement.covariance.factor, panel.views[layout.order].T) / point.sigma
-        seen = [(np.swapaxes(V, 1, 2) @ v.T[b.judges, :, None]).reshape(-1, 1) for b, (_, V) in zip(layout.blocks, at.views, strict=True)]
+        seen = [
+            (np.swapaxes(V, 1, 2) @ v.T[b.judges, :, None]).reshape(-1, 1)
+            for b, (_, V) in zip(layout.blocks, at.views, strict=True)
+        ]
         q[part["views"]] = (np.concatenate(seen) - point.views.centre) / point.views.root
     if point.side is not None:
         w = (panel.side[layout.order] - values["lean"])[:, None] / np.exp(values["log_side"] / 2)

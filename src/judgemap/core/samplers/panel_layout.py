@@ -17,6 +17,7 @@ import numpy as np
 
 from judgemap.core.outcomes import Answers
 from judgemap.core.panel import PanelModel
+from judgemap.core.samplers.kernel import Arrays
 from judgemap.core.types import FloatArray, IntArray
 
 FULL = 0.75
@@ -102,14 +103,15 @@ def lay_out(model: PanelModel) -> Layout:
     use = (counts.n > 0) | ((counts.ties > 0) if parts.ties is not None else False)
     key = ((judge * n + counts.first) * n + counts.second) * 3 + x + 1
     keys, row = np.unique(key[use], return_inverse=True)
-    sums = [np.bincount(row, each[use], len(keys)) for each in (counts.wins, counts.n - counts.wins, counts.ties)]
-    if parts.ties is None:
-        sums[2] = np.zeros(len(keys))
+    ties = counts.ties if parts.ties is not None else np.zeros_like(counts.ties)
+    sums = (
+        np.bincount(row, each[use], len(keys)).astype(np.int64) for each in (counts.wins, counts.n - counts.wins, ties)
+    )
     pair = keys // 3
     return _pad(n, n_judges, pair // n**2, (pair // n % n, pair % n, keys % 3 - 1, *sums))
 
 
-def _pad(n_areas: int, n_judges: int, judge: IntArray, columns: tuple[FloatArray, ...]) -> Layout:
+def _pad(n_areas: int, n_judges: int, judge: IntArray, columns: tuple[IntArray, ...]) -> Layout:
     sizes = np.bincount(judge, minlength=n_judges)
     order = np.argsort(-sizes, kind="stable")
     starts = np.searchsorted(judge, np.arange(n_judges))
@@ -143,7 +145,7 @@ def _pad(n_areas: int, n_judges: int, judge: IntArray, columns: tuple[FloatArray
         second=second.astype(np.int64),
         x=x[:, None].astype(np.float64),
         judge=np.concatenate([np.repeat(np.arange(b.judges.start, b.judges.stop), b.n_rows) for b in blocks]),
-        answers=Answers(wins[:, None], losses[:, None], ties[:, None]),
+        answers=Answers(*(each[:, None].astype(np.float64) for each in (wins, losses, ties))),
         order=order,
         blocks=tuple(blocks),
     )
@@ -154,6 +156,12 @@ class Views(NamedTuple):
 
     B: FloatArray
     V: FloatArray
+
+
+def onto_areas(layout: Layout, rows: FloatArray) -> FloatArray:
+    """Xᵀv: add each row's value to its first area and take it from its second."""
+    gained: FloatArray = np.bincount(layout.first, rows, layout.n_areas).astype(np.float64)
+    return gained - np.bincount(layout.second, rows, layout.n_areas)
 
 
 def build_views(layout: Layout, factor: FloatArray) -> list[Views]:
@@ -169,3 +177,13 @@ def _views(layout: Layout, block: Block, factor: FloatArray) -> Views:
     V, R = np.linalg.qr(np.swapaxes(layout.dense(block) @ factor, 1, 2))
     sign = np.where(np.diagonal(R, axis1=1, axis2=2) < 0, -1.0, 1.0)[:, None, :]
     return Views(np.swapaxes(R, 1, 2) * sign, V * sign)
+
+
+def summarise_views(strengths: FloatArray, views: FloatArray, *, keep_views: bool) -> Arrays:
+    """Make of the views (chain, judge, area) what is kept: the panel's map, judges' distances, themselves if wanted."""
+    own = views - views.mean(axis=2, keepdims=True)
+    arrays: Arrays = {
+        "panel_strengths": strengths + views.mean(axis=1),
+        "distance": np.sqrt((own**2).mean(axis=2)),
+    }
+    return arrays | ({"views": views.astype(np.float32)} if keep_views else {})

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
+from scipy import linalg
 from scipy.special import expit
 
 from judgemap.core.laplace import approximate
@@ -125,7 +126,7 @@ def pilot(rng: np.random.Generator, target: Target, steps: int, kicks: int) -> t
 
 
 def _observed(target: Target, point: Point) -> dict[str, FloatArray]:
-    """What the next coordinates need of some draws: means over chains, except for scales and lapses."""
+    """Find what the next coordinates need of some draws: means over chains, except for scales and lapses."""
     layout, parts = target.layout, target.model.parts
     lapse, p = lapse_rows(target, point), tie_chance(point.x)
     weight = curvature(layout.answers, parts.ties, point.eta, p) * (1 - lapse)
@@ -151,7 +152,7 @@ def _observed(target: Target, point: Point) -> dict[str, FloatArray]:
 def _summary(target: Target, draws: list[dict[str, FloatArray]]) -> Summary:
     mean = {name: np.mean([draw[name].mean(axis=1, keepdims=True) for draw in draws], axis=0) for name in draws[0]}
     at, x = target.coordinates, np.concatenate([draw["scales"] for draw in draws], axis=1)
-    covariance = np.atleast_2d(np.cov(x)) if len(x) else np.zeros((0, 0))
+    covariance = np.atleast_2d(np.cov(x)).astype(np.float64) if len(x) else np.zeros((0, 0))
     side, attention, lapse_sd = at.side, at.attention, at.lapse_sd
     if "side" in mean:
         side = Effects(mean["side g"] * mean["side"] + mean["side score"], mean["side g"])
@@ -161,6 +162,8 @@ def _summary(target: Target, draws: list[dict[str, FloatArray]]) -> Summary:
     if "lapse" in mean:
         lapse_sd = np.concatenate([draw["lapse"] for draw in draws], axis=1).std(axis=1, keepdims=True) + 0.05
     centres = mean["scales"][:, 0]
+    # Shrunk to its diagonal a little: few draws stand behind it.
+    factor: FloatArray = linalg.cholesky(0.9 * covariance + np.diag(0.1 * np.diagonal(covariance) + 1e-4), lower=True)
     rho = _named(target.scales, centres, "smoothness")
     return Summary(
         difference=mean["difference"],
@@ -171,8 +174,7 @@ def _summary(target: Target, draws: list[dict[str, FloatArray]]) -> Summary:
         lapse_mean=mean.get("lapse", at.lapse_mean),
         lapse_sd=lapse_sd,
         scale_mean=centres,
-        # Shrunk to its diagonal a little: few draws stand behind it.
-        scale_factor=np.linalg.cholesky(0.9 * covariance + np.diag(0.1 * np.diagonal(covariance) + 1e-4)),
+        scale_factor=factor,
         log_disagreement=_named(target.scales, centres, "log_disagreement"),
         smoothness=None if rho is None else float(np.clip(rho, -FLATTEST, FLATTEST)),
     )

@@ -1,11 +1,11 @@
 """The scales of a panel's model: single numbers on the whole line, each with its prior.
 
-    log_variance       τ = log α²,            α² ~ InvGamma(χ, ω): −χτ − ωe^{−τ}
-    smoothness         logit ρ,               ρ ~ U(0, 1):         log ρ(1 − ρ)
-    log_disagreement   log σ², log σ_b², log σ_a²: half-Cauchy(s) on σ: ½x − log(1 + e^x/s²); likewise log_side,
-                       log_attention
-    tie_chance         logit p,               p ~ U(0, 1):         log p(1 − p)
-    lean               b ~ N(0, 1)
+log_variance       τ = log α²,            α² ~ InvGamma(χ, ω): −χτ − ωe^{−τ}
+smoothness         logit ρ,               ρ ~ U(0, 1):         log ρ(1 − ρ)
+log_disagreement   log σ², log σ_b², log σ_a²: half-Cauchy(s) on σ: ½x − log(1 + e^x/s²); likewise log_side,
+log_attention
+tie_chance         logit p,               p ~ U(0, 1):         log p(1 − p)
+lean               b ~ N(0, 1)
 """
 
 from collections.abc import Callable

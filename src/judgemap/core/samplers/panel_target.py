@@ -63,7 +63,7 @@ class Target:
     @property
     def size(self) -> int:
         """The number of coordinates."""
-        return self.sections()["scales"].stop
+        return int(self.sections()["scales"].stop)
 
 
 class Point(NamedTuple):
@@ -117,7 +117,9 @@ def parameters(target: Target, q: FloatArray) -> Point:
     values = at.scale_mean[:, None] + at.scale_factor @ q[part["scales"]]
     x = {scale.name: row for scale, row in zip(target.scales, values, strict=True)}
     variance = target.model.variance
-    tau = x.get("log_variance", np.full(q.shape[1], np.log(variance.value if isinstance(variance, FixedVariance) else 1.0)))
+    tau = x.get(
+        "log_variance", np.full(q.shape[1], np.log(variance.value if isinstance(variance, FixedVariance) else 1.0))
+    )
     alpha = np.exp(tau / 2)
     upsilon = x.get("log_disagreement", np.full(q.shape[1], at.log_disagreement))
     sigma = np.exp(upsilon / 2)
@@ -313,4 +315,3 @@ def log_density(target: Target, point: Point) -> FloatArray:
     if point.lapse is not None:
         value -= (point.lapse**2).sum(axis=0) / 2
     return value
-
