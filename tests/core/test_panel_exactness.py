@@ -24,7 +24,7 @@ from judgemap.core.samplers.run import Plan
 pytestmark = pytest.mark.statistical
 
 LIMIT = 5.0
-PLANS = {"hmc": Plan(chains=32, warmup=60, draws=400), "gibbs": Plan(chains=2, warmup=100, draws=2000)}
+PLANS = {"hmc": Plan(chains=32, warmup=40, draws=250), "gibbs": Plan(chains=2, warmup=50, draws=1200)}
 PAIR = independent(2)
 PATH = communicability(AreaGraph(3, [[0, 1], [1, 2]]))
 
@@ -48,14 +48,14 @@ def three_areas(parts, variance=FixedVariance(1.5)):  # noqa: B008
 MODELS = {
     "ties": (two_areas(Parts(ties=TieRule.RAO_KUPPER), InverseGamma(3, 3)), (81, 60, 1)),
     "Davidson's ties": (two_areas(Parts(ties=TieRule.DAVIDSON), InverseGamma(3, 3)), (81, 60, 1)),
-    "views": (two_areas(Parts(disagreement=Disagreement(PAIR)), InverseGamma(3, 3)), (41, 50, 81)),
+    "views": (two_areas(Parts(disagreement=Disagreement(PAIR)), InverseGamma(3, 3)), (31, 40, 61)),
     "views and ties": (
         two_areas(Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(PAIR))),
-        (41, 40, 81),
+        (31, 30, 61),
     ),
     "views on three areas": (three_areas(Parts(disagreement=Disagreement(PATH))), (21, 40, 31)),
-    "side": (two_areas(Parts(side=Side())), (31, 40, 81)),
-    "attention": (two_areas(Parts(attention=Attention())), (81, 80, 161)),
+    "side": (two_areas(Parts(side=Side())), (31, 30, 61)),
+    "attention": (two_areas(Parts(attention=Attention())), (81, 80, 121)),
     "lapses": (two_areas(Parts(lapses=Lapses()), InverseGamma(3, 3)), (81, 60, 80)),
     "smoothness": (three_areas(Parts(smoothness=Smoothness()), InverseGamma(3, 3)), (31, 30, 1)),
 }
