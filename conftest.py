@@ -1,9 +1,12 @@
 """A data folder for the study server's tests, and Django told where it is before any module of it is imported."""
 
+import functools
 import os
 import shutil
 import tempfile
 from pathlib import Path
+
+import pytest
 
 DATA = Path(tempfile.mkdtemp(prefix="judgemap-test-"))
 (DATA / "static").mkdir()
@@ -22,12 +25,28 @@ if os.environ.get("JUDGEMAP_TEST_POSTGRES"):
 import django  # noqa: E402 - the environment comes first
 from django.conf import settings  # noqa: E402
 
-from judgemap.web.server import compile_translations  # noqa: E402
+from judgemap.web.start import compile_translations  # noqa: E402
 
 settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 compile_translations(settings.LOCALE_SOURCE, DATA / "locale")
 django.setup()
+
+
+@pytest.fixture(scope="session")
+def _examples():
+    """The library's example study and its fits, each made once: many examples begin with the same."""
+    import judgemap
+
+    names = ("chicago", "example_study", "fit_standard", "fit_spatial", "fit_clusters")
+    return {name: functools.cache(getattr(judgemap, name)) for name in names}
+
+
+@pytest.fixture(autouse=True)
+def _share_examples(request, monkeypatch):
+    if isinstance(request.node, pytest.DoctestItem):
+        for name, function in request.getfixturevalue("_examples").items():
+            monkeypatch.setattr(f"judgemap.{name}", function)
 
 
 def pytest_unconfigure() -> None:

@@ -29,7 +29,7 @@ from judgemap.core.samplers import clusters
 from judgemap.core.samplers.clusters import ClusterModel
 from judgemap.core.samplers.kernel import Arrays, Kernel
 from judgemap.core.samplers.run import Plan, sample_clusters
-from judgemap.core.simulate import simulate_counts
+from judgemap.core.simulation import simulate_counts
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data" / "nottinghamshire"

@@ -36,8 +36,8 @@ def write_study(data: Path) -> tuple[str, int]:
     from judgemap.web.accounts.models import Researcher
     from judgemap.web.judge import actions as judging
     from judgemap.web.judge.models import Answer, Judge, Pair
+    from judgemap.web.server.tokens import make_token
     from judgemap.web.studies.actions import create_study, open_study
-    from judgemap.web.tokens import make_token
 
     rng = np.random.default_rng(1)
     square = shapely.box(0, 0, 50_000, 50_000)
@@ -86,10 +86,10 @@ def write_study(data: Path) -> tuple[str, int]:
 def measure(database_url: str, data: Path) -> list[dict[str, object]]:
     """Make the study, and time its pages."""
     os.environ["DATABASE_URL"] = database_url
-    from judgemap.web import server
+    from judgemap.web import start
 
-    server.use_data_folder(data)
-    server.migrate()
+    start.use_data_folder(data)
+    start.migrate()
     from django.conf import settings
 
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"

@@ -19,17 +19,17 @@ import tempfile
 import time
 from pathlib import Path
 
-from judgemap.web.visits import Page, Visitor
+from judgemap.web.demo.visits import Page, Visitor
 
 ROOT = Path(__file__).resolve().parents[1]
 PREPARE = """
 import sys
 from pathlib import Path
-from judgemap.web import server
+from judgemap.web import start
 data = Path(sys.argv[1])
-server.use_data_folder(data); server.migrate()
-from judgemap.web.demo import prepare_demo
-from judgemap.web.fits.models import FitRun
+start.use_data_folder(data); start.migrate()
+from judgemap.web.demo.study import prepare_demo
+from judgemap.web.results.models import FitRun
 made = prepare_demo(data, 1, lambda text: None)
 FitRun.objects.all().delete()
 print(made.email, made.password, made.finished.slug)

@@ -35,8 +35,8 @@ START = "import typer; from judgemap.cli import serve; typer.run(serve.serve)"
 MAKE = """
 import json, sys
 from pathlib import Path
-from judgemap.web import server
-server.use_data_folder(Path(sys.argv[1])); server.migrate()
+from judgemap.web import start
+start.use_data_folder(Path(sys.argv[1])); start.migrate()
 from judgemap.geo.maps import read_areas
 from judgemap.study.definition import StudyDefinition
 from judgemap.web.judge.actions import give_consent, invite
@@ -52,8 +52,8 @@ print(json.dumps([each.token for each in invited]))
 COUNT = """
 import sys
 from pathlib import Path
-from judgemap.web import server
-server.use_data_folder(Path(sys.argv[1]))
+from judgemap.web import start
+start.use_data_folder(Path(sys.argv[1]))
 from django.db import connection
 from django.test import Client
 token, asked = sys.argv[2], []

@@ -25,12 +25,11 @@ from judgemap.core.comparisons import count_pairs
 from judgemap.core.diagnostics import ess_bulk
 from judgemap.core.graph import AreaGraph
 from judgemap.core.laplace import approximate
-from judgemap.core.model import Model
-from judgemap.core.prior import InverseGamma, communicability
+from judgemap.core.prior import InverseGamma, Model, communicability
 from judgemap.core.samplers.kernel import Kernel
 from judgemap.core.samplers.rivals import block_walk_kernel, single_site_kernel
 from judgemap.core.samplers.run import SAMPLERS, START_SPREAD, Plan, run
-from judgemap.core.simulate import simulate_counts
+from judgemap.core.simulation import simulate_counts
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data" / "nottinghamshire"

@@ -23,17 +23,15 @@ from scipy.spatial import Delaunay
 from threadpoolctl import threadpool_limits
 
 from judgemap.core import adaptive
-from judgemap.core.centred_trace import centred_trace
 from judgemap.core.comparisons import PairCounts, count_pairs
 from judgemap.core.designs import PairDesign, naive_spatial, principal_component, uniform
 from judgemap.core.graph import AreaGraph
-from judgemap.core.model import Model
 from judgemap.core.optimal import optimal
-from judgemap.core.prior import Covariance, FixedVariance, communicability
+from judgemap.core.prior import Covariance, FixedVariance, Model, communicability
 from judgemap.core.schedule import ListOptions, draw_list
-from judgemap.core.simulate import answer, simulate_counts
+from judgemap.core.simulation import answer, simulate_counts
 from judgemap.core.types import BoolArray, FloatArray, IntArray
-from judgemap.core.utility import pair_precision
+from judgemap.core.utility import centred_trace, pair_precision
 
 ROOT = Path(__file__).resolve().parents[1]
 EDGES = ROOT.parent / "shared" / "data" / "nottinghamshire" / "edges.csv"

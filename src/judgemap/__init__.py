@@ -22,23 +22,21 @@ if TYPE_CHECKING:
     from judgemap.study.checks import PredictiveCheck as PredictiveCheck
     from judgemap.study.checks import predictive_check as predictive_check
     from judgemap.study.clusters import ClusterFit as ClusterFit
-    from judgemap.study.clusters import ClusterSettings as ClusterSettings
     from judgemap.study.clusters import fit_clusters as fit_clusters
     from judgemap.study.comparing import FitComparison as FitComparison
     from judgemap.study.comparing import compare_fits as compare_fits
     from judgemap.study.comparing import compare_many as compare_many
-    from judgemap.study.correlation import prior_covariance as prior_covariance
+    from judgemap.study.comparisons import Comparisons as Comparisons
+    from judgemap.study.comparisons import read_comparisons as read_comparisons
     from judgemap.study.example import example_study as example_study
     from judgemap.study.example import simulate_study as simulate_study
     from judgemap.study.fit import fit_spatial as fit_spatial
     from judgemap.study.fit import fit_standard as fit_standard
-    from judgemap.study.judging import judge_table as judge_table
-    from judgemap.study.judging import surprising_answers as surprising_answers
-    from judgemap.study.judging import time_histogram as time_histogram
+    from judgemap.study.judges import judge_table as judge_table
+    from judgemap.study.judges import surprising_answers as surprising_answers
+    from judgemap.study.judges import time_histogram as time_histogram
     from judgemap.study.planning import StudyPlan as StudyPlan
     from judgemap.study.planning import plan as plan
-    from judgemap.study.records import Comparisons as Comparisons
-    from judgemap.study.records import read_comparisons as read_comparisons
     from judgemap.study.reliability import Reliability as Reliability
     from judgemap.study.reliability import reliability as reliability
     from judgemap.study.reliability import reliability_over_time as reliability_over_time
@@ -48,12 +46,14 @@ if TYPE_CHECKING:
     from judgemap.study.schedules import schedule as schedule
     from judgemap.study.sensitivity import cluster_sensitivity as cluster_sensitivity
     from judgemap.study.sensitivity import variance_sensitivity as variance_sensitivity
+    from judgemap.study.settings import ClusterSettings as ClusterSettings
+    from judgemap.study.settings import prior_covariance as prior_covariance
 
 _HOMES = {
     "Areas": "geo.maps",
     "ClusterFit": "study.clusters",
-    "ClusterSettings": "study.clusters",
-    "Comparisons": "study.records",
+    "ClusterSettings": "study.settings",
+    "Comparisons": "study.comparisons",
     "Fit": "study.result",
     "FitComparison": "study.comparing",
     "FixedVariance": "core.prior",
@@ -72,20 +72,20 @@ _HOMES = {
     "fit_clusters": "study.clusters",
     "fit_spatial": "study.fit",
     "fit_standard": "study.fit",
-    "judge_table": "study.judging",
+    "judge_table": "study.judges",
     "load_fit": "study.result",
     "plan": "study.planning",
     "predictive_check": "study.checks",
-    "prior_covariance": "study.correlation",
+    "prior_covariance": "study.settings",
     "read_areas": "geo.maps",
-    "read_comparisons": "study.records",
+    "read_comparisons": "study.comparisons",
     "read_edges": "geo.maps",
     "reliability": "study.reliability",
     "reliability_over_time": "study.reliability",
     "schedule": "study.schedules",
     "simulate_study": "study.example",
-    "surprising_answers": "study.judging",
-    "time_histogram": "study.judging",
+    "surprising_answers": "study.judges",
+    "time_histogram": "study.judges",
     "variance_sensitivity": "study.sensitivity",
 }
 """Where each exported name lives. Loaded when first used: imports for maps and pictures take seconds."""

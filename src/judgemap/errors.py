@@ -4,10 +4,17 @@
 class StudyError(ValueError):
     """A user's mistake: one sentence that says where, what, and what next.
 
-    The command line turns it into exit status 2, a form into a message beside the field.
+    The command line turns it into exit status 2. A form shows it beside ``field``, where the mistake has one: the name
+    of a setting or of a key of study.toml.
 
     >>> import judgemap as jm
     >>> jm.read_areas("nowhere.gpkg")
     Traceback (most recent call last):
     judgemap.errors.StudyError: ...
+    >>> StudyError("chains must be at least 1, received 0", field="chains").field
+    'chains'
     """
+
+    def __init__(self, text: str, field: str | None = None) -> None:
+        super().__init__(text)
+        self.field = field

@@ -28,10 +28,9 @@ from scipy.special import chdtrc, ndtri, stdtr
 
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.likelihood import log_likelihood
-from judgemap.core.model import Model
-from judgemap.core.prior import Covariance, FixedVariance, VariancePrior
+from judgemap.core.prior import Covariance, FixedVariance, Model, VariancePrior
 from judgemap.core.samplers.kernel import Kernel
-from judgemap.core.simulate import simulate_counts
+from judgemap.core.simulation import simulate_counts
 from judgemap.core.types import FloatArray, IntArray
 
 Build = Callable[[Model], Kernel]

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from judgemap.core.model import Model
-from judgemap.core.prior import FixedVariance
+from judgemap.core.prior import FixedVariance, Model
 from judgemap.core.types import FloatArray
 
 

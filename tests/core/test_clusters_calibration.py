@@ -19,7 +19,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.likelihood import log_likelihood
 from judgemap.core.samplers import clusters, clusters_links, clusters_strengths
 from judgemap.core.samplers.clusters import ClusterModel, ClusterState
-from judgemap.core.simulate import simulate_counts
+from judgemap.core.simulation import simulate_counts
 
 pytestmark = pytest.mark.statistical
 

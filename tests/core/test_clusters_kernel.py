@@ -21,7 +21,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.likelihood import log_likelihood, score
 from judgemap.core.samplers import clusters, clusters_links, clusters_strengths
 from judgemap.core.samplers.clusters import ClusterModel, ClusterState, links_of_labels, starting_partitions
-from judgemap.core.simulate import simulate_counts
+from judgemap.core.simulation import simulate_counts
 
 RING = AreaGraph(8, [[i, (i + 1) % 8] for i in range(8)])
 PRIOR = ClusterPrior(communicability_affinity(RING), beta=0.01, mu0=0.4, kappa0=0.3, a0=2.0, b0=1.0)

@@ -8,7 +8,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers import clusters
 from judgemap.core.samplers.clusters import ClusterModel
 from judgemap.core.samplers.run import Plan, sample_clusters
-from judgemap.core.simulate import simulate_counts
+from judgemap.core.simulation import simulate_counts
 
 RING = AreaGraph(10, [[i, (i + 1) % 10] for i in range(10)])
 PRIOR = ClusterPrior(communicability_affinity(RING))

@@ -4,11 +4,10 @@ from scipy import optimize, stats
 
 from judgemap.core.comparisons import count_pairs
 from judgemap.core.likelihood import log_likelihood
-from judgemap.core.model import Model
-from judgemap.core.prior import FixedVariance, independent
+from judgemap.core.prior import FixedVariance, Model, independent
 from judgemap.core.reliability import pearson, separation, spearman, squared_correlations, stepped_up, unpooled
 from judgemap.core.samplers.run import Plan, sample
-from judgemap.core.simulate import simulate_counts
+from judgemap.core.simulation import simulate_counts
 
 
 def test_unpooled_is_the_maximum_it_says_it_is():

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgemap.core import curves
-from judgemap.core.curves import length_for_the_same, mean_interval, median_interval, reach
+from judgemap.core import simulation
+from judgemap.core.simulation import length_for_the_same, mean_interval, median_interval, reach
 
 LENGTHS = np.array([100.0, 200.0, 300.0, 400.0, 600.0])
 
@@ -62,7 +62,7 @@ def test_intervals_of_savings_hold_the_truth(monkeypatch):
 
     The planted bug, a curve compared with that of other truths, must give intervals many times as wide.
     """
-    monkeypatch.setattr(curves, "RESAMPLES", 300)
+    monkeypatch.setattr(simulation, "RESAMPLES", 300)
     rng = np.random.default_rng(8)
     held, paired, mixed = 0, [], []
     for _ in range(150):

@@ -11,8 +11,7 @@ from judgemap.core import likelihood
 from judgemap.core.comparisons import count_pairs
 from judgemap.core.diagnostics import ess_bulk
 from judgemap.core.graph import AreaGraph
-from judgemap.core.model import Model
-from judgemap.core.prior import FixedVariance, InverseGamma, communicability, independent
+from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers import gibbs, hmc
 from judgemap.core.samplers.run import SAMPLERS, Draws, Plan, sample
 

@@ -5,9 +5,8 @@ import judgemap as jm
 from judgemap.core import laplace
 from judgemap.core.comparisons import count_pairs
 from judgemap.core.gaussian import gaussian
-from judgemap.core.model import Model
-from judgemap.core.prior import FixedVariance, InverseGamma, communicability, independent
-from judgemap.core.simulate import simulate_counts
+from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
+from judgemap.core.simulation import simulate_counts
 
 
 def two_areas(wins, losses, variance):
@@ -80,3 +79,13 @@ def test_nottinghamshire_means_are_the_exact_ones(nottinghamshire, reference):
     assert np.abs(off).max() < 0.08
     assert np.abs(off_mode).max() > 0.3
     assert found.variance == pytest.approx(12.58, rel=0.05)
+
+
+def test_a_search_that_fails_says_so_and_gives_laplace():
+    """With α² in the hundreds and clear winners, the search does not end: Laplace's approximation stands in."""
+    rng = np.random.default_rng(1)
+    counts = simulate_counts(rng, 20 * rng.standard_normal(6), 3000)
+    model = Model(counts, independent(6), FixedVariance(2000.0))
+    result = gaussian(model)
+    assert not result.nearest
+    np.testing.assert_allclose(result.mean, laplace.mode(model, np.log(2000.0), np.zeros(6)), atol=1e-3)

@@ -15,8 +15,7 @@ from scipy.special import digamma, ndtri, polygamma, stdtr
 from judgemap.core.comparisons import PairCounts, count_pairs
 from judgemap.core.graph import AreaGraph
 from judgemap.core.likelihood import log_likelihood, score
-from judgemap.core.model import Model
-from judgemap.core.prior import FixedVariance, InverseGamma, communicability, independent
+from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers import rivals
 from judgemap.core.samplers.kernel import Kernel
 from judgemap.core.samplers.rivals import (
@@ -27,7 +26,7 @@ from judgemap.core.samplers.rivals import (
     single_site_kernel,
     tune_delta,
 )
-from judgemap.core.simulate import simulate_counts
+from judgemap.core.simulation import simulate_counts
 
 walk = partial(block_walk_kernel, delta=0.5)
 both_samplers = pytest.mark.parametrize("build", [single_site_kernel, walk], ids=["single_site", "block_walk"])

@@ -9,11 +9,10 @@ from judgemap.core.comparisons import PairCounts, count_pairs
 from judgemap.core.graph import AreaGraph
 from judgemap.core.laplace import approximate, mode
 from judgemap.core.likelihood import score
-from judgemap.core.model import Model
-from judgemap.core.prior import FixedVariance, InverseGamma, communicability, independent
+from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers import hmc
 from judgemap.core.samplers.run import SAMPLERS, Plan, sample
-from judgemap.core.simulate import simulate_counts
+from judgemap.core.simulation import simulate_counts
 
 GRAPH = AreaGraph(9, [[i, i + 1] for i in range(8)])
 

@@ -12,9 +12,8 @@ from judgemap.core import adaptive
 from judgemap.core.adaptive import AdaptiveState, NextPair, gains, init, next_pair, update
 from judgemap.core.comparisons import PairCounts, count_pairs
 from judgemap.core.likelihood import information, score
-from judgemap.core.model import Model
-from judgemap.core.prior import FixedVariance, InverseGamma, communicability, independent
-from judgemap.core.simulate import answer, simulate_counts
+from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
+from judgemap.core.simulation import answer, simulate_counts
 
 COVARIANCE = communicability(delaunay_map(9))
 

@@ -12,7 +12,7 @@ from synthetic import all_pairs, delaunay_map, fit_of_draws, matrix_of, ring
 
 from judgemap.core import communicability as communicability_module
 from judgemap.core import designs as designs_module
-from judgemap.core.communicability import exact_pairs, sparse_pairs
+from judgemap.core.communicability import PairValues, exact_pairs, from_matrix, sparse_pairs
 from judgemap.core.designs import (
     PairDesign,
     extreme_pairs,
@@ -24,7 +24,6 @@ from judgemap.core.designs import (
 )
 from judgemap.core.graph import AreaGraph
 from judgemap.core.optimal import optimal
-from judgemap.core.pair_values import PairValues, from_matrix
 from judgemap.core.prior import communicability, exponential
 
 FALSE_ALARM = 1e-4

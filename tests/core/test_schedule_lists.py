@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from scipy.special import chdtrc
 from synthetic import delaunay_map, fit_of_draws, matrix_of
 
-from judgemap.core import trees
+from judgemap.core import schedule
 from judgemap.core.comparisons import count_pairs
 from judgemap.core.designs import principal_component, uniform, weighted
-from judgemap.core.schedule import ListOptions, draw_list
-from judgemap.core.trees import random_path, random_tree
+from judgemap.core.schedule import ListOptions, draw_list, random_path, random_tree
 
 FALSE_ALARM = 1e-4
 FREE = ListOptions(connected=False, balanced_sides=False, spacing=0)
@@ -175,7 +174,7 @@ def test_random_trees_have_the_greedy_distribution():
 @pytest.mark.parametrize("tries", [32, 1])
 def test_random_paths_step_with_the_design(monkeypatch, tries):
     """From a uniform start, the next area by weight; both by rejection and, where that fails, by weighing all areas."""
-    monkeypatch.setattr(trees, "TRIES", tries)
+    monkeypatch.setattr(schedule, "TRIES", tries)
     weights = np.array([[0, 1, 2], [1, 0, 4], [2, 4, 0]], dtype=float)
     design = weighted(weights)
     rng, size = np.random.default_rng(4), 2_000

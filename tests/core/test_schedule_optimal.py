@@ -7,10 +7,10 @@ from scipy.special import expit
 from synthetic import all_pairs, delaunay_map, matrix_of
 
 from judgemap.core import optimal as optimal_module
-from judgemap.core.centred_trace import centred_square, centred_trace, contrasts, inverse
 from judgemap.core.designs import principal_component, uniform, weighted
 from judgemap.core.optimal import expected_information, expected_trace, optimal, sensitivity
 from judgemap.core.prior import communicability, independent
+from judgemap.core.utility import centred_square, centred_trace, contrasts, inverse
 
 MAP = delaunay_map(10)
 PROBLEM = (communicability(MAP), 3.0, 80)

@@ -2,14 +2,13 @@ import numpy as np
 import pytest
 from synthetic import ring
 
-from judgemap.core import trials
+from judgemap.core import simulation
 from judgemap.core.comparisons import count_pairs
 from judgemap.core.designs import uniform
-from judgemap.core.model import Model
 from judgemap.core.posterior import ranks
-from judgemap.core.prior import FixedVariance, InverseGamma, communicability
+from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability
 from judgemap.core.samplers.run import Plan, sample
-from judgemap.core.trials import Merits, ask_adaptively, ask_from, judge_draws, trial
+from judgemap.core.simulation import Merits, ask_adaptively, ask_from, judge_draws, trial
 
 N = 12
 COVARIANCE = communicability(ring(N))
@@ -55,7 +54,7 @@ def z_of_short_samples(plan, monkeypatch):
     long = sample(rng, model, plan=Plan(chains=32, warmup=200, draws=1_000)).centred
     exact = long.reshape(-1, N).std(axis=0, ddof=1).mean()
     error_of_exact = long.std(axis=1, ddof=1).mean(axis=1).std() / np.sqrt(32)
-    monkeypatch.setattr(trials, "SAMPLING", plan)
+    monkeypatch.setattr(simulation, "SAMPLING", plan)
     short = [
         trial(generator, truth, lambda *_: (winners, losers), [40], COVARIANCE, top=3)[0, 0]
         for generator in rng.spawn(60)
@@ -66,7 +65,7 @@ def z_of_short_samples(plan, monkeypatch):
 @pytest.mark.statistical
 def test_short_samples_are_long_enough(monkeypatch):
     """False alarm 6e-5 (|z| < 4). The planted bug, no warm-up, keeps the start's shape and must be caught."""
-    assert abs(z_of_short_samples(trials.SAMPLING, monkeypatch)) < 4
+    assert abs(z_of_short_samples(simulation.SAMPLING, monkeypatch)) < 4
     assert abs(z_of_short_samples(Plan(chains=32, warmup=0, draws=4), monkeypatch)) > 4
 
 
@@ -83,7 +82,7 @@ def self_consistency(asker, monkeypatch):
 
     With the truth drawn from the prior that the analysis uses, truth and posterior draw are exchangeable.
     """
-    monkeypatch.setattr(trials, "InverseGamma", lambda: FixedVariance(9.0))
+    monkeypatch.setattr(simulation, "InverseGamma", lambda: FixedVariance(9.0))
     differences = []
 
     def judge(draws, strengths, top):
@@ -98,7 +97,7 @@ def self_consistency(asker, monkeypatch):
         differences.append((merits.rank_error - error, merits.found - found, surplus))
         return merits
 
-    monkeypatch.setattr(trials, "judge_draws", judge)
+    monkeypatch.setattr(simulation, "judge_draws", judge)
     for generator in np.random.default_rng(21).spawn(100):
         truth = 3 * COVARIANCE.draw(generator, 1)[0]
         trial(generator, truth, asker, [40], COVARIANCE, top=3)

@@ -88,7 +88,7 @@ def fit(study):
 def settled(fit):
     """The same fit as if its draws were many: nothing to warn of."""
     well = {"rhat_max": 1.002, "ess_bulk_min": 900.0, "ess_bulk_min_of": "α²", "ess_tail_min": 800.0}
-    return replace(fit, info={**fit.info, "diagnostics": {**fit.info["diagnostics"], **well}})
+    return replace(fit, record=replace(fit.record, diagnostics=replace(fit.record.diagnostics, **well)))
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The briefing: whole in itself, readable without pictures, and its numbers are the fit's."""
+"""The briefing: self-contained, readable without pictures, and its numbers are the fit's."""
 
 import re
 from dataclasses import replace
@@ -13,6 +13,7 @@ import judgemap as jm
 from judgemap.report.briefing import About, briefing, front
 from judgemap.report.page import Section, page
 from judgemap.report.picture import Picture
+from judgemap.study.record import Note, NoteKind
 
 QUESTION = "Which of the two has the LOWER rate?"
 
@@ -94,6 +95,7 @@ def test_the_table_of_the_ten_is_the_fits(document, fit):
             assert row[3] == f"{100 * area['p_top10']:.0f} %"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_no_number_is_of_another_fit(document, study, read_page):
     """A planted change of the draws is seen in the table."""
     other = jm.fit_spatial(study.data, study.areas, seed=2, chains=2, draws=200)
@@ -106,19 +108,21 @@ def test_both_models_are_told(document, clustered):
     assert [row[0] for row in clusters[1:]] == [str(k) for k in range(1, clustered.best.n_clusters + 1)]
     sizes = clustered.clusters["cluster"].value_counts()
     assert [int(row[1]) for row in clusters[1:]] == [sizes[k] for k in range(1, clustered.best.n_clusters + 1)]
-    assert "One model against the other" in document.headings
+    assert "Comparing the two models" in document.headings
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_clustering_alone_and_with_the_spatial_model(clustered, fit, read_page):
     alone = read_page(briefing(clustered))
     assert "Clusters of areas" in alone.headings
-    assert "One model against the other" not in alone.headings
+    assert "Comparing the two models" not in alone.headings
     assert alone.headings[-1] == "The record of the fit"
     both = read_page(briefing(clustered, None, fit))
-    assert "One model against the other" in both.headings
+    assert "Comparing the two models" in both.headings
     assert [row[1] for row in both.tables[0][1:]] == [area["name"] for area in _ten(clustered)], "the first fit leads"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_two_models_without_clusters(study, fit, read_page):
     standard = jm.fit_standard(study.data, study.areas, seed=1, chains=2, draws=200)
     told = read_page(briefing(fit, None, standard))
@@ -127,57 +131,61 @@ def test_two_models_without_clusters(study, fit, read_page):
     assert "Spatial against standard model" in " ".join(image["alt"] for image in told.all("img"))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_banner_stands_on_top_if_the_draws_are_poor(fit, read_page, document):
-    poor = replace(fit, info={**fit.info, "diagnostics": {**fit.info["diagnostics"], "rhat_max": 1.3}})
+    poor = replace(fit, record=replace(fit.record, diagnostics=replace(fit.record.diagnostics, rhat_max=1.3)))
     told = read_page(briefing(poor))
     assert poor.warnings
-    first = told.words.index("Not ready to be used")
+    first = told.words.index("Not ready for use")
     assert first < told.words.index("In three sentences")
     assert all(warning in told.words for warning in poor.warnings)
-    assert "found something to put right" in told.words
+    assert "found a problem" in told.words
 
 
 def test_a_banner_names_the_second_model_if_only_its_draws_are_poor(settled, clustered):
-    poor = replace(
-        clustered, info={**clustered.info, "diagnostics": {**clustered.info["diagnostics"], "rhat_max": 1.3}}
-    )
+    judged = replace(clustered.record.diagnostics, rhat_max=1.3)
+    poor = replace(clustered, record=replace(clustered.record, diagnostics=judged))
     heading, words, *sentences = front.warning(settled, poor)
-    assert heading == "The clusters are not ready to be used"
+    assert heading == "The clusters are not ready for use"
     assert "do not depend on it" in words
     assert sentences == poor.warnings
-    assert front.warning(poor, settled)[0] == "Not ready to be used"
+    assert front.warning(poor, settled)[0] == "Not ready for use"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_no_banner_if_the_draws_are_good(settled, read_page):
     told = read_page(briefing(settled)).words
     assert not settled.warnings
-    assert "Not ready to be used" not in told
-    assert "found nothing wrong" in told
+    assert "Not ready for use" not in told
+    assert "found no problem" in told
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_judges_are_counted_and_not_named(bare_study, read_page):
     """A note of the fit names judges who answered once; the briefing does not."""
     data = bare_study.data
     judge = ("Zaphod", "Trillian", *("Ford" if k % 2 else "Arthur" for k in range(len(data) - 2)))
     data = replace(data, judge=judge)
     fit = jm.fit_spatial(data, bare_study.areas, seed=1, chains=2, draws=50)
-    assert any("Zaphod" in note for note in fit.info["notes"])
+    assert any("Zaphod" in note.text for note in fit.record.notes)
     told = read_page(briefing(fit, About(data=data)))
     assert not re.search("Zaphod|Trillian|Ford|Arthur", told.html)
     assert "Four judges" in told.words
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_notes_are_told(bare_fit, read_page):
-    noted = replace(bare_fit, info={**bare_fit.info, "notes": ["A note of the map."]})
+    noted = replace(bare_fit, record=replace(bare_fit.record, notes=(Note(NoteKind.MAP, "A note of the map."),)))
     assert "A note of the map." in read_page(briefing(noted)).words
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_fit_is_held_against_others(fit, study, read_page, bare_fit):
     """The paper's table of a judge left out or alone, computed once more from the draws."""
     parts = {"without judge 12": study.data.without(["12"]), "judge 12 alone": study.data.only(["12"])}
     others = {name: jm.fit_spatial(part, study.areas, seed=1, chains=2, draws=60) for name, part in parts.items()}
     told = read_page(briefing(fit, About(others=others)))
-    assert "If it had been done otherwise" in told.headings
+    assert "If it had been done differently" in told.headings
     rows = {(row[0], row[1]): row[2] for row in told.tables[1][1:]}
     medians = {name: np.median(each.risk, axis=0) for name, each in {"this fit": fit, **others}.items()}
     assert len(rows) == 3
@@ -197,16 +205,18 @@ def test_fits_of_other_areas_are_refused(fit, bare_fit):
         briefing(fit, None, bare_fit)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_more_pictures_go_into_the_appendix(bare_fit, read_page):
     picture = Picture(Figure(figsize=(1, 1)), alt="A square that somebody else drew.", caption="A square.")
     told = read_page(briefing(bare_fit, About(pictures=(("A square", picture),))))
     assert "A square that somebody else drew." in [image["alt"] for image in told.all("img")]
 
 
-def test_the_same_fit_gives_the_same_bytes(fit, about):
-    assert briefing(fit, about) == briefing(fit, about)
+def test_the_same_fit_gives_the_same_bytes(document, settled, about, clustered):
+    assert briefing(settled, about, clustered) == document.html
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_edge_list_gives_a_page_too(bare_fit, bare_study, read_page):
     told = read_page(briefing(bare_fit, About(data=bare_study.data)))
     assert "Network drawing of 14 areas" in told.all("img")[0]["alt"]
@@ -222,6 +232,7 @@ def test_names_cannot_break_the_page(bare_fit, read_page):
     assert nasty in told.all("img")[0]["alt"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_notice_comes_before_everything_else(read_page, settled):
     told = read_page(briefing(settled, About(notice="All of this is simulated.")))
     assert told.words.index("All of this is simulated.") < told.words.index("In three sentences")

@@ -3,8 +3,8 @@ import pytest
 from scipy.special import expit
 
 import judgemap as jm
-from judgemap.core.simulate import answer, draw_pairs
-from judgemap.study.records import Comparisons
+from judgemap.core.simulation import answer, draw_pairs
+from judgemap.study.comparisons import Comparisons, Outcome
 
 SHORT = {"seed": 1, "chains": 4, "draws": 200}
 
@@ -16,7 +16,7 @@ def study():
 
 def answered(areas, pairs, won):
     outcome = tuple(np.where(won, "left", "right").tolist())
-    return Comparisons(areas.ids, ("j",) * len(won), *pairs.T, outcome, np.ones(len(won)))
+    return Comparisons.from_words(areas.ids, ("j",) * len(won), *pairs.T, outcome, np.ones(len(won)))
 
 
 def checked(data, areas, **options):
@@ -25,7 +25,7 @@ def checked(data, areas, **options):
 
 def test_observed_rates_are_those_of_the_table(study):
     found = checked(study.data, study.areas)
-    won = np.where(np.array(study.data.outcome) == "left", study.data.left, study.data.right)
+    won = np.where(study.data.outcome == Outcome.LEFT, study.data.left, study.data.right)
     wins = np.bincount(won, minlength=77)
     assert found.areas["wins"].tolist() == wins.tolist()
     assert found.areas["comparisons"].sum() == 2 * len(study.data)
@@ -44,7 +44,7 @@ def test_counts_alone_give_the_same_but_for_sides(study):
 
 
 def test_an_area_never_compared_has_no_rate(square):
-    data = Comparisons(square.ids, ("j",) * 3, [0, 1, 0], [1, 2, 2], ("left", "right", "left"), [1.0] * 3)
+    data = Comparisons.from_words(square.ids, ("j",) * 3, [0, 1, 0], [1, 2, 2], ("left", "right", "left"), [1.0] * 3)
     found = jm.predictive_check(jm.fit_standard(data, square, seed=1, chains=2, draws=50), data, seed=1, draws=50)
     assert found.areas[["observed", "low", "p"]].iloc[3].isna().all()
     assert found.n_outside == 0
@@ -54,7 +54,7 @@ def test_bad_requests_are_told_so(study, square):
     fit = jm.fit_spatial(study.data, study.areas, **SHORT)
     with pytest.raises(jm.StudyError, match="at least 20"):
         jm.predictive_check(fit, study.data, seed=1, draws=3)
-    ties = Comparisons(study.data.ids, ("j",), [0], [1], ("tie",), [1.0])
+    ties = Comparisons.from_words(study.data.ids, ("j",), [0], [1], ("tie",), [1.0])
     with pytest.raises(jm.StudyError, match="nothing to check"):
         jm.predictive_check(fit, ties, seed=1)
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,10 +8,10 @@ import judgemap as jm
 from judgemap.core.clustering import adjusted_rand_index
 from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers import clusters
-from judgemap.core.simulate import simulate_counts
-from judgemap.study.clusters import USUAL
-from judgemap.study.records import Comparisons
+from judgemap.core.simulation import simulate_counts
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.sensitivity import cluster_sensitivity, read_variation
+from judgemap.study.settings import CLUSTER_PLAN
 
 SHORT = {"chains": 4, "warmup": 300, "draws": 400, "thin": 2}
 TRUE = np.repeat([0, 1, 2], 8)
@@ -24,7 +25,9 @@ def rows_of_areas(strengths, comparisons, winner_is="lower", seed=1):
     left = np.r_[np.repeat(counts.first, counts.wins), np.repeat(counts.second, counts.n - counts.wins)]
     right = np.r_[np.repeat(counts.second, counts.wins), np.repeat(counts.first, counts.n - counts.wins)]
     n = len(left)
-    return areas, Comparisons(areas.ids, ("1",) * n, left, right, ("left",) * n, np.full(n, np.nan), winner_is)
+    return areas, Comparisons.from_words(
+        areas.ids, ("1",) * n, left, right, ("left",) * n, np.full(n, np.nan), winner_is
+    )
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +58,7 @@ def test_cluster_one_is_the_highest_risk(fit):
 
 def test_direction_turns_the_order_round(study):
     areas, data = study
-    higher = Comparisons(areas.ids, data.judge, data.left, data.right, data.outcome, data.seconds, "higher")
+    higher = replace(data, winner_is="higher")
     fit = jm.fit_clusters(higher, areas, seed=1, **SHORT)
     assert (fit.best.labels[-8:] == 1).all()
 
@@ -114,9 +117,9 @@ def test_both_samplers_of_strengths_agree(study, fit):
 
 
 def test_a_stuck_chain_would_be_said(fit):
-    stuck = {**fit.info["diagnostics"]["clusters"], "together_gap": 0.4}
-    info = {**fit.info, "diagnostics": {**fit.info["diagnostics"], "clusters": stuck}}
-    words = jm.ClusterFit(fit.map, fit.posterior, fit.sample_stats, fit.observed_data, info).warnings
+    judged = fit.record.diagnostics
+    stuck = replace(judged, clusters=replace(judged.clusters, together_gap=0.4))
+    words = replace(fit, record=replace(fit.record, diagnostics=stuck)).warnings
     assert "differs by up to 0.40 between them" in words[0]
 
 
@@ -191,4 +194,4 @@ def test_variations_are_read():
 
 
 def test_usual_plan_is_what_the_command_says():
-    assert (USUAL.chains, USUAL.warmup, USUAL.draws, USUAL.thin) == (4, 1000, 1000, 10)
+    assert (CLUSTER_PLAN.chains, CLUSTER_PLAN.warmup, CLUSTER_PLAN.draws, CLUSTER_PLAN.thin) == (4, 1000, 1000, 10)

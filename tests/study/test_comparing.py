@@ -56,7 +56,7 @@ def test_one_area_moved_is_the_first_mover(fit):
 
 def test_orders_of_a_hand_made_case(square):
     """Two draws of three areas each: P(order) by counting all pairs of draws."""
-    data = jm.Comparisons(square.ids, ("j",), [0], [1], ("left",), [1.0])
+    data = jm.Comparisons.from_words(square.ids, ("j",), [0], [1], ("left",), [1.0])
     fit = jm.fit_standard(data, square, seed=1, chains=1, draws=4)
     base = with_risk(fit, np.array([[[4.0, 3, 2, 1]] * 4]))
     other = with_risk(fit, np.array([[[4.0, 3, 2, 1], [3, 4, 2, 1], [4, 3, 2, 1], [4, 3, 2, 1]]]))
@@ -67,7 +67,7 @@ def test_orders_of_a_hand_made_case(square):
 
 
 def test_fits_of_other_areas_are_refused(fit, square):
-    data = jm.Comparisons(square.ids, ("j",), [0], [1], ("left",), [1.0])
+    data = jm.Comparisons.from_words(square.ids, ("j",), [0], [1], ("left",), [1.0])
     other = jm.fit_standard(data, square, seed=1, chains=2, draws=20)
     with pytest.raises(jm.StudyError, match="different areas"):
         jm.compare_fits(fit, other)

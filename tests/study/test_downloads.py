@@ -11,8 +11,8 @@ import xarray as xr
 import judgemap as jm
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.downloads import FORMATS, OF_A_MAP, kind_of, write_download
-from judgemap.study.records import Comparisons
 
 QUICK = {"chains": 2, "draws": 50}
 

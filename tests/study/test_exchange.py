@@ -146,7 +146,7 @@ def test_tables(tmp_path, text):
     from judgemap.geo.maps import read_names
 
     data = jm.read_comparisons(tmp_path / "out" / "comparisons.csv", read_names(tmp_path / "out" / "areas.csv"))
-    assert list(data.outcome) == outcomes
+    assert data.outcome_words.tolist() == outcomes
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core import trials
+from judgemap.core import simulation
 from judgemap.core.graph import AreaGraph
-from judgemap.core.simulate import answer
-from judgemap.core.trials import Merits
+from judgemap.core.simulation import Merits, answer
 from judgemap.report.planning import sentences
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.planning import DESIGNS
-from judgemap.study.records import Comparisons
 
 N = 12
 CHANCE = (N**2 - 1) / (3 * N)
@@ -29,7 +28,7 @@ def fitted(areas, strengths, *, alpha, size=400, winner_is="lower"):
     pairs = np.stack([rng.permutation(N)[:2] for _ in range(size)])
     won = answer(rng, pairs, np.asarray(strengths, dtype=float))
     outcome = tuple("left" if each else "right" for each in won)
-    data = Comparisons(areas.ids, ("1",) * size, pairs[:, 0], pairs[:, 1], outcome, np.ones(size), winner_is)
+    data = Comparisons.from_words(areas.ids, ("1",) * size, pairs[:, 0], pairs[:, 1], outcome, np.ones(size), winner_is)
     return jm.fit_spatial(data, areas, seed=1, variance=jm.FixedVariance(alpha**2), chains=4, draws=100)
 
 
@@ -80,7 +79,7 @@ def test_longer_studies_teach_more_and_swapped_answers_are_caught(ring, monkeypa
     errors = quick(ring, simulations=24).curve("uniform", "rank_error")
     assert z(errors[:, 0] - errors[:, -1]) > 4
     assert z(CHANCE - errors[:, -1]) > 4
-    monkeypatch.setattr(trials, "answer", lambda *arguments: ~answer(*arguments))
+    monkeypatch.setattr(simulation, "answer", lambda *arguments: ~answer(*arguments))
     swapped = quick(ring, simulations=24).curve("uniform", "rank_error")
     assert z(swapped[:, -1] - CHANCE) > 4
 
@@ -142,8 +141,8 @@ def test_sentences_are_computed_from_the_curves(ring):
     assert [plan.needed(name, "sd").gain for name in ("principal", "naive", "adaptive")] == [0, -1, 1]
     assert plan.against("adaptive", "u1").middle == pytest.approx(1 / 0.7, rel=0.02)
     first, principal, naive, adaptive, enough = sentences(plan)
-    assert first.startswith("600 comparisons, that is 12 judges × 50, by the uniform design give every area's risk")
-    assert principal.startswith("Principal component design: no gain that 40 simulated studies can show")
+    assert first.startswith("600 comparisons (12 judges × 50) with the uniform design give each area's risk")
+    assert principal.startswith("Principal component design: no gain can be seen in 40 simulated studies")
     assert "20 % more" in naive
     assert "30 % fewer (30 to 31 %)" in adaptive
     assert "fewer" not in principal
@@ -161,7 +160,7 @@ def test_beyond_what_was_simulated(ring, factor, words):
 def test_a_difference_within_noise_is_not_called_a_gain(ring):
     plan = made_up(ring, {"uniform": 1.0, "optimal": 0.97}, sims=12, noise=0.3)
     assert plan.needed("optimal", "sd").gain == 0
-    assert "no gain that 12 simulated studies can show" in sentences(plan)[1]
+    assert "no gain can be seen in 12 simulated studies" in sentences(plan)[1]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,14 @@
 """Both samplers on real studies: against an independent posterior, and against each other.
 
+Where the real data are absent, `tests/core/test_exactness.py` holds the samplers against exact answers, and
+`tests/core/test_calibration.py` against studies that they simulate.
+
 Statistics compare means or variances of many areas at once: z = difference / combined Monte Carlo error. The largest
 |z| of 76 (452) is below 4.5 (4.8) with a false alarm rate of about 5e-4 (7e-4).
 """
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +16,8 @@ import pytest
 import judgemap as jm
 from judgemap.core.comparisons import count_pairs
 from judgemap.core.diagnostics import ess_bulk
-from judgemap.core.model import Model
-from judgemap.core.prior import InverseGamma, communicability
+from judgemap.core.prior import InverseGamma, Model, communicability
 from judgemap.core.samplers.run import Plan, sample
-from judgemap.study.records import Comparisons
 
 pytestmark = pytest.mark.statistical
 
@@ -24,6 +26,12 @@ pytestmark = pytest.mark.statistical
 def notts(nottinghamshire):
     areas = jm.read_edges(nottinghamshire / "edges.csv", nottinghamshire / "areas.csv")
     return areas, jm.read_comparisons(nottinghamshire / "comparisons.csv", areas)
+
+
+@pytest.fixture(scope="module")
+def example():
+    """A simulated study, for what holds of any: it is tested where the real data are absent, too."""
+    return jm.example_study(seed=1)
 
 
 def model_of(areas, data):
@@ -68,8 +76,8 @@ def test_a_wrong_prior_would_be_seen(notts, reference):
     assert np.abs((mean[:-1] - reference["mean"]) / np.hypot(error[:-1], reference["mcse_mean"])).max() > 4.5
 
 
-def test_relabelled_areas_have_the_same_posterior(notts):
-    areas, data = notts
+def test_relabelled_areas_have_the_same_posterior(example):
+    areas, data = example
     model = model_of(areas, data)
     order = np.random.default_rng(3).permutation(len(areas))
     moved = jm.Areas(
@@ -78,9 +86,7 @@ def test_relabelled_areas_have_the_same_posterior(notts):
         type(areas.graph)(len(areas), np.argsort(order)[areas.graph.edges]),
     )
     place = np.argsort(order)
-    again = Comparisons(
-        moved.ids, data.judge, place[data.left], place[data.right], data.outcome, data.seconds, data.winner_is
-    )
+    again = replace(data, ids=moved.ids, left=place[data.left], right=place[data.right])
     plan = Plan(chains=16, draws=500)
     one = moments(sample(np.random.default_rng(4), model, "hmc", plan))
     two = moments(sample(np.random.default_rng(5), model_of(moved, again), "hmc", plan))
@@ -88,11 +94,9 @@ def test_relabelled_areas_have_the_same_posterior(notts):
     assert np.abs(z_between(one, two)).max() < 4.7
 
 
-def test_swapping_every_outcome_turns_the_strengths_round(notts):
-    areas, data = notts
-    swapped = Comparisons(
-        data.ids, data.judge, data.right, data.left, data.outcome, data.seconds, winner_is=data.winner_is
-    )
+def test_swapping_every_outcome_turns_the_strengths_round(example):
+    areas, data = example
+    swapped = replace(data, left=data.right, right=data.left)
     plan = Plan(chains=16, draws=500)
     one = moments(sample(np.random.default_rng(6), model_of(areas, data), "hmc", plan))
     two = moments(sample(np.random.default_rng(7), model_of(areas, swapped), "hmc", plan))
@@ -100,9 +104,9 @@ def test_swapping_every_outcome_turns_the_strengths_round(notts):
     assert np.abs(z_between(one, two)).max() < 4.7
 
 
-def test_direction_turns_risk_not_strength(notts):
-    areas, data = notts
-    higher = Comparisons(data.ids, data.judge, data.left, data.right, data.outcome, data.seconds, winner_is="higher")
+def test_direction_turns_risk_not_strength(example):
+    areas, data = example
+    higher = replace(data, winner_is="higher")
     one, two = (jm.fit_spatial(each, areas, seed=1, chains=2, draws=50) for each in (data, higher))
     np.testing.assert_array_equal(one.risk, -two.risk)
 

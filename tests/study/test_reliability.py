@@ -1,12 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import judgemap as jm
 from judgemap.core.prior import FixedVariance, InverseGamma, independent
 from judgemap.core.reliability import pearson
-from judgemap.core.simulate import answer, draw_pairs
-from judgemap.study.answers import Belief, belief_of, decided_answers, quick_fit
-from judgemap.study.records import Comparisons
+from judgemap.core.simulation import answer, draw_pairs
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.quick_fit import Belief, belief_of, quick_fit
 from judgemap.study.reliability import split_half
 
 
@@ -59,8 +61,7 @@ def test_too_few_answers_are_told_so(chicago):
 
 def test_few_judges_are_split_in_every_way_once(chicago):
     for judges, splits in ((["4", "5"], 1), (["4", "5", "8"], 3), (["4", "5", "8", "11"], 3)):
-        data = chicago.data.only(judges)
-        answers = decided_answers(data)
+        answers = chicago.data.only(judges)
         belief = Belief(independent(77), FixedVariance(9.0))
         halves = split_half(np.random.default_rng(1), answers, belief, 100)
         assert len(halves) == splits
@@ -83,7 +84,7 @@ def test_reliability_grows_with_answers_in_their_order(fit, chicago):
 
 def test_the_order_says_whose_answers_came_first(fit, chicago):
     """Judge 4's 344 answers first, shuffled, then the others': after a sixth of them nobody else has answered."""
-    own = np.array(chicago.data.judge) == "4"
+    own = chicago.data.judge_names == "4"
     order = np.r_[np.random.default_rng(1).permutation(np.flatnonzero(own)), np.flatnonzero(~own)]
     found = jm.reliability_over_time(fit, chicago.data, seed=1, order=order, points=6, splits=1)
     assert found["answers"].iloc[0] == 308
@@ -109,6 +110,9 @@ def test_the_prior_of_quick_fits_is_the_fits(chicago):
     assert other.variance == FixedVariance(4.0)
     clusters = belief_of(jm.fit_clusters(data, areas, warmup=20, thin=1, **short))
     assert (clusters.covariance.name, clusters.variance) == ("communicability", InverseGamma())
+    by_hand = jm.fit_spatial(data, areas, covariance=replace(kernel, name="mine", length=None), **short)
+    with pytest.raises(jm.StudyError, match="the fit's prior, 'mine', was made by hand"):
+        jm.reliability(by_hand, data, seed=1)
 
 
 def opposed(seed, turned):
@@ -119,7 +123,7 @@ def opposed(seed, turned):
     won = answer(rng, pairs, 1.5 * rng.standard_normal(15)) ^ (judge < turned)
     outcome = tuple(np.where(won, "left", "right").tolist())
     names = tuple(f"j{each}" for each in judge)
-    return Comparisons(tuple(str(each) for each in range(15)), names, *pairs.T, outcome, np.ones(400))
+    return Comparisons.from_words(tuple(str(each) for each in range(15)), names, *pairs.T, outcome, np.ones(400))
 
 
 @pytest.mark.statistical
@@ -133,9 +137,9 @@ def test_halves_agree_as_theory_says_and_not_where_judges_oppose_each_other():
     gaps, against = [], []
     for seed in range(60):
         rng = np.random.default_rng(1000 + seed)
-        answers = decided_answers(opposed(seed, 0))
+        answers = opposed(seed, 0)
         gaps.append(split_half(rng, answers, belief, 3).mean() - one_half_with_truth(seed, answers, belief))
-        against.append(split_half(rng, decided_answers(opposed(seed, 2)), belief, 3).mean())
+        against.append(split_half(rng, opposed(seed, 2), belief, 3).mean())
     z = np.mean(gaps) / (np.std(gaps, ddof=1) / np.sqrt(60))
     assert abs(z) < 4
     assert np.mean(against) < 0.2
@@ -146,4 +150,4 @@ def one_half_with_truth(seed, answers, belief):
     draw_pairs(rng, 15, 400)
     truth = 1.5 * rng.standard_normal(15)
     halves = [np.isin(answers.judge, half) for half in ([0, 1], [2, 3])]
-    return np.mean([pearson(quick_fit(answers.counts(half), belief).mean, truth) ** 2 for half in halves])
+    return np.mean([pearson(quick_fit(answers.counts_of(half), belief).mean, truth) ** 2 for half in halves])

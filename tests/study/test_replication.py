@@ -18,6 +18,7 @@ import judgemap as jm
 from judgemap.core.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
+from judgemap.study.record import Correlation
 from judgemap.study.replication import replication, settings_of
 from judgemap.study.settings import FitSettings
 
@@ -44,7 +45,7 @@ def data(areas) -> jm.Comparisons:
     right = (left + rng.integers(1, 16, 120)) % 16
     outcomes = rng.choice(["left", "right", "tie", "skipped"], 120, p=[0.5, 0.3, 0.1, 0.1])
     judges = [*rng.choice(["Ann Archer", "Bob Baker"], 119), "Cleo Carter"]
-    return jm.Comparisons(
+    return jm.Comparisons.from_words(
         ids=areas.ids,
         judge=tuple(judges),
         left=left,
@@ -146,10 +147,10 @@ def test_versions_are_as_pip_has_them(areas, data, tmp_path):
 
 def test_what_cannot_be_made_again_is_refused(areas, data, tmp_path):
     fit = FitSettings(seed=1, chains=2, draws=20).run(data, areas)
-    interrupted = replace(fit, info={**fit.info, "complete": False})
+    interrupted = replace(fit, record=replace(fit.record, complete=False))
     with pytest.raises(StudyError, match="interrupted"):
         replication(interrupted, data, None, tmp_path / "a.zip")
-    by_hand = replace(fit, info={**fit.info, "prior": "my own"})
+    by_hand = replace(fit, record=replace(fit.record, correlation=Correlation("my own")))
     with pytest.raises(StudyError, match="'my own', was made by hand"):
         settings_of(by_hand, areas)
     with pytest.raises(StudyError, match="these areas are not those"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
 
 COLUMNS = [
     "id", "name", "risk_median", "risk_mean", "risk_sd", "risk_low", "risk_high", "rank_median", "rank_low",
@@ -35,7 +35,7 @@ def few(square, **changes):
         "outcome": ("left", "right", "tie"),
         "seconds": np.ones(3),
     }
-    return Comparisons(**fields | changes)
+    return Comparisons.from_words(**fields | changes)
 
 
 def test_table(fit):
@@ -151,8 +151,8 @@ def test_groups_never_compared_are_said(square):
 def test_poor_sampling_is_said_in_words(square):
     fit = jm.fit_spatial(few(square), square, seed=1, sampler="gibbs", chains=2, draws=30, warmup=0)
     words = " ".join(fit.warnings)
-    assert "independent ones" in words
-    assert "draws a chain" in words
+    assert "Effective sample size" in words
+    assert "draws per chain" in words
     told = int(words.split("run about ")[-1].split(" ")[0])
     assert told > 30
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from judgemap.cli.study import app
 from judgemap.errors import StudyError
 from judgemap.web.judge.models import Judge
-from judgemap.web.server import ServerOptions, remember_address
+from judgemap.web.start import ServerOptions, remember_address
 from judgemap.web.studies.models import Study
 
 STUDY = """

@@ -14,8 +14,8 @@ import typer
 from judgemap.errors import StudyError
 
 if TYPE_CHECKING:
-    from judgemap.web.demo import Demo
-    from judgemap.web.server import ServerOptions
+    from judgemap.web.demo.study import Demo
+    from judgemap.web.start import ServerOptions
 
 PATIENCE = 300.0
 """Seconds that the fits of the demonstration may take on a slow machine."""
@@ -31,24 +31,24 @@ def demo(
 
     Example: judgemap demo --port 8000
     """
-    from judgemap.web import server
-    from judgemap.web.listening import check_port
+    from judgemap.web import start
+    from judgemap.web.server.supervise import check_port
 
-    options = server.ServerOptions(data, port=port)
+    options = start.ServerOptions(data, port=port)
     check_port(options.host, port)
-    server.use_data_folder(data)
-    server.migrate()
-    from judgemap.web.demo import prepare_demo
+    start.use_data_folder(data)
+    start.migrate()
+    from judgemap.web.demo.study import prepare_demo
 
     made = prepare_demo(data, seed, typer.echo)
-    address = server.public_address(options)
+    address = start.public_address(options)
     if once:
         _visit(made, options, address)
         return
     typer.echo(describe(made, address))
     if sys.stdout.isatty():
         webbrowser.open(f"{address}/studies/")
-    server.serve(options, typer.echo)
+    start.serve(options, typer.echo)
 
 
 def describe(made: "Demo", address: str) -> str:
@@ -69,8 +69,8 @@ def describe(made: "Demo", address: str) -> str:
 
 def _visit(made: "Demo", options: "ServerOptions", address: str) -> None:
     """Start the server, wait for the fits, visit every page as a researcher and as a judge, and stop the server."""
-    from judgemap.web.demo import nearness
-    from judgemap.web.visits import visit_as_judge, visit_as_researcher
+    from judgemap.web.demo.study import nearness
+    from judgemap.web.demo.visits import visit_as_judge, visit_as_researcher
 
     with _running(options, address):
         typer.echo("Waiting for the fits …")
@@ -109,7 +109,7 @@ def _running(options: "ServerOptions", address: str) -> Iterator[None]:
 
 
 def _wait_for_fits(made: "Demo") -> None:
-    from judgemap.web.fits.models import FitRun
+    from judgemap.web.results.models import FitRun
 
     until = time.monotonic() + PATIENCE
     runs = FitRun.objects.filter(study=made.finished)

@@ -68,14 +68,14 @@ def _given_map(areas: Path | None, id_column: str | None) -> Areas | None:
 def _archive(
     results: Path, output: Path, comparisons: Path | None, study: Path | None, judges: str, areas: Areas | None
 ) -> None:
+    from judgemap.study.comparisons import read_comparisons
     from judgemap.study.definition import read_definition
-    from judgemap.study.records import read_comparisons
     from judgemap.study.replication import Judges, replication
 
     if comparisons is None:
         raise StudyError("a replication archive holds the data; say where they are: --comparisons comparisons.csv")
     fit = open_fit(results)
-    data = read_comparisons(comparisons, fit.map, fit.info["winner_is"])
+    data = read_comparisons(comparisons, fit.map, fit.record.winner_is)
     if study is not None:
         read_definition(study)
     places = None if areas is None else replace(fit.map, geometry=_outlines(areas, fit.map))

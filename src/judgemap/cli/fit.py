@@ -13,9 +13,8 @@ from judgemap.cli.progress import sampling_progress
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.clusters import ClusterFit
-from judgemap.study.correlation import PRIORS
+from judgemap.study.comparisons import Direction, read_comparisons
 from judgemap.study.folder import check_folder
-from judgemap.study.records import Direction, read_comparisons
 from judgemap.study.result import Fit
 from judgemap.study.sensitivity import (
     NUMBERS,
@@ -25,7 +24,7 @@ from judgemap.study.sensitivity import (
     read_variation,
     variance_sensitivity,
 )
-from judgemap.study.settings import AFFINITIES, FitSettings
+from judgemap.study.settings import AFFINITIES, PRIORS, FitSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +92,9 @@ def fit(
     with sampling_progress() as watch:
         result = settings.run(data, places, cores=threads, watch=watch)
     folder = result.save(output)
-    typer.echo(json.dumps(result.info, indent=2, ensure_ascii=False) if as_json else describe(result, folder))
+    typer.echo(
+        json.dumps(result.record.to_dict(), indent=2, ensure_ascii=False) if as_json else describe(result, folder)
+    )
     if variations:
         with sampling_progress() as watch:
             again = partial(FitSettings.run, data=data, areas=places, cores=threads, watch=watch)
@@ -121,18 +122,18 @@ def describe(fit: Fit, folder: Path) -> str:
     """Say in a few lines what came out: the ten of highest risk, clusters, how well it was sampled, what to mind."""
     from judgemap.report.tables import cluster_table, highest_risk
 
-    info, data, diagnostics = fit.info, fit.info["data"], fit.info["diagnostics"]
-    judges = {0: "", 1: " by 1 judge"}.get(data["judges"], f" by {data['judges']} judges")
-    asked = f"{data['comparisons']} comparisons of {data['areas']} areas{judges}"
-    drawn = f"{fit.posterior.sizes['chain']} × {fit.posterior.sizes['draw']} draws in {info['seconds']:.1f} s"
-    worth = f"worth at least {diagnostics['ess_bulk_min']:.0f} independent ones"
-    lines = [f"{asked}, {info['model']} model, seed {info['seed']}.", "", highest_risk(fit).text(), ""]
+    record, data = fit.record, fit.record.data
+    judges = {0: "", 1: " by 1 judge"}.get(data.judges, f" by {data.judges} judges")
+    asked = f"{data.comparisons} comparisons of {data.areas} areas{judges}"
+    drawn = f"{fit.posterior.sizes['chain']} × {fit.posterior.sizes['draw']} draws in {record.seconds:.1f} s"
+    judged = f"effective sample size at least {record.diagnostics.ess_bulk_min:.0f}"
+    lines = [f"{asked}, {record.model} model, seed {record.seed}.", "", highest_risk(fit).text(), ""]
     if isinstance(fit, ClusterFit):
         table = cluster_table(fit)
         lines += [table.caption, table.text(), "", *between_lines(fit)]
     lines += [
-        f"{drawn}, {worth}; largest R-hat {diagnostics['rhat_max']:.3f}.",
-        *(f"Note: {note}" for note in info["notes"]),
+        f"{drawn}; {judged}, largest R-hat {record.diagnostics.rhat_max:.3f}.",
+        *(f"Note: {note.text}" for note in record.notes),
         *(f"Warning: {warning}" for warning in fit.warnings),
         f"Results are in {folder}/",
     ]

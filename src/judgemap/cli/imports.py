@@ -7,8 +7,8 @@ from typing import Annotated, cast
 import typer
 
 from judgemap.errors import StudyError
+from judgemap.study.comparisons import Direction
 from judgemap.study.exchange import Columns, Imported, Side, all_notes, import_table, save_import
-from judgemap.study.records import Direction
 
 app = typer.Typer(
     name="import",

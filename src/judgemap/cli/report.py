@@ -11,20 +11,6 @@ from judgemap.errors import StudyError
 if TYPE_CHECKING:
     from judgemap.study.result import Fit
 
-RECORDED = (
-    "model",
-    "prior",
-    "hyperparameters",
-    "sampler",
-    "seed",
-    "plan",
-    "winner_is",
-    "data",
-    "versions",
-    "diagnostics",
-)
-"""What fit.json must say for a report to be made of it."""
-
 
 def report(
     results: Annotated[Path, typer.Argument(help="A folder that 'judgemap fit' wrote.")],
@@ -97,26 +83,16 @@ def open_fit(folder: Path) -> "Fit":
         raise StudyError(f"there is no folder {folder}; check its name, or make a fit with 'judgemap fit'")
     if not folder.is_dir():
         raise StudyError(f"{folder} is a file; name the folder that 'judgemap fit' wrote")
-    again = "it was not written whole, or by another version; make it again with 'judgemap fit'"
-    try:
-        fit = load_fit(folder)
-        missing = [key for key in RECORDED if key not in fit.info]
-    except KeyError as error:
-        raise StudyError(f"{folder} is not a whole fit ({error} is missing): {again}") from None
-    except (TypeError, AttributeError, RuntimeError):
-        raise StudyError(f"{folder} is not a whole fit (a file in it makes no sense): {again}") from None
-    if missing:
-        raise StudyError(f"{folder}: fit.json says nothing of {missing[0]!r}: {again}")
-    return fit
+    return load_fit(folder)
 
 
 def _second(clusters: Path | None, spatial: Path | None) -> "Fit | None":
     if clusters is None:
         return None if spatial is None else open_fit(spatial)
     other = open_fit(clusters)
-    if other.info["model"] != "clusters":
+    if other.record.model != "clusters":
         raise StudyError(
-            f"--clusters: {clusters} is a fit of the {other.info['model']} model; "
+            f"--clusters: {clusters} is a fit of the {other.record.model} model; "
             "fit the clustering one with 'judgemap fit --model clusters'"
         )
     return other

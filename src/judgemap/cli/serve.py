@@ -27,6 +27,6 @@ def serve(
 
     Example: judgemap serve --data studies --port 8000
     """
-    from judgemap.web import server
+    from judgemap.web import start
 
-    server.serve(server.ServerOptions(data, host, port, workers, fitters), typer.echo)
+    start.serve(start.ServerOptions(data, host, port, workers, fitters), typer.echo)

@@ -160,7 +160,7 @@ def backup(
     Example: judgemap study backup studies-monday.sqlite3
     """
     connect(data)
-    from judgemap.web.snapshots import back_up
+    from judgemap.web.server.backup import back_up
 
     typer.echo(f"Written: {back_up(output)}. Keep the data folder's secret-key with it.")
 
@@ -175,7 +175,7 @@ def restore(
     Example: judgemap study restore studies-monday.sqlite3 --data new-folder
     """
     connect(data)
-    from judgemap.web.snapshots import restore as fill
+    from judgemap.web.server.backup import restore as fill
 
     fill(copy)
     typer.echo(f"Restored from {copy}.")
@@ -195,17 +195,17 @@ def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
 def connect(data: Path) -> None:
     """Set Django up on a data folder, its database up to date."""
     try:
-        from judgemap.web import server
+        from judgemap.web import start
     except ImportError:
         raise StudyError("the study server is not installed; install it with: pip install 'judgemap[web]'") from None
-    server.use_data_folder(data)
-    server.migrate()
+    start.use_data_folder(data)
+    start.migrate()
 
 
 def server_address(url: str) -> str:
     """Return the address that links begin with: as given, as set, or where the server was last started."""
     from django.conf import settings
 
-    from judgemap.web.server import last_address
+    from judgemap.web.start import last_address
 
     return url.rstrip("/") or settings.PUBLIC_URL or last_address() or "http://127.0.0.1:8000"

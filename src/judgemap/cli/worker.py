@@ -12,9 +12,9 @@ def worker(data: DataFolder = Path("judgemap-data")) -> None:
 
     Example: judgemap worker --data studies
     """
-    from judgemap.web import server
+    from judgemap.web import start
 
-    server.use_data_folder(data)
-    server.migrate()
-    typer.echo(f"Judgemap makes fits for the studies in {server.database_name()}. Stop it with Ctrl-C.")
-    server.work()
+    start.use_data_folder(data)
+    start.migrate()
+    typer.echo(f"Judgemap makes fits for the studies in {start.database_name()}. Stop it with Ctrl-C.")
+    start.work()

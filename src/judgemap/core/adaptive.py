@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from judgemap.core import laplace
-from judgemap.core.centred_trace import centred_square, contrasts, inverse
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.designs import known_areas
 from judgemap.core.likelihood import information, score
-from judgemap.core.model import Model
-from judgemap.core.prior import FixedVariance
+from judgemap.core.prior import FixedVariance, Model
 from judgemap.core.types import FloatArray, frozen_floats
+from judgemap.core.utility import centred_square, contrasts, inverse
 
 CONVERGED = 1e-20
 """Squared distance to the mode, in posterior standard deviations, at which it is taken as reached."""

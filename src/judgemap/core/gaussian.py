@@ -18,20 +18,21 @@ import numpy as np
 from scipy.special import expit
 
 from judgemap.core import laplace
-from judgemap.core.centred_trace import inverse
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.likelihood import differences, information, laplacian
 from judgemap.core.misfit import mean_chance
-from judgemap.core.model import Model
-from judgemap.core.prior import FixedVariance, InverseGamma
+from judgemap.core.prior import FixedVariance, InverseGamma, Model
 from judgemap.core.types import FloatArray, IntArray
+from judgemap.core.utility import inverse
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 CLOSE = 1e-6
 """Squared distance of m to where it would go, in posterior standard deviations, at which it is taken as there."""
 STEPS = 60
 NEAR, ROUNDS = 0.005, 12
-"""How near log α² must come to where it would go, and in how many rounds."""
+"""How near log α² should come to where it would go, and in how many rounds."""
+NEAR_ENOUGH = 0.1
+"""How near it must have come by then."""
 
 
 class Gaussian(NamedTuple):
@@ -40,6 +41,8 @@ class Gaussian(NamedTuple):
     mean: FloatArray
     covariance: FloatArray
     variance: float
+    nearest: bool = True
+    """False where the nearest one was not found, with α² in the hundreds; then this is Laplace's."""
 
     def chances(self, first: IntArray, second: IntArray) -> FloatArray:
         """P(first beats second) for each pair, the strengths being uncertain."""
@@ -64,8 +67,8 @@ def gaussian(model: Model, near: Gaussian | None = None) -> Gaussian:
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> from judgemap.core.prior import independent
-    >>> found = gaussian(Model(count_pairs([0] * 3, [1] * 3, n_areas=2), independent(2), FixedVariance(9.0)))
-    >>> found.mean.round(2)
+    >>> nearest = gaussian(Model(count_pairs([0] * 3, [1] * 3, n_areas=2), independent(2), FixedVariance(9.0)))
+    >>> nearest.mean.round(2)
     array([ 2.04, -2.04])
     """
     match model.variance:
@@ -87,7 +90,10 @@ def _with_variance(model: Model, prior: InverseGamma, now: Gaussian) -> Gaussian
         tau.append(tau[-1] + float(np.clip(step, -2.0, 2.0)))
         now = _at(model, float(np.exp(tau[-1])), now)
         change.append(_updated(model, prior, now) - tau[-1])
-    return now
+    if abs(change[-1]) < NEAR_ENOUGH:
+        return now
+    variance = float(np.exp(laplace.approximate(model).log_variance_mean))
+    return _at_mode(model, variance)._replace(nearest=False)
 
 
 def _updated(model: Model, prior: InverseGamma, now: Gaussian) -> float:
@@ -99,7 +105,7 @@ def _updated(model: Model, prior: InverseGamma, now: Gaussian) -> float:
 def _at(model: Model, variance: float, near: Gaussian | None) -> Gaussian:
     """Find the nearest Gaussian at one α²."""
     counts, precision = model.counts, model.covariance.inverse / variance
-    now = near._replace(variance=variance) if near is not None else _at_mode(model, variance)
+    now = Gaussian(near.mean, near.covariance, variance) if near is not None else _at_mode(model, variance)
     last = np.inf
     for _ in range(STEPS):
         chance, weight = _moments(counts, now)
@@ -111,7 +117,8 @@ def _at(model: Model, variance: float, near: Gaussian | None) -> Gaussian:
             return Gaussian(now.mean + step, V, variance)
         size = 1.0 if distance < last else 0.5
         now, last = Gaussian(now.mean + size * step, V, variance), distance
-    return now
+    # With such an α² some pairs are all but certain, and quadrature at so few nodes no longer tells how certain.
+    return _at_mode(model, variance)._replace(nearest=False)
 
 
 def _at_mode(model: Model, variance: float) -> Gaussian:

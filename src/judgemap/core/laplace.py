@@ -4,6 +4,11 @@ With H = XᵀWX and score s at the mode λ̂, ℓ(λ) ≈ ℓ̂ + sᵀ(λ − λ
 VᵀHV = diag(g), and write λ = Vw, τ = log α². Then, for every τ, the approximate posterior of w is independent over its
 coordinates: w_k ~ N(r_k/(g_k + e^{−τ}), 1/(g_k + e^{−τ})), r = Vᵀ(Hλ̂ + s). It is a place to start and a good set of
 coordinates; by itself it misses the posterior means of a real study by half a standard deviation.
+
+V = FQ with C = FFᵀ and Q the eigenvectors of FᵀHF. They are not unique: signs are free, and so is the basis where
+eigenvalues repeat (areas never compared, symmetric maps), and each processor's linear algebra chooses its own. Noise is
+therefore drawn one number an area and turned into these coordinates by Qᵀ, which cancels the choice: the same seed
+gives the same strengths, to rounding, on every processor.
 """
 
 from dataclasses import dataclass
@@ -12,8 +17,8 @@ import numpy as np
 from scipy import linalg
 
 from judgemap.core.likelihood import information, log_likelihood, score
-from judgemap.core.model import Model
-from judgemap.core.prior import FixedVariance
+from judgemap.core.newton import climb
+from judgemap.core.prior import FixedVariance, Model
 from judgemap.core.types import FloatArray
 
 GRID = np.linspace(-12.0, 14.0, 521)
@@ -22,19 +27,25 @@ GRID = np.linspace(-12.0, 14.0, 521)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Laplace:
-    """Coordinates in which the posterior is nearly standard normal: see the module's text for V, g, r."""
+    """Coordinates in which the posterior is nearly standard normal: see the module's text for V, Q, g, r."""
 
     V: FloatArray
+    Q: FloatArray
     g: FloatArray
     r: FloatArray
     log_variance_mean: float
     log_variance_sd: float
 
+    def noise(self, rng: np.random.Generator, chains: int) -> FloatArray:
+        """Draw standard normal coordinates, (areas, chains), that do not depend on which eigenvectors were chosen."""
+        noise: FloatArray = self.Q.T @ rng.standard_normal((len(self.g), chains))
+        return noise
+
     def draw(self, rng: np.random.Generator, chains: int, spread: float) -> tuple[FloatArray, FloatArray]:
         """Draw (strengths, log α²) for each chain, ``spread`` times as dispersed as the approximation."""
         tau = self.log_variance_mean + spread * self.log_variance_sd * rng.standard_normal(chains)
         variance = 1 / (self.g[:, None] + np.exp(-tau))
-        w = self.r[:, None] * variance + spread * np.sqrt(variance) * rng.standard_normal((len(self.g), chains))
+        w = self.r[:, None] * variance + spread * np.sqrt(variance) * self.noise(rng, chains)
         return (self.V @ w).T, tau
 
 
@@ -55,34 +66,26 @@ def approximate(model: Model) -> Laplace:
         g, V = np.maximum(g, 0.0), F @ Q
         r = V.T @ (H @ strengths + score(model.counts, strengths))
         if fixed:
-            return Laplace(V, g, r, tau, 0.0)
+            return Laplace(V, Q, g, r, tau, 0.0)
         mean, sd = _log_variance_moments(model, g, r)
         if abs(mean - tau) < 0.25 * sd:
             break
         tau = mean
-    return Laplace(V, g, r, mean, sd)
+    return Laplace(V, Q, g, r, mean, sd)
 
 
 def mode(model: Model, log_variance: float, start: FloatArray) -> FloatArray:
-    """Maximise ℓ(λ) − λᵀC⁻¹λ/(2α²) by Newton's method with step halving; the function is concave."""
+    """Maximise ℓ(λ) − λᵀC⁻¹λ/(2α²), a concave function."""
     precision = model.covariance.inverse * np.exp(-log_variance)
 
     def height(at: FloatArray) -> float:
         return float(log_likelihood(model.counts, at) - at @ precision @ at / 2)
 
-    strengths, value = start, height(start)
-    for _ in range(100):
-        gradient = score(model.counts, strengths) - precision @ strengths
-        step = linalg.solve(information(model.counts, strengths) + precision, gradient, assume_a="pos")
-        if gradient @ step < 1e-9:
-            return strengths
-        for _ in range(60):
-            trial = height(strengths + step)
-            if trial >= value:
-                break
-            step = step / 2
-        strengths, value = strengths + step, trial
-    return strengths
+    def ascent(at: FloatArray) -> tuple[FloatArray, FloatArray]:
+        gradient = score(model.counts, at) - precision @ at
+        return gradient, linalg.solve(information(model.counts, at) + precision, gradient, assume_a="pos")
+
+    return climb(height, ascent, start, close=1e-9)
 
 
 def _log_variance_moments(model: Model, g: FloatArray, r: FloatArray) -> tuple[float, float]:

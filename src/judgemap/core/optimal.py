@@ -7,10 +7,10 @@ w_r = E[p_r(1 − p_r)] under the prior, the information that an answer is expec
 import numpy as np
 from scipy.special import expit
 
-from judgemap.core.centred_trace import centred_square, centred_trace, contrasts, inverse
 from judgemap.core.designs import PairDesign, weighted
 from judgemap.core.prior import Covariance
 from judgemap.core.types import FloatArray
+from judgemap.core.utility import centred_square, centred_trace, contrasts, inverse
 
 OPTIMAL_LIMIT = 2_000
 """Areas for which the optimal design is computed: some hundred dense inverses, minutes at this size."""

@@ -2,6 +2,7 @@
 
 Each covariance is one function that returns a `Covariance`. The paper's is `communicability`; `independent` is the
 standard model's; the others are the alternatives that the paper names: kernels on centroids and on graph distance.
+`Model` puts counts and prior together; samplers of the standard and the spatial model take nothing else.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from judgemap.core.comparisons import PairCounts
 from judgemap.core.graph import AreaGraph
 from judgemap.core.types import FloatArray, frozen_floats
 
@@ -29,6 +31,8 @@ class Covariance:
     factor: FloatArray
     inverse: FloatArray
     name: str
+    length: float | None = None
+    """The kernel's length scale, where it has one."""
 
     def __post_init__(self) -> None:
         for field in ("matrix", "factor", "inverse"):
@@ -134,7 +138,7 @@ def _from_kernel(
             f"this kernel is not positive definite on these areas at length {length:g} "
             f"(smallest eigenvalue {values[0]:.1e}); try a shorter length or another kernel"
         )
-    return Covariance(matrix, (U * np.sqrt(values)) @ U.T, (U / values) @ U.T, f"{name}, length {length:g}")
+    return Covariance(matrix, (U * np.sqrt(values)) @ U.T, (U / values) @ U.T, name, length)
 
 
 def _check_size(n_areas: int) -> None:
@@ -178,3 +182,23 @@ class FixedVariance:
 
 
 VariancePrior = InverseGamma | FixedVariance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """logit P(i beats j) = λ_i − λ_j, λ ~ N(0, α² C), α² fixed or inverse-gamma.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> Model(count_pairs([0], [1], n_areas=2), independent(2), InverseGamma()).counts.total
+    1
+    """
+
+    counts: PairCounts
+    covariance: Covariance
+    variance: VariancePrior
+
+    def __post_init__(self) -> None:
+        if self.counts.n_areas != self.covariance.n_areas:
+            raise ValueError(
+                f"the comparisons know {self.counts.n_areas} areas, the covariance {self.covariance.n_areas}"
+            )

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from judgemap.core.centred_trace import inverse
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.likelihood import information, log_likelihood, score
+from judgemap.core.newton import climb
 from judgemap.core.types import FloatArray
+from judgemap.core.utility import inverse
 
 
 class Estimates(NamedTuple):
@@ -34,21 +35,16 @@ def unpooled(counts: PairCounts) -> Estimates:
     def height(at: FloatArray) -> float:
         return float(log_likelihood(counts, at) + (at / 2 - np.logaddexp(0.0, at)).sum())
 
-    strengths = np.zeros(counts.n_areas)
-    value = height(strengths)
-    for _ in range(100):
-        p = expit(strengths)
-        V = inverse(information(counts, strengths) + np.diag(p * (1 - p)))
-        gradient = score(counts, strengths) + 0.5 - p
-        step = V @ gradient
-        if gradient @ step < 1e-10:
-            break
-        for _ in range(60):
-            trial = height(strengths + step)
-            if trial >= value:
-                break
-            step = step / 2
-        strengths, value = strengths + step, trial
+    def covariance(at: FloatArray) -> FloatArray:
+        p = expit(at)
+        return inverse(information(counts, at) + np.diag(p * (1 - p)))
+
+    def ascent(at: FloatArray) -> tuple[FloatArray, FloatArray]:
+        gradient = score(counts, at) + 0.5 - expit(at)
+        return gradient, covariance(at) @ gradient
+
+    strengths = climb(height, ascent, np.zeros(counts.n_areas), close=1e-10)
+    V = covariance(strengths)
     centred = V - V.mean(axis=0)
     centred -= centred.mean(axis=1, keepdims=True)
     return Estimates(strengths - strengths.mean(), np.sqrt(np.diagonal(centred)))

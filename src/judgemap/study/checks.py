@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 from judgemap.core.predictive import Shown, circular_triads, replicate, tail_share
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.study.answers import check_areas, decided_answers
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.quick_fit import check_areas
 from judgemap.study.result import Fit
 
 EXTREME = 0.005
@@ -92,8 +92,7 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
     if draws < 20:
         raise StudyError(f"a predictive check needs at least 20 draws, not {draws}")
     shown = _counted_pairs(fit) if data is None else _shown(fit, data)
-    sign = -1.0 if fit.info["winner_is"] == "lower" else 1.0
-    strengths = sign * _spread(fit.risk, draws)
+    strengths = fit.record.sign * _spread(fit.risk, draws)
     with threadpool_limits(limits=1):
         made = replicate(np.random.default_rng(seed), shown, strengths)
     rows = [_realised("areas", made.areas), _realised("pairs", made.pairs)]
@@ -106,11 +105,11 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
 
 def _shown(fit: Fit, data: Comparisons) -> Shown:
     check_areas(fit, data)
-    answers = decided_answers(data)
+    answers = data.where(data.decided)
     if len(answers) == 0:
         raise StudyError("none of the comparisons was decided, so there is nothing to check")
-    forward = data.left[answers.row] < data.right[answers.row]
-    return Shown(answers.n_areas, answers.pair, answers.first, answers.second, forward, answers.first_won)
+    first, second, number = answers.pairs
+    return Shown(len(data.ids), number, first, second, answers.left < answers.right, answers.first_won)
 
 
 def _counted_pairs(fit: Fit) -> Shown:

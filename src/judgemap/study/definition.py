@@ -16,7 +16,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.adjacency import Contiguity
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas, read_areas, read_edges
-from judgemap.study.records import Direction
+from judgemap.study.comparisons import Direction
 
 Access = Literal["personal", "open"]
 DESIGNS = ("principal", "uniform", "naive", "optimal", "adaptive")

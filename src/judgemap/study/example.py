@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgemap.core.prior import communicability
-from judgemap.core.simulate import answer, draw_pairs
+from judgemap.core.simulation import answer, draw_pairs
 from judgemap.core.types import FloatArray
 from judgemap.geo.examples import chicago
 from judgemap.geo.maps import Areas
-from judgemap.study.records import Comparisons, Direction
+from judgemap.study.comparisons import Comparisons, Direction
 
 PER_JUDGE = (11, 27, 62, 344, 131, 1, 36, 81, 8, 3, 81, 1063)
 """How many comparisons each of the twelve judges of the Nottinghamshire study made (Seymour et al., Table 3)."""
@@ -37,12 +37,12 @@ def simulate_study(rng: np.random.Generator, areas: Areas, winner_is: Direction 
     strengths -= strengths.mean()
     pairs = draw_pairs(rng, len(areas), sum(PER_JUDGE))
     left_won = answer(rng, pairs, strengths)
-    data = Comparisons(
+    data = Comparisons.from_words(
         ids=areas.ids,
-        judge=tuple(np.repeat([str(judge) for judge in range(1, len(PER_JUDGE) + 1)], PER_JUDGE).tolist()),
+        judge=np.repeat([str(judge) for judge in range(1, len(PER_JUDGE) + 1)], PER_JUDGE).tolist(),
         left=pairs[:, 0],
         right=pairs[:, 1],
-        outcome=tuple("left" if won else "right" for won in left_won),
+        outcome=np.where(left_won, "left", "right").tolist(),
         seconds=np.round(rng.lognormal(np.log(4.0), 0.6, len(pairs)), 1),
         winner_is=winner_is,
     )

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted, read_table
+from judgemap.study.comparisons import Direction
 from judgemap.study.folder import new_folder
-from judgemap.study.records import Direction
 
 if TYPE_CHECKING:
     import geopandas

@@ -11,16 +11,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
-from judgemap.core.curves import Interval, length_for_the_same, mean_interval, median_interval, reach
 from judgemap.core.prior import Covariance
-from judgemap.core.trials import Asker, Merits, ask_adaptively, ask_from, trial
+from judgemap.core.simulation import (
+    Asker,
+    Interval,
+    Merits,
+    ask_adaptively,
+    ask_from,
+    length_for_the_same,
+    mean_interval,
+    median_interval,
+    reach,
+    trial,
+)
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
-from judgemap.study.correlation import prior_covariance
 from judgemap.study.provenance import versions
 from judgemap.study.schedules import ALPHA, pair_design
+from judgemap.study.settings import prior_covariance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -271,11 +281,11 @@ class _Source:
             raise StudyError("the pilot is a fit of other areas; plan with the map that it was fitted on")
         if "alpha2" not in pilot.posterior:
             raise StudyError("the pilot has no α in its posterior; take a fit of the spatial or the standard model")
-        words = f"drawn from the posterior of a pilot with {pilot.info['data']['comparisons']:,} comparisons"
+        words = f"drawn from the posterior of a pilot with {pilot.record.data.comparisons:,} comparisons"
         notes = ["The pilot's own answers are not counted in the planned study."]
-        if pilot.info["prior"] != "communicability":
+        if pilot.record.prior != "communicability":
             notes.append(
-                f"The pilot was fitted with the prior '{pilot.info['prior']}'; the planned study is analysed with the "
+                f"The pilot was fitted with the prior '{pilot.record.prior}'; the planned study is analysed with the "
                 "map's communicability."
             )
         return cls(float(np.median(pilot.alpha)), -pilot.risk, words, tuple(notes))

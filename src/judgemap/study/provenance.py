@@ -1,36 +1,34 @@
 """What a reader of a fit must know: versions, and what the data could not say."""
 
 import platform
-from dataclasses import asdict
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
 from judgemap.core.comparisons import PairCounts
 from judgemap.geo.csvfiles import quoted
 from judgemap.geo.maps import Areas
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons, Outcome
+from judgemap.study.record import DataFacts, Note, NoteKind
+
+UNDECIDED = {
+    Outcome.TIE: "tie",
+    Outcome.SKIPPED: "skipped",
+    Outcome.UNKNOWN: "unknown",
+    Outcome.OPEN: "not answered",
+}
 
 
-def record(facts: dict[str, Any], data: Comparisons, counts: PairCounts, areas: Areas) -> dict[str, Any]:
-    """Put together what fit.json says of a fit: how it was made (``facts``), from what, by which software."""
-    return {
-        **facts,
-        "winner_is": data.winner_is,
-        "risk": "minus the centred strength" if data.winner_is == "lower" else "the centred strength",
-        "data": {
-            "sha256": data.digest(),
-            "areas": len(areas),
-            "shown": len(data),
-            "comparisons": counts.total,
-            "pairs": len(counts.n),
-            "judges": len(data.per_judge()),
-        },
-        "versions": versions(),
-        "bridges": [asdict(bridge) for bridge in areas.bridges],
-        "notes": [*areas.notes, *data_notes(data, counts, areas, facts["model"])],
-    }
+def data_facts(data: Comparisons, counts: PairCounts, areas: Areas) -> DataFacts:
+    """Say what a fit was made of."""
+    return DataFacts(
+        sha256=data.digest(),
+        areas=len(areas),
+        shown=len(data),
+        comparisons=counts.total,
+        pairs=len(counts.n),
+        judges=len(data.per_judge()),
+    )
 
 
 def versions() -> dict[str, str]:
@@ -43,32 +41,35 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{package: version(package) for package in packages}}
 
 
-def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) -> list[str]:
-    """Say, a sentence each, what is unusual about these comparisons and what it means for the map."""
-    notes = []
+def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) -> tuple[Note, ...]:
+    """Say, a sentence each, how the map was read, and what is unusual about these comparisons and what it means."""
+    notes = [Note(NoteKind.MAP, text) for text in areas.notes]
     left_out = len(data) - counts.total
     if left_out:
-        kinds = ", ".join(
-            f"{data.outcome.count(kind)} {kind}" for kind in ("tie", "skipped", "unknown") if kind in data.outcome
-        )
-        notes.append(f"{left_out} of {len(data)} shown pairs have no winner ({kinds}) and are left out of the model.")
+        kinds = ", ".join(f"{count} {word}" for kind, word in UNDECIDED.items() if (count := data.count(kind)))
+        text = f"{left_out} of {len(data)} shown pairs have no winner ({kinds}) and are left out of the model."
+        notes.append(Note(NoteKind.UNDECIDED, text))
     silent = np.flatnonzero(counts.per_area() == 0)
     if len(silent):
         rests = "on the prior alone" if model == "standard" else "on their neighbours and the prior"
         names = quoted([areas.names[area] for area in silent], most=5)
-        notes.append(f"{len(silent)} of {len(areas)} areas were never compared ({names}): their risk rests {rests}.")
-    labels = counts.components()
-    parts = len(set(labels[counts.per_area() > 0].tolist()))
+        text = f"{len(silent)} of {len(areas)} areas were never compared ({names}): their risk rests {rests}."
+        notes.append(Note(NoteKind.NEVER_COMPARED, text))
+    parts = len(set(counts.components()[counts.per_area() > 0].tolist()))
     if parts > 1:
-        notes.append(
+        text = (
             f"The compared areas fall into {parts} groups that were never compared with each other: "
             "between groups, differences of risk rest on the prior."
         )
-    lone = [judge for judge, answers in data.per_judge().items() if answers == 1]
-    if len(data.per_judge()) == 1:
-        notes.append(
-            "All answers are one judge's: the map shows what one person thinks, and nobody to hold it against."
+        notes.append(Note(NoteKind.GROUPS, text))
+    answers = data.per_judge()
+    lone = [judge for judge, count in answers.items() if count == 1]
+    if len(answers) == 1:
+        text = (
+            "All answers are one judge's: the map shows what one person thinks, and cannot be checked against others."
         )
+        notes.append(Note(NoteKind.ONE_JUDGE, text))
     elif lone:
-        notes.append(f"Judges with a single answer, used like any other: {quoted(lone, most=5)}.")
-    return notes
+        text = f"Judges with a single answer, used like any other: {quoted(lone, most=5)}."
+        notes.append(Note(NoteKind.SINGLE_ANSWERS, text))
+    return tuple(notes)

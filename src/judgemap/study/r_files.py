@@ -16,8 +16,8 @@ import pandas as pd
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import quoted
+from judgemap.study.comparisons import Direction
 from judgemap.study.exchange import Answer, Columns, Imported, Side, guess_columns, in_order, read_answers
-from judgemap.study.records import Direction
 
 if TYPE_CHECKING:
     import geopandas

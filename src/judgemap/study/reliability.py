@@ -19,10 +19,10 @@ from threadpoolctl import threadpool_limits
 from judgemap.core.gaussian import Gaussian
 from judgemap.core.prior import FixedVariance
 from judgemap.core.reliability import pearson, separation, squared_correlations, stepped_up, unpooled
-from judgemap.core.types import BoolArray, FloatArray, IntArray
+from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
-from judgemap.study.answers import Answers, Belief, belief_of, check_areas, decided_answers, quick_fit
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.quick_fit import Belief, belief_of, check_areas, quick_fit
 from judgemap.study.result import Fit
 
 FEWEST = 10
@@ -86,10 +86,10 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
     'As the model sees it, estimate and truth are expected to share 96% of their variation; two halves of...'
     """
     check_areas(fit, data)
-    answers, rng = decided_answers(data), np.random.default_rng(seed)
+    answers, rng = data.where(data.decided), np.random.default_rng(seed)
     belief = belief_of(fit)
     with threadpool_limits(limits=1):
-        whole = quick_fit(answers.counts(answers.everything), belief)
+        whole = quick_fit(answers.counts_of(answers.decided), belief)
         return _measure(rng, answers, belief, splits, whole, fit.risk)
 
 
@@ -110,43 +110,45 @@ def reliability_over_time(
     check_areas(fit, data)
     if points < 1:
         raise StudyError(f"there must be at least one point in time, not {points}")
-    answers, belief, rng = decided_answers(data), belief_of(fit), np.random.default_rng(seed)
-    when = _moments(data, answers, order)
+    answers, belief, rng = data.where(data.decided), belief_of(fit), np.random.default_rng(seed)
+    when = _moments(data, order)
     lengths = np.unique([-(-len(answers) * point // points) for point in range(1, points + 1)])
-    found, whole = [], None
+    rows, whole = [], None
     with threadpool_limits(limits=1):
         for length in lengths:
-            early = _where(answers, when < length)
-            whole = quick_fit(early.counts(early.everything), belief, whole)
-            found.append(_measure(rng, early, belief, splits, whole, whole.draw(rng, QUICK_DRAWS)))
-    return pd.DataFrame([asdict(each) for each in found])
+            early = answers.where(when < length)
+            whole = quick_fit(early.counts_of(early.decided), belief, whole)
+            rows.append(_measure(rng, early, belief, splits, whole, whole.draw(rng, QUICK_DRAWS)))
+    return pd.DataFrame([asdict(each) for each in rows])
 
 
-def split_half(rng: np.random.Generator, answers: Answers, belief: Belief, splits: int) -> FloatArray:
+def split_half(rng: np.random.Generator, answers: Comparisons, belief: Belief, splits: int) -> FloatArray:
     """Correlate the estimates of two halves of the judges, for many random halves; nothing for fewer than two judges.
 
     Halves have equal numbers of judges (one more in one of them if their number is odd), not of answers. Source: Bisson
     et al. (2016), who take a hundred splits.
     """
-    return _split_half(rng, answers, belief, splits, quick_fit(answers.counts(answers.everything), belief))
+    return _split_half(rng, answers, belief, splits, quick_fit(answers.counts_of(answers.decided), belief))
 
 
-def _split_half(rng: np.random.Generator, answers: Answers, belief: Belief, splits: int, whole: Gaussian) -> FloatArray:
+def _split_half(
+    rng: np.random.Generator, answers: Comparisons, belief: Belief, splits: int, whole: Gaussian
+) -> FloatArray:
     active = np.unique(answers.judge[answers.judge >= 0])
     if len(active) < 2:
         return np.empty(0)
     same = belief._replace(variance=FixedVariance(whole.variance))
-    found = []
+    correlations = []
     for half in _halves(rng, active, splits):
         inside = np.isin(answers.judge, half)
         sides = (inside, ~inside & (answers.judge >= 0))
-        one, two = (quick_fit(answers.counts(side), same, whole).mean for side in sides)
-        found.append(pearson(one, two))
-    return np.array(found)
+        one, two = (quick_fit(answers.counts_of(side), same, whole).mean for side in sides)
+        correlations.append(pearson(one, two))
+    return np.array(correlations)
 
 
 def _measure(
-    rng: np.random.Generator, answers: Answers, belief: Belief, splits: int, whole: Gaussian, draws: FloatArray
+    rng: np.random.Generator, answers: Comparisons, belief: Belief, splits: int, whole: Gaussian, draws: FloatArray
 ) -> Reliability:
     """Compute the figures, given a quick fit of all these answers and draws of the strengths."""
     n_judges = len(np.unique(answers.judge[answers.judge >= 0]))
@@ -157,14 +159,14 @@ def _measure(
     halves = _split_half(rng, answers, belief, splits, whole)
     low, middle, high = np.quantile(halves, [0.025, 0.5, 0.975]) if len(halves) else [float("nan")] * 3
     bayes_low, bayes_high = np.quantile(squared, [0.025, 0.975])
-    counts = answers.counts(answers.everything)
+    counts = answers.counts_of(answers.decided)
     return Reliability(
         answers=len(answers),
         judges=n_judges,
         bayes=float(squared.mean()),
         bayes_low=float(bayes_low),
         bayes_high=float(bayes_high),
-        ssr=separation(*unpooled(counts)) if answers.n_areas <= SSR_LIMIT else float("nan"),
+        ssr=separation(*unpooled(counts)) if len(answers.ids) <= SSR_LIMIT else float("nan"),
         split_half=float(middle),
         split_half_low=float(low),
         split_half_high=float(high),
@@ -183,25 +185,12 @@ def _halves(rng: np.random.Generator, judges: IntArray, splits: int) -> list[Int
     return chosen[:distinct]
 
 
-def _moments(data: Comparisons, answers: Answers, order: ArrayLike | None) -> IntArray:
+def _moments(data: Comparisons, order: ArrayLike | None) -> IntArray:
     """Give each decided answer its place in time: 0 for the first."""
     rows = np.arange(len(data)) if order is None else np.asarray(order, dtype=np.int64)
     if not np.array_equal(np.sort(rows), np.arange(len(data))):
         raise StudyError(f"the order of answers must name each of the {len(data)} comparisons once")
     when = np.empty(len(data), dtype=np.int64)
     when[rows] = np.arange(len(data))
-    place: IntArray = np.argsort(np.argsort(when[answers.row]))
+    place: IntArray = np.argsort(np.argsort(when[data.decided]))
     return place
-
-
-def _where(answers: Answers, kept: BoolArray) -> Answers:
-    return Answers(
-        answers.n_areas,
-        answers.judges,
-        answers.judge[kept],
-        answers.row[kept],
-        answers.first,
-        answers.second,
-        answers.pair[kept],
-        answers.first_won[kept],
-    )

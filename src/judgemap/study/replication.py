@@ -8,19 +8,20 @@ import shlex
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any, Literal
 
+from judgemap.core.prior import FixedVariance
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.correlation import ON_CENTROIDS, PRIORS, neighbour_distance
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.folder import check_file, write_whole
 from judgemap.study.provenance import data_notes
-from judgemap.study.records import Comparisons
+from judgemap.study.record import Correlation, FitRecord, PartitionChoice
 from judgemap.study.result import Fit
-from judgemap.study.settings import OF_CLUSTERS, FitSettings
+from judgemap.study.settings import PRIORS, ClusterSettings, FitSettings, usual_length
 
 Judges = Literal["numbered", "kept"]
 """What judges are called in an archive: 1, 2, 3 as they appear, or as in the data."""
@@ -66,9 +67,9 @@ def replication(
     """
     path = Path(path)
     check_file(path)
-    if comparisons.digest() != fit.info["data"]["sha256"]:
+    if comparisons.digest() != fit.record.data.sha256:
         raise StudyError("these comparisons are not those that the fit was made of; give the same file, whole")
-    if not fit.info["complete"]:
+    if not fit.record.complete:
         raise StudyError("the fit was interrupted, and an interrupted fit does not come out again; fit anew")
     places = areas or fit.map
     if places.ids != fit.map.ids:
@@ -94,31 +95,30 @@ def settings_of(fit: Fit, areas: Areas) -> FitSettings:
     >>> settings_of(fit, areas).options()
     ['--alpha', '3.0', '--chains', '2', '--warmup', '100', '--draws', '100', '--thin', '1', '--seed', '1']
     """
-    info = fit.info
-    told: dict[str, Any] = {"model": info["model"], "sampler": info["sampler"], "seed": info["seed"], **info["plan"]}
-    assumed = info["hyperparameters"]
-    if info["model"] == "clusters":
-        told |= {name: assumed[name] for name in OF_CLUSTERS}
-        told |= {"clusters": info["partition"]["n_clusters"], "loss": info["partition"]["loss"]}
-        return FitSettings(**told)
-    if "alpha2" in assumed:
-        told["alpha"] = math.sqrt(assumed["alpha2"])
+    record, assumed = fit.record, fit.record.hyperparameters
+    told: dict[str, Any] = {"model": record.model, "sampler": record.sampler, "seed": record.seed}
+    told |= asdict(record.plan)
+    if isinstance(assumed, ClusterSettings):
+        shown = record.partition or PartitionChoice()
+        return FitSettings(**told, **asdict(assumed), clusters=shown.n_clusters, loss=shown.loss)
+    if isinstance(assumed, FixedVariance):
+        told["alpha"] = math.sqrt(assumed.value)
     else:
-        told |= {"chi": assumed["chi"], "omega": assumed["omega"]}
-    if info["model"] == "spatial":
-        told |= _prior(info["prior"], areas)
+        told |= {"chi": assumed.shape, "omega": assumed.scale}
+    if record.model == "spatial" and record.correlation is not None:
+        told |= _prior(record.correlation, areas)
     return FitSettings(**told)
 
 
-def _prior(said: str, areas: Areas) -> dict[str, Any]:
-    """Tell the prior and its length from its name; a length that nobody chose is found from the map again."""
-    kind, _, length = said.partition(", length ")
+def _prior(correlation: Correlation, areas: Areas) -> dict[str, Any]:
+    """Return the settings of a prior; a length that nobody chose is found from the map again."""
+    kind, length = correlation.kind, correlation.length
     if kind not in PRIORS:
-        raise StudyError(f"the fit's prior, {said!r}, was made by hand, and no command makes it; archive your script")
-    if not length:
+        raise StudyError(f"the fit's prior, {kind!r}, was made by hand, and no command makes it; archive your script")
+    if length is None:
         return {"prior": kind}
-    usual = neighbour_distance(areas) if kind in ON_CENTROIDS else 1.0
-    return {"prior": kind, "length": None if f"{usual:g}" == length else float(length)}
+    # Six figures: a saved map is rounded, and earlier versions kept no more of the length.
+    return {"prior": kind, "length": None if f"{usual_length(areas, kind):g}" == f"{length:g}" else length}
 
 
 def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterator[tuple[str, bytes]]:
@@ -137,7 +137,7 @@ def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterato
     words = ["judgemap", "fit", "comparisons.csv", *places, "--winner-is", data.winner_is, *settings.options()]
     command = shlex.join([*words, "-o", "results"])
     yield "command.sh", f"#!/bin/sh\nset -e\n{command}\n".encode()
-    yield "fit.json", (json.dumps(_info(fit, data, shown), indent=2, ensure_ascii=False) + "\n").encode()
+    yield "fit.json", (json.dumps(_record(fit, data, shown).to_dict(), indent=2, ensure_ascii=False) + "\n").encode()
     packages = package_versions()
     yield "requirements.txt", "".join(f"{name}=={number}\n" for name, number in packages.items()).encode()
     yield "README.md", _readme(fit, shown, command).encode()
@@ -145,17 +145,15 @@ def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterato
 
 def _numbered(data: Comparisons) -> Comparisons:
     """Call the judges 1, 2, 3 in the order in which they appear; who has no name stays without one."""
-    numbers = {judge: str(number) for number, judge in enumerate(data.per_judge(), 1)} | {"": ""}
-    return replace(data, judge=tuple(numbers[judge] for judge in data.judge))
+    return replace(data, judges=tuple(str(number) for number in range(1, len(data.judges) + 1)))
 
 
-def _info(fit: Fit, data: Comparisons, shown: Comparisons) -> dict[str, Any]:
-    """Return what fit.json says, with the judges called as in the archive."""
-    counts, model = data.counts(), fit.info["model"]
-    before, after = (data_notes(each, counts, fit.map, model) for each in (data, shown))
-    renamed = dict(zip(before, after, strict=True))
-    notes = [renamed.get(note, note) for note in fit.info["notes"]]
-    return {**fit.info, "notes": notes, "data": {**fit.info["data"], "sha256": shown.digest()}}
+def _record(fit: Fit, data: Comparisons, shown: Comparisons) -> FitRecord:
+    """Return the record of a fit, with the judges called as in the archive."""
+    made = data_notes(shown, data.counts().decided(), fit.map, fit.record.model)
+    named = {note.kind: note for note in made if note.names_judges}
+    notes = tuple(named.get(note.kind, note) for note in fit.record.notes)
+    return replace(fit.record, notes=notes, data=replace(fit.record.data, sha256=shown.digest()))
 
 
 def _csv(columns: tuple[str, str], rows: Any) -> bytes:  # noqa: ANN401 - pairs of texts, from wherever
@@ -198,11 +196,11 @@ def package_versions() -> dict[str, str]:
 
 
 def _readme(fit: Fit, shown: Comparisons, command: str) -> str:
-    info, data = fit.info, fit.info["data"]
-    made = f"judgemap {info['versions']['judgemap']}, Python {info['versions']['python']}, seed {info['seed']}"
+    record, data = fit.record, fit.record.data
+    made = f"judgemap {record.versions['judgemap']}, Python {record.versions['python']}, seed {record.seed}"
     return f"""# Replication archive
 
-A fit of the {info["model"]} model to {data["comparisons"]} comparisons of {data["areas"]} areas ({made}).
+A fit of the {record.model} model to {data.comparisons} comparisons of {data.areas} areas ({made}).
 To make it again, in an empty folder:
 
     python -m pip install -r requirements.txt

@@ -2,10 +2,11 @@
 
 import json
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -13,13 +14,14 @@ import xarray as xr
 
 from judgemap.core import posterior
 from judgemap.core.comparisons import PairCounts
-from judgemap.core.diagnostics import ess_bulk, ess_tail, rhat
+from judgemap.core.diagnostics import Sampling, judge_sampling
 from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.geo.maps import Areas, Bridge
+from judgemap.geo.maps import Areas
 from judgemap.study.folder import new_folder
+from judgemap.study.record import Diagnostics, FitRecord
 
 if TYPE_CHECKING:
     import arviz as az
@@ -31,7 +33,7 @@ GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit:
-    """A fitted model. `areas` is the table to read; `map` holds the areas themselves, `info` what fit.json says.
+    """A fitted model. `areas` is the table to read; `map` holds the areas themselves, `record` how the fit was made.
 
     ``posterior`` has ``risk`` (chain, draw, area), centred and signed so that high is bad; ``level``, the mean
     strength, which comparisons cannot tell; and ``alpha2``, the prior variance α².
@@ -41,7 +43,7 @@ class Fit:
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> list(fit.areas.columns[:4]), fit.risk.shape
     (['id', 'name', 'risk_median', 'risk_mean'], (200, 77))
-    >>> fit.info["model"], fit.info["seed"]
+    >>> fit.record.model, fit.record.seed
     ('spatial', 1)
     """
 
@@ -49,28 +51,17 @@ class Fit:
     posterior: xr.Dataset
     sample_stats: xr.Dataset
     observed_data: xr.Dataset
-    info: dict[str, Any]
+    record: FitRecord
 
-    @classmethod
-    def from_draws(cls, areas: Areas, counts: PairCounts, draws: Draws, info: dict[str, Any]) -> "Fit":
-        """Name the draws, turn strength into risk, and add diagnostics to ``info``."""
-        samples = named_draws(areas, draws.centred, draws.strengths, info["winner_is"])
-        log_variance = draws["log_variance"]
-        samples["alpha2"] = (("chain", "draw"), np.exp(log_variance))
-        moving = {} if np.ptp(log_variance) == 0 else {"α²": log_variance}
-        assessed = assess(samples, moving, info["seconds"])
-        return cls(
-            areas,
-            samples,
-            named_statistics(draws),
-            named_pairs(areas, counts),
-            {**info, "diagnostics": assessed},
-        )
+    @property
+    def info(self) -> dict[str, Any]:
+        """What fit.json says, as plain values."""
+        return self.record.to_dict()
 
     def __repr__(self) -> str:
-        data, sizes = self.info["data"], self.posterior.sizes
-        made = f"{data['areas']} areas, {data['comparisons']} comparisons, {sizes['chain']} × {sizes['draw']} draws"
-        return f"{type(self).__name__}({self.info['model']} model, {made})"
+        data, sizes = self.record.data, self.posterior.sizes
+        made = f"{data.areas} areas, {data.comparisons} comparisons, {sizes['chain']} × {sizes['draw']} draws"
+        return f"{type(self).__name__}({self.record.model} model, {made})"
 
     @property
     def risk(self) -> FloatArray:
@@ -122,34 +113,51 @@ class Fit:
         groups: dict[str, Any] = {group: self._group(group) for group in GROUPS}
         return az.InferenceData(attrs=self._attributes(), **groups)
 
+    @cached_property
+    def sampling(self) -> Sampling:
+        """R-hat and effective sample sizes of every area's risk."""
+        return judge_sampling(self.posterior["risk"].to_numpy())
+
+    def with_sampling(self, known: Sampling) -> Self:
+        """Remember `sampling`, where it was computed for the record already."""
+        vars(self)["sampling"] = known
+        return self
+
     @property
     def warnings(self) -> list[str]:
         """What is not right about the sampling, in words, and what to do about it."""
-        found, diagnostics, plan = [], self.info["diagnostics"], self.info["plan"]
-        draws = self.posterior.sizes["draw"]
-        if not self.info["complete"]:
-            found.append(f"The run was interrupted: {draws} of {plan['draws']} draws a chain were made.")
+        judged, draws = self.record.diagnostics, self.posterior.sizes["draw"]
+        texts = []
+        if not self.record.complete:
+            texts.append(f"The run was interrupted after {draws} of {self.record.plan.draws} draws per chain.")
         broke_down = int(self.sample_stats.get("divergences", xr.DataArray(0)).sum())  # older fits did not count them
         if broke_down:
-            proposals = self.posterior.sizes["chain"] * draws * plan["thin"]
-            found.append(
+            proposals = self.posterior.sizes["chain"] * draws * self.record.plan.thin
+            texts.append(
                 f"{broke_down} of {proposals} proposals broke down, so the chains may have missed a part of the "
                 "posterior: try the other sampler, or a narrower prior of the strengths."
             )
-        least, worst = diagnostics["ess_bulk_min"], diagnostics["rhat_max"]
-        if not worst <= GOOD_RHAT:
+        if not judged.rhat_max <= GOOD_RHAT:
+            worst = judged.rhat_max
             factor = (worst**2 - 1) / (GOOD_RHAT**2 - 1) if np.isfinite(worst) else 2.0
-            found.append(
+            texts.append(
                 f"The chains do not agree yet (largest R-hat {worst:.3f}, should be at most {GOOD_RHAT}): "
-                f"run about {_round_up(max(factor, 2.0) * draws)} draws a chain, and twice the warm-up."
+                f"run about {_round_up(max(factor, 2.0) * draws)} draws per chain, and twice the warm-up."
             )
-        if not least >= GOOD_ESS:
-            needed = _round_up(draws * GOOD_ESS / max(least, 1.0))
-            found.append(
-                f"The draws are worth only {least:.0f} independent ones for {diagnostics['ess_bulk_min_of']}; "
-                f"{GOOD_ESS} are needed: run about {needed} draws a chain."
+        if not judged.ess_bulk_min >= GOOD_ESS:
+            needed = _round_up(draws * GOOD_ESS / max(judged.ess_bulk_min, 1.0))
+            texts.append(
+                f"Effective sample size {judged.ess_bulk_min:.0f} for {judged.ess_bulk_min_of}; at least {GOOD_ESS} is "
+                f"needed: run about {needed} draws per chain."
             )
-        return found
+        return texts
+
+    @property
+    def verdict(self) -> str:
+        """How good the draws are, in a sentence: the first warning, or that there is none."""
+        judged = self.record.diagnostics
+        good = f"effective sample size at least {judged.ess_bulk_min:.0f}, largest R-hat {judged.rhat_max:.3f}"
+        return self.warnings[0] if self.warnings else f"The draws are good: {good}."
 
     def save(self, folder: str | Path) -> Path:
         """Write areas.csv, areas.geojson (with a map), posterior.nc and fit.json into a folder, all or nothing.
@@ -168,7 +176,9 @@ class Fit:
         for group in GROUPS:
             dataset = self._group(group).assign_attrs(self._attributes())
             dataset.to_netcdf(folder / "posterior.nc", mode="a", group=group, engine="h5netcdf")
-        (folder / "fit.json").write_text(json.dumps(self.info, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (folder / "fit.json").write_text(
+            json.dumps(self.record.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
 
     def _group(self, group: str) -> xr.Dataset:
         if group == "constant_data":
@@ -177,7 +187,7 @@ class Fit:
         return dataset
 
     def _attributes(self) -> dict[str, str]:
-        return {"inference_library": "judgemap", "judgemap": json.dumps(self.info, ensure_ascii=False)}
+        return {"inference_library": "judgemap", "judgemap": json.dumps(self.record.to_dict(), ensure_ascii=False)}
 
 
 def load_fit(folder: str | Path) -> Fit:
@@ -194,31 +204,30 @@ def load_fit(folder: str | Path) -> Fit:
     folder = Path(folder)
     if not (folder / "fit.json").is_file():
         raise StudyError(f"{folder} holds no fit (there is no fit.json in it); make one with 'judgemap fit'")
-    draws = folder / "posterior.nc"
     try:
-        info = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
-        groups = {group: xr.load_dataset(draws, group=group, engine="h5netcdf") for group in GROUPS}
-    except (OSError, ValueError):
-        wrong = "a file in it is damaged" if draws.is_file() else "there is no posterior.nc in it"
-        raise StudyError(f"{folder} is not a whole fit ({wrong}); make it again with 'judgemap fit'") from None
+        return _load(folder)
+    except StudyError as error:
+        wrong = str(error)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError):  # as netCDF and GDAL put it
+        wrong = "a file in it is damaged" if (folder / "posterior.nc").is_file() else "there is no posterior.nc in it"
+    raise StudyError(f"{folder} is not a whole fit ({wrong}); make it again with 'judgemap fit'")
+
+
+def _load(folder: Path) -> Fit:
+    groups = {group: xr.load_dataset(folder / "posterior.nc", group=group, engine="h5netcdf") for group in GROUPS}
+    record = FitRecord.from_dict(json.loads((folder / "fit.json").read_text(encoding="utf-8")))
     for dataset in groups.values():
         dataset.attrs.clear()
     samples = groups["posterior"]
-    ids = tuple(str(each) for each in samples["area"].to_numpy())
-    names = tuple(str(each) for each in samples["name"].to_numpy())
-    areas = Areas(
-        ids,
-        names,
-        AreaGraph(len(ids), groups["constant_data"]["edges"].to_numpy()),
-        _geometry(folder, ids),
-        tuple(Bridge(**bridge) for bridge in info["bridges"]),
-    )
+    ids, names = (tuple(str(each) for each in samples[column].to_numpy()) for column in ("area", "name"))
+    graph = AreaGraph(len(ids), groups["constant_data"]["edges"].to_numpy())
+    areas = Areas(ids, names, graph, _geometry(folder, ids), record.bridges)
     kind = Fit
-    if info["model"] == "clusters":
+    if record.model == "clusters":
         from judgemap.study.clusters import ClusterFit
 
         kind = ClusterFit
-    return kind(areas, samples, groups["sample_stats"], groups["observed_data"], info)
+    return kind(areas, samples, groups["sample_stats"], groups["observed_data"], record)
 
 
 def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a GeoSeries, or None without a map
@@ -268,22 +277,20 @@ def named_pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:
     )
 
 
-def assess(samples: xr.Dataset, others: dict[str, FloatArray], seconds: float) -> dict[str, Any]:
-    """Judge the draws of every area's risk, and of ``others`` (chain, draw): R-hat, ESS, and ESS per second."""
-    risk = samples["risk"].to_numpy()
-    names = [*samples["name"].to_numpy().tolist(), *others]
-    watched = np.concatenate([risk, *(each[..., None] for each in others.values())], axis=2)
-    bulk, tail, agreement = ess_bulk(watched), ess_tail(watched), rhat(watched)
-    of_areas, of_others = np.split(bulk, [risk.shape[2]])
-    return {
-        "rhat_max": float(agreement.max()),
-        "ess_bulk_min": float(bulk.min()),
-        "ess_bulk_min_of": str(names[int(bulk.argmin())]),
-        "ess_bulk_median": float(np.median(of_areas)),
-        "ess_bulk_of": dict(zip(others, of_others.tolist(), strict=True)),
-        "ess_tail_min": float(tail.min()),
-        "ess_per_second": float(np.median(of_areas) / max(seconds, 1e-9)),
-    }
+def diagnose(names: Sequence[str], areas: Sampling, others: Mapping[str, FloatArray], seconds: float) -> Diagnostics:
+    """Sum up how well the areas, by name, and ``others`` (chain, draw) were sampled."""
+    rest = {name: judge_sampling(draws[..., None]) for name, draws in others.items()}
+    worst, bulk, tail = (np.concatenate(columns) for columns in zip(areas, *rest.values(), strict=True))
+    middle = float(np.median(areas.ess_bulk))
+    return Diagnostics(
+        rhat_max=float(worst.max()),
+        ess_bulk_min=float(bulk.min()),
+        ess_bulk_min_of=str([*names, *rest][int(bulk.argmin())]),
+        ess_bulk_median=middle,
+        ess_bulk_of={name: float(each.ess_bulk[0]) for name, each in rest.items()},
+        ess_tail_min=float(tail.min()),
+        ess_per_second=middle / max(seconds, 1e-9),
+    )
 
 
 def _round_up(draws: float) -> int:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from judgemap.core import designs
+from judgemap.core.communicability import PairValues
 from judgemap.core.designs import PairDesign
 from judgemap.core.graph import AreaGraph
 from judgemap.core.optimal import OPTIMAL_LIMIT, optimal
-from judgemap.core.pair_values import PairValues
 from judgemap.core.prior import communicability
 from judgemap.core.schedule import ListOptions, draw_list_with_repeats
 from judgemap.core.types import FloatArray, IntArray, frozen_floats, frozen_ints

@@ -1,7 +1,8 @@
 """How the answer moves with what was assumed: the same fit under other hyperparameters, side by side."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,9 +11,10 @@ from judgemap.core.clustering import adjusted_rand_index
 from judgemap.core.prior import InverseGamma
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
-from judgemap.study.clusters import ClusterFit, ClusterSettings
+from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_fits
 from judgemap.study.result import Fit
+from judgemap.study.settings import ClusterSettings
 
 Refit = Callable[[ClusterSettings], ClusterFit]
 VarianceRefit = Callable[[InverseGamma], Fit]
@@ -64,13 +66,12 @@ def variance_sensitivity(
     >>> table["parameter"].tolist(), bool(table["pearson"].min() > 0.99)
     (['(as fitted)', 'both'], True)
     """
-    given = base.info["hyperparameters"]
-    if "chi" not in given:
+    prior = base.record.hyperparameters
+    if not isinstance(prior, InverseGamma):
         raise StudyError(
             "α² was fixed in this fit, or it is one of clusters, so it has no prior of α² to vary; "
             "fit the standard or the spatial model with χ and ω"
         )
-    prior = InverseGamma(given["chi"], given["omega"])
     rows = [{"parameter": "(as fitted)", "value": np.nan, **_against(base, base)}]
     for name, values in variations:
         for value in values:
@@ -97,11 +98,12 @@ def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Var
     >>> table["parameter"].tolist()
     ['(as fitted)', 'beta']
     """
-    settings = ClusterSettings(**base.info["hyperparameters"])
+    settings = base.settings
     rows = [{"parameter": "(as fitted)", "value": np.nan, **_compare(base, base)}]
     for name, values in variations:
         for value in values:
-            other = ClusterSettings(**{**asdict(settings), name: value})
+            changed: dict[str, Any] = {name: value}
+            other = replace(settings, **changed)
             fit = base if other == settings else refit(other)
             rows.append({"parameter": name, "value": value, **_compare(base, fit)})
     return pd.DataFrame(rows)
@@ -120,21 +122,21 @@ def _varied(prior: InverseGamma, name: str, value: float) -> InverseGamma:
 
 
 def _against(base: Fit, fit: Fit) -> dict[str, float]:
-    found = compare_fits(base, fit)
+    compared = compare_fits(base, fit)
     low, middle, high = np.quantile(fit.alpha**2, [0.025, 0.5, 0.975])
     return {
-        "chi": fit.info["hyperparameters"]["chi"],
-        "omega": fit.info["hyperparameters"]["omega"],
+        "chi": float(fit.record.assumed["chi"]),
+        "omega": float(fit.record.assumed["omega"]),
         "alpha2": float(middle),
         "alpha2_low": float(low),
         "alpha2_high": float(high),
-        "pearson": found.pearson,
-        "spearman": found.spearman,
-        "change": float(found.areas["change"].abs().max()),
-        "rank_change": int(found.areas["rank_change"].abs().max()),
-        "same_top": found.same_top,
+        "pearson": compared.pearson,
+        "spearman": compared.spearman,
+        "change": float(compared.areas["change"].abs().max()),
+        "rank_change": int(compared.areas["rank_change"].abs().max()),
+        "same_top": compared.same_top,
         "sd_ratio": float(fit.areas["risk_sd"].mean() / base.areas["risk_sd"].mean()),
-        "rhat_max": float(fit.info["diagnostics"]["rhat_max"]),
+        "rhat_max": fit.record.diagnostics.rhat_max,
     }
 
 
@@ -149,5 +151,5 @@ def _compare(base: ClusterFit, fit: ClusterFit) -> dict[str, float]:
         "adjusted_rand": adjusted_rand_index(base.best.labels, fit.best.labels),
         "risk_correlation": float(np.corrcoef(medians[0], medians[1])[0, 1]),
         "co_clustering_gap": float(np.abs(base.co_clustering - fit.co_clustering).max()),
-        "rhat_max": float(fit.info["diagnostics"]["rhat_max"]),
+        "rhat_max": fit.record.diagnostics.rhat_max,
     }

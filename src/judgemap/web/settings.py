@@ -147,14 +147,9 @@ INSTALLED_APPS = [
     "csp",
     "django_htmx",
     "leaflet",
-    "django_tasks",
-    "django_tasks_db",
     "judgemap.web.accounts",
     "judgemap.web.studies",
     "judgemap.web.judge",
-    "judgemap.web.making",
-    "judgemap.web.preview",
-    "judgemap.web.fits",
     "judgemap.web.results",
     "judgemap.web.dashboard",
     "judgemap.web.api",
@@ -164,7 +159,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "judgemap.web.bodies.limit_bodies",
+    "judgemap.web.server.bodies.limit_bodies",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -224,13 +219,11 @@ CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "accounts_count"},
 }
 """What rate limits count, in the database, so that every process knows it."""
-TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend", "QUEUES": ["default"]}}
-"""Fits wait in the database for a worker."""
 MAIL = read_mail(read_text("JUDGEMAP_MAIL", ""))
 globals().update(MAIL)
 MAIL_IS_SENT = "EMAIL_HOST" in MAIL
 DEFAULT_FROM_EMAIL = read_text("JUDGEMAP_MAIL_FROM", f"judgemap@{PUBLIC_HOST or 'localhost'}")
-FORM_RENDERER = "judgemap.web.forms.Renderer"
+FORM_RENDERER = "judgemap.web.server.forms.Renderer"
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("fr", _("French")), ("ar", _("Arabic"))]
@@ -267,7 +260,7 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "judgemap.web.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "judgemap.web.server.errors.csrf_failure"
 SECURE_SSL_REDIRECT = BEHIND_TLS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if BEHIND_TLS else 0
@@ -283,7 +276,7 @@ LONGEST_BODY = 26_000_000
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"no_tokens": {"()": "judgemap.web.logs.WithoutTokens"}},
+    "filters": {"no_tokens": {"()": "judgemap.web.server.logs.WithoutTokens"}},
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["no_tokens"]}},
     "root": {"handlers": ["stderr"], "level": read_text("JUDGEMAP_LOG_LEVEL", "WARNING").upper()},

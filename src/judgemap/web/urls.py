@@ -6,6 +6,7 @@ from django.urls import include, path
 from django.views.decorators.http import require_safe
 
 from judgemap.web.api.urls import interface
+from judgemap.web.judge.urls import inviting_urls
 
 
 @require_safe
@@ -19,17 +20,17 @@ def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("", include("judgemap.web.judge.urls")),
+    path("", include(inviting_urls)),
     path("", include("judgemap.web.studies.urls")),
-    path("", include("judgemap.web.making.urls")),
-    path("", include("judgemap.web.preview.urls", namespace="preview")),
+    path("", include("judgemap.web.judge.preview.urls", namespace="preview")),
     path("", include("judgemap.web.dashboard.urls")),
-    path("", include("judgemap.web.fits.urls")),
+    path("", include("judgemap.web.results.fits.urls")),
     path("", include("judgemap.web.results.urls")),
     path("", include("judgemap.web.api.urls")),
     path("", include("judgemap.web.accounts.urls")),
     *interface,
 ]
-handler400 = "judgemap.web.errors.bad_request"
-handler403 = "judgemap.web.errors.forbidden"
-handler404 = "judgemap.web.errors.not_found"
-handler500 = "judgemap.web.errors.server_error"
+handler400 = "judgemap.web.server.errors.bad_request"
+handler403 = "judgemap.web.server.errors.forbidden"
+handler404 = "judgemap.web.server.errors.not_found"
+handler500 = "judgemap.web.server.errors.server_error"

@@ -4,7 +4,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from judgemap.web.listening import end_with_server
+from judgemap.web.server.supervise import end_with_server
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "judgemap.web.settings")
 application = get_wsgi_application()

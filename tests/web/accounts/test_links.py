@@ -9,7 +9,7 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.web.accounts import actions
 from judgemap.web.accounts.models import Invitation, Researcher
-from judgemap.web.limits import WRONG_GUESSES
+from judgemap.web.server.limits import WRONG_GUESSES
 
 GOOD = {"email": "Anna@Example.org", "name": "Anna", "password": "four plain words", "again": "four plain words"}
 

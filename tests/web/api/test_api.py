@@ -17,10 +17,10 @@ import judgemap as jm
 from judgemap.study.definition import parse_definition
 from judgemap.web.api import access
 from judgemap.web.api.models import SCOPES, ApiToken
-from judgemap.web.fits.files import keep_files
-from judgemap.web.fits.models import FitRun
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.limits import Brake
+from judgemap.web.results.fits.files import keep_files
+from judgemap.web.results.models import FitRun
+from judgemap.web.server.limits import Brake
 from judgemap.web.studies import actions
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import Study

@@ -9,8 +9,8 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.web.api.actions import MOST, Wanted, find_token, make_token, revoke_token
 from judgemap.web.api.models import SCOPES, ApiToken
+from judgemap.web.server.tokens import hashed
 from judgemap.web.studies.models import Act
-from judgemap.web.tokens import hashed
 
 PAGE = "/studies/wards/api"
 FORM = {"name": "nightly", "scopes": ["comparisons:read"], "reach": "study", "days": "30"}

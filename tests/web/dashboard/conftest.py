@@ -5,14 +5,14 @@ import pytest
 from django.utils import timezone
 
 from judgemap.study.settings import FitSettings
-from judgemap.web.fits.files import keep_files, open_fit
-from judgemap.web.fits.models import FitRun
-from judgemap.web.fits.running import plain, table_of
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.results.findings import work_out
+from judgemap.web.results.fits.files import keep_files, open_fit
+from judgemap.web.results.fits.running import plain, table_of
+from judgemap.web.results.models import FitRun
+from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.areas import load_areas
-from judgemap.web.tokens import withdrawal_code
 
 OUTCOMES = ["left", "right", "tie", "skipped", "unknown"]
 SHARES = [0.4, 0.35, 0.1, 0.1, 0.05]
@@ -72,7 +72,7 @@ def fit_of(study, **more) -> FitRun:
 
 def explain(run: FitRun) -> FitRun:
     """Work out what a worker works out after a fit."""
-    run.findings = plain(work_out(run, open_fit(run), load_comparisons(run.study)))
+    run.findings = plain(work_out(open_fit(run), load_comparisons(run.study)))
     run.save()
     return run
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judgemap.web.dashboard.models import Forecast
-from judgemap.web.fits.models import Exclusion, FitRun
+from judgemap.web.results.models import Exclusion, FitRun
 from judgemap.web.studies.models import Act
 
 READ = {"owner": 200, "teammate": 200, "stranger": 404, "anonymous": 302}

@@ -3,7 +3,7 @@
 import pytest
 
 from judgemap.web.judge.models import Consent, Judge, Pair
-from judgemap.web.limits import WRONG_GUESSES
+from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.studies import actions
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
-from judgemap.web.limits import WRONG_GUESSES
+from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.studies import actions
 
 

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import judgemap as jm
-from judgemap.web.listening import check_port
+from judgemap.web.server.supervise import check_port
 
 pytestmark = pytest.mark.slow
 

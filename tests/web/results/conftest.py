@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.result import Fit
 from judgemap.study.settings import FitSettings
-from judgemap.web.fits import files, running
-from judgemap.web.fits.models import FitFiles, FitPicture, FitRun
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results.describing import describe
+from judgemap.web.results.fits import files, running
+from judgemap.web.results.models import FitFiles, FitPicture, FitRun
 from judgemap.web.studies.models import Study
 
 BEGAN = datetime(2026, 5, 4, 9, tzinfo=UTC)
@@ -51,7 +51,7 @@ def said(areas) -> Comparisons:
     outcome = np.where(left_lower, "left", "right").tolist()
     outcome[::17], outcome[1::29] = ["tie"] * len(outcome[::17]), ["skipped"] * len(outcome[1::29])
     judges = tuple(judge for judge in JUDGES for _ in range(EACH))
-    return Comparisons(areas.ids, judges, pairs[:, 0], pairs[:, 1], tuple(outcome), np.full(count, 2.0))
+    return Comparisons.from_words(areas.ids, judges, pairs[:, 0], pairs[:, 1], tuple(outcome), np.full(count, 2.0))
 
 
 @pytest.fixture(scope="session")
@@ -77,12 +77,12 @@ def answered(owned, said) -> Study:
         Pair(judge_id=judge, version=owned.version, token=f"pair{place}", left=rows[left], right=rows[right],
              position=place % EACH + 1, design="uniform", probability=0.01, open=False,
              issued_at=BEGAN + timedelta(seconds=10 * place))
-        for place, (judge, left, right) in enumerate(zip(said.judge, said.left, said.right, strict=True))
+        for place, (judge, left, right) in enumerate(zip(said.judge_names, said.left, said.right, strict=True))
     ]  # fmt: skip
     Pair.objects.bulk_create(pairs)
     Answer.objects.bulk_create(
         Answer(pair=pair, revision=1, outcome=outcome, answered_at=pair.issued_at + timedelta(seconds=2), seen_ms=2000)
-        for pair, outcome in zip(pairs, said.outcome, strict=True)
+        for pair, outcome in zip(pairs, said.outcome_words, strict=True)
     )
     return owned
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import judgemap as jm
 from judgemap.report.colours import CHANCE, RANK_WIDTH, RISK, UNCERTAINTY
+from judgemap.study.comparisons import Outcome
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.export import export_study
 from judgemap.web.results.layers import make_layers
@@ -179,7 +180,7 @@ def test_an_area_by_link(run, page, made, said, areas, table_rows, text_of):
     assert f"{row['rank_median']} {row['rank_low']} to {row['rank_high']}" in text
     assert f"Among the top 10 {percent(row['p_top10'])}" in text
     decided = said.decided & ((said.left == position) | (said.right == position))
-    chosen = np.where(np.array(said.outcome) == "left", said.left, said.right)
+    chosen = np.where(said.outcome == Outcome.LEFT, said.left, said.right)
     won = int((chosen[decided] == position).sum())
     assert f"Won {won} and lost {decided.sum() - won} of {decided.sum()} comparisons" in text
     met = {cells[0]: (int(cells[1]), int(cells[2])) for cells in table_rows(part)}

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from judgemap.web.fits.models import FitRun
+from judgemap.web.results.models import FitRun
 
 READ = {"owner": 200, "teammate": 200, "stranger": 404, "anonymous": 302}
 MOVE = {"owner": 302, "teammate": 302, "stranger": 404, "anonymous": 302}

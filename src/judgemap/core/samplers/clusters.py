@@ -21,9 +21,8 @@ from judgemap.core.cluster_prior import ClusterPrior, labels_of_links, log_margi
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.laplace import mode
 from judgemap.core.likelihood import information, laplacian, log_likelihood
-from judgemap.core.model import Model
 from judgemap.core.polyagamma import draw_polyagamma
-from judgemap.core.prior import FixedVariance, independent
+from judgemap.core.prior import FixedVariance, Model, independent
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps, check_block
 from judgemap.core.types import FloatArray, IntArray
 
@@ -180,7 +179,8 @@ def starting_partitions(model: ClusterModel, chains: int) -> IntArray:
     array([[0, 0, 0, 0], [0, 1, 2, 3], [1, 1, 0, 0]])
     """
     n = model.prior.n_areas
-    order = np.argsort(np.argsort(_Start(model).mode, kind="stable"), kind="stable")
+    # Areas alike differ in the last digits only, which are the processor's: rounded, they stay in the map's order.
+    order = np.argsort(np.argsort(_Start(model).mode.round(9), kind="stable"), kind="stable")
     by_strength = [order * groups // n for groups in range(2, chains)]
     return np.array([np.zeros(n, dtype=np.int64), np.arange(n), *by_strength][:chains])
 

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from judgemap.core.model import Model
 from judgemap.core.polyagamma import draw_polyagamma
-from judgemap.core.prior import FixedVariance, VariancePrior
+from judgemap.core.prior import FixedVariance, Model, VariancePrior
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
 from judgemap.core.types import FloatArray
 

@@ -18,8 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from judgemap.core.laplace import Laplace, approximate
-from judgemap.core.model import Model
-from judgemap.core.prior import FixedVariance
+from judgemap.core.prior import FixedVariance, Model
 from judgemap.core.samplers.kernel import Arrays, Kernel, broke_down, by_steps
 from judgemap.core.types import FloatArray, IntArray
 
@@ -179,7 +178,7 @@ def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: in
     the proposal counts as one that broke down.
     """
     chains = state.q.shape[1]
-    momentum = rng.standard_normal(state.q.shape)
+    momentum = np.vstack([target.laplace.noise(rng, chains), rng.standard_normal(chains)])
     energy = state.log_density - (momentum**2).sum(axis=0) / 2
     angle = QUARTER_TURN / kicks * (1 + JITTER * rng.uniform(-1, 1, chains))
     cos, sin = np.cos(angle), np.sin(angle)

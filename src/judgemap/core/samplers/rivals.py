@@ -10,7 +10,6 @@ The first two end a step alike: they shift all strengths together, then draw α�
 are `Sample`s or hold one, so any number of chains moves at a time.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,8 @@ from scipy.special import expit
 
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.likelihood import information, log_likelihood, score
-from judgemap.core.model import Model
+from judgemap.core.newton import climb
+from judgemap.core.prior import Model
 from judgemap.core.samplers.gibbs import draw_log_variance
 from judgemap.core.samplers.kernel import Kernel, by_steps
 from judgemap.core.types import FloatArray, IntArray
@@ -278,13 +278,14 @@ def estimate(counts: PairCounts) -> Estimate:
     def curvature(strengths: FloatArray) -> FloatArray:
         return information(counts, strengths) + ridge + level
 
-    def direction(strengths: FloatArray) -> FloatArray:
-        return linalg.solve(curvature(strengths), penalty * strengths - score(counts, strengths), assume_a="pos")
+    def ascent(strengths: FloatArray) -> tuple[FloatArray, FloatArray]:
+        gradient = score(counts, strengths) - penalty * strengths
+        return gradient, linalg.solve(curvature(strengths), gradient, assume_a="pos")
 
-    def objective(strengths: FloatArray) -> float:
-        return float(penalty * strengths @ strengths / 2 - log_likelihood(counts, strengths))
+    def height(strengths: FloatArray) -> float:
+        return float(log_likelihood(counts, strengths) - penalty * strengths @ strengths / 2)
 
-    strengths = _descend(np.zeros(counts.n_areas), objective, direction)
+    strengths = climb(height, ascent, np.zeros(counts.n_areas), close=1e-20)
     covariance = linalg.inv(curvature(strengths))
     q = quasi_variances(np.add.outer(np.diag(covariance), np.diag(covariance)) - 2 * covariance)
     return Estimate(strengths, np.maximum(q, 0.5 / np.diag(information(counts, strengths) + ridge)))
@@ -305,33 +306,18 @@ def quasi_variances(contrasts: FloatArray) -> FloatArray:
         result: FloatArray = apart * (np.logaddexp.outer(log_q, log_q) - goal)
         return result
 
-    def direction(log_q: FloatArray) -> FloatArray:
+    def ascent(log_q: FloatArray) -> tuple[FloatArray, FloatArray]:
         share = apart * expit(np.subtract.outer(log_q, log_q))
         normal = share * share.T + np.diag((share**2).sum(axis=1))
-        step: FloatArray = linalg.lstsq(normal, (share * misfit(log_q)).sum(axis=1))[0]
-        return step
+        gradient = -(share * misfit(log_q)).sum(axis=1)
+        return gradient, linalg.lstsq(normal, gradient)[0]
+
+    def height(log_q: FloatArray) -> float:
+        return -float((misfit(log_q) ** 2).sum()) / 4
 
     start = np.full(len(contrasts), np.log(contrasts[apart].mean() / 2))
-    q: FloatArray = np.exp(_descend(start, lambda log_q: float((misfit(log_q) ** 2).sum()), direction))
+    q: FloatArray = np.exp(climb(height, ascent, start, close=1e-12))
     return q
-
-
-def _descend(
-    start: FloatArray, objective: Callable[[FloatArray], float], direction: Callable[[FloatArray], FloatArray]
-) -> FloatArray:
-    """Follow −direction downhill, halving a step that leads uphill, until the objective stands still."""
-    place, value = start, objective(start)
-    for _ in range(200):
-        step = direction(place)
-        lower = objective(place - step)
-        while lower > value and np.abs(step).max() > 1e-12:
-            step = step / 2
-            lower = objective(place - step)
-        place = place - step
-        if abs(value - lower) <= 1e-12 * (1 + abs(value)):
-            return place
-        value = lower
-    raise ValueError("the maximum-likelihood estimate did not settle in 200 Newton steps; check the comparisons")
 
 
 def _has_maximum(counts: PairCounts) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.laplace import approximate
-from judgemap.core.model import Model
+from judgemap.core.prior import Model
 from judgemap.core.samplers import clusters, gibbs, hmc
 from judgemap.core.samplers.clusters import ClusterModel, starting_partitions
 from judgemap.core.samplers.kernel import Arrays, Kernel

@@ -15,8 +15,7 @@ from judgemap.core.designs import PairDesign, principal_component
 from judgemap.core.diagnostics import ess_bulk, rhat
 from judgemap.core.graph import AreaGraph
 from judgemap.core.laplace import approximate
-from judgemap.core.model import Model
-from judgemap.core.prior import Covariance, InverseGamma, communicability
+from judgemap.core.prior import Covariance, InverseGamma, Model, communicability
 from judgemap.core.samplers import gibbs, hmc, rivals
 from judgemap.core.samplers.kernel import Kernel
 from judgemap.core.samplers.run import START_SPREAD, Plan, run

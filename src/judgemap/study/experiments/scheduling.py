@@ -13,9 +13,8 @@ import numpy as np
 from judgemap.core.designs import PairDesign, naive_spatial, principal_component, uniform
 from judgemap.core.diagnostics import ess_bulk, rhat
 from judgemap.core.graph import AreaGraph
-from judgemap.core.model import Model
 from judgemap.core.optimal import optimal
-from judgemap.core.prior import Covariance, InverseGamma, communicability
+from judgemap.core.prior import Covariance, InverseGamma, Model, communicability
 from judgemap.core.samplers.run import SAMPLERS, Plan, sample
 from judgemap.core.types import FloatArray
 from judgemap.core.utility import pair_precision, trace_precision

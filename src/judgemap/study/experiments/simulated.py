@@ -4,7 +4,7 @@ import numpy as np
 
 from judgemap.core.comparisons import PairCounts, count_pairs
 from judgemap.core.designs import PairDesign
-from judgemap.core.simulate import answer
+from judgemap.core.simulation import answer
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Count, Invitation, Researcher
-from judgemap.web.tokens import hashed, make_token
+from judgemap.web.server.tokens import hashed, make_token
 
 GOOD_FOR = timedelta(days=1)
 INVITED_FOR = timedelta(days=7)

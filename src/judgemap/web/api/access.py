@@ -9,7 +9,7 @@ from ninja.security import HttpBearer
 
 from judgemap.web.api.actions import find_token, studies_of_token
 from judgemap.web.api.models import ApiToken
-from judgemap.web.limits import WRONG_GUESSES, Brake
+from judgemap.web.server.limits import WRONG_GUESSES, Brake
 from judgemap.web.studies.models import Study
 
 A_SECOND = 5.0

@@ -13,9 +13,9 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.models import SCOPES, ApiToken
+from judgemap.web.server.tokens import hashed
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
-from judgemap.web.tokens import hashed
 
 MOST = 50
 """Tokens that one researcher may have at a time."""

@@ -16,9 +16,9 @@ from judgemap.web.api import schemas
 from judgemap.web.api.access import ApiError, TokenAuth, problem, study_for, token_of
 from judgemap.web.api.actions import studies_of_token
 from judgemap.web.api.cursor import read_latest, read_page
-from judgemap.web.fits.models import FitFiles, FitRun
 from judgemap.web.judge.export import defused, table, time
 from judgemap.web.results.files import COLUMNS
+from judgemap.web.results.models import FitFiles, FitRun
 from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.models import Area, Study

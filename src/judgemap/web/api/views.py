@@ -8,11 +8,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from judgemap.errors import StudyError
-from judgemap.web.addresses import whole_address
 from judgemap.web.api.actions import Wanted, make_token, revoke_token, tokens_of
 from judgemap.web.api.forms import TokenForm
 from judgemap.web.api.models import SCOPES
-from judgemap.web.making.forms import sentence
+from judgemap.web.server.addresses import whole_address
+from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import owner_page, researcher_of
 from judgemap.web.studies.models import Study
 

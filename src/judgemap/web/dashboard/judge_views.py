@@ -14,10 +14,10 @@ from judgemap.errors import StudyError
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.counting import count
 from judgemap.web.dashboard.judging import judge_rows, latest_fit, notes, time_chart
-from judgemap.web.fits.models import FitRun
 from judgemap.web.judge.models import UnknownArea
-from judgemap.web.making.forms import sentence
+from judgemap.web.results.models import FitRun
 from judgemap.web.results.runs import found
+from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
@@ -53,13 +53,12 @@ def judge(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     row = next((each for each in judge_rows(study, counted, findings.get("judges", [])) if each.name == name), None)
     if row is None:
         raise Http404
-    place = next(i for i, each in enumerate(counted.judges) if each.name == name)
     unknown = UnknownArea.objects.filter(judge_id=name, judge__study=study).order_by("area__name")
     context = {
         "study": study,
         "fit": fit,
         "row": row,
-        "chart": time_chart(counted.of(place)),
+        "chart": time_chart(counted.data.only([name])),
         "surprises": [each for each in findings.get("surprises", []) if each["judge"] == name],
         "unknown": unknown.values_list("area__name", flat=True),
     }

@@ -10,8 +10,8 @@ from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.judging import latest_fit
 from judgemap.web.dashboard.models import Forecast
 from judgemap.web.dashboard.reliability import figures, forecast_page, in_words, over_time
-from judgemap.web.making.forms import sentence
 from judgemap.web.results.runs import found
+from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
@@ -59,7 +59,7 @@ def _forecast(study: Study) -> dict[str, object]:
     own = latest if latest and pilot and latest.fit_id == pilot.pk else None
     return {
         "pilot": pilot,
-        "forecast": latest,
+        "forecast": latest.show_if_lost() if latest else None,
         "seen": forecast_page(latest) if latest else None,
         "may_ask": pilot is not None and actions.needs_asking(own),
         "here": "dashboard",

@@ -10,17 +10,16 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from judgemap.web import prepared
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.commits import in_one_commit
-from judgemap.web.fits.forgetting import forget_judge
-from judgemap.web.judge import queries
+from judgemap.web.judge import fastpath, queries
+from judgemap.web.judge.fastpath import in_one_commit
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.judge.refusals import Refused
 from judgemap.web.judge.scheduling import draw_pair
+from judgemap.web.judge.signals import judge_withdraws
+from judgemap.web.server.tokens import hashed, make_name, make_token, tidy_code, withdrawal_code
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Area, Study, StudyVersion
-from judgemap.web.tokens import hashed, make_name, make_token, tidy_code, withdrawal_code
 
 BURST = timedelta(seconds=10)
 """How far ahead of the permitted pace a judge may run."""
@@ -182,7 +181,7 @@ def withdraw(code: str) -> Study:
         judge = queries.judges().select_for_update(of=("self",)).filter(withdrawal_hash=hashed(tidy_code(code))).first()
         if judge is None:
             raise Refused("no code")
-        forget_judge(judge)
+        judge_withdraws.send(Judge, judge=judge)
         for rows in (judge.pairs, judge.unknown, judge.consents):
             rows.all().delete()
         if judge.withdrawn_at is None:
@@ -262,12 +261,12 @@ def _next_pair(judge: Judge, last_position: int) -> Pair | None:
         probability=drawn.probability,
         issued_at=timezone.now(),
     )
-    prepared.insert(pair)
+    fastpath.insert(pair)
     return pair
 
 
 def _save(judge: Judge) -> None:
-    prepared.update(judge, "judged", "maximum", "busy_until", "practice_left")
+    fastpath.update(judge, "judged", "maximum", "busy_until", "practice_left")
 
 
 def _version_of(judge: Judge, pair: Pair) -> StudyVersion:
@@ -317,10 +316,10 @@ def _store(judge: Judge, pair: Pair, before: Answer | None, given: GivenAnswer, 
         answered_at=now,
         seen_ms=seen,
     )
-    prepared.insert(answer_row)
+    fastpath.insert(answer_row)
     if before is None:
         pair.open = False
-        prepared.update(pair, "open")
+        fastpath.update(pair, "open")
     elif before.outcome == "unknown":
         area = pair.left_id if before.unknown_side == "left" else pair.right_id
         UnknownArea.objects.filter(judge=judge, area_id=area).delete()

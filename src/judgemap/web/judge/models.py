@@ -3,8 +3,8 @@
 from django.db import models
 from django.db.models import F, Q
 
+from judgemap.web.server.tokens import make_name
 from judgemap.web.studies.models import Area, Study, StudyVersion
-from judgemap.web.tokens import make_name
 
 OUTCOMES = ("left", "right", "tie", "skipped", "unknown")
 

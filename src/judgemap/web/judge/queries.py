@@ -4,10 +4,10 @@ from functools import lru_cache
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
+from judgemap.web.judge.fastpath import PreparedQuery
 from judgemap.web.judge.models import Consent, Judge, Pair, UnknownArea
-from judgemap.web.prepared import PreparedQuery
+from judgemap.web.server.tokens import hashed
 from judgemap.web.studies.models import Area, Study, StudyVersion
-from judgemap.web.tokens import hashed
 
 
 def judges() -> QuerySet[Judge]:

@@ -1,8 +1,8 @@
-"""The judge's addresses."""
+"""The judge's addresses, and those of the researchers' pages about judges."""
 
 from django.urls import path
 
-from judgemap.web.judge import views
+from judgemap.web.judge import inviting, views
 
 app_name = "judge"
 urlpatterns = [
@@ -19,3 +19,11 @@ urlpatterns = [
     path("s/<slug:code>/", views.join, name="join"),
     path("withdraw", views.withdraw, name="withdraw"),
 ]
+inviting_urls = (
+    [
+        path("studies/<slug:slug>/judges", inviting.judges, name="judges"),
+        path("studies/<slug:slug>/judges.csv", inviting.links_csv, name="links_csv"),
+        path("studies/<slug:slug>/export", inviting.export, name="export"),
+    ],
+    "inviting",
+)

@@ -18,11 +18,11 @@ from judgemap.web.judge.forms import read_answer, read_positions
 from judgemap.web.judge.models import Answer, Judge, Pair, UnknownArea
 from judgemap.web.judge.refusals import Refused
 from judgemap.web.judge.screens import Place, counter, language_of, pair_json, place_of, progress, side_of
-from judgemap.web.limits import WRONG_GUESSES
-from judgemap.web.markdown import render_markdown
+from judgemap.web.server.limits import WRONG_GUESSES
+from judgemap.web.server.markdown import render_markdown
+from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.display import svg_path
 from judgemap.web.studies.models import Area, Study
-from judgemap.web.tokens import withdrawal_code
 
 JudgeView = Callable[[HttpRequest, Judge, str], HttpResponse]
 TEMPLATES = {

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.fits.actions import ask_for_fit
-from judgemap.web.fits.models import FitRun
+from judgemap.web.results.fits.actions import ask_for_fit
+from judgemap.web.results.models import FitRun
 
 VARIANCES = ((0.01, 0.01), (0.1, 0.1), (1.0, 1.0), (2.0, 1.0))
 """Shapes χ and scales ω of the prior of α²: weaker and stronger than the usual 0.1, 0.1, and one that has a mean."""

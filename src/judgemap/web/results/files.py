@@ -12,13 +12,13 @@ from django.views.decorators.http import require_safe
 
 from judgemap.errors import StudyError
 from judgemap.study.definition import write_definition
-from judgemap.web.errors import kind_page
-from judgemap.web.fits.files import open_fit
-from judgemap.web.fits.models import FitFiles, FitRun
 from judgemap.web.judge.export import table
-from judgemap.web.making.forms import sentence
+from judgemap.web.results.fits.files import open_fit
+from judgemap.web.results.models import FitFiles, FitRun
 from judgemap.web.results.replay import answers_of
 from judgemap.web.results.runs import fit_page
+from judgemap.web.server.errors import kind_page
+from judgemap.web.server.forms import sentence
 from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import Study

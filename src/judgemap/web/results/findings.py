@@ -1,6 +1,6 @@
 """What a worker works out after a fit, as plain JSON for pages: judges, reliability, checks, areas.
 
-`work_out(run, fit, data)` returns a dict of dicts and lists of str, int, float and None (None where there is nothing to
+`work_out(fit, data)` returns a dict of dicts and lists of str, int, float and None (None where there is nothing to
 say, never NaN). Less than 1 MB at 452 areas. Its keys:
 
 ``judges``: one entry a judge, in the order in which judges first appear
@@ -60,15 +60,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from judgemap.web.fits.models import FitRun
-from judgemap.web.judge.models import Answer, Pair
-
 if TYPE_CHECKING:
     import pandas as pd
 
     from judgemap.core.types import FloatArray, IntArray
     from judgemap.study.checks import PredictiveCheck
-    from judgemap.study.records import Comparisons
+    from judgemap.study.comparisons import Comparisons
     from judgemap.study.result import Fit
 
 QUANTILES = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
@@ -81,18 +78,18 @@ WORK = 20_000_000
 """Answers × draws of the predictive check."""
 
 
-def work_out(run: FitRun, fit: "Fit", data: "Comparisons") -> dict[str, Any]:
+def work_out(fit: "Fit", data: "Comparisons") -> dict[str, Any]:
     """Work out everything that pages show of a fit; see the module's text for the keys."""
     from judgemap.web.results.describing import describe
 
-    found = explain(fit, data, answer_order(run, data))
+    found = explain(fit, data, np.argsort(data.answered_at, kind="stable"))
     plain: dict[str, Any] = _plain(found)
     return {**plain, **describe(fit)}
 
 
 def explain(fit: "Fit", data: "Comparisons", order: "IntArray | None" = None) -> dict[str, Any]:
     """Work it out from the library's values alone; ``order`` lists the comparisons in the order of their answers."""
-    from judgemap.study.judging import judge_table, stands_out, surprising_answers
+    from judgemap.study.judges import judge_table, stands_out, surprising_answers
     from judgemap.study.reliability import reliability, reliability_over_time
 
     judges = judge_table(fit, data)
@@ -128,23 +125,6 @@ def check_answers(fit: "Fit", data: "Comparisons") -> "PredictiveCheck":
     return predictive_check(fit, data, seed=SEED, draws=int(np.clip(WORK // max(len(data), 1), 100, 500)))
 
 
-def answer_order(run: FitRun, data: "Comparisons") -> "IntArray":
-    """List the comparisons of a fit in the order in which they were answered, those never answered last.
-
-    Answers that came in after the fit had read them are not looked at: pairs of a judge are only ever added.
-    """
-    names = set(data.judge)
-    shown = Pair.objects.filter(judge__study=run.study, practice=False, judge__in=names)
-    first = Answer.objects.filter(pair__in=shown, revision=1).values_list("pair_id", "answered_at")
-    answered = {pair: moment.timestamp() for pair, moment in first}
-    moments: dict[str, list[float]] = {}
-    for pair, judge in shown.order_by("judge_id", "position").values_list("pk", "judge_id"):
-        moments.setdefault(judge, []).append(answered.get(pair, math.inf))
-    queues = {judge: iter(times) for judge, times in moments.items()}
-    when = [next(queues[judge], math.inf) if judge in queues else math.inf for judge in data.judge]
-    return np.argsort(np.array(when), kind="stable").astype(np.int64)
-
-
 def _judges_note(judges: "pd.DataFrame") -> str:
     if len(judges) == 0:
         return "The answers do not name their judges, so nothing can be said of them."
@@ -160,9 +140,9 @@ def _judges_note(judges: "pd.DataFrame") -> str:
 
 
 def _times(data: "Comparisons") -> dict[str, Any]:
-    from judgemap.study.judging import time_histogram
+    from judgemap.study.judges import time_histogram
 
-    if not np.isfinite(data.seconds).any() or not any(data.judge):
+    if not np.isfinite(data.seconds).any() or not data.judges:
         return {"edges": [], "counts": [], "by_judge": {}, "median": None}
     found = time_histogram(data)
     return {

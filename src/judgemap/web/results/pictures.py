@@ -6,7 +6,7 @@ from judgemap.errors import StudyError
 from judgemap.report import checks, clusters, figures
 from judgemap.report.picture import Picture
 from judgemap.study.clusters import ClusterFit
-from judgemap.study.records import Comparisons
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.result import Fit
 from judgemap.web.results.findings import check_answers
 

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
-from judgemap.web.fits.models import FitRun
+from judgemap.web.results.models import FitRun
 from judgemap.web.studies.access import View, study_page
 from judgemap.web.studies.models import Study
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judgemap.web.fits.models import FitRun
+from judgemap.web.results.models import FitRun
 
 GOOD_RHAT, GOOD_ESS = 1.01, 400
 """As `judgemap.study.result` has them."""

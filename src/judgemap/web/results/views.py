@@ -11,8 +11,6 @@ from django.views.decorators.http import require_POST, require_safe
 from judgemap.errors import StudyError
 from judgemap.report.text import percentage
 from judgemap.study.settings import FitSettings
-from judgemap.web.fits.models import FitPicture, FitRun
-from judgemap.web.making.forms import sentence
 from judgemap.web.results import sampling
 from judgemap.web.results.actions import other_priors, try_other_priors
 from judgemap.web.results.comparing import compare as hold_beside
@@ -21,8 +19,10 @@ from judgemap.web.results.files import has_briefing
 from judgemap.web.results.ground import lay_ground
 from judgemap.web.results.layers import make_layers
 from judgemap.web.results.measures import Measure
+from judgemap.web.results.models import FitPicture, FitRun
 from judgemap.web.results.runs import facts_of, fit_page, found, title_of
 from judgemap.web.results.table import Asked, by_risk, headings, make_lines
+from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.models import Study
 

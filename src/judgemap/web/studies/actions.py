@@ -14,11 +14,11 @@ from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.areas import load_graph, source_of
 from judgemap.web.studies.designs import prepare_design
 from judgemap.web.studies.display import draw_areas
 from judgemap.web.studies.models import Act, Area, Edge, Study, StudyVersion
-from judgemap.web.tokens import make_token
 
 VERSION_FIELDS = (
     "title", "question", "direction", "example", "consent", "instructions", "thanks", "design", "recommended",

@@ -4,10 +4,10 @@ import io
 
 import numpy as np
 
+from judgemap.core.communicability import PairValues
 from judgemap.core.designs import PairDesign, naive_spatial, principal_component, uniform
 from judgemap.core.graph import AreaGraph
 from judgemap.core.optimal import OPTIMAL_LIMIT, optimal
-from judgemap.core.pair_values import PairValues
 from judgemap.core.prior import communicability
 from judgemap.errors import StudyError
 

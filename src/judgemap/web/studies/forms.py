@@ -6,9 +6,10 @@ from django import forms
 from django.conf import settings
 
 from judgemap.errors import StudyError
-from judgemap.web.making.forms import DIRECTIONS, sentence
+from judgemap.web.server.forms import sentence
 from judgemap.web.studies.definitions import MOST
 from judgemap.web.studies.models import Area, Study, StudyVersion
+from judgemap.web.studies.upload.forms import DIRECTIONS
 
 MARKDOWN = "You can use **bold**, lists with - and [links](https://…)."
 DESIGNS = (

@@ -5,7 +5,6 @@ from datetime import datetime
 
 from django.db.models import Count, Max, Q, Sum
 
-from judgemap.web.judge.models import Answer, Judge
 from judgemap.web.studies.models import Study
 
 
@@ -25,13 +24,13 @@ class Summary:
 
 def summarise(study: Study) -> Summary:
     """Count a study's areas, judges and answers, and say what comes next."""
-    counts = Judge.objects.filter(study=study).aggregate(
+    counts = study.judges.aggregate(
         invited=Count("pk"),
         begun=Count("pk", filter=Q(judged__gt=0)),
         withdrawn=Count("pk", filter=Q(withdrawn_at__isnull=False)),
         judged=Sum("judged"),
     )
-    last = Answer.objects.filter(pair__judge__study=study).aggregate(last=Max("answered_at"))["last"]
+    last = study.judges.aggregate(last=Max("pairs__answers__answered_at"))["last"]
     counts["judged"] = counts["judged"] or 0
     return Summary(
         areas=study.areas.count(),

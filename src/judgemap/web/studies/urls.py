@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from judgemap.web.studies import inviting, views
+from judgemap.web.studies import views
+from judgemap.web.studies.upload import views as upload
 
 app_name = "studies"
 urlpatterns = [
@@ -15,12 +16,11 @@ urlpatterns = [
     path("studies/<slug:slug>/judging", views.judging, name="judging"),
     path("studies/<slug:slug>/status", views.status, name="status"),
     path("studies/<slug:slug>/close", views.close, name="close"),
-    path("studies/<slug:slug>/judges", inviting.judges, name="judges"),
-    path("studies/<slug:slug>/judges.csv", inviting.links_csv, name="links_csv"),
-    path("studies/<slug:slug>/export", inviting.export, name="export"),
     path("studies/<slug:slug>/colleagues", views.colleagues, name="colleagues"),
     path("studies/<slug:slug>/share", views.share, name="share"),
     path("studies/<slug:slug>/log", views.log, name="log"),
     path("studies/<slug:slug>/study.toml", views.definition, name="definition"),
+    path("new/", upload.upload, name="upload"),
+    path("new/<int:upload>/", upload.columns, name="columns"),
     path("markdown", views.markdown, name="markdown"),
 ]

@@ -10,9 +10,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from judgemap.errors import StudyError
 from judgemap.study.definition import TEXTS, write_definition
-from judgemap.web.addresses import whole_address
-from judgemap.web.making.forms import sentence
-from judgemap.web.markdown import render_markdown
+from judgemap.web.server.addresses import whole_address
+from judgemap.web.server.forms import sentence
+from judgemap.web.server.markdown import render_markdown
 from judgemap.web.studies import actions
 from judgemap.web.studies.access import owner_page, researcher_of, researcher_page, studies_of, study_page
 from judgemap.web.studies.colleagues import share_study, unshare_study

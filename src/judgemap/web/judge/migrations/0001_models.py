@@ -3,7 +3,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-import judgemap.web.tokens
+import judgemap.web.server.tokens
 
 
 class Migration(migrations.Migration):
@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 (
                     "name",
                     models.CharField(
-                        default=judgemap.web.tokens.make_name, max_length=10, primary_key=True, serialize=False
+                        default=judgemap.web.server.tokens.make_name, max_length=10, primary_key=True, serialize=False
                     ),
                 ),
                 ("token_hash", models.CharField(max_length=64, unique=True)),

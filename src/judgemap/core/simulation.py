@@ -1,0 +1,268 @@
+"""Simulated studies: answers from the model, whole trials held against the truth, and curves over their length.
+
+A trial is a study simulated from a known truth and analysed as a real one would be, at several lengths. Answers come
+from the model, logit P(i beats j) = λ_i − λ_j with the true λ; after so many of them the posterior is sampled exactly,
+with α² inferred, and held against the truth. Risk is −λ, centred: the loser has the higher rate. (With the other
+direction of a study nothing changes, since the model is symmetric in winners and losers.)
+
+A curve is an array (simulations, lengths) of one measure; lengths grow. Between lengths a curve is taken as a power of
+the length, a straight line in logarithms, which precision very nearly is.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import bdtr, expit, stdtrit
+from threadpoolctl import threadpool_limits
+
+from judgemap.core import adaptive
+from judgemap.core.comparisons import PairCounts, count_pairs
+from judgemap.core.designs import PairDesign
+from judgemap.core.posterior import ranks
+from judgemap.core.prior import Covariance, FixedVariance, InverseGamma, Model
+from judgemap.core.samplers.run import Plan, sample
+from judgemap.core.types import BoolArray, FloatArray, IntArray
+from judgemap.core.utility import pair_precision, trace_precision
+
+Asker = Callable[[np.random.Generator, FloatArray, int], tuple[IntArray, IntArray]]
+"""(rng, true strengths, number of comparisons) → winners and losers, in the order of the answers."""
+
+SAMPLING = Plan(chains=32, warmup=20, draws=15)
+"""480 nearly independent draws; chains start from the Laplace approximation, so twenty steps forget it."""
+LEVEL = 0.95
+RESAMPLES = 2_000
+TINY = 1e-9
+"""What a measure that has come down to zero is taken for, where logarithms are needed."""
+
+
+def draw_pairs(rng: np.random.Generator, n_areas: int, size: int) -> IntArray:
+    """Draw ``size`` pairs of different areas, each ordered pair alike: column 0 is shown left.
+
+    >>> pairs = draw_pairs(np.random.default_rng(1), n_areas=5, size=100)
+    >>> bool((pairs[:, 0] != pairs[:, 1]).all())
+    True
+    """
+    if n_areas < 2:
+        raise ValueError("a pair needs two areas")
+    left = rng.integers(n_areas, size=size)
+    right = (left + rng.integers(1, n_areas, size=size)) % n_areas
+    return np.stack([left, right], axis=1)
+
+
+def answer(rng: np.random.Generator, pairs: IntArray, strengths: FloatArray) -> BoolArray:
+    """Say for each pair whether its left area wins: P = logit⁻¹(λ_left − λ_right)."""
+    chance = expit(strengths[pairs[:, 0]] - strengths[pairs[:, 1]])
+    won: BoolArray = rng.random(len(pairs)) < chance
+    return won
+
+
+def simulate_counts(rng: np.random.Generator, strengths: FloatArray, size: int) -> PairCounts:
+    """Simulate ``size`` comparisons of uniformly drawn pairs.
+
+    >>> simulate_counts(np.random.default_rng(1), np.zeros(4), size=50).total
+    50
+    """
+    pairs = draw_pairs(rng, len(strengths), size)
+    won = answer(rng, pairs, strengths)
+    winners = np.where(won, pairs[:, 0], pairs[:, 1])
+    losers = np.where(won, pairs[:, 1], pairs[:, 0])
+    return count_pairs(winners, losers, len(strengths))
+
+
+class Merits(NamedTuple):
+    """How much a study taught, and how near it came to the truth."""
+
+    sd: float
+    """Posterior standard deviation of risk, mean over the areas."""
+    rank_error: float
+    """|true rank − estimated rank|, mean over the areas; ranks are of posterior medians of risk."""
+    found: float
+    """The share of the truly worst areas that are among as many estimated worst."""
+    u1: float
+    """U1 = 1/tr cov of centred strengths."""
+    u2: float
+    """U2 = mean over pairs of 1/Var(p_ij)."""
+    u2_robust: float
+    """1/median over pairs of Var(p_ij)."""
+
+
+def ask_from(design: PairDesign) -> Asker:
+    """Ask pairs drawn independently from a design.
+
+    >>> from judgemap.core.designs import uniform
+    >>> winners, losers = ask_from(uniform(3))(np.random.default_rng(1), np.array([9.0, 0.0, -9.0]), 50)
+    >>> bool((winners < losers).all())
+    True
+    """
+    return partial(_ask_from, design)
+
+
+def ask_adaptively(covariance: Covariance, alpha: float, temperature: float = 1.0) -> Asker:
+    """Ask pairs of the adaptive design, each chosen after the last answer, α being taken for ``alpha``."""
+    return partial(_ask_adaptively, covariance, alpha, temperature)
+
+
+def trial(
+    rng: np.random.Generator,
+    strengths: FloatArray,
+    asker: Asker,
+    lengths: Sequence[int],
+    covariance: Covariance,
+    top: int,
+) -> FloatArray:
+    """Simulate one study from the true ``strengths`` and give its `Merits` after each of ``lengths``, one row each.
+
+    The same generator gives the same numbers on any machine with any number of cores.
+
+    >>> from judgemap.core.designs import uniform
+    >>> from judgemap.core.prior import independent
+    >>> rng, covariance = np.random.default_rng(1), independent(5)
+    >>> truth = 3 * covariance.draw(rng, 1)[0]
+    >>> few, many = trial(rng, truth, ask_from(uniform(5)), [5, 500], covariance, top=1)
+    >>> bool(Merits(*many).sd < Merits(*few).sd)
+    True
+    """
+    with threadpool_limits(limits=1):
+        winners, losers = asker(rng, strengths, max(lengths))
+        rows = []
+        for length in lengths:
+            counts = count_pairs(winners[:length], losers[:length], len(strengths))
+            draws = sample(rng, Model(counts, covariance, InverseGamma()), plan=SAMPLING)
+            rows.append(judge_draws(draws.strengths.reshape(-1, len(strengths)), strengths, top))
+    return np.array(rows)
+
+
+def judge_draws(draws: FloatArray, strengths: FloatArray, top: int) -> Merits:
+    """Hold posterior draws of the strengths, shape (draws, areas), against the true ones.
+
+    >>> rng = np.random.default_rng(1)
+    >>> truth = np.array([2.0, 1.0, 0.0, -3.0])
+    >>> merits = judge_draws(truth + 0.01 * rng.normal(size=(200, 4)), truth, top=1)
+    >>> merits.rank_error, merits.found
+    (0.0, 1.0)
+    """
+    risk = draws.mean(axis=1, keepdims=True) - draws
+    true_rank, rank = ranks(np.stack([-strengths, np.median(risk, axis=0)]))
+    precision = pair_precision(draws)
+    return Merits(
+        sd=float(risk.std(axis=0, ddof=1).mean()),
+        rank_error=float(abs(rank - true_rank).mean()),
+        found=float(((rank <= top) & (true_rank <= top)).sum() / top),
+        u1=trace_precision(draws),
+        u2=precision.mean,
+        u2_robust=precision.robust,
+    )
+
+
+def _ask_from(
+    design: PairDesign, rng: np.random.Generator, strengths: FloatArray, size: int
+) -> tuple[IntArray, IntArray]:
+    pairs = design.draw(rng, size)
+    left_won = answer(rng, pairs, strengths)
+    return np.where(left_won, pairs[:, 0], pairs[:, 1]), np.where(left_won, pairs[:, 1], pairs[:, 0])
+
+
+def _ask_adaptively(
+    covariance: Covariance,
+    alpha: float,
+    temperature: float,
+    rng: np.random.Generator,
+    strengths: FloatArray,
+    size: int,
+) -> tuple[IntArray, IntArray]:
+    nothing = np.empty(0, dtype=np.int64)
+    counts = PairCounts(len(strengths), nothing, nothing, nothing, nothing)
+    state = adaptive.init(Model(counts, covariance, FixedVariance(alpha**2)))
+    winners, losers = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    for place in range(size):
+        left, right, _ = adaptive.next_pair(rng, state, temperature)
+        (left_won,) = answer(rng, np.array([[left, right]]), strengths)
+        winners[place], losers[place] = (left, right) if left_won else (right, left)
+        state = adaptive.update(state, int(winners[place]), int(losers[place]))
+    return winners, losers
+
+
+class Interval(NamedTuple):
+    """An estimate with its 95 % Monte Carlo interval."""
+
+    middle: float
+    low: float
+    high: float
+
+
+def mean_interval(values: FloatArray) -> Interval:
+    """Give the mean of independent values, with Student's interval.
+
+    >>> mean_interval(np.array([1.0, 2.0, 3.0]))
+    Interval(middle=2.0, low=-0.48..., high=4.48...)
+    """
+    size, mean = len(values), float(values.mean())
+    half = float(stdtrit(size - 1, (1 + LEVEL) / 2) * values.std(ddof=1) / np.sqrt(size)) if size > 1 else np.inf
+    return Interval(mean, mean - half, mean + half)
+
+
+def median_interval(values: FloatArray) -> Interval:
+    """Give the median, with the interval between two order statistics that holds the true one in 95 % or more.
+
+    The k-th smallest and the k-th largest value miss it on a side with probability P(Bin(n, ½) < k).
+
+    >>> median_interval(np.arange(1.0, 21.0))
+    Interval(middle=10.5, low=6.0, high=15.0)
+    """
+    ordered, size = np.sort(values), len(values)
+    misses = bdtr(np.arange(size), size, 0.5)
+    k = int(np.searchsorted(misses, (1 - LEVEL) / 2, side="right"))
+    if k == 0:
+        return Interval(float(np.median(values)), -np.inf, np.inf)
+    return Interval(float(np.median(values)), float(ordered[k - 1]), float(ordered[size - k]))
+
+
+def reach(lengths: FloatArray, curve: FloatArray, level: float) -> float:
+    """Say at which length a falling mean curve is down to a level; 0 if it is at the first, inf if not by the last.
+
+    Small rises by chance are ironed out first: more comparisons are never taken to teach less.
+
+    >>> round(reach(np.array([100.0, 400.0]), np.array([2.0, 1.0]), level=np.sqrt(2)))
+    200
+    >>> reach(np.array([100.0, 400.0]), np.array([2.0, 1.0]), level=0.9)
+    inf
+    """
+    steady = np.maximum(np.minimum.accumulate(curve), TINY)
+    level = max(level, TINY)
+    reached = steady <= level * (1 + 1e-9)
+    if reached[0]:
+        return 0.0
+    if not reached.any():
+        return np.inf
+    after = int(np.argmax(reached))
+    x, y = np.log(lengths[after - 1 : after + 1]), np.log(steady[after - 1 : after + 1])
+    share = min((y[0] - np.log(level)) / (y[0] - y[1]), 1.0)
+    return float(np.exp(x[0] + share * (x[1] - x[0])))
+
+
+def length_for_the_same(
+    rng: np.random.Generator, lengths: FloatArray, curve: FloatArray, reference: FloatArray, at: int
+) -> Interval:
+    """Say how many comparisons on ``curve`` do what ``lengths[at]`` do on ``reference``, with a bootstrap interval.
+
+    Both curves fall. Row s of both comes from the same truth, and simulations are resampled whole, so that what the
+    truths have in common cancels out. Where a curve leaves the lengths, 0 or inf stand for "fewer than the first",
+    "more than the last".
+
+    >>> lengths, noise = np.array([100.0, 200.0, 400.0]), np.random.default_rng(1).normal(size=(30, 1))
+    >>> slow = 10 / np.sqrt(lengths) + 0.01 * noise
+    >>> fast = 10 / np.sqrt(2 * lengths) + 0.01 * noise
+    >>> round(length_for_the_same(np.random.default_rng(1), lengths, fast, slow, at=2).middle)
+    200
+    """
+    middle = reach(lengths, curve.mean(axis=0), float(reference[:, at].mean()))
+    size = len(curve)
+    resampled = np.empty(RESAMPLES)
+    for each in range(RESAMPLES):
+        rows = rng.integers(size, size=size)
+        resampled[each] = reach(lengths, curve[rows].mean(axis=0), float(reference[rows, at].mean()))
+    ends = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2]) * (RESAMPLES - 1)
+    low, high = np.sort(resampled)[ends.round().astype(int)].tolist()
+    return Interval(middle, low, high)

@@ -1,0 +1,274 @@
+"""How each judge judged: how much, how fast, with which habits, and how well it agrees with the other judges.
+
+A judge is held against the *other* judges. For each judge the model is fitted to everybody else's answers (quickly, see
+`study.quick_fit`), and gives each decided answer of the judge its chance p = P(this area chosen | the others' answers),
+strengths being uncertain. It is the chance of an answer not yet seen, so for a judge who answers as the model says
+E[(y − p)²] = p(1 − p) exactly, however many of all answers are the judge's own. A p taken from the fit of all answers
+would have seen them: residuals come out too small, and a judge with most of the answers could not stand out at all.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+from threadpoolctl import threadpool_limits
+
+from judgemap.core.misfit import mean_squares, share_interval
+from judgemap.core.prior import FixedVariance
+from judgemap.core.types import FloatArray, IntArray
+from judgemap.errors import StudyError
+from judgemap.study.comparisons import Comparisons, Outcome
+from judgemap.study.quick_fit import Belief, belief_of, check_areas, quick_fit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from judgemap.study.result import Fit
+
+WORK = 100_000_000
+"""Pairs × draws for which chances are computed; of more draws, some evenly spaced ones are used."""
+CHUNK = 4_000_000
+STEPS = (0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
+"""Widths of a histogram's bins, in seconds."""
+
+
+def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
+    """Give one row a judge; ``data`` are the comparisons that the fit was made of.
+
+    ``comparisons`` (pairs shown), ``decided``, ``ties``, ``skipped``, ``unknown``, and ``undecided``, the share of the
+    last three in all answers. ``seconds_median`` with quartiles ``seconds_low``, ``seconds_high``. ``left``, and
+    ``left_share`` of the decided with Wilson's 95 % interval; nan if nobody's answer is 'right', because a table of
+    winners and losers does not tell sides.
+
+    ``infit``, ``outfit``: see `core.misfit.mean_squares`, with chances from the other judges' answers (see the module's
+    text); ``infit_z``, ``outfit_z``: (mean square − 1) / standard deviation. ``agreement``: share of decided answers
+    that the other judges' fit holds likelier than not, with Wilson's interval; ``agreement_expected``: the mean of
+    max(p, 1 − p), what a judge who answers as the model says would reach on average. All are nan for a lone judge.
+
+    ``repeats``: how often a pair came again to the same judge, both times decided; ``consistency``: the share of these
+    answered as the time before.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> table = judge_table(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data)
+    >>> table.loc[11, ["comparisons", "infit", "agreement"]].astype(float).round(2).tolist()
+    [1063.0, 0.95, 0.79]
+    """
+    import pandas as pd
+
+    check_areas(fit, data)
+    low, middle, high = time_quartiles(data).T
+    repeats, same = data.repeats()
+    with np.errstate(invalid="ignore"):
+        again = {"repeats": repeats, "consistency": same / repeats}
+    return pd.DataFrame(
+        {
+            "judge": data.judges,
+            **_outcomes(data),
+            "seconds_median": middle,
+            "seconds_low": low,
+            "seconds_high": high,
+            **_against_others(data, belief_of(fit)),
+            **again,
+        }
+    )
+
+
+def others_chances(data: Comparisons, belief: Belief) -> FloatArray:
+    """P(the pair's first area is chosen | other judges' answers) for every decided answer; nan for a lone judge's.
+
+    α² is taken from all answers together, strengths are not. Answers without a judge's name have no chance here, but
+    count among the others' answers.
+
+    >>> from judgemap.core.prior import FixedVariance, independent
+    >>> data = Comparisons.from_words(("a", "b"), ("x", "y", "y"), [0, 0, 0], [1, 1, 1], ("left",) * 3)
+    >>> others_chances(data, Belief(independent(2), FixedVariance(9.0))).round(2)
+    array([0.9 , 0.83, 0.83])
+    """
+    chance = np.full(len(data), np.nan)
+    if not data.decided.any():
+        return chance
+    everybody = quick_fit(data.counts_of(data.decided), belief)
+    same_variance = belief._replace(variance=FixedVariance(everybody.variance))
+    for own in _groups(np.where(data.decided, data.judge, -1)):
+        others = data.decided.copy()
+        others[own] = False
+        if others.any():
+            fit = quick_fit(data.counts_of(others), same_variance, everybody)
+            pairs, place = np.unique(data.pairs.number[own], return_inverse=True)
+            chance[own] = fit.chances(data.pairs.first[pairs], data.pairs.second[pairs])[place]
+    return chance
+
+
+def surprising_answers(fit: "Fit", data: Comparisons, most: int = 30) -> "pd.DataFrame":
+    """List the decided answers that the fit of all answers holds least likely, the least likely first.
+
+    ``probability`` is the posterior mean of P(this area is chosen); ``row`` the comparison's place in the table. A few
+    are to be expected: of 1,000 answers with probability 5 %, fifty are given.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> surprising_answers(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, most=1).shape
+    (1, 9)
+    """
+    import pandas as pd
+
+    check_areas(fit, data)
+    first, second, number = data.pairs
+    chance = pair_chances(fit, first, second)[number]
+    probability = np.where(data.first_won, chance, 1 - chance)
+    decided = np.flatnonzero(data.decided)
+    rows = decided[np.argsort(probability[decided], kind="stable")[:most]]
+    left_won = data.outcome[rows] == Outcome.LEFT
+    chosen, other = np.where(left_won, [data.left[rows], data.right[rows]], [data.right[rows], data.left[rows]])
+    ids, names = np.array(fit.map.ids, dtype=object), np.array(fit.map.names, dtype=object)
+    return pd.DataFrame(
+        {
+            "row": rows,
+            "judge": data.judge_names[rows],
+            "chosen": ids[chosen],
+            "other": ids[other],
+            "chosen_name": names[chosen],
+            "other_name": names[other],
+            "outcome": data.outcome_words[rows],
+            "probability": probability[rows],
+            "seconds": data.seconds[rows],
+        }
+    )
+
+
+def pair_chances(fit: "Fit", first: IntArray, second: IntArray) -> FloatArray:
+    """E[P(first is chosen over second)] over the posterior, for each pair."""
+    sign = fit.record.sign
+    draws = fit.risk
+    step = -(-len(draws) * max(len(first), 1) // WORK)
+    strengths = np.ascontiguousarray(sign * draws[::step].T)
+    chance = np.empty(len(first))
+    size = max(1, CHUNK // strengths.shape[1])
+    for start in range(0, len(first), size):
+        part = slice(start, start + size)
+        chance[part] = expit(strengths[first[part]] - strengths[second[part]]).mean(axis=1)
+    return chance
+
+
+class TimeHistogram(NamedTuple):
+    """How many comparisons took how long: ``counts`` (judges, bins); the last bin also holds all that took longer."""
+
+    judges: tuple[str, ...]
+    edges: FloatArray
+    counts: IntArray
+
+
+def time_histogram(data: Comparisons, bins: int = 30) -> TimeHistogram:
+    """Count times in bins of a round width, of which ``bins`` hold 97 % of all; answers without a time are left out.
+
+    >>> seconds = np.array([0.4, 2.2, 2.3, 1000.0])
+    >>> data = Comparisons.from_words(("a", "b"), ("x",) * 4, [0] * 4, [1] * 4, ("tie",) * 4, seconds)
+    >>> time_histogram(data, bins=3).counts
+    array([[1, 0, 3]])
+    """
+    timed = np.isfinite(data.seconds) & (data.judge >= 0)
+    seconds, size = data.seconds[timed], len(data.judges)
+    if len(seconds) == 0:
+        raise StudyError("no comparison has a time (the column 'seconds' is absent or empty), so there is no histogram")
+    long = float(np.quantile(seconds, 0.97, method="lower"))
+    width = next((step for step in STEPS if step * bins >= long), STEPS[-1])
+    place = np.minimum((seconds / width).astype(np.int64), bins - 1)
+    counts = np.bincount(data.judge[timed] * bins + place, minlength=size * bins).reshape(size, bins)
+    return TimeHistogram(data.judges, width * np.arange(bins + 1.0), counts)
+
+
+def time_quartiles(data: Comparisons) -> FloatArray:
+    """Return the quartiles of each judge's times, a row a judge; nan where a judge has none.
+
+    >>> data = Comparisons.from_words(("a", "b"), ("x",) * 3, [0] * 3, [1] * 3, ("tie",) * 3, [1.0, 2.0, 4.0])
+    >>> time_quartiles(data)
+    array([[1.5, 2. , 3. ]])
+    """
+    quartiles = np.full((len(data.judges), 3), np.nan)
+    for own in _groups(np.where(np.isfinite(data.seconds), data.judge, -1)):
+        quartiles[data.judge[own[0]]] = np.quantile(data.seconds[own], [0.25, 0.5, 0.75])
+    return quartiles
+
+
+def stands_out(table: "pd.DataFrame") -> dict[str, list[str]]:
+    """Say of each judge, a sentence each, what a researcher should look at; nothing for most judges.
+
+    An infit or a share of left choices must be more than 3.3 standard deviations off, and by enough to matter. Of
+    judges who answer as the model says, under 1 % are pointed out; 3 % where they gave most of all answers themselves.
+    Outfit is not used: a single slip can make it large.
+    """
+    usual = float(table["seconds_median"].median())
+    return {row["judge"]: list(_sentences(row, usual)) for row in table.to_dict("records")}
+
+
+def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
+    if row["agreement_high"] < 0.5:
+        yield (
+            f"Chose against the other judges in {1 - row['agreement']:.0%} of answers: perhaps the question was taken "
+            "the other way round."
+        )
+    elif row["infit_z"] > 3.3 and row["infit"] > 1.2:
+        yield f"Answers are further from the other judges' than chance explains (infit {row['infit']:.2f}; 1 is usual)."
+    if abs(row["left_share"] - 0.5) * 2 * np.sqrt(row["decided"]) > 3.3 and abs(row["left_share"] - 0.5) > 0.1:
+        side = "left" if row["left_share"] > 0.5 else "right"
+        yield f"Chose the {side} area in {max(row['left_share'], 1 - row['left_share']):.0%} of answers."
+    if row["comparisons"] >= 10 and row["seconds_median"] < min(usual / 3, 2.0):
+        yield f"Half of the answers took less than {row['seconds_median']:.1f} seconds."
+    if row["repeats"] >= 5 and row["consistency"] <= 0.5:
+        yield f"Answered {row['repeats']} pairs again, and only {row['consistency']:.0%} of them the same way."
+    if row["comparisons"] >= 10 and row["undecided"] > 0.5:
+        yield f"Gave no decision on {row['undecided']:.0%} of the pairs."
+
+
+def _groups(code: IntArray) -> Iterator[IntArray]:
+    """Yield the positions of each judge's code; −1 is no judge."""
+    order = np.argsort(code, kind="stable")
+    cuts = np.flatnonzero(np.diff(code[order])) + 1
+    yield from (own for own in np.split(order, cuts) if len(own) and code[own[0]] >= 0)
+
+
+def _outcomes(data: Comparisons) -> dict[str, FloatArray | IntArray]:
+    left, right, ties, skipped, unknown, still_open = data.outcomes_by_judge().T
+    shown, decided, undecided = data.outcomes_by_judge().sum(axis=1), left + right, ties + skipped + unknown
+    low, high = share_interval(left, decided)
+    sides = np.where((decided > 0) & data.sides, 1.0, np.nan)
+    with np.errstate(invalid="ignore"):
+        share = undecided / (shown - still_open)
+    return {
+        "comparisons": shown,
+        "decided": decided,
+        "ties": ties,
+        "skipped": skipped,
+        "unknown": unknown,
+        "undecided": share,
+        "left": left,
+        "left_share": sides * left / np.maximum(decided, 1),
+        "left_low": sides * low,
+        "left_high": sides * high,
+    }
+
+
+def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:
+    with threadpool_limits(limits=1):
+        chance = others_chances(data, belief)
+    known = np.isfinite(chance)
+    p, won, judge, size = chance[known], data.first_won[known], data.judge[known], len(data.judges)
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    squares = mean_squares(won, p, judge, size)
+    n = np.bincount(judge, minlength=size)
+    agreed = np.bincount(judge, won == (p > 0.5), size)
+    low, high = share_interval(agreed, n)
+    there = np.where(n > 0, 1.0, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return {
+            "infit": squares.infit,
+            "infit_z": (squares.infit - 1) / squares.infit_sd,
+            "outfit": squares.outfit,
+            "outfit_z": (squares.outfit - 1) / squares.outfit_sd,
+            "agreement": agreed / n,
+            "agreement_low": there * low,
+            "agreement_high": there * high,
+            "agreement_expected": np.bincount(judge, np.maximum(p, 1 - p), size) / n,
+        }

@@ -1,0 +1,64 @@
+"""Quick fits of any part of the comparisons: what figures about judges and halves rest on.
+
+A quick fit is the Gaussian nearest to the posterior (`core.gaussian`), found in some milliseconds at 76 areas.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from judgemap.core.comparisons import PairCounts
+from judgemap.core.gaussian import Gaussian, gaussian
+from judgemap.core.prior import Covariance, InverseGamma, Model, VariancePrior, independent
+from judgemap.errors import StudyError
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.settings import PRIORS, ClusterSettings, prior_covariance
+
+if TYPE_CHECKING:
+    from judgemap.study.result import Fit
+
+
+class Belief(NamedTuple):
+    """What a quick fit assumes: the covariance of the strengths, and what is believed of α²."""
+
+    covariance: Covariance
+    variance: VariancePrior
+
+
+def belief_of(fit: "Fit") -> Belief:
+    """Say with which prior quick fits of a fit's answers are made: its own.
+
+    Clusters have another kind of prior: for them it is the spatial model's, with its usual prior of α².
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> belief_of(jm.fit_standard(data, areas, seed=1, chains=2, draws=50)).variance
+    InverseGamma(shape=0.1, scale=0.1)
+    """
+    correlation, variance = fit.record.correlation, fit.record.hyperparameters
+    if correlation is None or isinstance(variance, ClusterSettings):
+        return Belief(prior_covariance(fit.map), InverseGamma())
+    if correlation.kind == "independent":
+        return Belief(independent(len(fit.map)), variance)
+    if correlation.kind not in PRIORS:
+        raise StudyError(
+            f"the fit's prior, {correlation.kind!r}, was made by hand and cannot be built again from the fit's record; "
+            "fit one of judgemap's own priors to ask this"
+        )
+    return Belief(prior_covariance(fit.map, correlation.kind, correlation.length), variance)
+
+
+def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) -> Gaussian:
+    """Fit in milliseconds, starting from a fit ``near`` by where there is one.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> from judgemap.core.prior import FixedVariance
+    >>> fit = quick_fit(count_pairs([0, 0], [1, 1], n_areas=2), Belief(independent(2), FixedVariance(4.0)))
+    >>> bool(fit.chances([0], [1])[0] > 0.5)
+    True
+    """
+    return gaussian(Model(counts, belief.covariance, belief.variance), near)
+
+
+def check_areas(fit: "Fit", data: Comparisons) -> None:
+    """Raise a `StudyError` unless a fit and comparisons are of the same areas."""
+    if fit.map.ids != data.ids:
+        raise StudyError("the fit and the comparisons are of different areas; read the comparisons with the fit's map")

@@ -1,0 +1,292 @@
+"""What a fit says of itself: fit.json as a typed value, written and read here alone."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, cast
+
+from judgemap.core.clustering import Convergence
+from judgemap.core.prior import FixedVariance, InverseGamma, VariancePrior
+from judgemap.core.samplers.run import Plan
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Bridge
+from judgemap.study.settings import ClusterSettings
+
+if TYPE_CHECKING:
+    from judgemap.study.comparisons import Direction
+
+Json = dict[str, Any]
+
+
+class NoteKind(StrEnum):
+    """What a note is about."""
+
+    MAP = "map"
+    """How the boundary file or the list of edges was read."""
+    UNDECIDED = "undecided"
+    NEVER_COMPARED = "never compared"
+    GROUPS = "groups"
+    """Areas fall into groups that were never compared with each other."""
+    ONE_JUDGE = "one judge"
+    SINGLE_ANSWERS = "single answers"
+    """Judges, by name, who answered once."""
+    PARTS = "parts"
+    """The map is in parts that no cluster spans."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence that a reader of the fit must know.
+
+    >>> Note(NoteKind.SINGLE_ANSWERS, "Judges with a single answer, used like any other: 'ann'.").names_judges
+    True
+    """
+
+    kind: NoteKind
+    text: str
+
+    @property
+    def names_judges(self) -> bool:
+        """Whether judges are named, who must stay anonymous in what is published."""
+        return self.kind is NoteKind.SINGLE_ANSWERS
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """The prior correlation of areas: one of `settings.PRIORS`, 'independent', or the name of one made by hand.
+
+    >>> Correlation("exponential", 5.0).text
+    'exponential, length 5'
+    """
+
+    kind: str
+    length: float | None = None
+
+    @property
+    def text(self) -> str:
+        """How it is called."""
+        return self.kind if self.length is None else f"{self.kind}, length {self.length:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class DataFacts:
+    """What a fit was made of; the same ``sha256``, the same comparisons."""
+
+    sha256: str
+    areas: int
+    shown: int
+    """Pairs shown to judges; those with a winner are the ``comparisons``."""
+    comparisons: int
+    pairs: int
+    judges: int
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """How far the draws can be trusted; nan where it cannot be told."""
+
+    rhat_max: float
+    ess_bulk_min: float
+    ess_bulk_min_of: str
+    """The area, or other quantity, of that effective sample size."""
+    ess_bulk_median: float
+    ess_bulk_of: Mapping[str, float]
+    """The effective sample sizes of what is no area's risk."""
+    ess_tail_min: float
+    ess_per_second: float
+    clusters: Convergence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionChoice:
+    """Which partition a fit of clusters shows: of least expected ``loss``, with so many clusters or the best of all."""
+
+    n_clusters: int | None = None
+    loss: str = "vi"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitRecord:
+    """How a fit was made, of what, by which software, and what to mind about it.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> record = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100).record
+    >>> record.model, record.correlation, record.hyperparameters, record.plan.draws
+    ('spatial', Correlation(kind='communicability', length=None), InverseGamma(shape=0.1, scale=0.1), 100)
+    >>> FitRecord.from_dict(record.to_dict()) == record
+    True
+    """
+
+    model: str
+    correlation: Correlation | None
+    """None for clusters, whose prior is another."""
+    hyperparameters: VariancePrior | ClusterSettings
+    sampler: str
+    seed: int
+    plan: Plan
+    complete: bool
+    """False where the run was interrupted."""
+    seconds: float
+    winner_is: "Direction"
+    data: DataFacts
+    versions: Mapping[str, str]
+    bridges: tuple[Bridge, ...]
+    notes: tuple[Note, ...]
+    diagnostics: Diagnostics
+    partition: PartitionChoice | None = None
+    n_clusters: Mapping[int, float] | None = None
+    """P(k clusters), by k."""
+
+    @property
+    def prior(self) -> str:
+        """How the prior is called."""
+        if isinstance(self.hyperparameters, ClusterSettings):
+            return f"distance dependent Chinese restaurant process, affinity {self.hyperparameters.affinity}"
+        return self.correlation.text if self.correlation is not None else ""
+
+    @property
+    def risk(self) -> str:
+        """What risk is, in terms of the strength λ."""
+        return "minus the centred strength" if self.winner_is == "lower" else "the centred strength"
+
+    @property
+    def sign(self) -> float:
+        """Risk = sign × centred strength."""
+        return -1.0 if self.winner_is == "lower" else 1.0
+
+    @property
+    def assumed(self) -> dict[str, float | str]:
+        """The hyperparameters by the names that the settings have for them, and `alpha2` where α² is fixed."""
+        if isinstance(self.hyperparameters, ClusterSettings):
+            return asdict(self.hyperparameters)
+        if isinstance(self.hyperparameters, FixedVariance):
+            return {"alpha2": self.hyperparameters.value}
+        return {"chi": self.hyperparameters.shape, "omega": self.hyperparameters.scale}
+
+    def to_dict(self) -> Json:
+        """Return what fit.json says, ready for JSON."""
+        diagnostics = asdict(self.diagnostics)
+        if self.diagnostics.clusters is None:
+            del diagnostics["clusters"]
+        told: Json = {
+            "model": self.model,
+            "prior": self.prior,
+            "correlation": None if self.correlation is None else asdict(self.correlation),
+            "hyperparameters": self.assumed,
+            "sampler": self.sampler,
+            "seed": self.seed,
+            "plan": asdict(self.plan),
+            "complete": self.complete,
+            "seconds": self.seconds,
+            "winner_is": self.winner_is,
+            "risk": self.risk,
+            "data": asdict(self.data),
+            "versions": dict(self.versions),
+            "bridges": [asdict(bridge) for bridge in self.bridges],
+            "notes": [note.text for note in self.notes],
+            "note_kinds": [note.kind.value for note in self.notes],
+            "diagnostics": diagnostics,
+        }
+        if self.partition is not None and self.n_clusters is not None:
+            told["partition"] = asdict(self.partition)
+            told["n_clusters"] = {str(k): chance for k, chance in self.n_clusters.items()}
+        return told
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> "FitRecord":
+        """Read what fit.json says, of this version or an earlier one.
+
+        >>> FitRecord.from_dict({})
+        Traceback (most recent call last):
+            ...
+        judgemap.errors.StudyError: fit.json says nothing of 'model'
+        """
+        try:
+            return _read(_upgraded(told))
+        except KeyError as error:
+            raise StudyError(f"fit.json says nothing of {error}") from None
+        except (TypeError, AttributeError, ValueError):
+            raise StudyError("fit.json makes no sense") from None
+
+
+def _read(told: Mapping[str, Any]) -> FitRecord:
+    clusters = told["model"] == "clusters"
+    correlation = told["correlation"]
+    return FitRecord(
+        model=told["model"],
+        correlation=None if correlation is None else Correlation(**correlation),
+        hyperparameters=_hyperparameters(told["hyperparameters"]),
+        sampler=told["sampler"],
+        seed=told["seed"],
+        plan=Plan(**told["plan"]),
+        complete=told["complete"],
+        seconds=told["seconds"],
+        winner_is=cast("Direction", told["winner_is"]),
+        data=DataFacts(**told["data"]),
+        versions=dict(told["versions"]),
+        bridges=tuple(Bridge(**bridge) for bridge in told["bridges"]),
+        notes=tuple(Note(NoteKind(kind), text) for kind, text in zip(told["note_kinds"], told["notes"], strict=True)),
+        diagnostics=_diagnostics(told["diagnostics"]),
+        partition=PartitionChoice(**told["partition"]) if clusters else None,
+        n_clusters={int(k): float(chance) for k, chance in told["n_clusters"].items()} if clusters else None,
+    )
+
+
+def _hyperparameters(told: Mapping[str, Any]) -> VariancePrior | ClusterSettings:
+    if "alpha2" in told:
+        return FixedVariance(told["alpha2"])
+    if "chi" in told:
+        return InverseGamma(told["chi"], told["omega"])
+    return ClusterSettings(**told)
+
+
+def _diagnostics(told: Mapping[str, Any]) -> Diagnostics:
+    """Read the diagnostics; a database keeps None for what is no number."""
+    judged = told.get("clusters")
+    numbers = {
+        each.name: _number(told[each.name])
+        for each in fields(Diagnostics)
+        if each.name not in ("ess_bulk_min_of", "ess_bulk_of", "clusters")
+    }
+    return Diagnostics(
+        **numbers,
+        ess_bulk_min_of=str(told["ess_bulk_min_of"]),
+        ess_bulk_of={name: _number(value) for name, value in told["ess_bulk_of"].items()},
+        clusters=None if judged is None else Convergence(**{name: _number(value) for name, value in judged.items()}),
+    )
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+_OLD_NOTES = (
+    (NoteKind.UNDECIDED, r"\d+ of \d+ shown pairs have no winner"),
+    (NoteKind.NEVER_COMPARED, r"\d+ of \d+ areas were never compared"),
+    (NoteKind.GROUPS, r"The compared areas fall into \d+ groups"),
+    (NoteKind.ONE_JUDGE, r"All answers are one judge's"),
+    (NoteKind.SINGLE_ANSWERS, r"Judges with a single answer"),
+    (NoteKind.PARTS, r"The map is in \d+ parts: no cluster"),
+)
+"""How notes begin that were written before they had kinds; all others are about the map."""
+
+
+def _upgraded(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Bring what an earlier version wrote up to date: the kinds of notes, and the parts of the prior, were text alone.
+
+    Kinds are told anew as well where their number is not that of the notes: a judge who withdraws is cut out of both.
+    """
+    kinds = told.get("note_kinds", [])
+    if len(kinds) != len(told.get("notes", [])):
+        kinds = [next((kind for kind, start in _OLD_NOTES if re.match(start, note)), "map") for note in told["notes"]]
+    if "correlation" in told:
+        correlation = told["correlation"]
+    elif told["model"] == "clusters":
+        correlation = None
+    else:
+        kind, _, length = told["prior"].partition(", length ")
+        correlation = {"kind": kind, "length": float(length) if length else None}
+    return {**told, "note_kinds": kinds, "correlation": correlation}

@@ -1,0 +1,222 @@
+"""The judge's pages with a judge and pairs that are in no database, at /try/<study>/ and below."""
+
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+
+import numpy as np
+import segno
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import translation
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from judgemap.web.judge.forms import read_answer, read_positions
+from judgemap.web.judge.models import Answer, Judge, Pair
+from judgemap.web.judge.preview.state import State, read_state, write_state
+from judgemap.web.judge.scheduling import draw_pair
+from judgemap.web.judge.screens import Place, language_of, place_of
+from judgemap.web.judge.views import TEMPLATES, common, show_pair, wants_json
+from judgemap.web.server.markdown import render_markdown
+from judgemap.web.server.tokens import withdrawal_code
+from judgemap.web.studies.access import study_page
+from judgemap.web.studies.models import Area, Study
+
+PreviewView = Callable[[HttpRequest, Study, State], HttpResponse]
+MOST_UNKNOWN = 300
+"""How many unknown areas a cookie has room for."""
+
+
+def preview_page(view: PreviewView) -> Callable[[HttpRequest, str], HttpResponseBase]:
+    """Find the study for those who may see it, pretend that it is open, and speak the chosen language."""
+
+    @study_page
+    @wraps(view)
+    def page(request: HttpRequest, study: Study) -> HttpResponse:
+        study.status = Study.Status.OPEN
+        request.preview = study  # type: ignore[attr-defined]
+        state = read_state(request, study.slug)
+        judge = Judge(study=study, language=state.language)
+        with translation.override(language_of(judge, request.headers.get("Accept-Language", ""))):
+            return view(request, study, state)
+
+    def by_token(request: HttpRequest, token: str) -> HttpResponseBase:
+        return page(request, token)
+
+    return by_token
+
+
+def pretend_judge(study: Study, state: State) -> Judge:
+    """Make the judge that a preview's state describes."""
+    judge = Judge(
+        study=study,
+        judged=state.judged,
+        practice_left=state.practice_left,
+        went_on=state.went_on,
+        language=state.language,
+        maximum=study.version.maximum,
+    )
+    judge.consented = state.consented  # type: ignore[attr-defined]
+    return judge
+
+
+def pretend_pair(judge: Judge, number: int, unknown: list[int]) -> Pair | None:
+    """Make the pair with a number; the same number gives the same pair, so that a reload shows it again."""
+    version = judge.study.version
+    rng = np.random.default_rng([zlib.crc32(judge.study.slug.encode()), version.number, number])
+    drawn = draw_pair(rng, version.pk, version.design, frozenset(unknown))
+    if drawn is None:
+        return None
+    areas = {
+        each.position: each for each in Area.objects.filter(study=judge.study, position__in=(drawn.left, drawn.right))
+    }
+    return Pair(
+        judge=judge,
+        version=version,
+        token=f"preview{number:015d}",
+        left=areas[drawn.left],
+        right=areas[drawn.right],
+        position=number + 1,
+        practice=judge.practice_left > 0,
+    )
+
+
+def moved(request: HttpRequest, study: Study, state: State) -> HttpResponse:
+    """Go where a new state leads."""
+    response = redirect("preview:home", study.slug)
+    return write_state(response, study.slug, state, secure=request.is_secure())
+
+
+@require_safe
+@preview_page
+def home(request: HttpRequest, study: Study, state: State) -> HttpResponse:
+    """Show the page where the pretended judge is."""
+    judge = pretend_judge(study, state)
+    place = place_of(judge)
+    if place == Place.PAIR:
+        pair = pretend_pair(judge, state.shown, state.unknown)
+        return show_pair(request, study.slug, pair) if pair else redirect("preview:areas", study.slug)
+    if wants_json(request):
+        return HttpResponse('{"place":"elsewhere"}', "application/json")
+    version, language = study.version, translation.get_language() or "en"
+    written = ("consent", "instructions", "thanks", "example")
+    texts = {each: render_markdown(version.text(each, language)) for each in written}
+    context = common(judge, study.slug) | {"texts": texts, "example": texts["example"]}
+    return render(request, TEMPLATES[place], context)
+
+
+@require_POST
+@preview_page
+def answer(request: HttpRequest, study: Study, state: State) -> HttpResponse:
+    """Take an answer, and go on to the next pair."""
+    given = read_answer(request.POST)
+    shown = f"preview{state.shown:015d}"
+    after = _answered(state, given.outcome) if given.pair == shown and given.outcome else state
+    if not wants_json(request):
+        return moved(request, study, after)
+    judge = pretend_judge(study, after)
+    pair = pretend_pair(judge, after.shown, after.unknown) if place_of(judge) == Place.PAIR else None
+    response = (
+        show_pair(request, study.slug, pair) if pair else HttpResponse('{"place":"elsewhere"}', "application/json")
+    )
+    return write_state(response, study.slug, after, secure=request.is_secure())
+
+
+def _answered(state: State, outcome: str) -> State:
+    if state.practice_left:
+        return replace(state, shown=state.shown + 1, practice_left=state.practice_left - 1)
+    counts = outcome != "unknown"
+    return replace(state, shown=state.shown + 1, judged=state.judged + counts)
+
+
+@require_safe
+@preview_page
+def last(request: HttpRequest, study: Study, state: State) -> HttpResponse:
+    """Show the pair before, as if its answer could be changed."""
+    pair = pretend_pair(pretend_judge(study, state), state.shown - 1, state.unknown) if state.shown else None
+    if pair is None:
+        return redirect("preview:home", study.slug)
+    return show_pair(request, study.slug, pair, Answer(revision=1))
+
+
+@require_POST
+@preview_page
+def consent(request: HttpRequest, study: Study, state: State) -> HttpResponse:
+    """Agree."""
+    practice = study.version.practice if request.POST.get("begin") != "now" else 0
+    agreed = request.POST.get("agree") == "yes"
+    return moved(request, study, replace(state, consented=agreed, practice_left=practice if agreed else 0))
+
+
+@require_POST
+@preview_page
+def end_practice(request: HttpRequest, study: Study, state: State) -> HttpResponse:
+    """Leave the rest of the practice out."""
+    return moved(request, study, replace(state, practice_left=0))
+
+
+@require_POST
+@preview_page
+def go_on(request: HttpRequest, study: Study, state: State) -> HttpResponse:
+    """Go on after the recommended number."""
+    return moved(request, study, replace(state, went_on=True))
+
+
+@require_POST
+@preview_page
+def language(request: HttpRequest, study: Study, state: State) -> HttpResponse:
+    """Change the language."""
+    wanted = request.POST.get("language", "")
+    return moved(request, study, replace(state, language=wanted if wanted in study.version.languages else ""))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@preview_page
+def areas(request: HttpRequest, study: Study, state: State) -> HttpResponse:
+    """Show all areas on one map, and take which are not known."""
+    if request.method == "POST":
+        unknown = sorted(read_positions(request.POST.getlist("unknown")))[:MOST_UNKNOWN]
+        return moved(request, study, replace(state, unknown=unknown, shown=state.shown + 1))
+    rows = Area.objects.filter(study=study).order_by("name", "position").only("position", "name", "shape")
+    listed = [{"position": row.position, "name": row.name, "shape": row.shape, "unknown": row.position in state.unknown}
+              for row in rows]  # fmt: skip
+    context = common(pretend_judge(study, state), study.slug) | {
+        "areas": listed,
+        "too_few": len(listed) - len(state.unknown) < 2,
+    }
+    return render(request, "judge/areas.html", context)
+
+
+@require_safe
+@preview_page
+def link(request: HttpRequest, study: Study, state: State) -> HttpResponse:
+    """Show a link and a code as judges see theirs; these two lead nowhere."""
+    address = request.build_absolute_uri(reverse("preview:home", args=[study.slug]))
+    context = common(pretend_judge(study, state), study.slug) | {
+        "address": address,
+        "qr_code": segno.make(address, error="m").svg_data_uri(scale=4, border=2),
+        "code": withdrawal_code(study.slug),
+    }
+    return render(request, "judge/link.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def withdraw(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
+    """Show the page on which judges withdraw; nothing was given, so nothing is removed."""
+    return redirect("studies:list")
+
+
+@require_POST
+@preview_page
+def jump(request: HttpRequest, study: Study, state: State) -> HttpResponse:
+    """Jump to the beginning, to the thanks, or to the end, without judging all the pairs before."""
+    version = study.version
+    places = {
+        "begin": State(language=state.language),
+        "thanks": replace(state, consented=True, practice_left=0, judged=version.recommended, went_on=False),
+        "end": replace(state, consented=True, practice_left=0, judged=version.maximum),
+    }
+    return moved(request, study, places.get(request.POST.get("to", ""), state))

@@ -1,0 +1,179 @@
+"""Researchers' pages about fits: ask for one, watch it, stop it, start it again."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from judgemap.errors import StudyError
+from judgemap.study.comparisons import Direction
+from judgemap.study.settings import FitSettings
+from judgemap.web.results.fits import actions
+from judgemap.web.results.fits.forms import AutoFitForm, FitForm, initial_of
+from judgemap.web.results.models import AutoFit, Exclusion, FitRun
+from judgemap.web.server.forms import sentence
+from judgemap.web.studies.access import researcher_of, study_page
+from judgemap.web.studies.models import Study
+
+FORM = ["GET", "HEAD", "POST"]
+MOST_SHOWN = 200
+PATIENCE = timedelta(seconds=20)
+"""A fit that waits longer, while none runs, waits for a worker that is not there."""
+
+
+@require_safe
+@study_page
+def list_fits(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the fits of a study, the latest first, and the button that asks for one."""
+    return _list(request, study, _auto_form(study))
+
+
+def _list(request: HttpRequest, study: Study, auto_form: AutoFitForm) -> HttpResponse:
+    runs = [run.show_if_lost() for run in _runs(study)[:MOST_SHOWN]]
+    context = {"study": study, "runs": runs, "under_way": any(not run.over for run in runs), "here": "results"}
+    if _is_live(request):
+        return render(request, "fits/runs.html", context)
+    context |= {
+        "auto_form": auto_form,
+        "auto": AutoFit.objects.filter(study=study).first(),
+        "answers": actions.answered(study),
+        "decided": actions.has_decided(study),
+        "excluded": Exclusion.objects.filter(judge__study=study).order_by("judge_id"),
+    }
+    return render(request, "fits/list.html", context, status=400 if auto_form.errors else 200)
+
+
+def _runs(study: Study) -> QuerySet[FitRun]:
+    runs = FitRun.objects.filter(study=study).order_by("-number")
+    return runs.select_related("asked_by").defer("rows", "findings", "log")
+
+
+@require_http_methods(FORM)
+@study_page
+def new(request: HttpRequest, study: Study) -> HttpResponse:
+    """Ask for a fit, with all the options there are; an empty form has sensible ones."""
+    if request.method == "POST":
+        form = FitForm(study, request.POST)
+        if form.is_valid():
+            try:
+                run = actions.ask_for_fit(study, by=researcher_of(request), **form.asked())
+                return redirect("fits:progress", study.slug, run.number)
+            except StudyError as error:
+                form.add_study_error(error)
+    else:
+        number = request.GET.get("from", "")
+        earlier = _find(study, int(number)) if re.fullmatch(r"[0-9]{1,9}", number) else None
+        form = FitForm(study, initial=initial_of(earlier) if earlier else {})
+    context = {"study": study, "form": form, "decided": actions.has_decided(study), "here": "results"}
+    return render(request, "fits/new.html", context, status=400 if form.errors else 200)
+
+
+@require_safe
+@study_page
+def progress(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Show how far a fit is; lead on to its map as soon as that is there."""
+    run = _seen(study, number)
+    if run.status == FitRun.Status.DONE:
+        return _lead_on(request, reverse("results:map", args=[study.slug, number]))
+    if run.over and _is_live(request):
+        return _lead_on(request, reverse("fits:progress", args=[study.slug, number]))
+    context = {"study": study, "run": run, "here": "results"} | _waiting(run)
+    return render(request, "fits/news.html" if _is_live(request) else "fits/progress.html", context)
+
+
+def _waiting(run: FitRun) -> dict[str, Any]:
+    """Say what a fit waits for."""
+    if run.status != FitRun.Status.WAITING:
+        return {}
+    before = FitRun.objects.filter(pk__lt=run.pk, status__in=FitRun.UNDER_WAY)
+    running = FitRun.objects.filter(status=FitRun.Status.RUNNING).exists()
+    alone = not running and run.asked_at < timezone.now() - PATIENCE
+    return {"before": before.count(), "no_worker": alone}
+
+
+@require_safe
+@study_page
+def log(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Show how a fit was made: its settings, its log, and the command that does the same."""
+    run = _seen(study, number)
+    settings = FitSettings.from_dict(run.settings)
+    direction: Direction = "lower" if run.version.direction == "lower" else "higher"
+    context = {
+        "study": study,
+        "run": run,
+        "command": settings.command("comparisons.csv", "edges.csv", direction),
+        "settings": {name: str(value) for name, value in settings.to_dict().items() if value is not None},
+        "here": "results",
+    }
+    return render(request, "fits/log.html", context)
+
+
+@require_POST
+@study_page
+def cancel(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Stop a fit."""
+    run = actions.cancel_fit(_seen(study, number), researcher_of(request))
+    if run.status == FitRun.Status.CANCELLED:
+        messages.success(request, f"Fit {number} is cancelled.")
+        return redirect("fits:list", study.slug)
+    return redirect("fits:progress", study.slug, number)
+
+
+@require_POST
+@study_page
+def again(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Ask for the same fit once more."""
+    try:
+        run = actions.again(_seen(study, number), researcher_of(request))
+    except StudyError as error:
+        messages.error(request, sentence(error))
+        return redirect("fits:list", study.slug)
+    return redirect("fits:progress", study.slug, run.number)
+
+
+@require_POST
+@study_page
+def auto(request: HttpRequest, study: Study) -> HttpResponse:
+    """Have the study fitted by itself, or not any more."""
+    form = AutoFitForm(request.POST)
+    if not form.is_valid():
+        return _list(request, study, form)
+    every = form.cleaned_data["every"]
+    actions.set_auto_fit(study, every, FitSettings(model=form.cleaned_data["model"]), researcher_of(request))
+    said = f"A fit is made after every {every} new answers." if every else "No fit is made by itself."
+    messages.success(request, said)
+    return redirect("fits:list", study.slug)
+
+
+def _auto_form(study: Study) -> AutoFitForm:
+    auto = AutoFit.objects.filter(study=study).first()
+    return AutoFitForm(initial={"every": auto.every, "model": auto.settings.get("model")} if auto else {})
+
+
+def _find(study: Study, number: int) -> FitRun | None:
+    runs = FitRun.objects.select_related("asked_by", "version", "study").defer("rows", "findings")
+    return runs.filter(study=study, number=number).first()
+
+
+def _seen(study: Study, number: int) -> FitRun:
+    """Find a fit, and notice where its worker is gone."""
+    run = _find(study, number)
+    if run is None:
+        raise Http404
+    return run.show_if_lost()
+
+
+def _is_live(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+def _lead_on(request: HttpRequest, address: str) -> HttpResponse:
+    """Send the browser on, also where htmx asked."""
+    return HttpResponse(headers={"HX-Redirect": address}) if _is_live(request) else redirect(address)

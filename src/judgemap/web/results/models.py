@@ -1,0 +1,129 @@
+"""Fits of a study, their files, and the judges that are left out of them."""
+
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q, Value
+from django.db.models.functions import Concat
+from django.utils import timezone
+
+from judgemap.web.judge.models import Judge
+from judgemap.web.server.jobs import SILENCE, Job, job_constraints, log_line
+from judgemap.web.studies.models import Study, StudyVersion
+
+UNEXPLAINED = "the worker was heard of no more: pictures and briefing may be missing; fit again to have all"
+
+
+class FitRun(Job):
+    """A fit that was asked for: of what, by whom, how far it is, and what came of it. Never changed once it is over."""
+
+    NAME = "fit"
+    BEGINS = "Reading the answers."
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="fits")
+    number = models.PositiveIntegerField()
+    version = models.ForeignKey(StudyVersion, models.PROTECT, related_name="+")
+    """Its edges and its direction are the ones that the fit uses."""
+    settings = models.JSONField(default=dict)
+    """The options of `judgemap fit`: model, priors, draws, seed."""
+    left_out = models.JSONField(default=list)
+    """Names of the judges whose answers were left out."""
+    only = models.JSONField(default=list)
+    """Names of the judges whose answers alone were used; empty for all."""
+    note = models.CharField(max_length=200, blank=True)
+    """Why it was asked for, in the researcher's words."""
+    answers = models.PositiveIntegerField(default=0)
+    """How many pairs had been answered when the fit read them."""
+    data_sha256 = models.CharField(max_length=64, blank=True)
+    info = models.JSONField(default=dict)
+    """What fit.json says."""
+    rows = models.JSONField(default=list)
+    """The table of areas, a dict a row, in the order of the areas: what pages show without opening the files."""
+    findings = models.JSONField(default=dict)
+    """What was worked out after the fit, by name: judges, reliability, checks. Plain numbers, for pages."""
+    explained_at = models.DateTimeField(null=True)
+    """When findings, pictures and briefing were there; the map is there as soon as the fit is done."""
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["study", "number"], name="fit_number_once"),
+            *job_constraints("fit"),
+        )
+        indexes = (models.Index(fields=["study", "status"], name="fit_by_status"),)
+
+    def __str__(self) -> str:
+        return f"fit {self.number} of {self.study_id}"
+
+    def work(self) -> Iterator[None]:
+        """Make the fit; what explains it is left for when no other job waits."""
+        from judgemap.web.results.fits.running import make_fit
+
+        return make_fit(self)
+
+    @classmethod
+    def mark_lost(cls) -> int:
+        """Mark lost fits; where the fit was made and only its explanations were not, wait for them no more."""
+        from judgemap.web.results.fits.forgetting import forget_withdrawn
+
+        now = timezone.now()
+        unexplained = cls.objects.filter(heard_at__lt=now - SILENCE, status=cls.Status.DONE, explained_at=None)
+        for run in unexplained.defer("rows", "findings", "log"):
+            forget_withdrawn(run)
+        unexplained.update(explained_at=now, log=Concat(F("log"), Value(log_line(UNEXPLAINED))))
+        return super().mark_lost()
+
+
+class FitFiles(models.Model):
+    """The folder of a fit, zipped; in the database, so that every process on every machine has it."""
+
+    fit = models.OneToOneField(FitRun, models.CASCADE, related_name="files")
+    archive = models.BinaryField()
+    briefing = models.TextField(blank=True)
+    """One self-contained page for decision makers."""
+
+    def __str__(self) -> str:
+        return f"files of fit {self.fit_id}"
+
+
+class FitPicture(models.Model):
+    """A picture of a fit, drawn once by the worker, so that pages draw nothing themselves."""
+
+    fit = models.ForeignKey(FitRun, models.CASCADE, related_name="pictures")
+    name = models.SlugField(max_length=60)
+    svg = models.TextField()
+    alt = models.TextField()
+    caption = models.TextField(blank=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["fit", "name"], name="fit_picture_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.name} of fit {self.fit_id}"
+
+
+class Exclusion(models.Model):
+    """A judge who is left out of fits, and why. Taking it back deletes the row; the audit log keeps both acts."""
+
+    judge = models.OneToOneField(Judge, models.CASCADE, related_name="exclusion")
+    reason = models.CharField(max_length=200)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.judge_id} left out"
+
+
+class AutoFit(models.Model):
+    """A study that is fitted again by itself, every so many answers."""
+
+    study = models.OneToOneField(Study, models.CASCADE, related_name="auto_fit")
+    every = models.PositiveIntegerField()
+    """So many new answers ask for a new fit."""
+    settings = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = (models.CheckConstraint(condition=Q(every__gte=10), name="auto_fit_not_too_often"),)
+
+    def __str__(self) -> str:
+        return f"{self.study_id} every {self.every}"

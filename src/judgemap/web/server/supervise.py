@@ -1,0 +1,126 @@
+"""The processes of a server: its port, workers beside it, and an end for all when the server ends."""
+
+import errno
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from judgemap.errors import StudyError
+
+PATIENCE = 3.0
+"""Seconds to wait for a port that the processes of a killed server are about to leave."""
+SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_TO_END = 20.0
+SERVER = "JUDGEMAP_SERVER_PROCESS"
+"""The environment variable in which a server tells its processes who it is."""
+COMMAND = """import signal
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+from judgemap.web import start
+start.work({parent})
+"""
+SECONDS_TO_STOP = 10.0
+SHORTEST_LIFE = 10.0
+"""A worker that ends sooner is started again only after a while."""
+
+
+def check_port(host: str, port: int) -> None:
+    """Raise a `StudyError` where the server cannot listen.
+
+    Granian's sockets share a port with those of any other server of its kind: without this, two servers with two
+    databases would answer in turns.
+    """
+    until = time.monotonic() + PATIENCE
+    while (problem := _try_to_listen(host, port)) is not None:
+        if problem.errno != errno.EADDRINUSE:
+            raise StudyError(_sentence(problem, host, port))
+        if time.monotonic() > until:
+            raise StudyError(f"port {port} is taken by another program; stop that, or name another port with --port")
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def end_with_server() -> None:
+    """End this process when the server that started it is gone, were it killed: else it would hold the port for ever.
+
+    Where no server said who it is, as under another program than granian, nothing happens.
+    """
+    server = os.environ.get(SERVER, "")
+    if server.isdecimal():
+        threading.Thread(target=_watch, args=(int(server),), daemon=True).start()
+
+
+def _try_to_listen(host: str, port: int) -> OSError | None:
+    try:
+        kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        with socket.socket(kind, socket.SOCK_STREAM) as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(1)
+    except OSError as error:
+        return error
+    return None
+
+
+def _sentence(problem: OSError, host: str, port: int) -> str:
+    if problem.errno == errno.EACCES:
+        return f"port {port} needs rights that this account lacks; name one from 1024 up with --port"
+    return f"the server cannot listen on {host!r} ({problem.strerror}); name an address of this machine with --host"
+
+
+def _watch(server: int) -> None:
+    """Wait until the server is not this process's parent any more, and end: with a word first, then without."""
+    while os.getppid() == server:
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(SECONDS_TO_END)
+    os._exit(1)
+
+
+class Fitters:
+    """So many workers, as processes of their own."""
+
+    def __init__(self, count: int) -> None:
+        self._ending = threading.Event()
+        self._children: dict[int, subprocess.Popen[bytes]] = {}
+        self._threads = [threading.Thread(target=self._keep, args=(each,), daemon=True) for each in range(count)]
+
+    def start(self) -> None:
+        """Start them all, and watch over them."""
+        for place, each in enumerate(self._threads):
+            self._children[place] = self._launch()
+            each.start()
+
+    def stop(self) -> None:
+        """End them all: with a word first, then without."""
+        self._ending.set()
+        until = time.monotonic() + SECONDS_TO_STOP
+        for child in list(self._children.values()):
+            child.terminate()
+        for child in list(self._children.values()):
+            try:
+                child.wait(max(until - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired:
+                child.kill()
+        for each in self._threads:
+            each.join(1)
+
+    def _keep(self, place: int) -> None:
+        """Wait for a worker to end, and start another one where that is before its time."""
+        while True:
+            began = time.monotonic()
+            self._children[place].wait()
+            if time.monotonic() - began < SHORTEST_LIFE:
+                self._ending.wait(SHORTEST_LIFE)
+            if self._ending.is_set():
+                return
+            child = self._children[place] = self._launch()
+            if self._ending.is_set():
+                child.terminate()
+
+    @staticmethod
+    def _launch() -> "subprocess.Popen[bytes]":
+        code = COMMAND.format(parent=os.getpid())
+        return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL)

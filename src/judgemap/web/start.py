@@ -1,0 +1,179 @@
+"""Starting the study server: the data folder, the database, the files that pages use, and granian."""
+
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from judgemap.errors import StudyError
+from judgemap.web.server.supervise import SERVER, Fitters, check_port
+
+THREADS = 16
+"""Requests that one worker answers at once; most of them wait for the database."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Where the server keeps its data, and where it listens."""
+
+    data: Path
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int | None = None
+    """Processes; by default one with SQLite, which writes for one at a time, and one for each CPU with PostgreSQL."""
+    fitters: int = 1
+    """Workers that make fits beside the server; with 0, they are elsewhere."""
+
+
+def use_data_folder(data: Path) -> None:
+    """Make the data folder and its secret key if need be, and set Django up to use them; once in a process."""
+    try:
+        data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_secret_key(data / "secret-key")
+    except OSError as error:
+        raise StudyError(f"{data} cannot be used as a data folder ({error.strerror}); name another") from None
+    os.environ["JUDGEMAP_DATA"] = str(data.absolute())
+    os.environ["DJANGO_SETTINGS_MODULE"] = "judgemap.web.settings"
+    compile_translations(Path(__file__).parent / "locale", data / "locale")
+    import django
+
+    django.setup()
+
+
+def migrate() -> None:
+    """Bring the database up to date, if it is not."""
+    from django.core.management import call_command
+    from django.db import OperationalError, connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    try:
+        executor = MigrationExecutor(connection)
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            call_command("migrate", interactive=False, verbosity=0)
+    except OperationalError as error:
+        raise StudyError(f"the database cannot be reached ({str(error).splitlines()[0]}); check DATABASE_URL") from None
+
+
+def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM."""
+    from granian import Granian
+    from granian.constants import Interfaces
+
+    check_port(options.host, options.port)
+    use_data_folder(options.data)
+    if options.host not in ("127.0.0.1", "localhost", "::1"):
+        hosts = {*filter(None, os.environ.get("JUDGEMAP_HOSTS", "").split(",")), options.host}
+        os.environ["JUDGEMAP_HOSTS"] = ",".join(sorted(hosts - {"0.0.0.0", "::"}))  # noqa: S104 - these are no names
+    migrate()
+    collect_static()
+    first_researcher(options, say)
+    remember_address(options)
+    say(f"Judgemap serves {public_address(options)} from {options.data.absolute()}. Stop it with Ctrl-C.")
+    server = Granian(
+        "judgemap.web.wsgi:application",
+        address=options.host,
+        port=options.port,
+        interface=Interfaces.WSGI,
+        workers=options.workers or default_workers(),
+        blocking_threads=THREADS,
+        backpressure=256,
+        log_access=False,
+        log_enabled=False,
+        websockets=False,
+        respawn_failed_workers=True,
+        workers_kill_timeout=20,
+    )
+    os.environ[SERVER] = str(os.getpid())
+    fitters = Fitters(options.fitters)
+    fitters.start()
+    try:
+        server.serve()
+    finally:
+        fitters.stop()
+
+
+def work(parent: int | None = None) -> None:
+    """Make fits until SIGTERM; as the child of a server, with that server's settings, until it is gone."""
+    if parent is not None:
+        import django
+
+        django.setup()
+    from judgemap.web.results.fits.warming import warm_up
+    from judgemap.web.server import worker
+
+    worker.work(warm_up, parent)
+
+
+def database_name() -> str:
+    """Name the database without its password."""
+    from django.db import connection
+
+    database = connection.settings_dict
+    return f"{database['NAME']} on {database['HOST']}" if database["HOST"] else str(database["NAME"])
+
+
+def default_workers() -> int:
+    """Return how many processes serve best."""
+    from django.db import connection
+
+    return 1 if connection.vendor == "sqlite" else os.cpu_count() or 2
+
+
+def public_address(options: ServerOptions) -> str:
+    """Return the address that judges use; on this machine, where the server listens on all addresses."""
+    from django.conf import settings
+
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)  # noqa: S104 - these are no names
+    host = f"[{host}]" if ":" in host else host
+    return settings.PUBLIC_URL or f"http://{host}:{options.port}"
+
+
+def remember_address(options: ServerOptions) -> None:
+    """Keep the server's address in the data folder, for the links that commands print."""
+    (options.data / "address").write_text(f"{public_address(options)}\n", encoding="utf-8")
+
+
+def last_address() -> str:
+    """Return the address that the server was last started at; the empty text where it never was."""
+    from django.conf import settings
+
+    path: Path = settings.DATA / "address"
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
+
+
+def first_researcher(options: ServerOptions, say: Callable[[str], None]) -> None:
+    """Where there is no researcher yet, print a link, good once, that makes the first."""
+    from judgemap.web.accounts.actions import first_invitation
+
+    token = first_invitation()
+    if token is not None:
+        say(f"No researcher yet. Make the first one here, within a day: {public_address(options)}/first/{token}/")
+
+
+def collect_static() -> None:
+    """Copy the pages' scripts and styles into the data folder, compressed and named by their content."""
+    from django.core.management import call_command
+
+    call_command("collectstatic", interactive=False, verbosity=0)
+
+
+def compile_translations(source: Path, target: Path) -> None:
+    """Compile the translations into the data folder, where they changed."""
+    import polib
+
+    for path in sorted(source.glob("*/LC_MESSAGES/*.po")):
+        compiled = target / path.relative_to(source).with_suffix(".mo")
+        if not compiled.exists() or compiled.stat().st_mtime < path.stat().st_mtime:
+            compiled.parent.mkdir(parents=True, exist_ok=True)
+            polib.pofile(str(path)).save_as_mofile(str(compiled))
+
+
+def _make_secret_key(path: Path) -> None:
+    """Make a secret key that only its owner can read; of two processes at once, the first wins."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_urlsafe(50))

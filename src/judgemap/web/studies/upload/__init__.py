@@ -1,0 +1,1 @@
+"""Making a study from a boundary file: the upload, its columns, the draft."""

@@ -1,0 +1,153 @@
+"""Uploaded files, looked at from outside before a process of its own opens them."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from judgemap.core.graph import AreaGraph
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas, Bridge
+
+if TYPE_CHECKING:
+    from django.core.files.uploadedfile import UploadedFile
+
+LARGEST = 25_000_000
+LARGEST_UNZIPPED = 250_000_000
+MOST_FILES = 60
+SECONDS = 90
+ENDINGS = (".geojson", ".json", ".gpkg", ".zip")
+DRIVERS = frozenset({"GeoJSON", "GPKG", "ESRI Shapefile"})
+NO_NETWORK = {
+    "GDAL_HTTP_PROXY": "http://127.0.0.1:9",
+    "http_proxy": "http://127.0.0.1:9",
+    "https_proxy": "http://127.0.0.1:9",
+    "CPL_VSIL_CURL_ALLOWED_EXTENSIONS": "none",
+    "PROJ_NETWORK": "OFF",
+}
+TOO_MUCH = "the file is too big or too complicated to read here; simplify its boundaries and try again"
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What is in a boundary file: how many areas, which columns, and which look like ids and names."""
+
+    areas: int
+    columns: list[dict[str, Any]]
+    id: str
+    name: str
+    crs: str
+
+
+def take_file(sent: "UploadedFile") -> tuple[str, bytes]:
+    """Take an uploaded boundary file, if its name, size and contents are such as we read."""
+    name = safe_name(sent.name or "")
+    if Path(name).suffix.lower() not in ENDINGS:
+        raise StudyError("choose a .geojson, .json or .gpkg file, or a .zip file with a Shapefile in it")
+    if (sent.size or 0) > LARGEST:
+        raise StudyError(f"the file has {(sent.size or 0) / 1e6:.0f} MB; up to {LARGEST / 1e6:.0f} MB are taken")
+    content = sent.read()
+    if not content:
+        raise StudyError("the file is empty; export the map again")
+    if name.lower().endswith(".zip"):
+        check_zip(content)
+    return name, content
+
+
+def safe_name(name: str) -> str:
+    """Return a file's own name without what a file system or a page could stumble over.
+
+    >>> safe_name("../../etc/my wards.GeoJSON")
+    'my wards.GeoJSON'
+    """
+    plain = re.sub(r"[^\w .()-]", "_", re.split(r"[/\\]", name)[-1]).strip(". ")
+    return f"{Path(plain).stem[:80]}{Path(plain).suffix[:10]}" or "file"
+
+
+def check_zip(content: bytes) -> None:
+    """Refuse a zip file that unpacks into too much, before it is unpacked."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
+        raise StudyError("the zip file cannot be opened; zip the map again, without a password") from None
+    if len(members) > MOST_FILES:
+        raise StudyError(f"the zip file holds {len(members)} files; put only the Shapefile's own into it")
+    if sum(each.file_size for each in members) > LARGEST_UNZIPPED:
+        raise StudyError(f"the zip file unpacks into over {LARGEST_UNZIPPED / 1e6:.0f} MB; simplify the boundaries")
+    if any(each.flag_bits & 1 for each in members):
+        raise StudyError("the zip file has a password; zip the map again, without one")
+
+
+def inspect_file(name: str, content: bytes) -> Inspection:
+    """Look into a boundary file."""
+    return Inspection(**_run("inspect", name, content, {}))
+
+
+def read_file(name: str, content: bytes, options: Mapping[str, Any]) -> Areas:
+    """Read the areas of a boundary file with the columns, reference system and contiguity that were chosen."""
+    import geopandas
+    import shapely
+
+    found = _run("read", name, content, options)
+    return Areas(
+        ids=tuple(found["ids"]),
+        names=tuple(found["names"]),
+        graph=AreaGraph(len(found["ids"]), np.array(found["edges"], dtype=np.int64).reshape(-1, 2)),
+        geometry=geopandas.GeoSeries(shapely.from_wkb(found["outlines"]), crs="EPSG:4326"),
+        bridges=tuple(Bridge(a, b, km) for a, b, km in found["bridges"]),
+        notes=tuple(found["notes"]),
+    )
+
+
+def _run(action: str, name: str, content: bytes, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Run the reader, and return what it found or raise its sentence."""
+    with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+        path = Path(folder, safe_name(name))
+        path.write_bytes(content)
+        command = [
+            sys.executable,
+            "-m",
+            "judgemap.web.studies.upload.reading",
+            action,
+            str(path),
+            json.dumps(dict(options)),
+        ]
+        try:
+            done = subprocess.run(
+                command, cwd=folder, env=_environment(folder), capture_output=True, timeout=SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise StudyError(TOO_MUCH) from None
+    try:
+        found: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        raise StudyError(TOO_MUCH) from None
+    if "error" in found:
+        raise StudyError(found["error"])
+    return found
+
+
+def _environment(folder: str) -> dict[str, str]:
+    kept = {key: os.environ[key] for key in ("PATH", "LANG", "VIRTUAL_ENV", "PYTHONPATH") if key in os.environ}
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+    return kept | threads | NO_NETWORK | {"GDAL_SKIP": _other_drivers(), "HOME": folder}
+
+
+@cache
+def _other_drivers() -> str:
+    """List the formats that are not to be opened, whatever a file claims to be."""
+    import pyogrio
+
+    return ",".join(sorted(set(pyogrio.list_drivers()) - DRIVERS))

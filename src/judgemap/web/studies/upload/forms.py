@@ -1,0 +1,94 @@
+"""The two steps from a boundary file to a draft."""
+
+from typing import Any
+
+from django import forms
+
+from judgemap.errors import StudyError
+from judgemap.web.server.forms import sentence
+from judgemap.web.studies.models import Upload
+from judgemap.web.studies.upload.actions import read_toml
+
+DIRECTIONS = (("lower", "The area with the LOWER rate"), ("higher", "The area with the HIGHER rate"))
+
+
+class UploadForm(forms.Form):
+    """Step 1: the files."""
+
+    boundaries = forms.FileField(
+        label="Boundary file",
+        allow_empty_file=True,
+        max_length=255,
+        widget=forms.FileInput({"accept": ".geojson,.json,.gpkg,.zip"}),
+        help_text="One row for each area: GeoJSON, GeoPackage, or a zip file with a Shapefile in it. Up to 25 MB.",
+    )
+    definition = forms.FileField(
+        label="study.toml, if you have one",
+        required=False,
+        max_length=255,
+        widget=forms.FileInput({"accept": ".toml"}),
+        help_text="Title, question, texts and settings of a study, not to type them. Most people have none.",
+    )
+
+    def clean_definition(self) -> str:
+        """Check that the study.toml makes sense."""
+        try:
+            return read_toml(self.cleaned_data["definition"])
+        except StudyError as error:
+            raise forms.ValidationError(sentence(error)) from None
+
+
+class ColumnsForm(forms.Form):
+    """Step 2: what identifies an area, where the map is, and what is asked."""
+
+    id = forms.ChoiceField(
+        label="Column with the ids",
+        required=False,
+        help_text="A code of its own for every area, such as E05012345. It links the answers to other data.",
+    )
+    name = forms.ChoiceField(
+        label="Column with the names", required=False, help_text="What judges will read on the screen."
+    )
+    contiguity = forms.ChoiceField(
+        label="Two areas are neighbours when they share",
+        choices=[("queen", "a border or a corner"), ("rook", "a stretch of border")],
+        widget=forms.RadioSelect,
+        initial="queen",
+        help_text="You can add and remove neighbours on the map in the next step.",
+    )
+    crs = forms.CharField(
+        label="Coordinate reference system",
+        required=False,
+        max_length=60,
+        help_text="Only where the file does not say it, or says it wrongly. Great Britain: EPSG:27700.",
+    )
+    title = forms.CharField(
+        max_length=200, help_text="Judges see it at the top of every page. For example: Hidden harm in our wards."
+    )
+    question = forms.CharField(
+        max_length=300,
+        help_text="In view all the time. For example: Which ward has the LOWER rate of forced marriage?",
+    )
+    direction = forms.ChoiceField(
+        label="Judges choose",
+        choices=DIRECTIONS,
+        widget=forms.RadioSelect,
+        initial="lower",
+        help_text="Say it in the question too. The analysis turns the answers the right way round by this.",
+    )
+
+    def __init__(self, upload: Upload, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
+        super().__init__(*args, **kwargs)
+        columns = upload.inspection["columns"]
+        names = [(each["name"], each["name"]) for each in columns]
+        own = [(each["name"], each["name"]) for each in columns if each["unique"]]
+        self.fields["id"].choices = [("", "Number the areas for me"), *own]  # type: ignore[attr-defined]
+        self.fields["name"].choices = [("", "The same as the ids"), *names]  # type: ignore[attr-defined]
+        self.fields["crs"].required = not upload.inspection["crs"]
+
+    def add_study_error(self, error: StudyError) -> None:
+        """Put a sentence beside the field that it speaks of."""
+        text = str(error)
+        about = {"reference system": "crs", "crs=": "crs", "the column": "id", "title": "title", "question": "question"}
+        field = next((name for words, name in about.items() if words in text[:120]), None)
+        self.add_error(field, sentence(error))

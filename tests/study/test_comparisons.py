@@ -1,0 +1,188 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import judgemap as jm
+from judgemap.core.graph import AreaGraph
+from judgemap.study.comparisons import ANSWERS, Comparisons, Outcome
+
+HEADER = "judge,left,right,outcome,seconds\n"
+
+
+def write(folder, text, name="comparisons.csv"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_shown_pairs(tmp_path, square):
+    rows = "1,a,b,left,3.5\n1,Beech,c,right,\n2,c,d,tie,9\n2,a,d,skipped,\n2,a,c,unknown,1\n"
+    data = jm.read_comparisons(write(tmp_path, HEADER + rows), square)
+    assert len(data) == 5
+    assert data.decided.tolist() == [True, True, False, False, False]
+    assert data.per_judge() == {"1": 2, "2": 3}
+    counts = data.counts()
+    assert counts.total == 2
+    np.testing.assert_array_equal(counts.excess(), [0.5, -1.0, 0.5, 0.0])
+    np.testing.assert_array_equal(np.isnan(data.seconds), [False, True, False, True, False])
+
+
+def test_winners_and_losers(tmp_path, square):
+    data = jm.read_comparisons(write(tmp_path, "winner,loser\na,b\nc,b\n"), square)
+    np.testing.assert_array_equal(data.counts().excess(), [0.5, -1.0, 0.5, 0.0])
+
+
+def test_numbers_with_a_decimal_point_are_ids(tmp_path):
+    areas = jm.Areas(("1", "2"), ("One", "Two"), AreaGraph(2, [[0, 1]]))
+    assert len(jm.read_comparisons(write(tmp_path, "winner,loser\n1.0,2.0\n"), areas)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "comparisons.csv: the file is empty"),
+        ("judge,left,right,outcome\n", "comparisons.csv: there is a header but no row"),
+        ("a\nb\n", "comparisons.csv: there is no column 'left'; the columns are 'a'"),
+        ("winner,looser\na,b\n", "comparisons.csv: there is no column 'loser' (did you mean 'looser'?)"),
+        ("left,right\na,b\n", "comparisons.csv: there is no column 'outcome'"),
+        (HEADER + "1,a,b,left,2\n1,a,Asch,left,2\n", "comparisons.csv line 3: area 'Asch' is not in the list"),
+        (HEADER + "1,a,a,left,2\n", "comparisons.csv line 2: 'a' is compared with itself"),
+        (HEADER + "1,a,Ash,left,2\n", "comparisons.csv line 2: 'a' is compared with itself"),
+        (HEADER + "1,a,b,lefd,2\n", "comparisons.csv line 2: 'lefd' is no outcome (did you mean 'left'?)"),
+        (HEADER + "1,a,b,,2\n", "comparisons.csv line 2: '' is no outcome"),
+        (HEADER + "1,a,,left,2\n", "comparisons.csv line 2: the cell of 'right' is empty"),
+        (HEADER + "1,a,b,left,2\n1,nan,b,left,2\n", "comparisons.csv line 3: area 'nan' is not in the list"),
+        (HEADER + "1,a,b,left,soon\n", "comparisons.csv line 2: 'soon' is no number of seconds"),
+        (HEADER + "1,a,b,left,nan\n", "comparisons.csv line 2: 'nan' is no number of seconds"),
+        (HEADER + "1,a,b,left,-1\n", "comparisons.csv line 2: '-1' is no number of seconds"),
+        (HEADER + "1,a,b\n", "comparisons.csv line 2: there are 3 cells where the header has 5"),
+        ("winner,loser\nE1,E2\n", "comparisons.csv and the map share no area: the table names 'E1'"),
+    ],
+)
+def test_bad_tables(tmp_path, square, text, sentence):
+    with pytest.raises(jm.StudyError) as caught:
+        jm.read_comparisons(write(tmp_path, text), square)
+    assert str(caught.value).startswith(sentence)
+    assert "\n" not in str(caught.value)
+
+
+def test_binary_file(tmp_path, square):
+    path = tmp_path / "comparisons.csv"
+    path.write_bytes(bytes(range(256)) * 4)
+    with pytest.raises(jm.StudyError, match=r"not a text file|not in UTF-8"):
+        jm.read_comparisons(path, square)
+
+
+def test_nothing_decided(tmp_path, square):
+    data = jm.read_comparisons(write(tmp_path, HEADER + "1,a,b,tie,2\n"), square)
+    with pytest.raises(jm.StudyError, match="none of the 1 comparisons was decided"):
+        data.counts()
+
+
+def test_one_judge_or_all_but_one(tmp_path, square):
+    data = jm.read_comparisons(write(tmp_path, HEADER + "1,a,b,left,2\n2,b,c,left,\n1,c,d,right,3\n"), square)
+    assert len(data.only(["1"])) == 2
+    assert len(data.without(["1"])) == 1
+    assert data.only(["2"]).counts().total == 1
+    with pytest.raises(jm.StudyError, match="there is no judge '3'"):
+        data.only(["3"])
+
+
+def test_digest_tells_data_apart(tmp_path, square):
+    one = jm.read_comparisons(write(tmp_path, "winner,loser\na,b\nc,b\n"), square)
+    same = jm.read_comparisons(write(tmp_path, "winner;loser\nAsh;Beech\nCedar;b\n", "other.csv"), square)
+    other = jm.read_comparisons(write(tmp_path, "winner,loser\na,b\nb,c\n"), square)
+    higher = jm.read_comparisons(write(tmp_path, "winner,loser\na,b\nc,b\n"), square, winner_is="higher")
+    assert one.digest() == same.digest()
+    assert len({one.digest(), other.digest(), higher.digest()}) == 3
+
+
+def test_unknown_direction(tmp_path, square):
+    with pytest.raises(jm.StudyError, match="'lower' or 'higher', not 'worse'"):
+        jm.read_comparisons(write(tmp_path, "winner,loser\na,b\n"), square, winner_is="worse")
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("12"), st.integers(0, 3), st.integers(1, 3), st.sampled_from(ANSWERS)),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_a_table_written_reads_back(tmp_path_factory, rows):
+    square = jm.Areas(("a", "b", "c", "d"), ("Ash", "Beech", "Cedar", "Dogwood"), AreaGraph(4, [[0, 1]]))
+    left = np.array([row[1] for row in rows])
+    right = (left + [row[2] for row in rows]) % 4
+    judges, outcomes = tuple(row[0] for row in rows), tuple(row[3] for row in rows)
+    data = Comparisons.from_words(square.ids, judges, left, right, outcomes, np.full(len(rows), 1.5))
+    path = tmp_path_factory.mktemp("records") / "comparisons.csv"
+    data.to_frame().to_csv(path, index=False)
+    assert jm.read_comparisons(path, square).digest() == data.digest()
+
+
+def small(**changes):
+    columns = {"judge": ("x", "", "y"), "left": [0, 1, 2], "right": [1, 2, 0], "outcome": ("left", "tie", "open")}
+    return Comparisons.from_words(("a", "b", "c"), **columns | changes)
+
+
+def test_the_digest_never_changes_and_an_open_pair_counts_as_unknown():
+    """Saved fits hold it: the same data must give the same digest for good."""
+    data = small(winner_is="higher")
+    assert data.digest() == "fb7d855ff657bb6078b1a91b5254e4e22de5472e49619d7419f2edde545a47db"
+    assert small(winner_is="higher", outcome=("left", "tie", "unknown")).digest() == data.digest()
+    assert data.to_frame()["outcome"].tolist() == ["left", "tie", "unknown"]
+
+
+def test_an_open_pair_is_no_answer():
+    data = small()
+    assert [data.count(each) for each in Outcome] == [1, 0, 1, 0, 0, 1]
+    assert data.counts().total == 1
+    assert data.counts().ties.sum() == 1
+    assert data.outcomes_by_judge().tolist() == [[1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]]
+
+
+def test_sides_are_known_where_a_right_area_won(tmp_path, square):
+    winners = jm.read_comparisons(write(tmp_path, "winner,loser,judge\na,b,1\nc,b,1\nb,a,1\n"), square)
+    assert not winners.sides
+    assert winners.by_judge().first_left.tolist() == [-1, -1]
+    assert winners.by_judge().n.tolist() == [2, 1]
+    sided = jm.read_comparisons(write(tmp_path, HEADER + "1,a,b,left,1\n1,b,a,right,1\n1,b,a,tie,1\n"), square)
+    counts = sided.by_judge()
+    assert (counts.first_left.tolist(), counts.n.tolist(), counts.wins.tolist()) == ([0, 1], [1, 1], [1, 1])
+    assert counts.ties.tolist() == [1, 0]
+    assert counts.pairs().n.tolist() == sided.counts().n.tolist()
+
+
+def test_counts_by_judge_need_names():
+    with pytest.raises(jm.StudyError, match="1 of 2 answers do not name their judge"):
+        small().by_judge()
+
+
+def test_moments_are_read_where_they_can_be(tmp_path, square):
+    rows = "a,b,left,2021-03-01T12:00:00Z\na,b,left,2021-03-01T13:00:00+01:00\na,b,left,noon\na,b,left,\n"
+    data = jm.read_comparisons(write(tmp_path, "left,right,outcome,answered_at\n" + rows), square)
+    np.testing.assert_array_equal(data.answered_at, [1614600000, 1614600000, np.nan, np.nan])
+
+
+def test_repeats_are_held_against_the_time_before():
+    columns = {"left": [0, 1, 0, 0, 0], "right": [1, 0, 1, 1, 1]}
+    data = small(judge=("x", "x", "x", "y", "y"), outcome=("left", "right", "right", "left", "tie"), **columns)
+    repeats, same = data.repeats()
+    assert (repeats.tolist(), same.tolist()) == ([2, 0], [1, 0])
+
+
+def test_judges_who_are_left_out_are_gone():
+    data = small(judge=("x", "", "y"))
+    assert data.without(["x"]).judges == ("y",)
+    assert data.without(["x"]).judge_names.tolist() == ["", "y"]
+    assert data.only(["y"]).judge.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [({"left": [0, 1, 3]}, "left must lie in 0 … 2"), ({"seconds": [1.0]}, "must have the same length")],
+)
+def test_bad_columns(changes, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        small(**changes)

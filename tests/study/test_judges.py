@@ -1,0 +1,315 @@
+"""Judges: closed forms on tiny tables, calibration on simulated ones, the paper's figures on Nottinghamshire."""
+
+import csv
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.core.graph import AreaGraph
+from judgemap.core.misfit import mean_squares, share_interval
+from judgemap.core.prior import FixedVariance, independent
+from judgemap.core.simulation import answer, draw_pairs
+from judgemap.study.comparisons import Comparisons, Outcome
+from judgemap.study.judges import others_chances, pair_chances, stands_out, surprising_answers, time_histogram
+from judgemap.study.quick_fit import Belief, quick_fit
+
+
+def tell(areas, rows):
+    """Make comparisons from (judge, left, right, outcome, seconds)."""
+    judge, left, right, outcome, seconds = zip(*rows, strict=True)
+    return Comparisons.from_words(areas.ids, judge, areas.index(left), areas.index(right), outcome, seconds)
+
+
+@pytest.fixture
+def told(square):
+    return tell(
+        square,
+        [
+            ("ann", "a", "b", "left", 1.0),
+            ("bob", "a", "b", "right", 2.0),
+            ("ann", "b", "a", "right", 3.0),
+            ("ann", "c", "d", "tie", 5.0),
+            ("", "a", "d", "left", np.nan),
+            ("ann", "a", "b", "right", 7.0),
+            ("bob", "c", "d", "skipped", np.nan),
+            ("bob", "c", "d", "unknown", np.nan),
+            ("eve", "c", "b", "tie", np.nan),
+        ],
+    )
+
+
+@pytest.fixture
+def fit(told, square):
+    return jm.fit_standard(told, square, seed=1, chains=2, draws=100)
+
+
+def test_counts_shares_and_times(fit, told):
+    table = jm.judge_table(fit, told).set_index("judge")
+    assert table.index.tolist() == ["ann", "bob", "eve"]
+    assert table["comparisons"].tolist() == [4, 3, 1]
+    assert table["decided"].tolist() == [3, 1, 0]
+    assert table[["ties", "skipped", "unknown"]].to_numpy().tolist() == [[1, 0, 0], [0, 1, 1], [1, 0, 0]]
+    np.testing.assert_allclose(table["undecided"], [1 / 4, 2 / 3, 1])
+    assert table["left"].tolist() == [1, 0, 0]
+    np.testing.assert_allclose(table["left_share"], [1 / 3, 0, np.nan])
+    np.testing.assert_allclose(
+        table.loc["ann", ["left_low", "left_high"]].astype(float), np.ravel(share_interval(1, 3))
+    )
+    np.testing.assert_allclose(table["seconds_median"], [4.0, 2.0, np.nan])
+    np.testing.assert_allclose(table["seconds_low"], [2.5, 2.0, np.nan])
+
+
+def test_a_repeated_pair_is_held_against_the_last_answer(fit, told):
+    """Ann chose a, then a again (shown the other way round), then b: two repeats, one the same."""
+    table = jm.judge_table(fit, told).set_index("judge")
+    assert table["repeats"].tolist() == [2, 0, 0]
+    np.testing.assert_allclose(table["consistency"], [0.5, np.nan, np.nan])
+
+
+def test_three_of_four_repeats_alike(square):
+    """Of a and b: a, a, a, b, with another pair between; of c and d: d, d. Undecided ones are no repeats."""
+    said = [("a", "b", "left"), ("b", "a", "right"), ("c", "d", "right"), ("a", "b", "tie"), ("a", "b", "left")]
+    said += [("b", "a", "left"), ("d", "c", "left")]
+    data = tell(square, [("ann", *each, 1.0) for each in said] + [("bob", "a", "b", "left", 1.0)])
+    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50), data)
+    assert table["repeats"].tolist() == [4, 0]
+    assert table["consistency"].iloc[0] == 0.75
+
+
+def test_a_judge_without_decisions_has_no_mean_squares(fit, told):
+    eve = jm.judge_table(fit, told).set_index("judge").loc["eve"]
+    assert eve[["infit", "outfit", "agreement", "agreement_low", "left_low"]].isna().all()
+
+
+def test_a_lone_judge_has_nobody_to_agree_with(told, square):
+    alone = told.only(["ann"])
+    table = jm.judge_table(jm.fit_standard(alone, square, seed=1, chains=2, draws=50), alone)
+    assert table[["infit", "outfit", "agreement", "agreement_expected"]].isna().all(axis=None)
+    assert table["comparisons"].tolist() == [4]
+
+
+def test_a_table_of_winners_does_not_tell_sides(square):
+    data = tell(square, [("ann", "a", "b", "left", 1.0), ("bob", "c", "b", "left", 1.0)])
+    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50), data)
+    assert table[["left_share", "left_low", "left_high"]].isna().all(axis=None)
+
+
+def test_answers_without_names_are_nobodys(square):
+    data = tell(square, [("", "a", "b", "left", 1.0), ("", "c", "b", "right", 1.0)])
+    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=50)
+    assert len(jm.judge_table(fit, data)) == 0
+    assert len(surprising_answers(fit, data)) == 2
+
+
+def test_comparisons_of_other_areas_are_refused(fit, told):
+    other = replace(told, ids=("x", *told.ids[1:]))
+    with pytest.raises(jm.StudyError, match="different areas"):
+        jm.judge_table(fit, other)
+
+
+def test_chances_come_from_the_other_judges_alone(square):
+    """Changing all of a judge's own answers changes none of the judge's chances; it changes the others'."""
+    rng = np.random.default_rng(1)
+    pairs = draw_pairs(rng, 4, 60)
+    judge = tuple("ann" if each < 20 else "bob" if each < 40 else "eve" for each in range(60))
+    said = np.where(rng.random(60) < 0.5, "left", "right")
+    turned = np.where(np.arange(60) < 20, np.where(said == "left", "right", "left"), said)
+    belief = Belief(independent(4), FixedVariance(2.0))
+    one, two = (
+        others_chances(Comparisons.from_words(square.ids, judge, *pairs.T, outcome.tolist()), belief)
+        for outcome in (said, turned)
+    )
+    np.testing.assert_allclose(one[:20], two[:20], atol=2e-3)
+    assert np.abs(one[20:] - two[20:]).max() > 0.05
+
+
+def test_agreement_of_a_hand_made_case(square):
+    """Bob and Eve say ten times that a beats b; Ann says once so, and twice the opposite."""
+    rows = [("bob", "a", "b", "left", 1.0)] * 10 + [("eve", "b", "a", "right", 1.0)] * 10
+    rows += [("ann", "a", "b", "left", 1.0), ("ann", "a", "b", "right", 1.0), ("ann", "b", "a", "left", 1.0)]
+    data = tell(square, rows)
+    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50), data).set_index("judge")
+    np.testing.assert_allclose(table["agreement"], [1.0, 1.0, 1 / 3])
+    assert table.loc["ann", "infit"] > 3
+
+
+def test_surprises_are_sorted_and_name_what_was_chosen(square):
+    rows = [("bob", "a", "b", "left", 1.0)] * 15 + [("ann", "b", "a", "left", 9.0), ("ann", "c", "d", "left", 2.0)]
+    data = tell(square, rows)
+    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=200)
+    found = surprising_answers(fit, data, most=3)
+    first = found.iloc[0]
+    assert (first["row"], first["judge"], first["chosen"], first["other_name"]) == (15, "ann", "b", "Ash")
+    assert found["probability"].is_monotonic_increasing
+    chance = pair_chances(fit, np.array([0]), np.array([1]))[0]
+    assert first["probability"] == pytest.approx(1 - chance)
+
+
+def test_direction_changes_no_chance(square):
+    rows = [("bob", "a", "b", "left", 1.0)] * 15 + [("ann", "b", "c", "left", 9.0)]
+    lower = tell(square, rows)
+    higher = replace(lower, winner_is="higher")
+    one, two = (
+        surprising_answers(jm.fit_standard(each, square, seed=1, chains=2, draws=100), each) for each in (lower, higher)
+    )
+    np.testing.assert_allclose(one["probability"], two["probability"])
+
+
+def test_histogram_holds_every_time_once():
+    rng = np.random.default_rng(1)
+    data = Comparisons.from_words(
+        ("a", "b"), ("x", "y") * 250, [0] * 500, [1] * 500, ("tie",) * 500, rng.gamma(2, 3, 500)
+    )
+    found = time_histogram(data)
+    assert found.counts.shape == (2, 30)
+    assert found.counts.sum(axis=1).tolist() == [250, 250]
+    inside = data.seconds[::2] < found.edges[1]
+    assert found.counts[0, 0] == inside.sum()
+
+
+def test_no_times_no_histogram():
+    data = Comparisons.from_words(("a", "b"), ("x",), [0], [1], ("tie",), [np.nan])
+    with pytest.raises(jm.StudyError, match="no comparison has a time"):
+        time_histogram(data)
+
+
+def simulated(seed, answers=(40,) * 8, n_areas=20, alpha=1.5):
+    rng = np.random.default_rng(seed)
+    strengths = alpha * rng.standard_normal(n_areas)
+    pairs = draw_pairs(rng, n_areas, sum(answers))
+    won = answer(rng, pairs, strengths)
+    judge = tuple(np.repeat([f"j{each}" for each in range(len(answers))], answers).tolist())
+    outcome = tuple(np.where(won, "left", "right").tolist())
+    ids = tuple(str(each) for each in range(n_areas))
+    return Comparisons.from_words(ids, judge, pairs[:, 0], pairs[:, 1], outcome, np.ones(len(won)))
+
+
+def squares_of(data, chances):
+    p = chances(data, Belief(independent(20), FixedVariance(1.5**2)))
+    return mean_squares(data.first_won, p, data.judge, len(data.judges)), data, p
+
+
+def from_all_answers(answers, belief):
+    """The planted bug: chances from a fit that has seen the judge's own answers."""
+    first, second, number = answers.pairs
+    return quick_fit(answers.counts(), belief).chances(first, second)[number]
+
+
+def test_turning_every_pair_round_turns_sides_alone():
+    """Left and right swapped with their outcomes: sides change, nothing else does."""
+    areas = jm.chicago()
+    data = jm.simulate_study(np.random.default_rng(4), areas).data
+    turned = replace(data, left=data.right, right=data.left, outcome=Outcome.RIGHT - data.outcome)
+    fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=50)
+    one, two = (jm.judge_table(fit, each) for each in (data, turned))
+    np.testing.assert_allclose(two["left_share"], 1 - one["left_share"])
+    np.testing.assert_allclose(two["left_low"], 1 - one["left_high"])
+    for column in ("infit", "outfit", "agreement", "agreement_expected", "repeats", "consistency", "seconds_median"):
+        np.testing.assert_allclose(two[column], one[column])
+
+
+def test_relabelled_areas_change_no_judge():
+    areas = jm.chicago()
+    data = jm.simulate_study(np.random.default_rng(4), areas).data
+    order = np.random.default_rng(5).permutation(len(areas))
+    place = np.argsort(order)
+    moved = jm.Areas(
+        tuple(areas.ids[i] for i in order),
+        tuple(areas.names[i] for i in order),
+        AreaGraph(len(areas), place[areas.graph.edges]),
+    )
+    again = replace(data, ids=moved.ids, left=place[data.left], right=place[data.right])
+    short = {"seed": 1, "chains": 2, "draws": 50}
+    one = jm.judge_table(jm.fit_spatial(data, areas, **short), data)
+    two = jm.judge_table(jm.fit_spatial(again, moved, **short), again)
+    for column in ("infit", "outfit", "agreement", "repeats", "left_share"):
+        np.testing.assert_allclose(two[column], one[column], rtol=5e-3)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("chances", "right"), [(others_chances, True), (from_all_answers, False)])
+def test_judges_who_answer_as_the_model_says_have_mean_square_one(chances, right):
+    """Over 150 studies of 8 judges, mean infit, outfit, and agreement less expected: |z| < 4, false alarm 2e-4."""
+    found = []
+    for seed in range(150):
+        squares, answers, p = squares_of(simulated(seed), chances)
+        agreed = (answers.first_won == (p > 0.5)).mean() - np.maximum(p, 1 - p).mean()
+        found.append([squares.infit.mean() - 1, squares.outfit.mean() - 1, agreed])
+    gap = np.array(found)
+    z = gap.mean(axis=0) / (gap.std(axis=0, ddof=1) / np.sqrt(len(gap)))
+    assert (np.abs(z).max() < 4) == right
+
+
+@pytest.mark.statistical
+def test_judges_who_answer_at_random_or_the_wrong_way_round_stand_out():
+    study = jm.simulate_study(np.random.default_rng(5), jm.chicago())
+    code, outcome = study.data.judge, study.data.outcome.copy()
+    rng = np.random.default_rng(6)
+    random, inverted, lefty = code == 4, code == 7, code == 10
+    outcome[random] = np.where(rng.random(random.sum()) < 0.5, Outcome.LEFT, Outcome.RIGHT)
+    outcome[inverted] = Outcome.RIGHT - outcome[inverted]
+    outcome[lefty] = Outcome.LEFT
+    data = replace(study.data, outcome=outcome)
+    table = jm.judge_table(jm.fit_spatial(data, study.areas, seed=1, chains=2, draws=200), data)
+    said = stands_out(table)
+    assert "chance explains" in said["5"][0]
+    assert "other way round" in said["8"][0]
+    assert any("left area in 100%" in sentence for sentence in said["11"])
+    assert [judge for judge, sentences in said.items() if sentences] == ["5", "8", "11"]
+    clean = jm.judge_table(jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=200), study.data)
+    assert not any(stands_out(clean).values())
+
+
+def test_a_hundred_thousand_comparisons(square):
+    """Ready for large studies: nothing is done a row at a time that could be done at once."""
+    rng = np.random.default_rng(1)
+    pairs = draw_pairs(rng, 4, 100_000)
+    won = answer(rng, pairs, np.array([1.0, 0.5, 0.0, -0.5]))
+    data = Comparisons.from_words(
+        square.ids,
+        tuple(f"j{each}" for each in rng.integers(200, size=100_000)),
+        *pairs.T,
+        tuple(np.where(won, "left", "right").tolist()),
+        rng.gamma(2, 3, 100_000),
+    )
+    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50), data)
+    assert table["comparisons"].sum() == 100_000
+    assert table["infit"].mean() == pytest.approx(1, abs=4 * table["infit"].std() / np.sqrt(200))
+    assert np.abs(table["infit_z"]).max() < 4.5
+
+
+def timed(folder, areas):
+    """Nottinghamshire with seconds from one answer of a judge to the next; the file has times of day only."""
+    with (folder / "comparisons.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    seconds, last = [], {}
+    for row in rows:
+        now = datetime.fromisoformat(f"2021-01-01T{row['time_of_day']}")
+        before = last.get(row["judge"])
+        seconds.append((now - before).total_seconds() if before else np.nan)
+        last[row["judge"]] = now
+    data = jm.read_comparisons(folder / "comparisons.csv", areas)
+    return replace(data, seconds=np.array(seconds))
+
+
+@pytest.mark.statistical
+def test_nottinghamshire_judges_are_the_papers(nottinghamshire):
+    """Table 3 of the paper: comparisons, and median times, which the paper rounds to half seconds.
+
+    Pauses and pairs without a winner make the times from one answer to the next longer for judges 1, 2, 3, 9 and 10.
+    """
+    areas = jm.read_edges(nottinghamshire / "edges.csv", nottinghamshire / "areas.csv")
+    data = timed(nottinghamshire, areas)
+    fit = jm.fit_spatial(data, areas, seed=1)
+    table = jm.judge_table(fit, data)
+    assert table["comparisons"].tolist() == [11, 27, 62, 344, 130, 1, 36, 80, 8, 3, 81, 1063]
+    same = table.set_index("judge").loc[["4", "5", "7", "8", "11", "12"], "seconds_median"]
+    np.testing.assert_allclose(same, [4, 8, 7.5, 6, 4, 4], atol=0.5)
+    assert np.nanmedian(data.seconds) == pytest.approx(4, abs=0.5)
+    twelve = table.set_index("judge").loc["12"]
+    assert twelve["agreement"] > twelve["agreement_expected"]
+    assert set(stands_out(table)) == set(data.per_judge())
+    assert [judge for judge, said in stands_out(table).items() if said] == ["1", "8", "9", "11"]

@@ -1,0 +1,83 @@
+"""fit.json as a typed value: written as it always was, and read from every version."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import judgemap as jm
+from judgemap.core.prior import FixedVariance
+from judgemap.study.record import Correlation, FitRecord, Note, NoteKind
+
+NOTES = (
+    Note(NoteKind.MAP, "Borders that almost meet, or overlap, were taken to meet: 'a' and 'b'."),
+    Note(NoteKind.UNDECIDED, "1 of 3 shown pairs have no winner (1 tie) and are left out of the model."),
+    Note(NoteKind.NEVER_COMPARED, "1 of 4 areas were never compared ('d'): their risk rests on the prior alone."),
+    Note(NoteKind.GROUPS, "The compared areas fall into 2 groups that were never compared with each other: so."),
+    Note(NoteKind.ONE_JUDGE, "All answers are one judge's: the map shows what one person thinks."),
+    Note(NoteKind.SINGLE_ANSWERS, "Judges with a single answer, used like any other: 'ann'."),
+    Note(NoteKind.PARTS, "The map is in 2 parts: no cluster spans two of them."),
+)
+KEYS = ["model", "prior", "hyperparameters", "sampler", "seed", "plan", "complete", "seconds", "winner_is", "risk",
+        "data", "versions", "bridges", "notes", "diagnostics"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def records():
+    areas, data = jm.example_study(seed=1)
+    quick = {"seed": 1, "chains": 2, "draws": 20}
+    kernel = jm.prior_covariance(areas, "matern32", length=2.0 / 3.0)
+    fits = (
+        jm.fit_standard(data, areas, **quick),
+        jm.fit_spatial(data, areas, covariance=kernel, variance=FixedVariance(4.0), **quick),
+        jm.fit_clusters(data, areas, warmup=10, thin=1, **quick),
+    )
+    return [replace(fit.record, notes=NOTES) for fit in fits]
+
+
+def old(record):
+    """As it was written before notes had kinds, and the prior parts."""
+    told = record.to_dict()
+    del told["note_kinds"], told["correlation"]
+    return told
+
+
+def test_there_and_back(records):
+    for record in records:
+        assert FitRecord.from_dict(json.loads(json.dumps(record.to_dict()))) == record
+
+
+def test_the_keys_are_those_of_old_with_two_more(records):
+    for record in records:
+        keys = [*KEYS, "partition", "n_clusters"] if record.model == "clusters" else KEYS
+        assert list(old(record)) == keys
+
+
+def test_an_old_record_is_read_with_the_kinds_of_its_notes(records):
+    for record in records:
+        again = FitRecord.from_dict(old(record))
+        assert again.notes == NOTES
+        assert (again.hyperparameters, again.prior) == (record.hyperparameters, record.prior)
+    assert FitRecord.from_dict(old(records[1])).correlation == Correlation("matern32", 0.666667)
+    assert FitRecord.from_dict(old(records[2])).correlation is None
+
+
+def test_kinds_are_told_anew_where_some_are_missing(records):
+    """A judge called 'map' who withdrew was cut out of every list."""
+    told = records[0].to_dict()
+    told["note_kinds"] = [kind for kind in told["note_kinds"] if kind != "map"]
+    assert FitRecord.from_dict(told).notes == NOTES
+
+
+def test_what_a_database_keeps_for_no_number(records):
+    told = records[2].to_dict()
+    told["diagnostics"]["rhat_max"] = told["diagnostics"]["clusters"]["ess_together"] = None
+    judged = FitRecord.from_dict(told).diagnostics
+    assert judged.rhat_max != judged.rhat_max
+    assert judged.clusters.ess_together != judged.clusters.ess_together
+
+
+@pytest.mark.parametrize("rubbish", [[1, 2], {"model": "spatial", "prior": 3}, "text"])
+def test_rubbish_is_said_to_be(rubbish):
+    with pytest.raises(jm.StudyError, match="makes no sense"):
+        FitRecord.from_dict(rubbish)

@@ -1,0 +1,124 @@
+"""The demonstration: two studies, found again at the second start; and the visitor who tries all pages."""
+
+import socket
+import subprocess
+import sys
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from judgemap.errors import StudyError
+from judgemap.geo.examples import chicago
+from judgemap.study.example import PER_JUDGE, simulate_study
+from judgemap.web.accounts.models import Researcher
+from judgemap.web.demo.study import HASTY, prepare_demo, with_ties
+from judgemap.web.demo.visits import Visitor
+from judgemap.web.judge.comparisons import load_comparisons
+from judgemap.web.judge.models import Pair
+from judgemap.web.results.models import FitRun
+from judgemap.web.studies.models import Study
+
+
+@pytest.mark.django_db
+def test_two_studies_and_two_fits_are_made_once(tmp_path):
+    said = []
+    first = prepare_demo(tmp_path, 1, said.append)
+    again = prepare_demo(tmp_path, 1, said.append)
+    assert (again.finished, again.open, again.password) == (first.finished, first.open, first.password)
+    assert len(said) == 1
+    assert Study.objects.count() == 2
+    assert [first.finished.status, first.open.status] == ["closed", "open"]
+    assert list(FitRun.objects.order_by("number").values_list("settings__model", flat=True)) == ["spatial", "clusters"]
+    assert (tmp_path / "demo-password").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.django_db
+def test_no_demonstration_among_the_studies_of_others(tmp_path, people):
+    with pytest.raises(StudyError, match="is no demonstration; name another folder with --data"):
+        prepare_demo(tmp_path, 1, lambda _: None)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.django_db
+def test_a_lost_password_is_made_anew(tmp_path):
+    first = prepare_demo(tmp_path, 1, lambda _: None)
+    (tmp_path / "demo-password").unlink()
+    again = prepare_demo(tmp_path, 1, lambda _: None)
+    assert again.password != first.password
+    assert Researcher.objects.get().check_password(again.password)
+
+
+@pytest.mark.django_db
+def test_what_is_stored_is_what_was_simulated(tmp_path):
+    made = prepare_demo(tmp_path, 1, lambda _: None)
+    rng = np.random.default_rng(1)
+    simulated = with_ties(rng, simulate_study(rng, chicago()))
+    stored = load_comparisons(made.finished)
+    assert Counter(stored.per_judge().values()) == Counter(PER_JUDGE)
+
+    def rows(data):
+        return Counter(
+            zip(data.left.tolist(), data.right.tolist(), data.outcome.tolist(), data.seconds.tolist(), strict=True)
+        )
+
+    assert rows(stored) == rows(simulated)
+    for pair in Pair.objects.order_by("?")[:50]:
+        assert pair.issued_at < pair.answers.get().answered_at
+
+
+def test_ties_where_areas_are_alike_and_one_judge_who_guesses():
+    rng = np.random.default_rng(2)
+    study = simulate_study(rng, chicago())
+    data = with_ties(rng, study)
+    apart = np.abs(study.true_risk[data.left] - study.true_risk[data.right])
+    assert apart[data.tied].max() < 0.1 <= apart[~data.tied].min()
+    assert data.seconds[data.judge_names == str(HASTY + 1)].max() <= 1.0
+
+
+@pytest.fixture
+def pages():
+    """A server of five pages, one of which is broken and one of which somebody else has."""
+    said = {
+        "/": '<a href="/a?x=1">a</a> <a href="/a?x=2">a again</a> <a href="https://example.org/">away</a>',
+        "/a": '<img src="/gone.png"> <link href="/style.css"> <a href="#here">here</a>',
+        "/style.css": "",
+    }
+
+    class Answerer(BaseHTTPRequestHandler):
+        def do_GET(self):
+            path = self.path.partition("?")[0]
+            self.send_response(200 if path in said else 404)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(said.get(path, "").encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answerer)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_visitor_finds_the_page_that_does_not_answer(pages):
+    visitor = Visitor(pages)
+    assert visitor.follow(["/"]) == [f"{pages}/gone.png answered 404"]
+    assert list(visitor.visited) == [f"{pages}/", f"{pages}/a?x=1", f"{pages}/gone.png", f"{pages}/style.css"]
+
+
+@pytest.mark.slow
+def test_every_page_of_the_demonstration_answers(tmp_path):
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = str(listener.getsockname()[1])
+    words = [sys.executable, "-m", "judgemap", "demo", "--once", "--data", str(tmp_path / "demo"), "--port", port]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=400)
+    assert done.returncode == 0, done.stderr
+    assert "answer." in done.stdout
+    assert float(done.stdout.split()[-1].rstrip(".")) > 0.9, "the truth is found again"
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,71 @@
+"""Links for judges: shown once, and kept as hashes."""
+
+import csv
+import io
+import re
+
+import pytest
+
+from judgemap.web.judge.models import Judge
+from judgemap.web.server.tokens import hashed
+from judgemap.web.studies.actions import close_study
+from judgemap.web.studies.models import Act
+
+LINK = re.compile(r'href="http://testserver/j/([\w-]{22})/"')
+
+
+def url(study):
+    return f"/studies/{study.slug}/judges"
+
+
+def test_links_are_shown_once_and_work(owned, clients):
+    page = clients["owner"].post(url(owned), {"judges": "3"}).content.decode()
+    tokens = LINK.findall(page)
+    assert len(set(tokens)) == 3
+    assert page.count("data:image/svg+xml") == 3
+    assert all(clients["anonymous"].get(f"/j/{token}/").status_code == 200 for token in tokens)
+    assert {hashed(token) for token in tokens} == set(Judge.objects.values_list("token_hash", flat=True))
+    later = clients["owner"].get(url(owned)).content.decode()
+    assert not LINK.findall(later)
+    assert later.count("<code>") == 3
+
+
+def test_inviting_is_one_act_of_whoever_asked(owned, clients, people):
+    before = set(Act.objects.values_list("pk", flat=True))
+    clients["teammate"].post(url(owned), {"judges": "3"})
+    act = Act.objects.exclude(pk__in=before).get()
+    assert (act.verb, act.researcher, act.detail) == ("invited", people["teammate"], {"judges": 3})
+
+
+def test_the_page_with_links_is_not_cached(owned, clients):
+    assert "no-store" in clients["owner"].post(url(owned), {"judges": "1"})["Cache-Control"]
+
+
+def test_the_table_has_the_links_of_this_study_only(owned, clients):
+    tokens = LINK.findall(clients["owner"].post(url(owned), {"judges": "2"}).content.decode())
+    response = clients["owner"].post(f"{url(owned)}.csv", {"token": [*tokens, "A" * 22, "=1+1", ""]})
+    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    assert [row["link"] for row in rows] == [f"http://testserver/j/{token}/" for token in tokens]
+    assert {row["judge"] for row in rows} == set(Judge.objects.values_list("name", flat=True))
+    assert response["Content-Disposition"].startswith("attachment")
+
+
+@pytest.mark.parametrize("judges", ["0", "-1", "201", "x", "1e3", ""])
+def test_numbers_out_of_range_make_no_judge(owned, clients, judges):
+    response = clients["owner"].post(url(owned), {"judges": judges})
+    assert response.status_code == 400
+    assert list(response.context["form"].errors) == ["judges"]
+    assert not Judge.objects.exists()
+
+
+def test_a_closed_study_takes_no_more_judges(owned, clients):
+    close_study(owned)
+    assert "Make the links" not in clients["owner"].post(url(owned), {"judges": "3"}).content.decode()
+    assert not Judge.objects.exists()
+
+
+def test_links_carry_the_public_name_of_the_server(owned, clients, settings):
+    settings.PUBLIC_URL = "https://studies.example.org"
+    page = clients["owner"].post(url(owned), {"judges": "1"}).content.decode()
+    assert 'href="https://studies.example.org/j/' in page
+    assert "https://studies.example.org/invitation/" in clients["owner"].post("/account/researchers/").content.decode()

@@ -1,0 +1,291 @@
+"""Asking for a fit on the page, watching it, and what is said kindly on the way."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from judgemap.study.settings import FitSettings
+from judgemap.web.results.fits.forms import FitForm
+from judgemap.web.results.models import AutoFit, Exclusion, FitRun
+from judgemap.web.server import worker
+
+LIVE = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def page(judged, clients):
+    """Open an address of the study's fits as its owner."""
+
+    def opened(path="", **headers):
+        return clients["owner"].get(f"/studies/{judged.slug}/fits/{path}", headers=headers)
+
+    return opened
+
+
+@pytest.fixture
+def send(judged, clients):
+    def sent(path, **fields):
+        return clients["owner"].post(f"/studies/{judged.slug}/fits/{path}", fields)
+
+    return sent
+
+
+def text(response) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def test_one_button_is_enough(judged, send, page, make):
+    response = send("new")
+    run = FitRun.objects.get()
+    assert response["Location"] == f"/studies/{judged.slug}/fits/1/progress"
+    assert {**run.settings, "seed": 0} == FitSettings(seed=0).to_dict()
+    assert (run.left_out, run.only, run.note) == ([], [], "")
+    assert "It waits for a worker." in text(page("1/progress"))
+
+
+def test_the_form_has_every_option_of_the_command(judged):
+    assert set(FitSettings(seed=1).to_dict()) <= set(FitForm(judged).fields)
+    grouped = {field.name for _, fields in FitForm(judged).grouped for field in fields}
+    assert grouped == set(FitForm(judged).fields) - {"model", "use", "judges", "note"}
+
+
+def test_the_form_as_it_is_shown_asks_for_the_usual_fit(judged, page):
+    shown = FitForm(judged)
+    given = {field.name: field.value() for field in shown if field.value() is not None}
+    form = FitForm(judged, given)
+    assert form.is_valid(), form.errors
+    assert {**form.cleaned_data["settings"].to_dict(), "seed": 0} == FitSettings(seed=0).to_dict()
+    assert not shown.opened
+    assert page("new").status_code == 200
+
+
+def test_all_options(judged, send):
+    given = {"model": "clusters", "affinity": "window", "length": "2", "beta": "1e-6", "mu0": "0.5", "kappa0": "2",
+             "a0": "3", "b0": "4", "clusters": "3", "loss": "binder", "sampler": "gibbs", "chains": "3", "warmup": "0",
+             "draws": "50", "thin": "2", "seed": "7", "prior": "matern32", "alpha": "2", "chi": "1",
+             "omega": "2"}  # fmt: skip
+    assert send("new", **given, note="why not").status_code == 302
+    expected = FitSettings(model="clusters", affinity="window", length=2.0, beta=1e-6, mu0=0.5, kappa0=2.0, a0=3.0,
+                           b0=4.0, clusters=3, loss="binder", sampler="gibbs", chains=3, warmup=0, draws=50, thin=2,
+                           seed=7, prior="matern32", alpha=2.0, chi=1.0, omega=2.0)  # fmt: skip
+    assert FitRun.objects.get().settings == expected.to_dict()
+    assert FitRun.objects.get().note == "why not"
+
+
+@pytest.mark.parametrize(("use", "field"), [("without", "left_out"), ("only", "only")])
+def test_some_judges(judged, send, use, field):
+    names = sorted(judged.judge_names[:2])
+    send("new", use=use, judges=names)
+    assert getattr(FitRun.objects.get(), field) == names
+
+
+def test_ticked_judges_without_a_word_are_left_as_they_are(judged, send):
+    send("new", use="all", judges=judged.judge_names[:1])
+    assert (FitRun.objects.get().left_out, FitRun.objects.get().only) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"model": "nonsense"}, "Select a valid choice"),
+        ({"chi": "-1"}, "The shape χ of the prior of α² must be a positive number"),
+        ({"length": "0"}, "The length scale must be a positive number"),
+        ({"draws": "3"}, "greater than or equal to 4"),
+        ({"draws": "nan"}, "Enter a whole number"),
+        ({"alpha": "inf"}, "Enter a number"),
+        ({"clusters": "3"}, "Clusters: only the model &#x27;clusters&#x27; has a number of them"),
+        ({"use": "only"}, "Tick the judges, or choose all of them"),
+        ({"use": "only", "judges": ["nobody"]}, "nobody is not one of the available choices"),
+        ({"draws": "1000000", "chains": "8"}, "8 chains of 16 areas have room for"),
+        ({"seed": "9" * 30}, "less than or equal to"),
+        ({"note": "x" * 201}, "at most 200 characters"),
+        ({"note": "\0"}, "Null characters are not allowed"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_the_field(judged, send, fields, said):
+    response = send("new", **fields)
+    assert response.status_code == 400
+    assert said in text(response)
+    assert not FitRun.objects.exists()
+
+
+def test_without_answers_the_page_says_what_to_do(owned, clients):
+    address = f"/studies/{owned.slug}/fits/"
+    shown = text(clients["owner"].get(address))
+    assert "nobody has decided between two areas" in shown
+    assert "Invite judges" in shown
+    assert "Fit now" not in shown
+    response = clients["owner"].post(f"{address}new")
+    assert response.status_code == 400
+    assert "There is nothing to fit yet" in text(response)
+
+
+def test_the_list_has_what_tells_fits_apart(judged, page, ask, make):
+    name = judged.judge_names[0]
+    run = make(ask(judged, left_out=[name], note="without the fast one"))
+    shown = text(page())
+    for each in ("Fit 1: spatial", f"without {name}", "40 comparisons of 2 judges", run.data_sha256[:8], "done",
+                 "without the fast one", run.said[:40]):  # fmt: skip
+        assert each in shown, each
+    assert reverse("results:map", args=[judged.slug, 1]) in shown
+    assert "hx-get" not in shown, "nothing is under way"
+
+
+def test_who_is_left_out_is_said_beside_the_button(judged, page):
+    Exclusion.objects.create(judge_id=judged.judge_names[0], reason="in a hurry")
+    assert f"<code>{judged.judge_names[0]}</code> (in a hurry)" in text(page())
+
+
+def test_the_progress_page_is_live_and_works_without_a_script(judged, page, ask):
+    ask(judged)
+    FitRun.objects.update(status="running", progress=0.25, said="250 of 1000 draws a chain.", heard_at=timezone.now())
+    shown = text(page("1/progress"))
+    assert 'hx-get="/studies/wards/fits/1/progress" hx-trigger="every 1s"' in shown
+    assert '<progress value="0.250" max="1"' in shown
+    assert "<noscript>" in shown
+    assert "Cancel this fit" in shown
+    assert "style=" not in shown
+    assert '"allowEval": false' in shown
+    news = text(page("1/progress", **LIVE))
+    assert "250 of 1000 draws a chain." in news
+    assert '<span class="status running">' in news, "it said waiting when the page was opened"
+    assert "<html" not in news
+    assert "asked for by the server" in news
+
+
+def test_the_list_is_live_while_something_is_under_way(judged, page, ask):
+    ask(judged)
+    assert 'hx-get="/studies/wards/fits/"' in text(page())
+    assert "<html" not in text(page("", **LIVE))
+
+
+def test_as_soon_as_it_is_done_the_map_is_shown(judged, page, ask, make):
+    make(ask(judged))
+    map_page = reverse("results:map", args=[judged.slug, 1])
+    assert page("1/progress")["Location"] == map_page
+    assert page("1/progress", **LIVE)["HX-Redirect"] == map_page
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled", "lost"])
+def test_what_came_to_nothing_says_so_and_can_be_started_again(judged, page, send, ask, status):
+    ask(judged)
+    FitRun.objects.update(status=status, said="It went wrong.")
+    shown = text(page("1/progress"))
+    assert "It went wrong." in shown
+    assert "Start again" in shown
+    assert "hx-get" not in shown
+    assert page("1/progress", **LIVE)["HX-Redirect"] == f"/studies/{judged.slug}/fits/1/progress"
+    assert send("1/again")["Location"].endswith("/fits/2/progress")
+    assert FitRun.objects.get(number=2).settings == FitRun.objects.get(number=1).settings
+
+
+def test_a_page_shows_a_lost_fit_and_leaves_the_writing_to_a_worker(judged, page, ask):
+    run = ask(judged)
+    FitRun.objects.filter(pk=run.pk).update(status="running", heard_at=timezone.now() - timedelta(minutes=1))
+    for path in ("1/progress", "1/log", ""):
+        shown = text(page(path))
+        assert "stopped responding" in shown
+        assert '<span class="status lost">' in shown
+    run.refresh_from_db()
+    assert run.status == "running"
+    worker.go_round()
+    run.refresh_from_db()
+    assert run.status == "lost"
+
+
+def test_what_it_waits_for(judged, page, ask):
+    ask(judged)
+    run = ask(judged)
+    assert "It waits for 1 other fit." in text(page("2/progress"))
+    FitRun.objects.filter(number=1).update(status="done")
+    assert "No worker has taken it yet" not in text(page("2/progress"))
+    FitRun.objects.filter(pk=run.pk).update(asked_at=timezone.now() - timedelta(minutes=1))
+    assert "judgemap worker" in text(page("2/progress"))
+    FitRun.objects.filter(number=1).update(status="running", heard_at=timezone.now())
+    assert "No worker has taken it yet" not in text(page("2/progress"))
+
+
+def test_cancelling_on_the_page(judged, page, send, ask):
+    ask(judged)
+    assert send("1/cancel")["Location"] == f"/studies/{judged.slug}/fits/"
+    ask(judged)
+    FitRun.objects.filter(number=2).update(status="running", heard_at=timezone.now())
+    assert send("2/cancel")["Location"].endswith("/fits/2/progress")
+    assert "It stops as soon as the worker hears of it." in text(page("2/progress"))
+
+
+def test_the_log_has_the_command_that_does_the_same(judged, page, ask, make):
+    run = make(ask(judged))
+    shown = text(page("1/log"))
+    assert FitSettings.from_dict(run.settings).command("comparisons.csv", "edges.csv") in shown
+    assert run.data_sha256 in shown
+    assert "read 60 pairs shown to 3 judges" in shown
+
+
+def test_notes_of_few_answers_are_on_the_page(owned, clients, answers, ask, make):
+    answers(owned, judges=1, each=4, areas=2)
+    make(ask(owned))
+    shown = text(clients["owner"].get(f"/studies/{owned.slug}/fits/1/log"))
+    assert "14 of 16 areas were never compared" in shown
+    assert "All answers are one judge" in shown
+
+
+def test_a_fit_that_does_not_converge_says_so_on_its_pages(judged, page, ask, make):
+    run = make(ask(judged, FitSettings(chains=2, warmup=5, draws=10, seed=1)))
+    assert len(run.findings["warnings"]) == 2
+    for warning in run.findings["warnings"]:
+        assert f'<p class="notice warn">{warning}</p>' in text(page("1/log"))
+    assert run.findings["warnings"][0] in text(page())
+
+
+def test_other_options_begin_with_the_earlier_ones(judged, page, ask):
+    ask(judged, FitSettings(model="clusters", draws=500, seed=3), only=judged.judge_names[:1], note="again")
+    form = page("new?from=1").context["form"]
+    assert form["model"].value() == "clusters"
+    assert form["draws"].value() == 500
+    assert form["seed"].value() is None
+    assert form["judges"].value() == judged.judge_names[:1]
+    assert form.opened
+    for rubbish in ("2", "x", "", "-1", "٣", "9" * 5000):
+        assert page(f"new?from={rubbish}").status_code == 200
+
+
+def test_fits_by_themselves_on_the_page(judged, page, send):
+    assert send("auto", every="100", model="clusters").status_code == 302
+    auto = AutoFit.objects.get()
+    assert (auto.every, auto.settings["model"]) == (100, "clusters")
+    assert "seed" not in auto.settings
+    assert "after every 100 new answers, by the clusters model" in text(page())
+    response = send("auto", every="3", model="spatial")
+    assert response.status_code == 400
+    assert "greater than or equal to 10" in text(response)
+    assert send("auto", every="", model="spatial").status_code == 302
+    assert not AutoFit.objects.exists()
+
+
+def test_the_study_s_log_tells_of_fits(judged, clients, send):
+    send("new", note="first look")
+    shown = text(clients["teammate"].get(f"/studies/{judged.slug}/log"))
+    assert "<strong>fit asked for</strong>" in shown
+    assert "note: first look" in shown
+
+
+FIELDS = sorted([*FitSettings(seed=1).to_dict(), "use", "judges", "note", "every", "from"])
+WORDS = ["", "0", "1", "-1", "1e999", "nan", "9" * 30, "\0", "'", "clusters", "only", "without", "communicability", "١"]
+rubbish = st.text(max_size=20) | st.sampled_from(WORDS)
+
+
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    path=st.sampled_from(["new", "auto", "1/again", "1/cancel", "1/progress", "1/log", ""]),
+    fields=st.dictionaries(st.sampled_from(FIELDS), rubbish | st.lists(rubbish, max_size=3), max_size=8),
+    method=st.sampled_from(["get", "post"]),
+)
+def test_rubbish_is_no_fault_of_ours(judged, clients, ask, path, fields, method):
+    FitRun.objects.exists() or ask(judged)
+    response = getattr(clients["owner"], method)(f"/studies/{judged.slug}/fits/{path}", fields)
+    assert response.status_code < 500

@@ -1,0 +1,153 @@
+"""A judge who withdraws, and the fits that were made before."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from judgemap.web.judge.actions import withdraw
+from judgemap.web.judge.comparisons import load_comparisons
+from judgemap.web.judge.models import Answer, Judge
+from judgemap.web.results.fits import running
+from judgemap.web.results.fits.files import open_fit
+from judgemap.web.results.fits.running import explain
+from judgemap.web.results.models import FitFiles, FitPicture, FitRun
+from judgemap.web.server.jobs import SILENCE
+from judgemap.web.server.tokens import hashed, tidy_code
+from judgemap.web.studies.areas import load_areas
+
+
+@pytest.fixture
+def leave():
+    """Have a judge withdraw by a code."""
+
+    def left(name):
+        code = f"{name}-code"
+        Judge.objects.filter(name=name).update(withdrawal_hash=hashed(tidy_code(code)))
+        withdraw(code)
+
+    return left
+
+
+def everything(run) -> str:
+    """All that the database tells of a fit in words."""
+    run.refresh_from_db()
+    pictures = [each.svg + each.alt + each.caption for each in run.pictures.all()]
+    return str([run.findings, run.info, run.rows, run.said, *pictures, *run.pictures.values_list("name", flat=True),
+                getattr(FitFiles.objects.filter(fit=run).first(), "briefing", "")])  # fmt: skip
+
+
+def test_a_map_of_several_stays_and_says_nothing_of_the_one(judged, ask, make, leave):
+    gone, stays, _ = judged.judge_names
+    run = make(ask(judged))
+    run.findings |= {"judges": [{"judge": gone, "ties": 3}, {"judge": stays}], "by": {gone: [1], stays: [2]},
+                     "surprises": [{"judge": gone, "chosen": "W01"}], "stands_out": [gone]}  # fmt: skip
+    run.info["notes"].append(f"Judges with a single answer: '{gone}'.")
+    run.save()
+    FitFiles.objects.update(briefing=f"<p>{gone} and others</p>")
+    FitPicture.objects.create(fit=run, name="judges", svg=f"<svg>{gone}</svg>", alt="Judges.")
+    FitPicture.objects.create(fit=run, name="map", svg="<svg/>", alt="A map.")
+    rows = run.rows
+    leave(gone)
+    assert gone not in everything(run)
+    assert run.findings["judges"] == [{"judge": stays}]
+    assert run.findings["by"] == {stays: [2]}
+    assert (run.status, run.rows) == ("done", rows)
+    assert list(run.pictures.values_list("name", flat=True)) == ["map"]
+    assert "a judge who withdrew and others" in run.files.briefing
+    assert set(open_fit(run).observed_data) == {"n", "wins"}, "the files know pairs and no judges"
+
+
+@pytest.mark.parametrize("how", ["only", "left_out", "alone"])
+def test_a_fit_of_the_one_judge_loses_its_results(judged, ask, make, leave, how):
+    gone, *others = judged.judge_names
+    if how == "alone":
+        for name in others:
+            leave(name)
+    judges = {"only": {"only": [gone]}, "left_out": {"left_out": others}, "alone": {}}[how]
+    run = make(ask(judged, **judges))
+    assert run.status == "done"
+    leave(gone)
+    run.refresh_from_db()
+    assert (run.status, run.rows, run.findings, run.info) == ("failed", [], {}, {})
+    assert run.said == "The only judge of this fit withdrew, so its results are removed."
+    assert not FitFiles.objects.filter(fit=run).exists()
+
+
+def test_a_fit_of_another_judge_alone_is_left_alone(judged, ask, make, leave):
+    gone, stays, _ = judged.judge_names
+    run = make(ask(judged, only=[stays]))
+    leave(gone)
+    run.refresh_from_db()
+    assert run.status == "done"
+    assert FitFiles.objects.filter(fit=run).exists()
+
+
+def test_a_judge_who_withdraws_while_the_fit_is_made(judged, ask, make, leave):
+    gone = judged.judge_names[0]
+    run = make(ask(judged))
+    data = load_comparisons(judged)
+    fit = open_fit(run)
+    run.findings["judges"] = [{"judge": gone}]
+    FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
+    Judge.objects.get(name=gone).pairs.all().delete()
+    Judge.objects.filter(name=gone).update(withdrawn_at=run.finished_at)
+    list(explain(run, fit, data))
+    assert gone not in everything(run)
+    assert load_areas(run.version).ids == fit.map.ids
+
+
+def test_two_judges_who_withdraw_while_the_fit_is_made(judged, ask, make):
+    gone = judged.judge_names[:2]
+    run = make(ask(judged))
+    data = load_comparisons(judged)
+    run.findings["judges"] = [{"judge": name} for name in judged.judge_names]
+    FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
+    Judge.objects.filter(name__in=gone).update(withdrawn_at=run.finished_at)
+    list(explain(run, open_fit(run), data))
+    run.refresh_from_db()
+    assert run.findings["judges"] == [{"judge": judged.judge_names[2]}]
+
+
+def test_the_only_judge_withdraws_while_the_fit_is_explained(judged, ask, make, leave, monkeypatch):
+    gone = judged.judge_names[0]
+    run = make(ask(judged, only=[gone]))
+    fit, data = open_fit(run), load_comparisons(judged).only({gone})
+
+    def find(run, fit, data):
+        leave(gone)
+        FitRun.objects.filter(pk=run.pk).update(findings={"areas": [1, 2]})
+
+    monkeypatch.setattr(running, "_find", find)
+    list(explain(run, fit, data))
+    run.refresh_from_db()
+    assert (run.status, run.rows, run.findings, run.info) == ("failed", [], {}, {})
+    assert not run.pictures.exists()
+
+
+def test_a_worker_that_dies_before_it_forgets(judged, ask, make):
+    gone = judged.judge_names[0]
+    run = make(ask(judged))
+    Judge.objects.filter(name=gone).update(withdrawn_at=run.finished_at)
+    silent = timezone.now() - 2 * SILENCE
+    FitRun.objects.filter(pk=run.pk).update(findings={"stands_out": [gone]}, explained_at=None, heard_at=silent)
+    FitRun.mark_lost()
+    run.refresh_from_db()
+    assert run.findings == {"stands_out": []}
+    assert run.explained_at is not None
+
+
+def test_an_answer_that_came_after_the_fit_began(judged, ask, make, leave):
+    gone = judged.judge_names[0]
+    run = make(ask(judged))
+    first = Answer.objects.filter(pair__judge=gone).earliest("answered_at").answered_at
+    FitRun.objects.filter(pk=run.pk).update(findings={"stands_out": [gone]}, started_at=first - timedelta(seconds=1))
+    leave(gone)
+    assert gone not in everything(run)
+
+
+def test_a_judge_without_answers_changes_nothing(judged, ask, make, leave, visit):
+    run = make(ask(judged))
+    before = FitRun.objects.values().get(pk=run.pk)
+    leave(visit(of=judged).name)
+    assert FitRun.objects.values().get(pk=run.pk) == before

@@ -1,0 +1,358 @@
+"""The task that makes a fit: from answers to results, and everything that can come in between."""
+
+import logging
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from django.utils import timezone
+
+from judgemap.errors import StudyError
+from judgemap.study.settings import FitSettings
+from judgemap.web.judge.comparisons import load_comparisons
+from judgemap.web.results.fits import progress, running
+from judgemap.web.results.fits.actions import ask_for_fit, cancel_fit
+from judgemap.web.results.fits.files import open_fit
+from judgemap.web.results.models import Exclusion, FitRun
+from judgemap.web.server import jobs, worker
+from judgemap.web.server.jobs import SILENCE
+from judgemap.web.studies import actions as studies
+from judgemap.web.studies.areas import load_areas
+
+QUICK = FitSettings(chains=2, warmup=20, draws=60, seed=1)
+CLUSTERS = FitSettings(model="clusters", chains=2, warmup=20, draws=60, thin=1, seed=1)
+
+
+@pytest.mark.parametrize("settings", [QUICK, replace(QUICK, model="standard"), CLUSTERS], ids=lambda each: each.model)
+def test_every_number_is_the_library_s(judged, ask, make, settings):
+    run = make(ask(judged, settings))
+    assert run.status == FitRun.Status.DONE, run.said
+    fit = settings.run(load_comparisons(judged), load_areas(judged.version))
+    again = open_fit(run)
+    assert (again.risk == fit.risk).all()
+    assert [row["id"] for row in run.rows] == list(fit.map.ids)
+    for name in fit.areas.columns:
+        assert [row[name] for row in run.rows] == fit.areas[name].tolist(), name
+    assert run.data_sha256 == load_comparisons(judged).digest() == run.info["data"]["sha256"]
+    assert run.info["hyperparameters"] == fit.info["hyperparameters"]
+    assert run.findings["warnings"] == fit.warnings
+    assert (run.answers, run.progress) == (60, 1.0)
+    assert run.started_at <= run.finished_at <= run.explained_at
+    if settings.model == "clusters":
+        assert [row["cluster"] for row in run.rows] == fit.clusters["cluster"].tolist()
+        assert [row["probability"] for row in run.rows] == fit.clusters["probability"].tolist()
+
+
+def test_the_highest_risk_comes_out_on_top(judged, ask, make):
+    run = make(ask(judged, replace(QUICK, draws=300)))
+    ranks = [row["rank_median"] for row in run.rows]
+    misplaced = sum(abs(rank - place) for place, rank in enumerate(ranks, 1))
+    assert misplaced <= 40, "the later area wins, and the winner has the lower rate; a random order is off by 85"
+
+
+def test_judges_who_are_left_out(judged, ask, make):
+    first, second, third = judged.judge_names
+    Exclusion.objects.create(judge_id=first, reason="in a hurry")
+    run = make(ask(judged, left_out=[second]))
+    assert run.left_out == sorted([first, second])
+    assert run.info["data"]["shown"] == 20
+    assert "one judge's" in run.info["notes"][-1]
+    assert run.data_sha256 == load_comparisons(judged).only([third]).digest()
+    Exclusion.objects.all().delete()
+    as_asked = {"version": judged.version, "settings": QUICK.to_dict(), "left_out": [first]}
+    later = make(FitRun.objects.create(study=judged, number=9, **as_asked))
+    assert later.info["data"]["shown"] == 40, "what was left out when it was asked for stays so"
+
+
+def test_only_one_judge_even_one_who_is_left_out(judged, ask, make):
+    first = judged.judge_names[0]
+    Exclusion.objects.create(judge_id=first, reason="in a hurry")
+    run = make(ask(judged, only=[first]))
+    assert (run.only, run.left_out) == ([first], [])
+    assert run.data_sha256 == load_comparisons(judged).only([first]).digest()
+
+
+def test_edges_and_direction_are_those_of_the_version_when_it_was_asked_for(judged, ask, make):
+    run = ask(judged)
+    definition = replace(studies.definition_of(judged), direction="higher")
+    studies.edit_study(judged, definition)
+    a, b = judged.areas.order_by("position")[:2]
+    studies.change_edge(judged, a, b)
+    run = make(run)
+    judged.refresh_from_db()
+    assert run.version.number == 1 != judged.version.number
+    assert run.info["winner_is"] == "lower"
+    assert len(open_fit(run).map.graph.edges) == 24
+
+
+def test_answers_that_come_meanwhile_are_used(judged, ask, make, answers):
+    run = ask(judged)
+    assert run.answers == 60
+    answers(judged, judges=1, each=5)
+    run = make(run)
+    assert run.answers == run.info["data"]["shown"] == 65
+
+
+def test_nothing_is_run_twice(judged, ask, make):
+    run = make(ask(judged))
+    before = FitRun.objects.values().get(pk=run.pk)
+    make(run)
+    assert FitRun.objects.values().get(pk=run.pk) == before
+
+
+def test_a_worker_takes_what_waits_and_explains_it_afterwards(judged, ask, make):
+    run = ask(judged)
+    assert worker.take_one()
+    run.refresh_from_db()
+    assert run.status == FitRun.Status.DONE
+    assert run.explained_at is None, "the map is there first"
+    assert {(FitRun, run.pk)} == jobs.HERE
+    steps = 0
+    while worker.take_one():
+        steps += 1
+    assert steps == 4
+    run.refresh_from_db()
+    assert run.explained_at
+    assert not jobs.HERE
+
+
+def test_other_fits_come_before_explanations_but_not_for_ever(judged, ask, make):
+    runs = [ask(judged) for _ in range(5)]
+    for _ in runs:
+        worker.take_one()
+    assert len(worker.LEFT) == 3, "each has its draws in memory"
+    for run in runs:
+        run.refresh_from_db()
+    assert [run.status for run in runs] == ["done"] * 5
+    assert [bool(run.explained_at) for run in runs] == [True, True, False, False, False]
+
+
+def test_a_worker_that_is_asked_to_end_does_not_explain(judged, ask, make):
+    steps = FitRun.claim(ask(judged).pk).carry_out()
+    jobs.STOPPING.set()
+    list(steps)
+    run = FitRun.objects.get()
+    assert run.status == FitRun.Status.DONE
+    assert run.log.count("asked to end") == 3
+    assert run.explained_at
+
+
+def test_what_explains_a_fit_is_made(judged, ask, carry_out):
+    carry_out(ask(judged, replace(QUICK, draws=200)))
+    run = FitRun.objects.get()
+    assert [word for word in ("figures", "pictures", "briefing") if f" {word} made\n" in run.log] == [
+        "figures",
+        "pictures",
+        "briefing",
+    ], run.log
+    assert {each["judge"] for each in run.findings["judges"]} == set(judged.judge_names)
+    assert run.findings["warnings"] is not None
+    assert run.pictures.count() >= 3
+    assert all(each.svg.startswith("<svg") and each.alt for each in run.pictures.all())
+    assert run.version.question in run.files.briefing
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_briefing_tells_of_both_models_of_the_same_answers(judged, ask, carry_out, monkeypatch):
+    for step in ("_find", "_draw"):
+        monkeypatch.setattr(running, step, lambda run, fit, data: None)
+    carry_out(ask(judged, QUICK))
+    carry_out(ask(judged, CLUSTERS))
+    alone, both = FitRun.objects.order_by("number")
+    assert "Clusters of areas" not in alone.files.briefing
+    assert "Clusters of areas" in both.files.briefing
+    assert "spatial" in both.files.briefing
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "compared", "said"),
+    [
+        (["left", "tie"], 2, "never compared"),
+        (["left", "right"], 3, "never compared"),
+    ],
+)
+def test_few_areas_are_enough_and_a_note_says_so(owned, answers, ask, make, outcomes, compared, said):
+    answers(owned, judges=1, each=6, outcomes=outcomes, areas=compared)
+    run = make(ask(owned))
+    assert run.status == FitRun.Status.DONE
+    assert any(said in note for note in run.info["notes"])
+    assert any("one judge's" in note for note in run.info["notes"])
+
+
+def test_a_comparison_graph_in_parts_is_a_note(owned, answers, ask, make):
+    answers(owned, judges=2, each=4, areas=2)
+    rows = list(owned.areas.order_by("position"))
+    moved = list(owned.judges.first().pairs.all())
+    for pair in moved:
+        pair.left, pair.right = rows[10], rows[11]
+        pair.save()
+    run = make(ask(owned))
+    assert run.status == FitRun.Status.DONE
+    assert any("fall into 2 groups that were never compared with each other" in note for note in run.info["notes"])
+
+
+def test_a_fit_that_does_not_converge_says_so(judged, ask, make):
+    run = make(ask(judged, replace(QUICK, draws=10)))
+    assert run.status == FitRun.Status.DONE
+    assert run.findings["warnings"]
+    assert run.said == run.findings["warnings"][0][:400]
+    assert "warning: " in run.log
+
+
+def test_a_fixed_alpha_and_one_chain(judged, ask, make):
+    run = make(ask(judged, replace(QUICK, alpha=1.0, chains=1, draws=4)))
+    assert run.status == FitRun.Status.DONE, "diagnostics that are no number do not spoil it"
+
+
+def test_a_mistake_of_the_user_s_is_a_sentence(owned, answers, make):
+    names = answers(owned)
+    run = FitRun.objects.create(study=owned, number=1, version=owned.version, settings=QUICK.to_dict(), left_out=names)
+    run = make(run)
+    assert run.status == FitRun.Status.FAILED
+    assert run.said == "No answers are left for this fit: its judges have none, or are left out; choose others."
+    assert run.said in run.log
+    assert run.finished_at
+
+
+def test_a_fault_of_ours_is_logged_and_never_shown(judged, ask, make, monkeypatch, caplog):
+    def broken(version):
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(running, "load_areas", broken)
+    with caplog.at_level(logging.ERROR):
+        run = make(ask(judged))
+    assert run.status == FitRun.Status.FAILED
+    assert run.said.startswith("The fit broke down, which is our fault and not yours;")
+    assert "secret detail" not in run.said + run.log
+    assert "secret detail" in caplog.text
+
+
+@pytest.mark.parametrize("step", ["_find", "_draw", "_brief"])
+def test_what_explains_may_fail_and_spoils_nothing(judged, ask, make, monkeypatch, caplog, step):
+    def broken(run, fit, data):
+        raise StudyError("no picture today")
+
+    for each in ("_find", "_draw", "_brief"):
+        monkeypatch.setattr(running, each, broken if each == step else lambda run, fit, data: None)
+    run = make(ask(judged))
+    assert run.status == FitRun.Status.DONE
+    assert run.explained_at
+    assert run.log.count("broke down") == 1
+    assert "no picture today" in caplog.text
+    assert run.rows
+
+
+def cancel_in_the_middle(monkeypatch, run, after=3):
+    """Have a researcher press the button after so many blocks."""
+    monkeypatch.setattr(jobs, "SECONDS_BETWEEN_NEWS", 0.0)
+    calls = []
+
+    def watched(claimed, draws, wanted):
+        calls.append(draws.n_draws)
+        if len(calls) == after:
+            cancel_fit(run)
+        progress.watch(claimed, draws, wanted)
+
+    monkeypatch.setattr(running, "watch", watched)
+    return calls
+
+
+def test_cancelled_in_the_middle(judged, ask, make, monkeypatch):
+    run = ask(judged)
+    calls = cancel_in_the_middle(monkeypatch, run)
+    run = make(run)
+    assert len(calls) == 3, "it stops at once"
+    assert (run.status, run.said) == (FitRun.Status.CANCELLED, "Cancelled.")
+    assert run.rows == []
+
+
+def test_cancelled_before_it_began(judged, ask, make):
+    run = cancel_fit(ask(judged))
+    assert run.status == FitRun.Status.CANCELLED
+    assert make(run).started_at is None
+
+
+def test_news_on_the_way(judged, ask, make, monkeypatch):
+    monkeypatch.setattr(jobs, "SECONDS_BETWEEN_NEWS", 0.0)
+    seen = []
+    write = FitRun.write
+
+    def written(self):
+        write(self)
+        seen.append(FitRun.objects.values_list("progress", "said", "status").get(pk=self.pk))
+
+    monkeypatch.setattr(FitRun, "write", written)
+    make(ask(judged))
+    shares = [share for share, _, _ in seen]
+    assert shares == sorted(shares)
+    assert 0 < shares[10] < 1
+    assert any("draws a chain, worth at least" in said and "R-hat" in said for _, said, _ in seen)
+    assert {status for *_, status in seen} == {"running"}
+
+
+def test_a_worker_that_is_asked_to_end_puts_the_fit_back(judged, ask, make):
+    run = ask(judged)
+    jobs.STOPPING.set()
+    run = make(run)
+    assert run.status == FitRun.Status.WAITING
+    assert "begins anew" in run.said
+    jobs.STOPPING.clear()
+    assert make(run).status == FitRun.Status.DONE
+
+
+def test_a_fit_whose_worker_is_silent_is_lost(judged, ask, make):
+    run = ask(judged)
+    assert FitRun.mark_lost() == 0, "who waits is not lost"
+    long_ago = timezone.now() - SILENCE - timedelta(seconds=1)
+    FitRun.objects.filter(pk=run.pk).update(status="running", started_at=long_ago, heard_at=timezone.now())
+    assert FitRun.mark_lost() == 0, "heard of a moment ago"
+    FitRun.objects.filter(pk=run.pk).update(heard_at=long_ago)
+    run.refresh_from_db()
+    assert run.is_silent
+    assert FitRun.mark_lost() == 1
+    run.refresh_from_db()
+    assert run.status == FitRun.Status.LOST
+    assert "Start it again" in run.said
+    assert run.log.endswith(f"{run.said}\n")
+    assert not run.is_silent
+
+
+def test_a_fit_that_was_given_up_is_not_written_over(judged, ask, make, monkeypatch):
+    run = ask(judged)
+
+    def asleep(version):
+        FitRun.objects.filter(pk=run.pk).update(heard_at=timezone.now() - 2 * SILENCE)
+        FitRun.mark_lost()
+        return load_areas(version)
+
+    monkeypatch.setattr(running, "load_areas", asleep)
+    run = make(run)
+    assert run.status == FitRun.Status.LOST
+    assert run.rows == []
+    assert not hasattr(run, "files")
+
+
+def test_pictures_that_nobody_makes_any_more_are_not_waited_for(judged, ask, make):
+    run = make(ask(judged))
+    FitRun.objects.filter(pk=run.pk).update(explained_at=None, heard_at=timezone.now() - 2 * SILENCE)
+    FitRun.mark_lost()
+    run.refresh_from_db()
+    assert run.status == FitRun.Status.DONE
+    assert run.explained_at
+    assert "may be missing" in run.log
+
+
+def test_no_number_becomes_none():
+    given = {"a": [np.float64("nan"), np.int64(3), float("inf")], 2: np.array([1.5])}
+    assert running.plain(given) == {"a": [None, 3, None], "2": [1.5]}
+
+
+def test_old_fits_are_kept(judged, ask, make, answers):
+    first = make(ask(judged))
+    answers(judged, judges=1)
+    second = make(ask_for_fit(judged, QUICK))
+    assert [first.number, second.number] == [1, 2]
+    first.refresh_from_db()
+    assert first.data_sha256 != second.data_sha256
+    assert len(open_fit(first).areas) == len(open_fit(second).areas) == 16

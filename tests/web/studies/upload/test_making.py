@@ -1,0 +1,216 @@
+"""From a boundary file to a draft: what works, whose it is, and what is refused beside the field."""
+
+import json
+import tomllib
+from dataclasses import asdict
+
+import pytest
+import shapely
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from judgemap.study.definition import parse_definition
+from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.models import Study, Upload
+from judgemap.web.studies.upload.actions import MOST_KEPT
+from judgemap.web.studies.upload.files import inspect_file
+
+CHOSEN = {
+    "id": "code",
+    "name": "ward",
+    "contiguity": "queen",
+    "crs": "",
+    "title": "Hidden harm",
+    "question": "Which has the LOWER rate?",
+    "direction": "lower",
+}
+TOML = """
+title = "From a file"
+question = "Which has the HIGHER rate?"
+direction = "higher"
+recommended = 7
+maximum = 9
+ties = false
+[areas]
+file = "wards.geojson"
+id = "code"
+name = "ward"
+contiguity = "rook"
+[texts]
+thanks = "Thank you"
+"""
+
+
+def collection(boxes=((0, 0), (1, 0), (2, 0), (9, 0)), **members) -> bytes:
+    """Squares of a hundredth of a degree; the last lies apart."""
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"code": f"W{i}", "ward": f"Ward <{i}>", "same": "x"},
+            "geometry": json.loads(
+                shapely.to_geojson(shapely.box(x / 100, 52 + y / 100, x / 100 + 0.01, 52.01 + y / 100))
+            ),
+        }
+        for i, (x, y) in enumerate(boxes)
+    ]
+    return json.dumps({"type": "FeatureCollection", "features": features} | members).encode()
+
+
+def send(client, content, name="wards.geojson", **more):
+    return client.post("/new/", {"boundaries": SimpleUploadedFile(name, content), **more})
+
+
+@pytest.fixture(scope="session")
+def inspection() -> dict:
+    return asdict(inspect_file("wards.geojson", collection()))
+
+
+@pytest.fixture
+def uploaded(people, inspection) -> str:
+    """The address of the second step, with the file uploaded."""
+    fields = {"name": "wards.geojson", "content": collection(), "inspection": inspection}
+    return f"/new/{Upload.objects.create(researcher=people['owner'], **fields).pk}/"
+
+
+def test_a_draft_is_made_in_two_steps(clients, people):
+    uploaded = send(clients["owner"], collection())["Location"]
+    page = clients["owner"].get(uploaded)
+    assert "4 areas in wards.geojson" in page.content.decode()
+    assert "Ward &lt;0&gt;" in page.content.decode()
+    assert page.context["form"].initial == {"id": "code", "name": "ward"}
+    response = clients["owner"].post(uploaded, CHOSEN, follow=True)
+    study = Study.objects.get()
+    assert response.redirect_chain[-1][0] == f"/studies/{study.slug}/map"
+    assert (study.owner, study.status, study.version.title) == (people["owner"], "draft", "Hidden harm")
+    assert [area.code for area in study.areas.order_by("position")] == ["W0", "W1", "W2", "W3"]
+    assert sorted(edge.origin for edge in study.edges.all()) == ["border", "border", "bridge"]
+    assert "was joined to the nearest" in response.content.decode()
+    assert study.version.source["id"] == "code"
+    assert not Upload.objects.exists()
+    assert [act.verb for act in study.acts.order_by("pk")] == ["created", "map read"]
+
+
+def test_a_study_toml_fills_in_the_rest(clients):
+    toml = SimpleUploadedFile("study.toml", TOML.encode())
+    step = send(clients["owner"], collection(), definition=toml)["Location"]
+    first = clients["owner"].get(step).context["form"].initial
+    assert (first["title"], first["direction"], first["contiguity"]) == ("From a file", "higher", "rook")
+    clients["owner"].post(step, CHOSEN | {"title": "Renamed", "direction": "higher"})
+    version = Study.objects.get().version
+    assert (version.title, version.recommended, version.maximum, version.ties) == ("Renamed", 7, 9, False)
+    assert version.thanks == "Thank you"
+    back = clients["owner"].get(f"/studies/{Study.objects.get().slug}/study.toml").content.decode()
+    assert parse_definition(tomllib.loads(back)).recommended == 7
+
+
+def test_edges_by_hand_travel_with_the_study_toml(clients):
+    """Joined and parted in the file and in the browser, downloaded, and made again: the same neighbours."""
+    hand = TOML.replace("[areas]", '[areas]\nextra_edges = [["W0", "W2"]]\nremoved_edges = [["W1", "W0"]]')
+    owner = clients["owner"]
+    step = send(owner, collection(), definition=SimpleUploadedFile("study.toml", hand.encode()))["Location"]
+    owner.post(step, CHOSEN)
+    first = Study.objects.get()
+    assert neighbours(first) == {("W0", "W2"), ("W1", "W2"), ("W2", "W3")}
+    owner.post(f"/studies/{first.slug}/map", {"a": "1", "b": "2"})
+    owner.post(f"/studies/{first.slug}/map", {"a": "0", "b": "3"})
+    first.refresh_from_db()
+    assert neighbours(first) == {("W0", "W2"), ("W2", "W3"), ("W0", "W3")}
+    toml = owner.get(f"/studies/{first.slug}/study.toml").content
+    step = send(owner, collection(), definition=SimpleUploadedFile("study.toml", toml))["Location"]
+    owner.post(step, CHOSEN)
+    second = Study.objects.exclude(pk=first.pk).get()
+    assert neighbours(second) == neighbours(first)
+
+
+def neighbours(study) -> set[tuple[str, str]]:
+    codes = [area.code for area in study.areas.order_by("position")]
+    return {(codes[a], codes[b]) for a, b in load_graph(study.version).edges.tolist()}
+
+
+def test_nobody_else_sees_an_upload(uploaded, clients):
+    assert clients["stranger"].get(uploaded).status_code == 404
+    assert clients["stranger"].post(uploaded, CHOSEN).status_code == 404
+    assert clients["anonymous"].get(uploaded).status_code == 302
+    assert clients["anonymous"].post(uploaded, CHOSEN).status_code == 302
+    assert not Study.objects.exists()
+
+
+def test_anonymous_and_wrong_methods_are_refused(clients, uploaded):
+    assert send(clients["anonymous"], collection())["Location"].startswith("/account/login/")
+    for method in ("put", "delete", "patch"):
+        assert getattr(clients["owner"], method)("/new/").status_code == 405
+        assert getattr(clients["owner"], method)(uploaded).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("wards.geojson", b"", "is empty"),
+        ("wards.geojson", b"not json", "is not what its ending"),
+        ("wards.geojson", b'{"type": "FeatureCollection", "features": []}', "no areas"),
+        ("wards.geojson", b'{"type": "FeatureCollection", "features": [', "cannot be read"),
+        ("wards.html", b"<script>", "Choose a .geojson"),
+        ("wards.vrt", b"<OGRVRTDataSource>", "Choose a .geojson"),
+        ("wards.zip", b"PK\x03\x04 broken", "zip"),
+        ("wards.gpkg", b"SQLite format 3\0 broken", "cannot be read"),
+    ],
+)
+def test_files_that_are_no_maps_are_refused_beside_the_field(clients, name, content, words):
+    response = send(clients["owner"], content, name)
+    assert response.status_code == 400
+    assert list(response.context["form"].errors) == ["boundaries"]
+    assert words in str(response.context["form"].errors)
+    assert not Upload.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("toml", "words"),
+    [
+        (b"title =", "not toml"),
+        (b"\xff\xfe", "utf-8"),
+        (b'title = "a"\nquestion = "b"\ndirection = "down"', "direction"),
+        (b"a = " + b"[" * 5000 + b"]" * 5000, "not toml"),
+        (b'title = "a"\nquestion = "b"\ndirection = "lower"\nmaximum = 99999999999999999999', "maximum"),
+        (b'title = "a\\u0000"\nquestion = "b"\ndirection = "lower"', "cannot be shown"),
+    ],
+)
+def test_a_bad_study_toml_is_refused_beside_its_field(clients, toml, words):
+    response = send(clients["owner"], collection(), definition=SimpleUploadedFile("study.toml", toml))
+    assert response.status_code == 400
+    assert words in str(response.context["form"].errors["definition"]).lower()
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"id": "same"}, "id"),
+        ({"name": "none"}, "name"),
+        ({"crs": "nonsense"}, "crs"),
+        ({"crs": "EPSG:27700"}, None),
+        ({"title": ""}, "title"),
+        ({"question": "x" * 301}, "question"),
+        ({"direction": "down"}, "direction"),
+        ({"contiguity": "king"}, "contiguity"),
+        ({"title": "\x07"}, "title"),
+    ],
+)
+def test_the_second_step_says_what_is_wrong_beside_the_field(uploaded, clients, changed, field):
+    response = clients["owner"].post(uploaded, CHOSEN | changed)
+    if field is None:
+        assert response.status_code in (302, 400)
+        return
+    assert response.status_code == 400
+    assert list(response.context["form"].errors) == [field]
+    assert not Study.objects.exists()
+
+
+def test_only_the_latest_uploads_are_kept(clients, people, inspection):
+    fields = {"name": "a", "content": b"", "inspection": inspection, "researcher": people["owner"]}
+    Upload.objects.bulk_create([Upload(**fields) for _ in range(MOST_KEPT)])
+    send(clients["owner"], collection())
+    assert Upload.objects.filter(researcher=people["owner"]).count() == MOST_KEPT
+
+
+def test_a_request_that_sends_too_much_is_refused_before_it_is_read(clients):
+    response = clients["owner"].post("/new/", CONTENT_LENGTH="99999999999")
+    assert response.status_code == 413
+    assert clients["owner"].post("/new/", CONTENT_LENGTH="x").status_code == 413

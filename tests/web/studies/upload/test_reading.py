@@ -1,0 +1,128 @@
+"""Files are read at arm's length: limits on size, count and expansion, few drivers, no network."""
+
+import io
+import json
+import socket
+import subprocess
+import sys
+import threading
+import zipfile
+
+import geopandas
+import pytest
+import shapely
+
+from judgemap.errors import StudyError
+from judgemap.web.studies.upload import files
+
+
+@pytest.fixture
+def frame():
+    squares = [shapely.box(450_000 + x, 340_000, 451_000 + x, 341_000) for x in (0, 1000, 2000, 6000)]
+    labels = {"code": ["a", "b", "c", "d"], "name": ["A", "B", "C\x01", "Isle"]}
+    return geopandas.GeoDataFrame(labels, geometry=squares, crs="EPSG:27700")
+
+
+def zipped(**members) -> bytes:
+    text = io.BytesIO()
+    with zipfile.ZipFile(text, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return text.getvalue()
+
+
+def shapefile(frame, folder) -> bytes:
+    frame.to_file(folder / "wards.shp")
+    return zipped(**{path.name: path.read_bytes() for path in folder.iterdir()})
+
+
+@pytest.mark.parametrize("kind", ["gpkg", "geojson", "zip"])
+def test_the_three_formats_give_the_same_areas(frame, tmp_path, kind):
+    if kind == "zip":
+        content = shapefile(frame, tmp_path)
+    else:
+        frame.to_file(tmp_path / f"wards.{kind}")
+        content = (tmp_path / f"wards.{kind}").read_bytes()
+    options = {"id": "code", "name": "name", "contiguity": "queen", "crs": ""}
+    areas = files.read_file(f"wards.{kind}", content, options)
+    assert areas.ids == ("a", "b", "c", "d")
+    assert areas.names == ("A", "B", "C", "Isle")
+    assert areas.graph.edges.tolist() == [[0, 1], [1, 2], [2, 3]]
+    assert [(each.a, each.b) for each in areas.bridges] == [("d", "c")]
+    assert areas.geometry.crs == "EPSG:4326"
+
+
+def test_a_zip_file_that_unpacks_into_too_much_is_not_unpacked():
+    bomb = zipped(**{f"{i}.shp": bytes(30_000_000) for i in range(9)})
+    assert len(bomb) < 1_000_000
+    with pytest.raises(StudyError, match="unpacks into over 250 MB"):
+        files.check_zip(bomb)
+
+
+def test_a_zip_file_of_very_many_files_is_refused():
+    with pytest.raises(StudyError, match="holds 61 files"):
+        files.check_zip(zipped(**{f"{i}.txt": "" for i in range(61)}))
+
+
+def test_only_three_drivers_are_there(tmp_path):
+    code = "import pyogrio, json; print(json.dumps(sorted(pyogrio.list_drivers())))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=files._environment(str(tmp_path)), capture_output=True, check=True
+    )
+    found = set(json.loads(done.stdout))
+    assert found >= files.DRIVERS
+    assert found - files.DRIVERS <= {"ESRIJSON", "GeoJSONSeq", "TopoJSON"}
+
+
+def test_a_file_cannot_make_the_reader_call_anybody(frame, tmp_path):
+    """GDAL fetches a linked reference system; here it reaches nobody."""
+    called = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=lambda: (server.accept()[0].close(), called.set()), daemon=True).start()
+        frame.to_crs("EPSG:4326").to_file(tmp_path / "wards.geojson")
+        collection = json.loads((tmp_path / "wards.geojson").read_text())
+        link = f"http://127.0.0.1:{server.getsockname()[1]}/crs"
+        for kind, properties in (
+            ("link", {"href": link, "type": "proj4"}),
+            ("url", {"url": link}),
+            ("name", {"name": link}),
+        ):
+            collection["crs"] = {"type": kind, "properties": properties}
+            files.inspect_file("wards.geojson", json.dumps(collection).encode())
+        assert not called.wait(0.2)
+        socket.create_connection(server.getsockname(), timeout=2).close()
+        assert called.wait(2)
+
+
+def test_too_many_areas_are_refused():
+    features = [
+        {"type": "Feature", "properties": {"id": i}, "geometry": {"type": "Polygon", "coordinates": [
+            [[i / 1e3, 0], [i / 1e3, 1], [i / 1e3 + 1e-3, 1], [i / 1e3, 0]]]}}
+        for i in range(10_001)
+    ]  # fmt: skip
+    content = json.dumps({"type": "FeatureCollection", "features": features}).encode()
+    with pytest.raises(StudyError, match="has 10,001 areas"):
+        files.inspect_file("wards.geojson", content)
+
+
+def test_a_reader_that_takes_too_long_is_ended(frame, tmp_path, monkeypatch):
+    frame.to_file(tmp_path / "wards.gpkg")
+    monkeypatch.setattr(files, "SECONDS", 0.01)
+    with pytest.raises(StudyError, match="too big or too complicated"):
+        files.inspect_file("wards.gpkg", (tmp_path / "wards.gpkg").read_bytes())
+
+
+def test_the_reader_has_little_memory():
+    code = "from judgemap.web.studies.upload.reading import confine; confine(); bytearray(5 << 30)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert b"MemoryError" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd.geojson", "..\\x.geojson", "/a/b.geojson", "\x00.geojson", "." * 300]
+)
+def test_names_of_files_lead_nowhere(name):
+    safe = files.safe_name(name)
+    assert not set(safe) & set("/\\\0")
+    assert safe not in ("", ".", "..")
+    assert len(safe) <= 90
