@@ -10,7 +10,6 @@ from polyagamma import random_polyagamma
 
 from judgemap.core.types import FloatArray
 
-
 FAR = 100.0
 """Where |d| is larger, ω is drawn as an inverse Gaussian."""
 

@@ -12,9 +12,9 @@ from scipy import linalg
 from scipy.special import expit
 
 from judgemap.core.laplace import approximate
-from judgemap.core.model import Model
 from judgemap.core.outcomes import curvature, slopes
 from judgemap.core.panel import PanelModel
+from judgemap.core.prior import Model
 from judgemap.core.samplers.panel_coordinates import Coordinates, Effects, Summary, coordinates
 from judgemap.core.samplers.panel_hmc import GOOD_ACCEPTANCE, MOST_KICKS, batch_width, start, trajectory
 from judgemap.core.samplers.panel_layout import Layout, Views, build_views, lay_out
