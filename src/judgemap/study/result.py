@@ -54,6 +54,11 @@ class Fit:
     record: FitRecord
 
     @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of posterior.nc."""
+        return GROUPS
+
+    @property
     def info(self) -> dict[str, Any]:
         """What fit.json says, as plain values."""
         return self.record.to_dict()
@@ -78,7 +83,9 @@ class Fit:
     @cached_property
     def areas(self) -> pd.DataFrame:
         """One row an area: risk and its 95 % interval, rank (1 = highest risk) and its interval, P(in the top ten)."""
-        summary = posterior.summarise(self.risk, top=min(10, len(self.map)))
+        return self._table(posterior.summarise(self.risk, top=min(10, len(self.map))))
+
+    def _table(self, summary: posterior.Summary) -> pd.DataFrame:
         return pd.DataFrame(
             {
                 "id": self.map.ids,
@@ -173,7 +180,7 @@ class Fit:
         if self.map.geometry is not None:
             frame = self.map.to_frame().to_crs("EPSG:4326").merge(self.areas.drop(columns="name"), on="id")
             frame.to_file(folder / "areas.geojson", driver="GeoJSON", COORDINATE_PRECISION=6)
-        for group in GROUPS:
+        for group in self.groups:
             dataset = self._group(group).assign_attrs(self._attributes())
             dataset.to_netcdf(folder / "posterior.nc", mode="a", group=group, engine="h5netcdf")
         (folder / "fit.json").write_text(
@@ -216,6 +223,8 @@ def load_fit(folder: str | Path) -> Fit:
 def _load(folder: Path) -> Fit:
     groups = {group: xr.load_dataset(folder / "posterior.nc", group=group, engine="h5netcdf") for group in GROUPS}
     record = FitRecord.from_dict(json.loads((folder / "fit.json").read_text(encoding="utf-8")))
+    if record.of_panel:
+        groups["views"] = xr.load_dataset(folder / "posterior.nc", group="views", engine="h5netcdf")
     for dataset in groups.values():
         dataset.attrs.clear()
     samples = groups["posterior"]
@@ -227,6 +236,11 @@ def _load(folder: Path) -> Fit:
         from judgemap.study.clusters import ClusterFit
 
         kind = ClusterFit
+    if record.of_panel:
+        from judgemap.study.panel import PanelFit
+
+        observed = groups["observed_data"]
+        return PanelFit(areas, samples, groups["sample_stats"], observed, record, groups["views"])
     return kind(areas, samples, groups["sample_stats"], groups["observed_data"], record)
 
 
@@ -272,7 +286,8 @@ def named_pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:
     """Name the data: how often each pair was compared, and how often its first area won."""
     ids = np.array(areas.ids)
     return xr.Dataset(
-        {"n": ("pair", counts.n), "wins": ("pair", counts.wins)},
+        {"n": ("pair", counts.n), "wins": ("pair", counts.wins)}
+        | ({"ties": ("pair", counts.ties)} if counts.ties.any() else {}),
         coords={"first": ("pair", ids[counts.first]), "second": ("pair", ids[counts.second])},
     )
 

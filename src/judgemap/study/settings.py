@@ -20,12 +20,14 @@ from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
+from judgemap.study.panel_settings import PanelSettings
 
 if TYPE_CHECKING:
     from judgemap.study.comparisons import Comparisons, Direction
     from judgemap.study.result import Fit
 
 MODELS = ("spatial", "standard", "clusters")
+NORMAL_MODELS = ("spatial", "standard")
 ON_CENTROIDS: dict[str, Callable[..., Covariance]] = {
     "exponential": prior.exponential,
     "matern32": prior.matern32,
@@ -41,7 +43,8 @@ CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
 """How much is drawn of the cluster model by default; its chains mix more slowly than the others'."""
 _CLUSTERS: dict[str, Any] = {each.name: each.default for each in fields(ClusterPrior)}
 """The cluster model's default hyperparameters."""
-KINDS = {str: "a word", int: "a whole number", float: "a finite number"}
+_PANEL: dict[str, Any] = {each.name: each.default for each in fields(PanelSettings)}
+KINDS = {bool: "true or false", str: "a word", int: "a whole number", float: "a finite number"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,9 @@ class Setting:
 
     def check_value(self, name: str, value: Any) -> None:  # noqa: ANN401 - client-supplied JSON can hold anything
         """Raise a `StudyError` unless the setting can take a value."""
-        if isinstance(value, bool) or not isinstance(value, (int, float) if self.kind is float else self.kind):
+        if isinstance(value, bool) != (self.kind is bool) or not isinstance(
+            value, (int, float) if self.kind is float else self.kind
+        ):
             raise StudyError(f"{name} must be {KINDS[self.kind]}, received {value!r}", field=name)
         try:
             self._check_limits(name, value)
@@ -99,7 +104,7 @@ def _setting(default: Any, kind: type, label: str, text: str, **more: Any) -> An
 
 def _of_normal(default: float | None, label: str, text: str, check: Callable[[float], object]) -> Any:  # noqa: ANN401
     """Make a number of the spatial and the standard model, called by its Greek letter."""
-    return _setting(default, float, label, text, symbol=label[0], models=("spatial", "standard"), check=check)
+    return _setting(default, float, label, text, symbol=label[0], models=NORMAL_MODELS, check=check)
 
 
 def _of_clusters(name: str, symbol: str, text: str) -> Any:  # noqa: ANN401 - as `field` has it
@@ -109,6 +114,14 @@ def _of_clusters(name: str, symbol: str, text: str) -> Any:  # noqa: ANN401 - as
         return ClusterPrior(np.ones((2, 2)), **{name: value})
 
     return _setting(_CLUSTERS[name], float, symbol, text, symbol=symbol, models=("clusters",), check=check)
+
+
+def _of_panel(
+    name: str, label: str, text: str, choices: Mapping[str, str] | None = None, models: tuple[str, ...] = NORMAL_MODELS
+) -> Any:  # noqa: ANN401 - as `field` has it
+    """Make a setting of judges and ties: one of some choices, or on and off."""
+    default = _PANEL[name]
+    return _setting(default, type(default), label, text, choices=choices or {}, models=models)
 
 
 def _of_plan(name: str, label: str, text: str, least: int) -> Any:  # noqa: ANN401 - as `field` has it
@@ -177,6 +190,42 @@ class FitSettings:
     omega: float = _of_normal(
         InverseGamma().scale, "ω", "Scale of the inverse-gamma prior of α².", lambda x: InverseGamma(scale=x)
     )
+    ties: str = _of_panel(
+        "ties",
+        "Ties",
+        "Answers of 'about the same', where there are any.",
+        {
+            "model": "In the model (Rao and Kupper)",
+            "davidson": "In the model (Davidson)",
+            "leave-out": "Left out, as in the paper",
+        },
+    )
+    judges: str = _of_panel(
+        "judges",
+        "Judges",
+        "Whether every judge sees the same map, or each has a view of their own around the population's.",
+        {"alike": "Alike, as in the paper", "differ": "Differ: each has a view of their own"},
+    )
+    disagreement: str = _of_panel(
+        "disagreement",
+        "Disagreement of judges",
+        "When judges differ: whether a judge's view of neighbours is alike.",
+        {"map": "Follows the map", "independent": "Independent from area to area"},
+    )
+    side: bool = _of_panel("side", "Side", "Let each judge lean to the left or the right area.")
+    attention: bool = _of_panel(
+        "attention",
+        "Attention",
+        "Let each judge's answers follow the map more or less closely, or the other way round.",
+    )
+    lapses: bool = _of_panel("lapses", "Lapses", "Let each judge give a share of the answers without looking.")
+    smoothness: str = _of_panel(
+        "smoothness",
+        "Smoothness",
+        "How smooth the map is.",
+        {"paper": "As smooth as the prior, as in the paper", "infer": "As smooth as the answers say"},
+        models=("spatial",),
+    )
     sampler: str = _setting(
         "hmc", str, "Sampler", "How the posterior is sampled.", choices={each: SAMPLER_NAMES[each] for each in SAMPLERS}
     )
@@ -230,6 +279,16 @@ class FitSettings:
         if self.clusters is not None and self.model != "clusters":
             text = "clusters: only the model 'clusters' has a number of them; choose it, or leave this out"
             raise StudyError(text, field="clusters")
+        for name in self.panel.options():
+            if self.model not in SETTINGS[name].models and name != "ties":
+                fitting = " or ".join(map(repr, SETTINGS[name].models))
+                text = f"{name}: the model {self.model!r} has no such part; choose the model {fitting}, or leave it out"
+                raise StudyError(text, field=name)
+
+    @cached_property
+    def panel(self) -> PanelSettings:
+        """What is assumed of judges and ties."""
+        return PanelSettings(**{name: getattr(self, name) for name in _PANEL})
 
     @cached_property
     def variance(self) -> VariancePrior:
@@ -263,7 +322,7 @@ class FitSettings:
         """
         given = {name: getattr(self, name) for name in SETTINGS}
         changed = {name: value for name, value in given.items() if name == "seed" or value != DEFAULTS[name]}
-        return [word for name, value in changed.items() for word in (f"--{name}", str(value))]
+        return [word for name, value in changed.items() for word in _words(name, value)]
 
     def command(self, comparisons: str, areas_file: str, winner_is: "Direction" = "lower") -> str:
         """Write the command line that gives the same numbers.
@@ -296,6 +355,11 @@ class FitSettings:
                 hint = did_you_mean(str(name), tuple(SETTINGS))
                 raise StudyError(f"there is no setting {name!r}{hint}; there are {quoted(tuple(SETTINGS))}")
         return cls(**given)
+
+
+def _words(name: str, value: str | float) -> list[str]:
+    """Write an option: a part that is on is its name alone."""
+    return [f"--{name}"] if value is True else [f"--{name}", str(value)]
 
 
 SETTINGS: dict[str, Setting] = {each.name: each.metadata["setting"] for each in fields(FitSettings)}
