@@ -111,8 +111,10 @@ def test_the_prior_of_quick_fits_is_the_fits(chicago):
     clusters = belief_of(jm.fit_clusters(data, areas, warmup=20, thin=1, **short))
     assert (clusters.covariance.name, clusters.variance) == ("communicability", InverseGamma())
     by_hand = jm.fit_spatial(data, areas, covariance=replace(kernel, name="mine", length=None), **short)
+    assert belief_of(by_hand).covariance.name == "mine", "while it is in memory"
+    saved = replace(by_hand)
     with pytest.raises(jm.StudyError, match="the fit's prior, 'mine', was made by hand"):
-        jm.reliability(by_hand, data, seed=1)
+        jm.reliability(saved, data, seed=1)
 
 
 def opposed(seed, turned):

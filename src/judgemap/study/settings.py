@@ -156,7 +156,7 @@ class FitSettings:
         PRIORS[0],
         str,
         "Prior correlation",
-        "Correlation of areas, see 'judgemap prior'.",
+        "Correlation of areas in the spatial model.",
         choices={each: each for each in PRIORS},
         models=("spatial",),
     )
@@ -164,7 +164,8 @@ class FitSettings:
         None,
         float,
         "Length scale",
-        "Length scale of the prior correlation or of the cluster affinity, where it has one.",
+        "Length scale of the prior correlation or of the cluster affinity, where it has one; by default one border or "
+        "the typical distance of neighbours.",
         models=("spatial", "clusters"),
         check=_check_length,
     )

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-EXTREME = 0.005
-"""As `judgemap.study.checks` has it."""
+from judgemap.core.predictive import EXTREME
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,12 @@
 """Fits of a study, their files, and the judges that are left out of them."""
 
+from functools import cached_property
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from judgemap.study.record import FitRecord
 from judgemap.web.judge.models import Judge
 from judgemap.web.studies.models import Study, StudyVersion
 
@@ -72,6 +75,11 @@ class FitRun(models.Model):
 
     def __str__(self) -> str:
         return f"fit {self.number} of {self.study_id}"
+
+    @cached_property
+    def record(self) -> FitRecord:
+        """What fit.json says, typed; of a fit that is done."""
+        return FitRecord.from_dict(self.info)
 
     @property
     def over(self) -> bool:

@@ -47,7 +47,7 @@ def answers_of(run: FitRun) -> Comparisons:
     ids = tuple(Area.objects.filter(study=run.study).order_by("position").values_list("code", flat=True))
     issued = sorted(pair[4] for pair in pairs)
     moments = _moments(run, [*issued, *(answer[3] for answer in given)])
-    right_number = (each for each in moments if bisect_right(issued, each) == run.info["data"]["shown"])
+    right_number = (each for each in moments if bisect_right(issued, each) == run.record.data.shown)
     for moment in islice(right_number, MOMENTS):
         data = _at(moment, run, ids, pairs, given)
         if data.digest() == run.data_sha256:
