@@ -26,7 +26,7 @@ def sampling_progress() -> Iterator[Watcher | None]:
         TextColumn("sampling"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("draws a chain"),
+        TextColumn("draws per chain"),
         TextColumn("{task.fields[news]}"),
         TimeRemainingColumn(),
     )

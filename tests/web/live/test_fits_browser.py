@@ -64,7 +64,7 @@ def test_a_fit_is_watched_without_a_reload(results):
     page.evaluate("window.sameDocument = true")
     page.wait_for_function("() => document.querySelector('progress').value > 0", timeout=PATIENCE)
     assert page.evaluate("window.sameDocument") is True
-    assert "independent ones" in page.inner_text("#news")
+    assert "ffective sample size" in page.inner_text("#news")
     look(page, "a fit under way")
     page.goto(f"/studies/{slug}/fits/")
     look(page, "results with a fit under way")

@@ -289,7 +289,7 @@ def test_news_on_the_way(judged, ask, make, monkeypatch):
     shares = [share for share, _, _ in seen]
     assert shares == sorted(shares)
     assert 0 < shares[10] < 1
-    assert any("draws a chain, worth at least" in said and "R-hat" in said for _, said, _ in seen)
+    assert any("draws per chain; effective sample size at least" in said and "R-hat" in said for _, said, _ in seen)
     assert {status for *_, status in seen} == {"running"}
 
 

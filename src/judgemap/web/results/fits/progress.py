@@ -83,8 +83,8 @@ def describe(draws: Draws, wanted: int) -> str:
         return WARMING_UP
     watched = draws.watched()
     moving = watched[:, :, np.ptp(watched, axis=(0, 1)) > 0]
-    worth = f"worth at least {ess_bulk(moving).min():.0f} independent ones; largest R-hat {rhat(moving).max():.3f}"
-    return f"{done} of {wanted} draws a chain, {worth}."
+    judged = f"effective sample size at least {ess_bulk(moving).min():.0f}, largest R-hat {rhat(moving).max():.3f}"
+    return f"{done} of {wanted} draws per chain; {judged}."
 
 
 def log_line(text: str) -> str:
