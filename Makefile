@@ -5,13 +5,23 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-slow chromium check format bench docs screenshots lock clean
+.PHONY: demo test test-processors test-slow chromium check format bench docs screenshots lock clean
 
 demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
 
 test: $(READY)  ## everything that takes seconds: unit, statistical and documentation tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=20
+
+# OpenBLAS chooses its code by processor, and rounds differently in each; a test that hangs on the last digits fails.
+PROCESSORS ?= Haswell Nehalem Zen
+THREADS ?= 1 2
+NUMERICAL ?= tests/core tests/study tests/report docs README.md src
+test-processors: $(READY)  ## what computes, as other processors compute it, with one thread and two; all have to agree
+	for processor in $(PROCESSORS); do for threads in $(THREADS); do echo "$$processor, threads: $$threads"; \
+	  OPENBLAS_CORETYPE=$$processor OPENBLAS_NUM_THREADS=$$threads $(BIN)/python -m pytest -q -n 2 --dist worksteal $(NUMERICAL) \
+	  || exit 1; done; done
+	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow" tests/core/test_processors.py
 
 test-slow: $(READY) chromium  ## what takes minutes: simulation-based calibration, Geweke tests, long agreement runs
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow

@@ -1,8 +1,8 @@
 """The same seed gives the same draws, to rounding, whatever kernels the processor's linear algebra chooses.
 
-`processors` holds the environments in which each library computes as it would on another processor. Eigenvectors come
-out with other signs there, and with another basis where eigenvalues repeat, as they do on the map here: a symmetric
-ring on which half of the areas were never compared.
+`other_processors` holds the environments in which each library computes as it would on another processor. There
+eigenvectors come out with other signs, and with another basis where eigenvalues repeat, as they do on the map here: a
+symmetric ring on which half of the areas were never compared.
 """
 
 import subprocess
@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from processors import PROCESSORS, environment
+from other_processors import PROCESSORS, environment
 from scipy.stats import special_ortho_group
 
 from judgemap.core import laplace

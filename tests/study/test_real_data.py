@@ -1,5 +1,8 @@
 """Both samplers on real studies: against an independent posterior, and against each other.
 
+Where the real data are absent, `tests/core/test_exactness.py` holds the samplers against exact answers, and
+`tests/core/test_calibration.py` against studies that they simulate.
+
 Statistics compare means or variances of many areas at once: z = difference / combined Monte Carlo error. The largest
 |z| of 76 (452) is below 4.5 (4.8) with a false alarm rate of about 5e-4 (7e-4).
 """
@@ -23,6 +26,12 @@ pytestmark = pytest.mark.statistical
 def notts(nottinghamshire):
     areas = jm.read_edges(nottinghamshire / "edges.csv", nottinghamshire / "areas.csv")
     return areas, jm.read_comparisons(nottinghamshire / "comparisons.csv", areas)
+
+
+@pytest.fixture(scope="module")
+def example():
+    """A simulated study, for what holds of any: it is tested where the real data are absent, too."""
+    return jm.example_study(seed=1)
 
 
 def model_of(areas, data):
@@ -67,8 +76,8 @@ def test_a_wrong_prior_would_be_seen(notts, reference):
     assert np.abs((mean[:-1] - reference["mean"]) / np.hypot(error[:-1], reference["mcse_mean"])).max() > 4.5
 
 
-def test_relabelled_areas_have_the_same_posterior(notts):
-    areas, data = notts
+def test_relabelled_areas_have_the_same_posterior(example):
+    areas, data = example
     model = model_of(areas, data)
     order = np.random.default_rng(3).permutation(len(areas))
     moved = jm.Areas(
@@ -85,8 +94,8 @@ def test_relabelled_areas_have_the_same_posterior(notts):
     assert np.abs(z_between(one, two)).max() < 4.7
 
 
-def test_swapping_every_outcome_turns_the_strengths_round(notts):
-    areas, data = notts
+def test_swapping_every_outcome_turns_the_strengths_round(example):
+    areas, data = example
     swapped = replace(data, left=data.right, right=data.left)
     plan = Plan(chains=16, draws=500)
     one = moments(sample(np.random.default_rng(6), model_of(areas, data), "hmc", plan))
@@ -95,8 +104,8 @@ def test_swapping_every_outcome_turns_the_strengths_round(notts):
     assert np.abs(z_between(one, two)).max() < 4.7
 
 
-def test_direction_turns_risk_not_strength(notts):
-    areas, data = notts
+def test_direction_turns_risk_not_strength(example):
+    areas, data = example
     higher = replace(data, winner_is="higher")
     one, two = (jm.fit_spatial(each, areas, seed=1, chains=2, draws=50) for each in (data, higher))
     np.testing.assert_array_equal(one.risk, -two.risk)

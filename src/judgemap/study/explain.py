@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgemap.core.posterior import ranks
+from judgemap.core.diagnostics import Sampling
+from judgemap.core.posterior import in_top, ranks
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.study.checks import PredictiveCheck, predictive_check
 from judgemap.study.clusters import ClusterFit
@@ -15,7 +16,7 @@ from judgemap.study.comparisons import Comparisons
 from judgemap.study.judges import judge_table, stands_out, surprising_answers
 from judgemap.study.record import json_value
 from judgemap.study.reliability import Reliability, reliability, reliability_over_time
-from judgemap.study.result import Fit, Sampling
+from judgemap.study.result import Fit
 
 BINS = 40
 TOPS = (1, 3, 5, 10, 20, 50)
@@ -114,9 +115,9 @@ class Explanation:
         return pd.DataFrame(columns).assign(density=self.density.tolist()).to_dict("records")
 
 
-def explain(fit: Fit, data: Comparisons, order: IntArray | None = None) -> Explanation:
-    """Work out what is to be said about a fit; ``order`` lists the comparisons in the order of their answers."""
-    size = len(fit.map)
+def explain(fit: Fit, data: Comparisons) -> Explanation:
+    """Work out what is to be said about a fit; ``data`` are the comparisons that it was made of."""
+    size, order = len(fit.map), np.argsort(data.answered_at, kind="stable")
     judges = judge_table(fit, data)
     edges = np.linspace(*_ends(fit.risk), BINS + 1)
     growth = reliability_over_time(fit, data, seed=SEED, order=order, splits=int(np.clip(1500 // size, 5, 20)))
@@ -130,7 +131,7 @@ def explain(fit: Fit, data: Comparisons, order: IntArray | None = None) -> Expla
         check=predictive_check(fit, data, seed=SEED, draws=int(np.clip(WORK // max(len(data), 1), 100, 500))),
         risk_edges=edges,
         density=_density(fit.risk, edges),
-        top={k: (rank <= k).mean(axis=0) for k in TOPS if k < size},
+        top={k: in_top(rank, k) for k in TOPS if k < size},
         met=_met(fit),
         sampling=fit.sampling,
         between=_between(fit) if isinstance(fit, ClusterFit) else None,

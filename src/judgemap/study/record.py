@@ -223,7 +223,9 @@ def json_value(value: Any, figures: int | None = None) -> Any:  # noqa: ANN401 -
     {'1': [0.123, None, True, 'a']}
     """
     if isinstance(value, Mapping):
-        return {str(key): json_value(each, figures) for key, each in value.items()}
+        return {
+            str(key): each if isinstance(each, int | str) else json_value(each, figures) for key, each in value.items()
+        }
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):

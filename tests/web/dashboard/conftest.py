@@ -9,7 +9,7 @@ from judgemap.study.record import json_value
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.results.findings import answer_order, findings_of
+from judgemap.web.results.findings import findings_of
 from judgemap.web.results.fits.files import keep_files, open_fit
 from judgemap.web.results.fits.running import table_of
 from judgemap.web.results.models import FitRun
@@ -75,7 +75,7 @@ def fit_of(study, **more) -> FitRun:
 def explain(run: FitRun) -> FitRun:
     """Work out what a worker works out after a fit."""
     fit, data = open_fit(run), load_comparisons(run.study)
-    run.findings = findings_of(fit, explain_fit(fit, data, answer_order(run, data)))
+    run.findings = findings_of(fit, explain_fit(fit, data))
     run.save()
     return run
 
