@@ -122,7 +122,7 @@ def test_answers_over_time_are_those_of_the_export(played):
 @pytest.mark.parametrize(("days", "word"), [(1, "hour"), (30, "day"), (400, "week")])
 def test_the_span_chooses_hours_days_or_weeks(days, word):
     first = int(datetime(2026, 3, 2, 10, 59, tzinfo=UTC).timestamp())
-    moments = np.array([first, first + 120, first + days * 86400]) * 1_000_000
+    moments = np.array([first, first + 120, first + days * 86400], dtype=np.float64)
     chart = live.answers_over_time(moments)
     assert chart.title == f"Answers by the {word}"
     assert sum(int(row[1]) for row in chart.rows) == 3

@@ -138,7 +138,7 @@ def _try(what: str, step: Step, given: "tuple[FitRun, Fit, Comparisons]") -> str
 def _find(run: FitRun, fit: "Fit", data: "Comparisons") -> None:
     from judgemap.web.results.findings import work_out
 
-    run.findings |= plain(work_out(run, fit, data))
+    run.findings |= plain(work_out(fit, data))
     FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
 
 
