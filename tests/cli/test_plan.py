@@ -17,11 +17,11 @@ def test_says_what_to_expect_and_writes_a_page(judgemap, edges, tmp_path):
     result = judgemap("plan", *edges, *QUICK, *SEED, "-o", tmp_path / "plan.html")
     assert result.status == 0, result.err
     assert result.err == "", "quiet where nobody watches"
-    assert "24 comparisons, that is 3 judges × 8, by the uniform design give" in result.out
+    assert "24 comparisons (3 judges × 8) with the uniform design give" in result.out
     assert "Principal component design:" in result.out
     assert "What 24 comparisons give" in result.out
     page = (tmp_path / "plan.html").read_text(encoding="utf-8")
-    assert "24 comparisons, that is 3 judges × 8" in page
+    assert "24 comparisons (3 judges × 8)" in page
 
 
 def test_same_seed_same_numbers_on_any_number_of_cores(judgemap, edges, tmp_path):

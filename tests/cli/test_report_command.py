@@ -60,7 +60,7 @@ def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp
     assert f"{first['name']} comes out with the highest risk" in html
     other = judgemap("report", tmp_path / "clusters", "--spatial", spatial, "-o", page)
     assert other.status == 0, other.err
-    assert "One model against the other" in page.read_text(encoding="utf-8")
+    assert "Comparing the two models" in page.read_text(encoding="utf-8")
 
 
 def test_other_fits_to_hold_it_against(judgemap, edges, comparisons, spatial, tmp_path):
@@ -69,7 +69,7 @@ def test_other_fits_to_hold_it_against(judgemap, edges, comparisons, spatial, tm
     other = tmp_path / "other"
     result = judgemap("report", spatial, "-o", page, "--against", f"a = b={other}", "--against", other)
     assert result.status == 0, result.err
-    assert "If it had been done otherwise" in page.read_text(encoding="utf-8")
+    assert "If it had been done differently" in page.read_text(encoding="utf-8")
     assert "A = b: The two estimates" in page.read_text(encoding="utf-8")
     twice = judgemap("report", spatial, "-o", page, "--against", other, "--against", other)
     refused(twice, "two fits called 'other'")

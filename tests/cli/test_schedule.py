@@ -85,7 +85,7 @@ def test_weights_of_ones_own(judgemap, edges, tmp_path):
         (["--spacing", "-1"], "spacing counts the pairs between two showings of a pair, received -1"),
         (["--spacing", "15"], "6 areas have too few pairs to keep 15 others between"),
         (["--design", "optimal", "--alpha", "0"], "α must be a positive number, received 0.0"),
-        (["--picture", "asked.doc"], "asked.doc: a picture is written as .svg, .png or .pdf"),
+        (["--picture", "asked.doc"], "asked.doc: a picture can be .svg, .png or .pdf"),
         (["--picture", "nowhere/asked.svg"], "there is no folder nowhere to write asked.svg into"),
         (["--areas", "x.gpkg"], "--area-names goes without a map; with one, choose its column with --name"),
     ],

@@ -1,4 +1,4 @@
-"""The briefing: whole in itself, readable without pictures, and its numbers are the fit's."""
+"""The briefing: self-contained, readable without pictures, and its numbers are the fit's."""
 
 import re
 from dataclasses import replace
@@ -108,17 +108,17 @@ def test_both_models_are_told(document, clustered):
     assert [row[0] for row in clusters[1:]] == [str(k) for k in range(1, clustered.best.n_clusters + 1)]
     sizes = clustered.clusters["cluster"].value_counts()
     assert [int(row[1]) for row in clusters[1:]] == [sizes[k] for k in range(1, clustered.best.n_clusters + 1)]
-    assert "One model against the other" in document.headings
+    assert "Comparing the two models" in document.headings
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_clustering_alone_and_with_the_spatial_model(clustered, fit, read_page):
     alone = read_page(briefing(clustered))
     assert "Clusters of areas" in alone.headings
-    assert "One model against the other" not in alone.headings
+    assert "Comparing the two models" not in alone.headings
     assert alone.headings[-1] == "The record of the fit"
     both = read_page(briefing(clustered, None, fit))
-    assert "One model against the other" in both.headings
+    assert "Comparing the two models" in both.headings
     assert [row[1] for row in both.tables[0][1:]] == [area["name"] for area in _ten(clustered)], "the first fit leads"
 
 
@@ -136,28 +136,28 @@ def test_a_banner_stands_on_top_if_the_draws_are_poor(fit, read_page, document):
     poor = replace(fit, record=replace(fit.record, diagnostics=replace(fit.record.diagnostics, rhat_max=1.3)))
     told = read_page(briefing(poor))
     assert poor.warnings
-    first = told.words.index("Not ready to be used")
+    first = told.words.index("Not ready for use")
     assert first < told.words.index("In three sentences")
     assert all(warning in told.words for warning in poor.warnings)
-    assert "found something to put right" in told.words
+    assert "found a problem" in told.words
 
 
 def test_a_banner_names_the_second_model_if_only_its_draws_are_poor(settled, clustered):
     judged = replace(clustered.record.diagnostics, rhat_max=1.3)
     poor = replace(clustered, record=replace(clustered.record, diagnostics=judged))
     heading, words, *sentences = front.warning(settled, poor)
-    assert heading == "The clusters are not ready to be used"
+    assert heading == "The clusters are not ready for use"
     assert "do not depend on it" in words
     assert sentences == poor.warnings
-    assert front.warning(poor, settled)[0] == "Not ready to be used"
+    assert front.warning(poor, settled)[0] == "Not ready for use"
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_no_banner_if_the_draws_are_good(settled, read_page):
     told = read_page(briefing(settled)).words
     assert not settled.warnings
-    assert "Not ready to be used" not in told
-    assert "found nothing wrong" in told
+    assert "Not ready for use" not in told
+    assert "found no problem" in told
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -185,7 +185,7 @@ def test_the_fit_is_held_against_others(fit, study, read_page, bare_fit):
     parts = {"without judge 12": study.data.without(["12"]), "judge 12 alone": study.data.only(["12"])}
     others = {name: jm.fit_spatial(part, study.areas, seed=1, chains=2, draws=60) for name, part in parts.items()}
     told = read_page(briefing(fit, About(others=others)))
-    assert "If it had been done otherwise" in told.headings
+    assert "If it had been done differently" in told.headings
     rows = {(row[0], row[1]): row[2] for row in told.tables[1][1:]}
     medians = {name: np.median(each.risk, axis=0) for name, each in {"this fit": fit, **others}.items()}
     assert len(rows) == 3

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.ticker import MaxNLocator
 
 from judgemap.report.colours import (
     CHANCE,
@@ -21,7 +20,6 @@ from judgemap.report.colours import (
     Scale,
     lightness,
     readable_on,
-    round_limits,
 )
 
 # Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
@@ -87,11 +85,3 @@ def test_colours_are_those_of_matplotlib(hue):
         where = np.linspace(*SPAN, count) if count > 1 else [sum(SPAN) / 2]
         known = [to_hex(colour) for colour in mpl.colormaps[hue](where)]
         assert Scale(hue, "", "", "").colours(count) == known
-
-
-def test_limits_are_those_of_matplotlib():
-    rng = np.random.default_rng(1)
-    locator = MaxNLocator(nbins=CLASSES, steps=[1, 2, 2.5, 5, 10])
-    for _ in range(500):
-        least, most = np.sort(rng.normal(size=2) * 10 ** rng.uniform(-3, 3))
-        np.testing.assert_allclose(round_limits(least, most), locator.tick_values(least, most), atol=1e-12 * most)

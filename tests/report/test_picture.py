@@ -54,7 +54,7 @@ def test_save_writes_by_the_names_ending(picture, tmp_path, name, begins):
 
 
 def test_save_says_what_is_wrong(picture, tmp_path):
-    with pytest.raises(jm.StudyError, match=r"map\.gif: a picture is written as"):
+    with pytest.raises(jm.StudyError, match=r"map\.gif: a picture can be"):
         picture.save(tmp_path / "map.gif")
     with pytest.raises(jm.StudyError, match="cannot be written"):
         picture.save(tmp_path / "absent" / "map.svg")

@@ -40,7 +40,7 @@ def test_page_is_whole_in_itself(plan):
     for sentence in sentences(plan):
         assert sentence.replace(" %", "\u00a0%").replace("'", "&#39;") in html
     assert not re.search(r'(src|href)="http', html)
-    assert "suppose judges who answer as the model says" in html
+    assert "assume that judges answer as the model says" in html
 
 
 def test_folder_and_its_second_writing(plan, tmp_path):
@@ -86,7 +86,7 @@ def test_exposure_map_shades_what_the_design_asks(study):
 def test_words_where_all_areas_are_alike(study):
     drawn = jm.schedule(study.areas, "uniform", 77, seed=1, options=jm.ListOptions(balanced_exposure=True))
     assert how_often(drawn) == (
-        "By the uniform design, every area is asked 2.0 times on average; in this list, 2 times each."
+        "With the uniform design, every area is asked about 2.0 times on average; in this list, 2 times each."
     )
     exposure_map(drawn)
     known = jm.schedule(study.areas, "uniform", 30, seed=1, knows=["Loop", "Uptown", "Hyde Park"])

@@ -141,8 +141,8 @@ def test_sentences_are_computed_from_the_curves(ring):
     assert [plan.needed(name, "sd").gain for name in ("principal", "naive", "adaptive")] == [0, -1, 1]
     assert plan.against("adaptive", "u1").middle == pytest.approx(1 / 0.7, rel=0.02)
     first, principal, naive, adaptive, enough = sentences(plan)
-    assert first.startswith("600 comparisons, that is 12 judges × 50, by the uniform design give every area's risk")
-    assert principal.startswith("Principal component design: no gain that 40 simulated studies can show")
+    assert first.startswith("600 comparisons (12 judges × 50) with the uniform design give each area's risk")
+    assert principal.startswith("Principal component design: no gain can be seen in 40 simulated studies")
     assert "20 % more" in naive
     assert "30 % fewer (30 to 31 %)" in adaptive
     assert "fewer" not in principal
@@ -160,7 +160,7 @@ def test_beyond_what_was_simulated(ring, factor, words):
 def test_a_difference_within_noise_is_not_called_a_gain(ring):
     plan = made_up(ring, {"uniform": 1.0, "optimal": 0.97}, sims=12, noise=0.3)
     assert plan.needed("optimal", "sd").gain == 0
-    assert "no gain that 12 simulated studies can show" in sentences(plan)[1]
+    assert "no gain can be seen in 12 simulated studies" in sentences(plan)[1]
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def test_prior_errors(square):
 def test_values_say_what_they_are_in_one_line():
     areas, data = jm.example_study(seed=1)
     assert repr(areas) == f"Areas(77 areas, {len(areas.graph.edges)} pairs of neighbours, a map)"
-    assert repr(data) == "Comparisons.from_words(1848 pairs shown, 1848 decided, 12 judges, winner is lower)"
+    assert repr(data) == "Comparisons(1848 pairs shown, 1848 decided, 12 judges, winner is lower)"
     fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=20)
     assert repr(fit) == "Fit(spatial model, 77 areas, 1848 comparisons, 2 × 20 draws)"
     drawn = jm.schedule(areas, design="uniform", pairs=100, seed=1)

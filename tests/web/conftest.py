@@ -16,6 +16,8 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge import queries, scheduling
 from judgemap.web.results.fits import files
+from judgemap.web.server import jobs
+from judgemap.web.server.jobs import Job
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.studies import actions
 from judgemap.web.studies.models import Study
@@ -165,3 +167,18 @@ def owned(study, people) -> Study:
 def draft(people, areas, definition) -> Study:
     """A study of the owner's that nobody has opened."""
     return actions.create_study(definition, areas, people["owner"])
+
+
+@pytest.fixture
+def carry_out():
+    """Do a job that waits, as a worker would, with all that it leaves to do; nothing where it does not wait."""
+
+    def done(job: Job) -> None:
+        claimed = type(job).claim(job.pk)
+        if claimed is not None:
+            list(claimed.carry_out() or ())
+        job.refresh_from_db()
+
+    yield done
+    jobs.HERE.clear()
+    jobs.STOPPING.clear()

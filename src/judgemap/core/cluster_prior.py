@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.special import gammaln
 
-from judgemap.core.graph import AreaGraph
+from judgemap.core.graph import AreaGraph, connected_parts
 from judgemap.core.types import FloatArray, IntArray, frozen_floats
 
 
@@ -76,8 +75,7 @@ class ClusterPrior:
         >>> ClusterPrior(window(AreaGraph(4, [[0, 1], [2, 3]]), reach=1)).parts()
         array([0, 0, 1, 1])
         """
-        labels = sparse.csgraph.connected_components(self.affinity > 0, directed=False)[1]
-        return labels.astype(np.int64)
+        return connected_parts(self.affinity > 0)
 
     def link_weights(self) -> FloatArray:
         """w(i, j) ∝ P(θ_i = j), one row an area: h(i, j), and β on the diagonal.

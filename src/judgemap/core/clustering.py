@@ -31,12 +31,12 @@ def canonical_draws(labels: IntArray) -> IntArray:
     labels = np.asarray(labels)
     if labels.ndim != 2 or labels.size == 0:
         raise ValueError(f"draws of partitions are an array (draws, areas), received shape {labels.shape}")
-    values, found = np.unique(labels, return_inverse=True)
-    found = found.reshape(labels.shape)
+    values, place = np.unique(labels, return_inverse=True)
+    place = place.reshape(labels.shape)
     number = np.full((len(labels), len(values)), -1)
     draws, used = np.arange(len(labels)), np.zeros(len(labels), dtype=np.int64)
     result = np.empty(labels.shape, dtype=np.int64)
-    for area, label in enumerate(found.T):
+    for area, label in enumerate(place.T):
         new = number[draws, label] < 0
         number[draws[new], label[new]] = used[new]
         used += new
@@ -192,9 +192,9 @@ def membership(partition: IntArray, labels: IntArray) -> FloatArray:
         matched, own = linear_sum_assignment(contingency(place, draw), maximize=True)
         cluster_of = np.full(draw.max() + 1, -1)
         cluster_of[own] = matched
-        found = cluster_of[draw]
-        areas = np.flatnonzero(found >= 0)
-        belongs[areas, found[areas]] += weight
+        cluster = cluster_of[draw]
+        areas = np.flatnonzero(cluster >= 0)
+        belongs[areas, cluster[areas]] += weight
     chance: FloatArray = belongs / times.sum()
     return chance
 
@@ -225,7 +225,7 @@ def between(partition: IntArray, belongs: FloatArray, share: float = 0.2) -> lis
     others = belongs.copy()
     others[areas, place] = -1.0
     best = others.argmax(axis=1)
-    found = [
+    doubtful = [
         Between(
             int(i),
             int(clusters[place[i]]),
@@ -235,7 +235,7 @@ def between(partition: IntArray, belongs: FloatArray, share: float = 0.2) -> lis
         )
         for i in np.flatnonzero(others[areas, best] >= share)
     ]
-    return sorted(found, key=lambda area: area.probability - area.other_probability)
+    return sorted(doubtful, key=lambda area: area.probability - area.other_probability)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +265,8 @@ def convergence(labels: IntArray, log_posterior: FloatArray) -> Convergence:
     spread, are followed through the chains.
 
     >>> rng = np.random.default_rng(1)
-    >>> found = convergence(rng.integers(2, size=(2, 500, 5)), rng.normal(size=(2, 500)))
-    >>> found.agrees(), bool(found.together_gap < 0.2)
+    >>> agreement = convergence(rng.integers(2, size=(2, 500, 5)), rng.normal(size=(2, 500)))
+    >>> agreement.agrees(), bool(agreement.together_gap < 0.2)
     (True, True)
     """
     labels = np.asarray(labels)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from judgemap.core.graph import connected_parts
 from judgemap.core.types import BoolArray, FloatArray, IntArray, frozen_ints
 
 
@@ -94,8 +95,7 @@ class PairCounts:
         """
         shape = (self.n_areas, self.n_areas)
         graph = sparse.coo_array((np.ones(len(self.n)), (self.first, self.second)), shape=shape)
-        labels = sparse.csgraph.connected_components(graph, directed=False)[1]
-        return labels.astype(np.int64)
+        return connected_parts(graph)
 
 
 def count_pairs(winners: ArrayLike, losers: ArrayLike, n_areas: int, ties: ArrayLike = ()) -> PairCounts:

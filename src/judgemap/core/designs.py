@@ -136,20 +136,20 @@ class PairDesign:
 
     def _draw_by_rejection(self, rng: np.random.Generator, size: int) -> IntArray:
         bound = self.base + self.offsets.highest
-        found = np.empty((0, 2), dtype=np.int64)
+        drawn = np.empty((0, 2), dtype=np.int64)
         batch = size + 16
         for _ in range(ROUNDS):
             pairs = _uniform_pairs(rng, self.areas, batch)
             accepted = rng.random(batch) * bound < self.weight(pairs[:, 0], pairs[:, 1])
-            found = np.concatenate([found, pairs[accepted]])[:size]
-            if len(found) == size:
-                return found
+            drawn = np.concatenate([drawn, pairs[accepted]])[:size]
+            if len(drawn) == size:
+                return drawn
             batch = min(2 * batch, 1_000_000)
         if len(self.areas) > TABLE_LIMIT:
             raise ValueError(
                 f"the design hardly ever asks a pair of these {len(self.areas)} areas; use the uniform design"
             )
-        return np.concatenate([found, self._listed().draw(rng, size - len(found))])
+        return np.concatenate([drawn, self._listed().draw(rng, size - len(drawn))])
 
     def _listed(self) -> "PairDesign":
         """List the same design pair by pair, without a base."""
@@ -234,15 +234,15 @@ def extreme_pairs(design: PairDesign, count: int) -> tuple[IntArray, IntArray]:
 
 def _pairs_not_stored(design: PairDesign, stored: PairValues, count: int) -> IntArray:
     """Find up to ``count`` pairs without an offset, the first in order."""
-    found = [np.empty((0, 2), dtype=np.int64)]
+    unstored = [np.empty((0, 2), dtype=np.int64)]
     for place, area in enumerate(design.areas[:-1]):
         others = design.areas[place + 1 :]
         free = others[~np.isin(area * design.n_areas + others, stored.keys, assume_unique=True)][:count]
-        found.append(np.stack([np.full_like(free, area), free], axis=1))
+        unstored.append(np.stack([np.full_like(free, area), free], axis=1))
         count -= len(free)
         if count <= 0:
             break
-    return np.concatenate(found)
+    return np.concatenate(unstored)
 
 
 def _uniform_pairs(rng: np.random.Generator, areas: IntArray, size: int) -> IntArray:

@@ -4,11 +4,31 @@ Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021). Arrays are (chain, draw
 at once; a progress bar asks often, so this is NumPy alone. The tests hold it against ArviZ.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
 from judgemap.core.types import FloatArray
+
+
+class Sampling(NamedTuple):
+    """How well each of several quantities was sampled."""
+
+    rhat: FloatArray
+    ess_bulk: FloatArray
+    ess_tail: FloatArray
+
+
+def judge_sampling(draws: FloatArray) -> Sampling:
+    """Judge draws (chain, draw, quantity) by all three measures.
+
+    >>> sampling = judge_sampling(np.random.default_rng(1).normal(size=(4, 500, 3)))
+    >>> sampling.rhat.shape, bool((sampling.ess_bulk > 1500).all())
+    ((3,), True)
+    """
+    return Sampling(rhat(draws), ess_bulk(draws), ess_tail(draws))
 
 
 def rhat(draws: FloatArray) -> FloatArray:

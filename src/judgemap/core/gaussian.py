@@ -67,8 +67,8 @@ def gaussian(model: Model, near: Gaussian | None = None) -> Gaussian:
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> from judgemap.core.prior import independent
-    >>> found = gaussian(Model(count_pairs([0] * 3, [1] * 3, n_areas=2), independent(2), FixedVariance(9.0)))
-    >>> found.mean.round(2)
+    >>> nearest = gaussian(Model(count_pairs([0] * 3, [1] * 3, n_areas=2), independent(2), FixedVariance(9.0)))
+    >>> nearest.mean.round(2)
     array([ 2.04, -2.04])
     """
     match model.variance:

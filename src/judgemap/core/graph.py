@@ -5,7 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from judgemap.core.types import FloatArray, IntArray, frozen_ints
+from judgemap.core.types import BoolArray, FloatArray, IntArray, frozen_ints
+
+
+def connected_parts(joined: sparse.csr_array | sparse.coo_array | BoolArray) -> IntArray:
+    """Label the connected parts of a graph, entry (i, j) not 0 where i and j are joined, in the order of first areas.
+
+    >>> connected_parts(np.array([[False, False, True], [False, False, False], [False, False, False]]))
+    array([0, 1, 0])
+    """
+    labels = sparse.csgraph.connected_components(joined, directed=False)[1]
+    return labels.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,8 +62,7 @@ class AreaGraph:
         >>> AreaGraph(4, [[0, 2]]).components()
         array([0, 1, 0, 2])
         """
-        labels = sparse.csgraph.connected_components(self.sparse_adjacency(), directed=False)[1]
-        return labels.astype(np.int64)
+        return connected_parts(self.sparse_adjacency())
 
     def distances(self) -> FloatArray:
         """Count the edges on the shortest path between each two areas; inf where there is none.

@@ -48,7 +48,7 @@ def summarise(risk: FloatArray, top: int = 10) -> Summary:
         rank_median=rank_median,
         rank_low=rank_low,
         rank_high=rank_high,
-        p_top=(rank <= top).mean(axis=0),
+        p_top=in_top(rank, top),
         top=top,
     )
 
@@ -73,8 +73,17 @@ def p_top(risk: FloatArray, k: int) -> FloatArray:
     """
     if not 1 <= k <= risk.shape[1]:
         raise ValueError(f"k must lie in 1 … {risk.shape[1]}, received {k}")
-    inside: FloatArray = (ranks(risk) <= k).mean(axis=0)
-    return inside
+    return in_top(ranks(risk), k)
+
+
+def in_top(rank: IntArray, k: int) -> FloatArray:
+    """Share of draws in which each area is among the k of highest risk; ``rank`` is that of `ranks`.
+
+    >>> in_top(np.array([[1, 2, 3], [2, 1, 3]]), k=1)
+    array([0.5, 0.5, 0. ])
+    """
+    share: FloatArray = (rank <= k).mean(axis=0)
+    return share
 
 
 def p_riskier(risk: FloatArray) -> FloatArray:

@@ -259,10 +259,10 @@ def length_for_the_same(
     """
     middle = reach(lengths, curve.mean(axis=0), float(reference[:, at].mean()))
     size = len(curve)
-    found = np.empty(RESAMPLES)
+    resampled = np.empty(RESAMPLES)
     for each in range(RESAMPLES):
         rows = rng.integers(size, size=size)
-        found[each] = reach(lengths, curve[rows].mean(axis=0), float(reference[rows, at].mean()))
+        resampled[each] = reach(lengths, curve[rows].mean(axis=0), float(reference[rows, at].mean()))
     ends = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2]) * (RESAMPLES - 1)
-    low, high = np.sort(found)[ends.round().astype(int)].tolist()
+    low, high = np.sort(resampled)[ends.round().astype(int)].tolist()
     return Interval(middle, low, high)

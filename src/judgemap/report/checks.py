@@ -1,13 +1,13 @@
-"""Pictures of what was checked: whether chains agree, and whether the model could have given the judges' answers."""
+"""Pictures of checks: whether chains agree, and whether the model could have produced the judges' answers."""
 
 import numpy as np
 
 from judgemap.core.diagnostics import ess_bulk, rhat
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.report.figures import CHAINS, drawing
-from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, SMALL, Picture
-from judgemap.report.text import counted
+from judgemap.report.figures import CHAINS
+from judgemap.report.picture import BLUE, DASHED, FAINT, INK, MISSED, SMALL, Picture, drawing
+from judgemap.report.text import counted, shortened
 from judgemap.study import checks
 from judgemap.study.checks import PredictiveCheck
 from judgemap.study.result import Fit
@@ -16,15 +16,15 @@ BINS = 20
 
 
 def rank_plot(fit: Fit) -> Picture:
-    """Draw how each chain's draws rank among all, for α and the three areas that mix worst: level lines are good.
+    """Draw how each chain's draws rank among all, for α and the three areas that mix worst: flat lines are good.
 
-    The band holds 95 % of the bins if all chains draw from the same distribution, as many independent draws as they are
-    worth. Source: Vehtari et al. (2021).
+    The band contains 95 % of the bins if all chains draw from the same distribution, given their effective sample
+    sizes. Source: Vehtari et al. (2021).
     """
     risk = fit.posterior["risk"].to_numpy()
     chains, draws = risk.shape[:2]
     if chains < 2:
-        raise StudyError("ranks compare chains, and this fit has one; fit with two chains or more")
+        raise StudyError("a rank plot compares chains, and this fit has only one; fit with two chains or more")
     shown = [("α", np.sqrt(fit.posterior["alpha2"].to_numpy()))] if "alpha2" in fit.posterior else []
     shown = [(name, values) for name, values in shown if np.ptp(values) > 0]
     worst = np.argsort(ess_bulk(risk), kind="stable")[:3]
@@ -38,16 +38,18 @@ def rank_plot(fit: Fit) -> Picture:
             for chain, counts in enumerate(_rank_counts(values)):
                 colour = CHAINS[chain % len(CHAINS)]
                 axes.stairs(counts, np.linspace(0, 1, BINS + 1), baseline=None, color=colour, linewidth=1.0)
-            axes.set_title(f"{_short(name)}: R-hat {rhat(values):.3f}", loc="left", fontsize=SMALL, pad=3)
+            axes.set_title(f"{shortened(name, 40)}: R-hat {rhat(values):.3f}", loc="left", fontsize=SMALL, pad=3)
             axes.set(yticks=[0, expected], yticklabels=["0", f"{expected:.0f}"], ylim=(0, None))
         panels[-1].set(xlabel="rank among all draws, as a share")
     facts = "; ".join(f"{name}: R-hat {rhat(values):.3f}" for name, values in shown)
-    caption = "Draws of each chain (a colour each) by their rank among all. Chains that agree stay in the grey band."
+    caption = (
+        "Draws of each chain (one colour each) by their rank among all draws. Chains that agree stay in the grey band."
+    )
     return Picture(figure, f"Rank plots of {chains} chains. {facts}.", caption)
 
 
 def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
-    """Draw each area's observed win rate against what the fit would answer, with 95 % intervals.
+    """Draw each area's observed win rate against the one the fit predicts, with 95 % intervals.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -60,20 +62,20 @@ def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
     low, high = table["low"].to_numpy(), table["high"].to_numpy()
     outside = (observed < low) | (observed > high)
     with drawing(300) as (figure, [axes]):
-        axes.plot([0, 1], [0, 1], color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+        axes.plot([0, 1], [0, 1], **DASHED)
         for members, colour, mark in ((~outside, BLUE, "o"), (outside, MISSED, "D")):
             axes.vlines(observed[members], low[members], high[members], color=colour, linewidth=1.0, alpha=0.5)
             axes.plot(observed[members], expected[members], mark, color=colour, markersize=4)
         axes.set(xlabel="observed win rate", ylabel="the model's, with 95 % interval", xlim=(-0.03, 1.03))
     where = f"{int(outside.sum())} of {len(table)} areas lie outside their interval"
     p = "; ".join(f"{row['words']}: p = {row['p']:.2f}" for row in found.checks.to_dict("records"))
-    caption = f"Share of its comparisons that each area won, against what the fit would answer. {where.capitalize()}."
+    caption = f"Share of its comparisons that each area won, against what the fit predicts. {where.capitalize()}."
     alt = f"Scatter of the model's against the observed win rate of {counted(len(table), 'area')}. {where}. {p}."
     return Picture(figure, alt, caption)
 
 
 def check_intervals(check: PredictiveCheck) -> Picture:
-    """Draw each measure of a predictive check: where replicates lie, and where the judges' answers do."""
+    """Draw each measure of a predictive check: the range of the replicates, and the judges' answers."""
     rows = check.checks.to_dict("records")
     with drawing(30 + 42 * len(rows)) as (figure, [axes]):
         for place, row in enumerate(reversed(rows)):
@@ -86,8 +88,8 @@ def check_intervals(check: PredictiveCheck) -> Picture:
         axes.set_yticks(range(len(rows)), [row["name"] for row in reversed(rows)])
         axes.set(xlim=(-4.1, 4.1), ylim=(-0.6, len(rows) - 0.4), xticks=[0], xticklabels=["as the model expects"])
         axes.tick_params(axis="y", length=0)
-    said = "; ".join(f"{row['words']}: {row['observed']:.0f}, expected {row['expected']:.0f}" for row in rows)
-    return Picture(figure, f"Predictive check by {len(rows)} measures. {said}.", check.note)
+    summary = "; ".join(f"{row['words']}: {row['observed']:.0f}, expected {row['expected']:.0f}" for row in rows)
+    return Picture(figure, f"Predictive check by {len(rows)} measures. {summary}.", check.note)
 
 
 def _rank_counts(values: FloatArray) -> FloatArray:
@@ -95,7 +97,3 @@ def _rank_counts(values: FloatArray) -> FloatArray:
     rank = np.argsort(np.argsort(values.ravel(), kind="stable"), kind="stable").reshape(values.shape)
     place = rank * BINS // values.size
     return np.array([np.bincount(chain, minlength=BINS) for chain in place], dtype=np.float64)
-
-
-def _short(name: str, most: int = 40) -> str:
-    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"

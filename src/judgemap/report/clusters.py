@@ -1,4 +1,4 @@
-"""Pictures of a clustering: the map, risk in each cluster, how many clusters, who is with whom, other fits."""
+"""Pictures of a clustering: the map, risk by cluster, number of clusters, areas that belong together, other fits."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,10 +11,9 @@ from matplotlib.patches import Rectangle
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.colours import CHANCE, RISK
-from judgemap.report.figures import drawing
 from judgemap.report.ground import ground
 from judgemap.report.maps import drawn_how, kind_of, sheet
-from judgemap.report.picture import BLUE, INK, QUIET, SMALL, Picture, style
+from judgemap.report.picture import BLUE, INK, QUIET, SMALL, Picture, draw_diagonal, drawing, style
 from judgemap.report.text import capital, percentage, signed
 from judgemap.study.clusters import ClusterFit, Partition
 from judgemap.study.result import Fit
@@ -27,7 +26,7 @@ LINE = 15.0
 
 
 def cluster_map(fit: ClusterFit, partition: Partition | None = None, title: str = "") -> Picture:
-    """Draw the clusters, the darkest of highest risk; dots mark areas that sit between two clusters.
+    """Draw the clusters, the highest risk darkest; dots mark areas that could belong to another cluster.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -53,8 +52,8 @@ def cluster_map(fit: ClusterFit, partition: Partition | None = None, title: str 
         if len(doubtful)
         else ""
     )
-    caption = f"Areas of like risk that lie together, cluster 1 of the highest risk.{doubt}"
-    alt = f"{kind_of(fit.map)} of {len(fit.map)} areas in clusters by risk and place: {listed}."
+    caption = f"Neighbouring areas of similar risk; cluster 1 has the highest risk.{doubt}"
+    alt = f"{kind_of(fit.map)} of {len(fit.map)} areas in clusters by risk and location: {listed}."
     return Picture(figure, alt, caption + drawn_how(fit.map))
 
 
@@ -74,7 +73,9 @@ def cluster_violins(fit: ClusterFit, partition: Partition | None = None) -> Pict
             axes.plot(place, middle, "o", color="white", markeredgecolor=INK, markersize=5)
         axes.set(xlabel="cluster", ylabel="risk", xticks=range(1, shown.n_clusters + 1))
     middles = ", ".join(f"{k}: {signed(np.median(draws))}" for k, draws in enumerate(pooled, start=1))
-    caption = "Risk of the areas of each cluster, but for one in a thousand at each end. The bar holds half of it."
+    caption = (
+        "Risk of the areas in each cluster, without the extreme thousandth at each end. The bar spans the middle half."
+    )
     return Picture(figure, f"Violins of risk in {shown.n_clusters} clusters. Medians by cluster: {middles}.", caption)
 
 
@@ -94,9 +95,11 @@ def cluster_number_bars(fit: ClusterFit) -> Picture:
             )
         axes.set(xlabel="number of clusters", ylabel="probability", xticks=chances.index.to_numpy())
         axes.margins(y=0.12)
-    said = ", ".join(f"{number} with probability {percentage(float(chance))}" for number, chance in chances.items())
+    summary = ", ".join(f"{number} with probability {percentage(float(chance))}" for number, chance in chances.items())
     return Picture(
-        figure, f"Bars of the number of clusters: {said}.", "How many clusters there are, as far as the answers tell."
+        figure,
+        f"Bars of the number of clusters: {summary}.",
+        "Probability of each number of clusters, given the answers.",
     )
 
 
@@ -128,9 +131,9 @@ def co_clustering_matrix(fit: ClusterFit, partition: Partition | None = None) ->
             keys, words, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False, fontsize=SMALL, title="together"
         )
     inside = [float(fit.co_clustering[np.ix_(m, m)].mean()) for m in _members(shown)]
-    said = "; ".join(f"within cluster {k} {percentage(chance)}" for k, chance in enumerate(inside, start=1))
-    alt = f"Matrix of the probability that two of {len(fit.map)} areas share a cluster. On average {said}."
-    return Picture(figure, alt, "The darker, the surer that two areas share a cluster. Lines part the clusters.")
+    summary = "; ".join(f"within cluster {k} {percentage(chance)}" for k, chance in enumerate(inside, start=1))
+    alt = f"Matrix of the probability that two of {len(fit.map)} areas share a cluster. On average {summary}."
+    return Picture(figure, alt, "The darker, the more likely two areas share a cluster. Lines separate the clusters.")
 
 
 def against_spatial(fit: Fit, spatial: Fit) -> Picture:
@@ -144,27 +147,26 @@ def against_spatial(fit: Fit, spatial: Fit) -> Picture:
     with drawing(190, columns=2) as (figure, panels):
         for axes, column, name in zip(panels, range(2), ("posterior median", "posterior variance"), strict=True):
             x, y = pairs[0][column], pairs[1][column]
-            ends = [min(x.min(), y.min()), max(x.max(), y.max())]
-            axes.plot(ends, ends, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
+            draw_diagonal(axes, x, y)
             axes.plot(x, y, "o", color=BLUE, markersize=4, alpha=0.75, markeredgewidth=0)
             axes.set_title(name, fontsize=SMALL, loc="left")
             axes.set(xlabel=f"{other} model", ylabel=f"{one} model" if column == 0 else "")
-    said = (
+    summary = (
         f"Medians of the two models have correlation {correlation:.3f}. In the median area the {one} model's variance "
         f"is {ratio:.2f} times the {other} model's"
     )
-    return Picture(figure, f"{capital(one)} against {other} model, area by area. {said}.", f"{said}.")
+    return Picture(figure, f"{capital(one)} against {other} model, area by area. {summary}.", f"{summary}.")
 
 
 def _without_ends(draws: FloatArray) -> FloatArray:
-    """Leave out the lowest and the highest thousandth, which would make a violin all string."""
+    """Leave out the lowest and the highest thousandth, which would stretch a violin into a line."""
     low, high = np.quantile(draws, [0.001, 0.999])
     middle: FloatArray = draws[(low <= draws) & (draws <= high)]
     return middle
 
 
 def _colours(count: int) -> list[str]:
-    """Return a colour a cluster, the darkest for cluster 1."""
+    """Return one colour per cluster, the darkest for cluster 1."""
     return RISK.colours(count)[::-1]
 
 
@@ -182,7 +184,7 @@ def _descriptions(fit: ClusterFit, partition: Partition) -> list[str]:
 
 
 def _key(axes: Axes, colours: Sequence[str], words: Sequence[str], *, dots: bool) -> None:
-    """Draw the map's legend: a box a cluster, and a dot."""
+    """Draw the map's legend: a box for each cluster, and a dot."""
     for line, (colour, text) in enumerate(zip(colours, words, strict=True)):
         y = -LINE * (line + 1)
         axes.add_patch(Rectangle((10, y), 18, 10, facecolor=colour, edgecolor=QUIET, linewidth=0.5))
@@ -190,4 +192,4 @@ def _key(axes: Axes, colours: Sequence[str], words: Sequence[str], *, dots: bool
     if dots:
         y = -LINE * (len(colours) + 1)
         axes.plot(19, y + 5, "o", color=INK, markersize=4)
-        axes.text(34, y + 5, "between two clusters", va="center_baseline")
+        axes.text(34, y + 5, "could belong to another cluster", va="center_baseline")

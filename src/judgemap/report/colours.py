@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgemap.core.types import FloatArray, IntArray
+from judgemap.report.ticks import round_limits
 
 CLASSES = 7
 SPAN = (0.06, 0.98)
 """The part of a colour map that is used: its palest colours would vanish on white paper."""
-STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 HUES = {
     "YlOrRd": "#ffffcc #ffeda0 #fed976 #feb24c #fd8d3c #fc4e2a #e31a1c #bd0026 #800026",
     "Blues": "#f7fbff #deebf7 #c6dbef #9ecae1 #6baed6 #4292c6 #2171b5 #08519c #08306b",
@@ -52,7 +52,7 @@ class Scale:
             return np.array(self.limits)
         if most - least < 1e-9 * max(1.0, abs(most)):
             least, most = least - 0.5, most + 0.5
-        return round_limits(least, most)
+        return round_limits(least, most, CLASSES)
 
     def classify(self, values: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the class of each value, and the limits of the classes.
@@ -72,20 +72,6 @@ class Scale:
         return [
             "#" + "".join(f"{round(255 * float(part)):02x}" for part in colour) for colour in zip(*mixed, strict=True)
         ]
-
-
-def round_limits(least: float, most: float) -> FloatArray:
-    """Return about `CLASSES` + 1 round limits, evenly spaced, that hold a range.
-
-    >>> round_limits(0.1, 2.9)
-    array([0. , 0.5, 1. , 1.5, 2. , 2.5, 3. ])
-    """
-    wanted = (most - least) / CLASSES
-    power = 10.0 ** np.floor(np.log10(wanted))
-    step = power * next(each for each in STEPS if each * power >= wanted * (1 - 1e-9))
-    first, last = np.floor(least / step + 1e-9), np.ceil(most / step - 1e-9)
-    limits: FloatArray = np.arange(first, last + 1) * step
-    return limits
 
 
 def _rgb(colour: str) -> tuple[float, float, float]:

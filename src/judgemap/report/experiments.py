@@ -1,16 +1,15 @@
 """Tables and pictures of the simulation studies."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from judgemap.core.types import FloatArray
-from judgemap.report.picture import BLUE, FAINT, INK, QUIET, WIDTH, Picture, style
-from judgemap.report.tables import Cell, Column, Table
+from judgemap.report.picture import BLUE, DASHED, INK, Picture, drawing, name_rows
+from judgemap.report.tables import Cell, Heading, Table, columns
+from judgemap.report.text import measured
 from judgemap.study.experiments.runner import Results, Row
 
 DESIGNS = {
@@ -48,39 +47,33 @@ def summary_picture(results: Results) -> Picture:
 
 
 def remarks(results: Results) -> list[str]:
-    """Say what a reader of the table must know."""
-    said = list(results.notes)
+    """Return what a reader of the table must know, one sentence each."""
+    sentences = list(results.notes)
     for row in results.summary():
         if row.get("sets_converged", row["sets"]) < row["sets"]:
-            said.append(
+            sentences.append(
                 f"{SAMPLERS[row['sampler']]}: chains agreed (R-hat of every area ≤ 1.01) in {row['sets_converged']} of "
                 f"{row['sets']} sets, and the largest R-hat is {row['rhat_max']:.3f}; where chains do not agree, the "
-                "number of effective draws is a guess, more often too high than too low."
+                "effective sample size is a guess, more often too high than too low."
             )
     agreed = results.summary()[0].get("sets_agreed", len(results.sets))
     if agreed < len(results.sets):
-        said.append(
+        sentences.append(
             f"Chains from different partitions agreed (R-hat < 1.05) in {agreed} of {len(results.sets)} sets; "
             "longer chains would settle the others."
         )
     if results.job.experiment.name == "scheduling":
-        said.append(
-            "U1 is of centred strengths. The mean of U2 is ruled by the few pairs that are nearly certain; "
+        sentences.append(
+            "U1 is of centred strengths. A few nearly certain pairs dominate the mean of U2; "
             "robust U2 is 1 / median Var(p)."
         )
-    return said
+    return sentences
 
 
 def _scheduling_table(summary: Sequence[Row], sets: int) -> Table:
-    columns = (
-        Column(Cell("Design")),
-        Column(Cell("U1 mean", "min–max"), numeric=True),
-        Column(Cell("U1 to uniform", "95 %"), numeric=True),
-        Column(Cell("U2 mean"), numeric=True),
-        Column(Cell("U2 median"), numeric=True),
-        Column(Cell("Robust U2 mean"), numeric=True),
-        Column(Cell("Robust U2 to uniform", "95 %"), numeric=True),
-    )
+    u1: list[Heading] = [("U1 mean", "min–max"), ("U1 to uniform", "95 %")]
+    u2: list[Heading] = ["U2 mean", "U2 median", "Robust U2 mean", ("Robust U2 to uniform", "95 %")]
+    heads = columns(["Design"], [*u1, *u2])
     rows = tuple(
         (
             Cell(DESIGNS[row["design"]]),
@@ -93,7 +86,7 @@ def _scheduling_table(summary: Sequence[Row], sets: int) -> Table:
         )
         for row in summary
     )
-    return Table(f"Utility of each design over {sets} sets of strengths", columns, rows)
+    return Table(f"Utility of each design over {sets} sets of strengths", heads, rows)
 
 
 def _ratio(row: Row, measure: str) -> Cell:
@@ -104,93 +97,80 @@ def _ratio(row: Row, measure: str) -> Cell:
 
 
 def _scalability_table(summary: Sequence[Row], sets: int) -> Table:
-    columns = (
-        Column(Cell("Sampler")),
-        Column(Cell("ESS/s median", "min–max"), numeric=True),
-        Column(Cell("Worst area"), numeric=True),
-        Column(Cell("log α²"), numeric=True),
-        Column(Cell("With set-up"), numeric=True),
-        Column(Cell("R-hat median"), numeric=True),
-        Column(Cell("Sets converged"), numeric=True),
-    )
+    speeds: list[Heading] = [("ESS/s median", "min–max"), "Worst area", "log α²", "With set-up"]
+    heads = columns(["Sampler"], [*speeds, "R-hat median", "Sets converged"])
     rows = tuple(
         (
             Cell(SAMPLERS[row["sampler"]]),
             Cell(
-                _figures(row["ess_per_second"]),
-                f"{_figures(row['ess_per_second_min'])}–{_figures(row['ess_per_second_max'])}",
+                measured(row["ess_per_second"]),
+                f"{measured(row['ess_per_second_min'])}–{measured(row['ess_per_second_max'])}",
             ),
-            Cell(_figures(row["ess_per_second_worst_area"])),
-            Cell(_figures(row["ess_per_second_log_variance"])),
-            Cell(_figures(row["ess_per_second_with_setup"])),
+            Cell(measured(row["ess_per_second_worst_area"])),
+            Cell(measured(row["ess_per_second_log_variance"])),
+            Cell(measured(row["ess_per_second_with_setup"])),
             Cell(f"{row['rhat_median']:.3f}"),
             Cell(f"{row['sets_converged']} of {row['sets']}"),
         )
         for row in summary
     )
-    return Table(f"Effective draws a CPU second over {sets} sets of strengths", columns, rows)
+    return Table(f"Effective draws per CPU second over {sets} sets of strengths", heads, rows)
 
 
 def _clustering_table(summary: Sequence[Row], sets: int) -> Table:
-    columns = (
-        Column(Cell("Measure")),
-        Column(Cell("Median"), numeric=True),
-        Column(Cell("Mean"), numeric=True),
-        Column(Cell("Min"), numeric=True),
-        Column(Cell("Max"), numeric=True),
-    )
+    heads = columns(["Measure"], ["Median", "Mean", "Min", "Max"])
     rows = tuple(
         (Cell(MEASURES[row["measure"]]), *(Cell(f"{row[which]:.3f}") for which in ("median", "mean", "min", "max")))
         for row in summary
     )
-    return Table(f"Clusters and strengths recovered over {sets} sets", columns, rows)
+    return Table(f"Clusters and strengths recovered over {sets} sets", heads, rows)
 
 
 def _scheduling_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
     values = {name: np.array([row["u1"] for row in rows if row["design"] == name]) for name in DESIGNS}
     others = [row for row in summary if row["design"] != "uniform"]
-    with _panels(60 + 50 * len(others), 1) as (figure, [axes]):
+    with drawing(60 + 50 * len(others)) as (figure, [axes]):
         for place, row in enumerate(reversed(others), start=1):
             _strip(axes, place, values[row["design"]] / values["uniform"])
             axes.plot([row["u1_ratio_low"], row["u1_ratio_high"]], [place, place], color=INK, linewidth=4, zorder=4)
             axes.plot(row["u1_ratio"], place, "D", color=INK, markersize=6, zorder=5)
-        axes.axvline(1, color=QUIET, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+        axes.axvline(1, **DASHED)
         axes.set_xscale("log")
-        _name_rows(axes, [DESIGNS[row["design"]] for row in reversed(others)])
+        name_rows(axes, [DESIGNS[row["design"]] for row in others])
         _plain_ticks(axes, (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10))
-        axes.set_xlabel("U1 against the uniform design, one dot a set")
-    said = "; ".join(f"{DESIGNS[row['design']]} {row['u1_ratio']:.3f}" for row in others)
+        axes.set_xlabel("U1 against the uniform design, one dot per set")
+    results = "; ".join(f"{DESIGNS[row['design']]} {row['u1_ratio']:.3f}" for row in others)
     caption = "The diamond is the geometric mean, the bar its 95 % interval."
-    return Picture(figure, f"Utility U1 against the uniform design: {said}.", caption)
+    return Picture(figure, f"Utility U1 against the uniform design: {results}.", caption)
 
 
 def _scalability_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
-    with _panels(60 + 45 * len(SAMPLERS), 1) as (figure, [axes]):
+    with drawing(60 + 45 * len(SAMPLERS)) as (figure, [axes]):
         for place, row in enumerate(reversed(summary), start=1):
             of = [each for each in rows if each["sampler"] == row["sampler"]]
             _strip(axes, place, np.array([each["ess_median"] / each["seconds"] for each in of]))
             axes.plot(row["ess_per_second"], place, "D", color=INK, markersize=6, zorder=5)
         axes.set_xscale("log")
         _plain_ticks(axes, [10.0**power for power in range(-3, 8)])
-        _name_rows(axes, [SAMPLERS[row["sampler"]].split(" (")[0] for row in reversed(summary)])
-        axes.set_xlabel("effective draws a CPU second, one dot a set")
-    said = "; ".join(f"{SAMPLERS[row['sampler']]} {_figures(row['ess_per_second'])}" for row in summary)
-    return Picture(figure, f"Effective draws a CPU second: {said}.", "The diamond is the median over the sets.")
+        name_rows(axes, [SAMPLERS[row["sampler"]].split(" (")[0] for row in summary])
+        axes.set_xlabel("effective draws per CPU second, one dot per set")
+    results = "; ".join(f"{SAMPLERS[row['sampler']]} {measured(row['ess_per_second'])}" for row in summary)
+    return Picture(figure, f"Effective draws per CPU second: {results}.", "The diamond is the median over the sets.")
 
 
 def _clustering_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
     middle = {row["measure"]: row["median"] for row in summary}
-    with _panels(230, 2) as (figure, [indices, errors]):
+    with drawing(230, rows=2, share_x=False) as (figure, [indices, errors]):
         for axes, names in ((indices, ("adjusted_rand", "rand")), (errors, ("absolute_error",))):
-            for place, name in enumerate(names, start=1):
+            for place, name in enumerate(reversed(names), start=1):
                 _strip(axes, place, np.array([row[name] for row in rows], dtype=np.float64))
                 axes.plot(middle[name], place, "D", color=INK, markersize=6, zorder=5)
-            _name_rows(axes, [MEASURES[name].replace("median absolute error of strengths", "error") for name in names])
+            name_rows(axes, [MEASURES[name].replace("median absolute error of strengths", "error") for name in names])
         indices.set_xlabel("agreement with the simulated clusters")
         errors.set_xlabel("median absolute error of the strengths")
         errors.set_xlim(left=0)
-    said = "; ".join(f"{MEASURES[name]} {middle[name]:.3f}" for name in ("rand", "adjusted_rand", "absolute_error"))
-    return Picture(figure, f"Medians over {len(rows)} sets: {said}.", "One dot a set; the diamond is the median.")
+    results = "; ".join(f"{MEASURES[name]} {middle[name]:.3f}" for name in ("rand", "adjusted_rand", "absolute_error"))
+    return Picture(figure, f"Medians over {len(rows)} sets: {results}.", "One dot per set; the diamond is the median.")
 
 
 _TABLES: dict[str, Callable[[Sequence[Row], int], Table]] = {
@@ -205,29 +185,11 @@ _PICTURES: dict[str, Callable[[Sequence[Row], Sequence[Row]], Picture]] = {
 }
 
 
-@contextmanager
-def _panels(height: float, rows: int) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Make a figure of so many rows in the house style, and lay it out once, so that it is written alike each time."""
-    with style():
-        figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
-        yield figure, list(figure.subplots(rows, 1, squeeze=False)[:, 0])
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
-
-
 def _strip(axes: Axes, place: int, values: FloatArray) -> None:
-    """Draw one dot a value in a row, moved up and down by turns so that they can be told apart."""
+    """Draw one dot per value in a row, shifted up and down so that they can be told apart."""
     turn = (np.arange(len(values)) * 0.618 % 1 - 0.5) * 0.5
     look: dict[str, Any] = {"color": BLUE, "markersize": 3.5, "alpha": max(0.15, min(0.7, 40 / len(values)))}
     axes.plot(values, place + turn, "o", markeredgewidth=0, zorder=2, **look)
-
-
-def _name_rows(axes: Axes, names: Sequence[str]) -> None:
-    axes.set_yticks(range(1, len(names) + 1), names)
-    axes.set_ylim(0.5, len(names) + 0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="x", color=FAINT, linewidth=0.6)
 
 
 def _plain_ticks(axes: Axes, ticks: Sequence[float]) -> None:
@@ -237,14 +199,3 @@ def _plain_ticks(axes: Axes, ticks: Sequence[float]) -> None:
     axes.set_xticks(shown, [f"{tick:,.9g}" for tick in shown])
     axes.set_xlim(low, high)
     axes.minorticks_off()
-
-
-def _figures(value: float) -> str:
-    """Write a speed with two or three figures.
-
-    >>> _figures(9401.7), _figures(12.34), _figures(0.456)
-    ('9,402', '12.3', '0.46')
-    """
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -1,34 +1,31 @@
 """Figures of a fit: intervals, the posterior of α, traces, and the truth where it is known."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from judgemap.core.diagnostics import ess_bulk, rhat
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
-from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, style
-from judgemap.report.text import capital, listed
+from judgemap.report.picture import BLUE, DASHED, INK, MISSED, SMALL, Picture, draw_diagonal, drawing, name_rows
+from judgemap.report.text import capital, listed, shortened
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.result import Fit
 
 CHAINS = (BLUE, "#d98200", "#2f8f5b", "#a03a7d", "#6b6f1d", "#56a8d8", "#8a4b2a", "#6a6f7a")
 TRACED = 250
-"""How many draws of a chain a trace shows: more cannot be told apart, and make the file large."""
+"""Draws of a chain that a trace shows: more would look the same and make the file large."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recovery:
-    """How near a fit comes to a known truth.
+    """How close a fit comes to a known truth.
 
-    `correlation` is Pearson's, of posterior medians with the true risk; `covered` says which 95 % intervals hold it.
+    `correlation` is Pearson's, of posterior medians with the true risk; `covered` marks the 95 % intervals that contain
+    the truth.
     """
 
     correlation: float
@@ -36,12 +33,12 @@ class Recovery:
 
     @property
     def n_covered(self) -> int:
-        """How many intervals hold the truth."""
+        """How many intervals contain the truth."""
         return int(self.covered.sum())
 
 
 def recovery(fit: Fit, true_risk: ArrayLike) -> Recovery:
-    """Hold a fit against the risk that its data were simulated from; only differences of risk count.
+    """Compare a fit with the risk that its data were simulated from; only differences of risk count.
 
     >>> import judgemap as jm
     >>> study = jm.simulate_study(np.random.default_rng(1), jm.chicago())
@@ -60,10 +57,9 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
     truth, found = _centred(fit, true_risk), recovery(fit, true_risk)
     low, middle, high = _intervals(fit)
     with drawing(300) as (figure, [axes]):
-        ends = [min(low.min(), truth.min()), max(high.max(), truth.max())]
-        axes.plot(ends, ends, color=QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+        draw_diagonal(axes, low, truth, high)
         looks: list[tuple[BoolArray, dict[str, Any]]] = [
-            (found.covered, {"color": BLUE, "label": "interval holds the truth"}),
+            (found.covered, {"color": BLUE, "label": "interval contains the truth"}),
             (~found.covered, {"color": MISSED, "marker": "D", "label": "interval misses it"}),
         ]
         for members, look in looks:
@@ -72,28 +68,27 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
                 axes.plot(truth[members], middle[members], **{"marker": "o", "markersize": 4, "linestyle": "", **look})
         axes.set(xlabel="true risk", ylabel="estimated risk, with 95 % interval")
         axes.legend(loc="upper left", frameon=False, fontsize=SMALL, handletextpad=0.2, borderaxespad=0)
-    share = f"{found.n_covered} of {len(truth)} intervals ({100 * found.n_covered / len(truth):.0f} %) hold the truth"
-    said = f"Correlation of estimate and truth {found.correlation:.3f}; {share}, where 95 % should."
-    return Picture(figure, f"Scatter of the estimated against the true risk of {len(truth)} areas. {said}", said)
+    share = (
+        f"{found.n_covered} of {len(truth)} intervals ({100 * found.n_covered / len(truth):.0f} %) contain the truth"
+    )
+    summary = f"Correlation of estimate and truth {found.correlation:.3f}; {share}, where 95 % should."
+    return Picture(figure, f"Scatter of the estimated against the true risk of {len(truth)} areas. {summary}", summary)
 
 
 def risk_intervals(fit: Fit, top: int = 20) -> Picture:
     """Draw the areas of highest risk in order, each with its 95 % interval."""
     if top < 1:
-        raise StudyError(f"there must be at least one area to show, not {top}")
+        raise StudyError(f"show at least one area, not {top}")
     low, middle, high = _intervals(fit)
     order = np.argsort(-middle, kind="stable")[:top]
     rows = np.arange(len(order), 0, -1)
     with drawing(44 + 15.5 * len(order)) as (figure, [axes]):
         axes.hlines(rows, low[order], high[order], color=BLUE, linewidth=2.2, alpha=0.45)
         axes.plot(middle[order], rows, "o", color=BLUE, markersize=5)
-        axes.set_yticks(rows, [_short(fit.map.names[area]) for area in order])
-        axes.set(xlabel="risk, with 95 % interval", ylim=(0.3, len(order) + 0.7))
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
+        name_rows(axes, [shortened(fit.map.names[area], 24) for area in order])
+        axes.set_xlabel("risk, with 95 % interval")
         if axes.get_xlim()[0] < 0 < axes.get_xlim()[1]:
-            axes.axvline(0, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
-        axes.grid(axis="x", color=FAINT, linewidth=0.6)
+            axes.axvline(0, **DASHED)
     first, last = order[0], order[-1]
     alt = (
         f"The {len(order)} areas of highest risk with 95 % intervals, from {_with_interval(fit, int(first))} down "
@@ -105,7 +100,7 @@ def risk_intervals(fit: Fit, top: int = 20) -> Picture:
 
 
 def alpha_posterior(fit: Fit) -> Picture:
-    """Draw the posterior of α, the prior's standard deviation; of its long tail the last thousandth is not drawn."""
+    """Draw the posterior of α, the prior's standard deviation, without the last thousandth of its long tail."""
     if "alpha2" not in fit.posterior:
         raise StudyError(f"a fit of the {fit.record.model} model has no α to draw")
     alpha = fit.alpha
@@ -120,8 +115,8 @@ def alpha_posterior(fit: Fit) -> Picture:
         axes.plot(middle, foot, "o", color=INK, markersize=6)
         axes.set(xlabel="α", yticks=[], ylim=(2 * foot, None))
         axes.spines["left"].set_visible(False)
-    said = f"α has posterior median {middle:.2f} and 95 % interval {low:.2f} to {high:.2f}"
-    return Picture(figure, f"Histogram of the posterior of α. {said}.", f"{said} (the line below the bars).")
+    summary = f"α has posterior median {middle:.2f} and 95 % interval {low:.2f} to {high:.2f}"
+    return Picture(figure, f"Histogram of the posterior of α. {summary}.", f"{summary} (the line below the bars).")
 
 
 def variance_against_median(fit: Fit) -> Picture:
@@ -132,13 +127,15 @@ def variance_against_median(fit: Fit) -> Picture:
         axes.set(xlabel="risk, posterior median", ylabel="posterior variance")
         axes.set_ylim(bottom=0)
     least, most = fit.map.names[int(variance.argmin())], fit.map.names[int(variance.argmax())]
-    said = f"The variance is smallest for {least} ({variance.min():.3f}) and largest for {most} ({variance.max():.3f})."
-    alt = f"Scatter of posterior variance against posterior median of risk for {len(median)} areas. {said}"
-    return Picture(figure, alt, said)
+    summary = (
+        f"The variance is smallest for {least} ({variance.min():.3f}) and largest for {most} ({variance.max():.3f})."
+    )
+    alt = f"Scatter of posterior variance against posterior median of risk for {len(median)} areas. {summary}"
+    return Picture(figure, alt, summary)
 
 
 def comparison_times(data: Comparisons) -> Picture:
-    """Draw how long judges took for a comparison; of the long tail the slowest hundredth is not drawn.
+    """Draw how long comparisons took, without the slowest hundredth.
 
     >>> import judgemap as jm
     >>> comparison_times(jm.example_study(seed=1)[1]).caption[:44]
@@ -151,35 +148,27 @@ def comparison_times(data: Comparisons) -> Picture:
     with drawing(210) as (figure, [axes]):
         inside = seconds[seconds <= longest]
         axes.hist(inside, bins=40, color=BLUE, alpha=0.75, edgecolor="white", linewidth=0.4)
-        axes.axvline(middle, color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
-        where = (middle, 0.97)
-        axes.annotate(
-            f"median {middle:.1f} s",
-            where,
-            (4, 0),
-            axes.get_xaxis_transform(),
-            "offset points",
-            va="top",
-            fontsize=SMALL,
-        )
+        axes.axvline(middle, **{**DASHED, "color": INK, "linewidth": 1.2, "zorder": 2})
+        beside: dict[str, Any] = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points", "va": "top"}
+        axes.annotate(f"median {middle:.1f} s", (middle, 0.97), (4, 0), **beside)
         axes.set(xlabel="seconds", ylabel="comparisons")
         axes.set_xlim(left=0)
     unknown = len(data) - len(seconds)
     untimed = f" {unknown:,} comparisons have no time." if unknown else ""
-    said = f"Half of the comparisons took {middle:.1f} seconds or less, one in a hundred more than {longest:.0f}."
-    alt = f"Histogram of the time that each of {len(seconds):,} comparisons took. {said}"
-    return Picture(figure, alt + untimed, f"{said}{untimed}")
+    summary = f"Half of the comparisons took {middle:.1f} seconds or less, one in a hundred more than {longest:.0f}."
+    alt = f"Histogram of the time that each of {len(seconds):,} comparisons took. {summary}"
+    return Picture(figure, alt + untimed, f"{summary}{untimed}")
 
 
 def traces(fit: Fit) -> Picture:
-    """Draw the draws of α, or of the number of clusters, and of the three areas that mix worst, one line a chain."""
+    """Draw the draws of α, or of the number of clusters, and of the three areas that mix worst, one line per chain."""
     risk = fit.posterior["risk"].to_numpy()
     worst = np.argsort(ess_bulk(risk), kind="stable")[:3]
     shown = [(name, draws) for name, draws in _scalars(fit) if np.ptp(draws) > 0]
     first = listed([name for name, _ in shown], most=9)
     shown += [(fit.map.names[area], risk[:, :, area]) for area in worst]
     every = -(-risk.shape[1] // TRACED)
-    facts = [f"{_short(name)}: R-hat {rhat(draws):.3f}, ESS {ess_bulk(draws):.0f}" for name, draws in shown]
+    facts = [f"{shortened(name, 24)}: R-hat {rhat(draws):.3f}, ESS {ess_bulk(draws):.0f}" for name, draws in shown]
     with drawing(20 + 78 * len(shown), rows=len(shown)) as (figure, panels):
         for axes, fact, (_, draws) in zip(panels, facts, shown, strict=True):
             for chain, line in enumerate(draws[:, ::every]):
@@ -194,23 +183,13 @@ def traces(fit: Fit) -> Picture:
     return Picture(figure, f"Traces of {len(risk)} chains. {'; '.join(facts)}.", caption)
 
 
-@contextmanager
-def drawing(height: float, rows: int = 1, columns: int = 1) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Make a figure of so many panels in the house style, and lay it out once, so that it is always written alike."""
-    with style():
-        figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
-        yield figure, list(figure.subplots(rows, columns, sharex=columns == 1, squeeze=False).ravel())
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
-
-
 def _intervals(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
     low, middle, high = (fit.areas[column].to_numpy() for column in ("risk_low", "risk_median", "risk_high"))
     return low, middle, high
 
 
 def _scalars(fit: Fit) -> list[tuple[str, FloatArray]]:
-    """Return the draws, (chain, draw), of what a model has beside the areas' risk."""
+    """Return the draws, (chain, draw), of what a model has besides the areas' risk."""
     if "alpha2" in fit.posterior:
         return [("α", np.sqrt(fit.posterior["alpha2"].to_numpy()))]
     known = {"number of clusters": "n_clusters", "log posterior": "log_posterior"}
@@ -220,7 +199,7 @@ def _scalars(fit: Fit) -> list[tuple[str, FloatArray]]:
 def _centred(fit: Fit, true_risk: ArrayLike) -> FloatArray:
     truth = np.asarray(true_risk, dtype=np.float64)
     if truth.shape != (len(fit.map),):
-        raise StudyError(f"the fit has {len(fit.map)} areas and the true risk {truth.size}; give one value an area")
+        raise StudyError(f"the fit has {len(fit.map)} areas and the true risk {truth.size}; give one value per area")
     centred: FloatArray = truth - truth.mean()
     return centred
 
@@ -228,7 +207,3 @@ def _centred(fit: Fit, true_risk: ArrayLike) -> FloatArray:
 def _with_interval(fit: Fit, area: int) -> str:
     low, middle, high = (values[area] for values in _intervals(fit))
     return f"{fit.map.names[area]}, {middle:.2f} ({low:.2f} to {high:.2f})"
-
-
-def _short(name: str, most: int = 24) -> str:
-    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"

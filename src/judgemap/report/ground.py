@@ -60,7 +60,7 @@ class Ground:
             self._mark(axes, members, self.room[0], color=colour, markeredgecolor=QUIET, markeredgewidth=0.6, zorder=3)
 
     def frame(self, axes: Axes) -> None:
-        """Draw what holds the areas together: the outline of the map, or the lines between neighbours."""
+        """Draw the outline of the map, or the lines between neighbours."""
         if self.rim is not None:
             _draw(axes, self.rim, fill=False, edgecolor=QUIET, linewidth=0.6, zorder=2)
         elif not self.is_map:
@@ -81,7 +81,7 @@ class Ground:
         _draw(axes, path, fill=False, edgecolor=INK, linewidth=2.0, zorder=5)
 
     def dots(self, axes: Axes, width: float, members: IntArray | None = None) -> None:
-        """Mark the places of areas, of all if not told which, with a dot."""
+        """Mark areas with a dot: the given ones, or all."""
         marked = np.arange(len(self.points)) if members is None else members
         self._mark(axes, marked, width, color=INK, markeredgecolor="white", markeredgewidth=0.4, zorder=4)
 

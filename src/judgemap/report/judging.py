@@ -8,11 +8,10 @@ from matplotlib.axes import Axes
 
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.report.figures import drawing
-from judgemap.report.picture import BLUE, FAINT, INK, MISSED, QUIET, SMALL, Picture
+from judgemap.report.picture import BLUE, DASHED, INK, MISSED, SMALL, Picture, drawing, name_rows
 from judgemap.report.text import listed
 from judgemap.study.comparisons import Comparisons
-from judgemap.study.judges import stands_out, time_histogram
+from judgemap.study.judges import time_histogram
 
 MOST = 40
 """Judges that one picture shows: those with the most answers."""
@@ -35,17 +34,17 @@ def times_by_judge(data: Comparisons, most: int = 12) -> Picture:
             axes.stairs(found.counts[place], found.edges, fill=True, color=BLUE, alpha=0.75)
             name = found.judges[place]
             axes.set_title(f"{name}: {totals[place]}, {medians[name]:.1f} s", fontsize=SMALL, loc="left", pad=3)
-            axes.axvline(min(medians[name], found.edges[-1]), color=INK, linewidth=1.0, linestyle=(0, (4, 3)))
+            axes.axvline(min(medians[name], found.edges[-1]), **{**DASHED, "color": INK, "linewidth": 1.0, "zorder": 2})
             axes.set(yticks=[], xlim=(0, found.edges[-1]))
             axes.spines["left"].set_visible(False)
         for axes in panels[len(chosen) :]:
             axes.set_axis_off()
         for axes in panels[max(len(chosen) - 3, 0) : len(chosen)]:
             axes.set_xlabel("seconds")
-    said = ", ".join(f"{found.judges[place]} {medians[found.judges[place]]:.1f} s" for place in chosen)
+    summary = ", ".join(f"{found.judges[place]} {medians[found.judges[place]]:.1f} s" for place in chosen)
     some = "" if len(chosen) == len(totals) else f" The {len(chosen)} with the most of {len(totals)} judges."
     caption = f"Times of each judge: name, number of comparisons, and median (dashed).{some}"
-    return Picture(figure, f"Histograms of the times of {len(chosen)} judges. Medians: {said}.", caption)
+    return Picture(figure, f"Histograms of the times of {len(chosen)} judges. Medians: {summary}.", caption)
 
 
 def left_shares(table: pd.DataFrame) -> Picture:
@@ -56,25 +55,25 @@ def left_shares(table: pd.DataFrame) -> Picture:
     off = (shown["left_low"] > 0.5) | (shown["left_high"] < 0.5)
     with drawing(50 + 15 * len(shown)) as (figure, [axes]):
         _forest(axes, shown, "left", np.where(off, MISSED, BLUE))
-        axes.axvline(0.5, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+        axes.axvline(0.5, **DASHED)
         axes.set(xlabel="share of left choices, with 95 % interval", xlim=(-0.02, 1.02))
     names = listed(shown["judge"][off].tolist())
-    said = f"Intervals of {names} do not hold one half" if names else "All intervals hold one half"
-    caption = f"{said}; by chance alone one judge in twenty would be so."
-    return Picture(figure, f"Share of left choices of {len(shown)} judges. {said}.", caption)
+    summary = f"The intervals of {names} do not contain one half" if names else "All intervals contain one half"
+    caption = f"{summary}; by chance alone one judge in twenty would miss it."
+    return Picture(figure, f"Share of left choices of {len(shown)} judges. {summary}.", caption)
 
 
 def mean_squares(table: pd.DataFrame) -> Picture:
-    """Draw infit against outfit, a point a judge, on logarithmic axes; judges that stand out by infit are named."""
+    """Draw infit against outfit, one point per judge, on logarithmic axes; judges with unusual infit are named."""
     shown = table[table["infit"].notna() & (table["decided"] > 0)]
     if not len(shown):
-        raise StudyError("there is one judge only, so there are no others to hold the answers against")
+        raise StudyError("there is only one judge, so the answers cannot be compared with others")
     infit, outfit = (np.clip(shown[name].to_numpy(), 0.1, 30.0) for name in ("infit", "outfit"))
     odd = (shown["infit_z"].to_numpy() > 3.3) & (shown["infit"].to_numpy() > 1.2)
     size = np.clip(2 * np.sqrt(shown["decided"].to_numpy()), 4, 14)
     with drawing(270) as (figure, [axes]):
         for line in (axes.axvline, axes.axhline):
-            line(1, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+            line(1, **DASHED)
         for members, colour in ((~odd, BLUE), (odd, MISSED)):
             axes.scatter(infit[members], outfit[members], s=size[members] ** 2, color=colour, alpha=0.6, linewidth=0)
         for place in np.flatnonzero(odd):
@@ -83,31 +82,26 @@ def mean_squares(table: pd.DataFrame) -> Picture:
         _log_axes(axes)
         axes.set(xlabel="infit", ylabel="outfit")
     names = listed(shown["judge"][odd].tolist())
-    said = f"{names} answered further from the others than chance explains" if names else "No judge stands out"
-    caption = f"{said}. 1 is what the other judges' answers lead to expect; larger points have more answers."
-    return Picture(figure, f"Infit and outfit of {len(shown)} judges against the others. {said}.", caption)
+    summary = f"{names} answered further from the others than chance explains" if names else "No judge stands out"
+    caption = f"{summary}. 1 is what the other judges' answers lead us to expect; larger points have more answers."
+    return Picture(figure, f"Infit and outfit of {len(shown)} judges against the others. {summary}.", caption)
 
 
 def agreement(table: pd.DataFrame) -> Picture:
-    """Draw each judge's agreement with the other judges' fit, with its 95 % interval, and what is expected of it."""
+    """Draw each judge's agreement with the other judges' fit, with its 95 % interval, and the agreement expected."""
     shown = _most(table[table["agreement"].notna()])
     if not len(shown):
-        raise StudyError("there is one judge only, so there are no others to agree with")
+        raise StudyError("there is only one judge, so there are no others to agree with")
     below = shown["agreement_high"] < shown["agreement_expected"]
     with drawing(50 + 15 * len(shown)) as (figure, [axes]):
         _forest(axes, shown, "agreement", np.where(below, MISSED, BLUE))
         rows = np.arange(len(shown), 0, -1)
         axes.plot(shown["agreement_expected"], rows, "|", color=INK, markersize=10, markeredgewidth=1.5)
-        axes.set(xlabel="share of answers as the other judges would give", xlim=(-0.02, 1.02))
+        axes.set(xlabel="share of answers that match the other judges", xlim=(-0.02, 1.02))
     names = listed(shown["judge"][below].tolist())
-    said = f"{names} agreed less with the others than expected" if names else "All judges agreed as much as expected"
-    caption = f"{said}. Points with 95 % intervals are what was found, upright marks what the model expects."
-    return Picture(figure, f"Agreement of {len(shown)} judges with the others. {said}.", caption)
-
-
-def remarks(table: pd.DataFrame) -> list[str]:
-    """Say what a researcher should look at, a sentence each, with the judge's name."""
-    return [f"Judge {judge}: {said}" for judge, sentences in stands_out(table).items() for said in sentences]
+    summary = f"{names} agreed less with the others than expected" if names else "All judges agreed as much as expected"
+    caption = f"{summary}. Points with 95 % intervals show what was observed, upright marks what the model expects."
+    return Picture(figure, f"Agreement of {len(shown)} judges with the others. {summary}.", caption)
 
 
 def _medians(data: Comparisons) -> dict[str, float]:
@@ -121,18 +115,14 @@ def _most(table: pd.DataFrame) -> pd.DataFrame:
     return table.iloc[kept]
 
 
-def _forest(axes: Axes, table: pd.DataFrame, name: str, colours: Any) -> None:  # noqa: ANN401 - a colour a judge
+def _forest(axes: Axes, table: pd.DataFrame, name: str, colours: Any) -> None:  # noqa: ANN401 - one colour per judge
     """Draw a point and an interval for each judge, the first on top."""
     rows = np.arange(len(table), 0, -1)
     share = "left_share" if name == "left" else name
     values: list[FloatArray] = [table[each].to_numpy() for each in (share, f"{name}_low", f"{name}_high")]
     axes.hlines(rows, values[1], values[2], color=colours, linewidth=2.2, alpha=0.45)
     axes.scatter(values[0], rows, color=colours, s=24, zorder=3)
-    axes.set_yticks(rows, table["judge"].tolist())
-    axes.set_ylim(0.3, len(table) + 0.7)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="x", color=FAINT, linewidth=0.6)
+    name_rows(axes, table["judge"].tolist())
 
 
 def _log_axes(axes: Axes) -> None:

@@ -1,4 +1,4 @@
-"""Maps: areas shaded by what a fit, or a prior, says of them; a network drawing where there is no boundary file."""
+"""Maps: areas shaded by a fit or a prior; a network drawing where there is no boundary file."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,15 +17,19 @@ from judgemap.geo.maps import Areas
 from judgemap.report.colours import CHANCE, LIKENESS, RISK, UNCERTAINTY, VARIANCE, Scale, readable_on
 from judgemap.report.ground import Ground, ground
 from judgemap.report.picture import FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, style
+from judgemap.report.text import number
+from judgemap.report.ticks import round_step
 from judgemap.study.result import Fit
 
 TITLE, LEGEND = 26.0, 60.0
-"""How much paper the title and the legend take, in points."""
+"""Height of the title and of the legend, in points."""
 
 BADGE = 8.3
 """Radius of the numbered circles, in points."""
 
-NO_MAP = " There is no boundary file, so areas are circles and lines join neighbours; position has no other meaning."
+NO_MAP = (
+    " There is no boundary file, so areas are drawn as circles and lines join neighbours; position means nothing else."
+)
 
 
 def risk_map(fit: Fit, title: str = "") -> Picture:
@@ -47,7 +51,7 @@ def risk_map(fit: Fit, title: str = "") -> Picture:
 def uncertainty_map(fit: Fit, title: str = "") -> Picture:
     """Draw the posterior standard deviation of risk."""
     picture = choropleth(fit.map, fit.areas["risk_sd"].to_numpy(), UNCERTAINTY, title=title)
-    caption = "The darker an area, the less the answers tell about it."
+    caption = "The darker an area, the less the answers tell us about it."
     return replace(picture, caption=caption + drawn_how(fit.map))
 
 
@@ -61,10 +65,10 @@ def variance_map(fit: Fit, title: str = "") -> Picture:
 def p_top_map(fit: Fit, k: int = 10, title: str = "") -> Picture:
     """Draw the probability that an area is among the k of highest risk."""
     if not 1 <= k <= len(fit.map):
-        raise StudyError(f"there are {len(fit.map)} areas, so k must lie in 1 … {len(fit.map)}, not {k}")
+        raise StudyError(f"there are {len(fit.map)} areas, so k must be between 1 and {len(fit.map)}, not {k}")
     scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
     picture = choropleth(fit.map, fit.p_top(k).to_numpy(), scale, title=title)
-    caption = f"The darker an area, the surer that it is one of the {k} with the highest risk."
+    caption = f"The darker an area, the more likely it is to be among the {k} with the highest risk."
     return replace(picture, caption=caption + drawn_how(fit.map))
 
 
@@ -73,8 +77,8 @@ def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title
 
     >>> import judgemap as jm
     >>> areas = jm.chicago()
-    >>> prior_correlation_map(areas, jm.prior_covariance(areas), "Hyde Park").caption[:44]
-    'What is learnt about Hyde Park (outlined) is'
+    >>> prior_correlation_map(areas, jm.prior_covariance(areas), "Hyde Park").caption[:45]
+    'What we learn about Hyde Park (outlined) is a'
     """
     if covariance.n_areas != len(areas):
         raise StudyError(
@@ -84,12 +88,12 @@ def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title
     C = covariance.matrix
     correlation = np.clip(C[chosen] / np.sqrt(C[chosen, chosen] * np.diag(C)), -1.0, 1.0)
     picture = choropleth(areas, correlation, LIKENESS, title=title, outlined=[chosen])
-    caption = f"What is learnt about {areas.names[chosen]} (outlined) is believed to hold for darker areas too."
+    caption = f"What we learn about {areas.names[chosen]} (outlined) is assumed to hold for darker areas too."
     return replace(picture, caption=caption + drawn_how(areas))
 
 
 def adjacency_map(areas: Areas, title: str = "") -> Picture:
-    """Draw who borders whom: lines between neighbours, dashed where islands were joined to the nearest area."""
+    """Draw lines between neighbours, dashed where an island was linked to the nearest area."""
     place, edges = ground(areas), areas.graph.edges
     bridges = np.array([areas.index([each.a, each.b]) for each in areas.bridges], dtype=np.int64).reshape(-1, 2)
     size = len(areas)
@@ -153,12 +157,12 @@ def choropleth(
 
 
 def kind_of(areas: Areas) -> str:
-    """Say what is drawn: a map, or a network where there is none."""
+    """Name what is drawn: a map, or a network where there is no map."""
     return "Network drawing" if areas.geometry is None else "Map"
 
 
 def drawn_how(areas: Areas) -> str:
-    """Say, for a caption, what a network drawing is; nothing for a map."""
+    """Return the sentence of a caption that explains a network drawing; empty for a map."""
     return NO_MAP if areas.geometry is None else ""
 
 
@@ -186,19 +190,17 @@ def _legend(axes: Axes, scale: Scale, limits: FloatArray, colours: list[str]) ->
         axes.add_patch(Rectangle((left + each * step, top - height), step, height, color=colour, linewidth=0))
     axes.add_patch(Rectangle((left, top - height), width, height, fill=False, edgecolor=QUIET, linewidth=0.5))
     for each, limit in enumerate(limits):
-        axes.text(left + each * step, top - height - 2, _number_text(limit), fontsize=SMALL, va="top", ha="center")
+        axes.text(left + each * step, top - height - 2, number(limit), fontsize=SMALL, va="top", ha="center")
     for x, words, side in ((left, f"← {scale.low}", "left"), (left + width, f"{scale.high} →", "right")):
         axes.text(x, top - height - 15, words, va="top", ha=side)
 
 
 def _compass(axes: Axes, place: Ground) -> None:
-    """Say how long a kilometre is, and that north is up."""
+    """Draw a scale bar and a north arrow."""
     if not np.isfinite(place.kilometre):
         return
     right, y = WIDTH - 10.0, -30.0
-    longest = 48.0 / place.kilometre
-    power = 10.0 ** np.floor(np.log10(longest))
-    length = power * max(step for step in (1, 2, 5) if step * power <= longest)
+    length = 1 / round_step(place.kilometre / 48.0, (1, 2, 5, 10))  # the longest round one within 48 points
     axes.plot([right - length * place.kilometre, right], [y, y], color=INK, linewidth=1.5, solid_capstyle="butt")
     axes.text(right, y - 3, f"{length:g} km", fontsize=SMALL, va="top", ha="right")
     axes.text(right, y + 6, "N ↑", ha="right")
@@ -256,7 +258,3 @@ def _distances(points: FloatArray, others: FloatArray) -> FloatArray:
     steps = points[:, None] - others[None]
     nearest: FloatArray = np.hypot(steps[..., 0], steps[..., 1]).min(axis=1, initial=np.inf)
     return nearest
-
-
-def _number_text(value: float) -> str:
-    return f"{value:.4g}".replace("-", "−") if abs(value) > 1e-9 else "0"

@@ -1,4 +1,4 @@
-"""A drawing of the graph where there is no map: areas few borders apart lie near each other."""
+"""A drawing of the graph where there is no map: areas a few borders apart are close together."""
 
 import numpy as np
 from scipy import linalg
@@ -12,11 +12,11 @@ GAP = 1.5
 
 
 def layout(graph: AreaGraph) -> FloatArray:
-    """Place the areas in the plane, one row (x, y) an area, an edge being about 1 long.
+    """Place the areas in the plane, one row (x, y) per area; an edge is about 1 long.
 
     Each connected part minimises the stress Σ_{i<j} (‖x_i − x_j‖ − g_ij)² / g_ij², g_ij the number of borders crossed
-    on the shortest way: classical scaling gives the start and majorisation improves it (Gansner, Koren and North, 2005,
-    Graph drawing by stress majorization). There is nothing random in it. Parts are set side by side, the largest first.
+    on the shortest path: classical scaling gives the start, majorisation improves it (Gansner, Koren and North, 2005,
+    Graph drawing by stress majorization). Nothing is random. Parts are set side by side, the largest first.
 
     >>> layout(AreaGraph(3, [[0, 1], [1, 2]]))[:, 0].round(1)
     array([-1., 0., 1.])
@@ -51,7 +51,7 @@ def _place(distance: FloatArray) -> FloatArray:
         return np.zeros((1, 2))
     points = classical_scaling(distance)
     angle = np.arange(n) * np.pi * (3 - np.sqrt(5))
-    points += 0.01 * np.column_stack([np.cos(angle), np.sin(angle)])  # areas alike in every way must not coincide
+    points += 0.01 * np.column_stack([np.cos(angle), np.sin(angle)])  # areas with the same neighbours must not coincide
     weight = 1 / np.where(distance > 0, distance, np.inf) ** 2
     laplacian = linalg.cho_factor(np.diag(weight.sum(axis=1)) - weight + 1 / n)
     before = stress(points, distance)
@@ -90,7 +90,7 @@ def _turn(points: FloatArray) -> FloatArray:
 
 
 def _pack(sizes: list[FloatArray]) -> list[FloatArray]:
-    """Set boxes in rows from the top left, rows about one and a half times as long as they are many."""
+    """Set boxes in rows from the top left, so that the whole is about one and a half times as wide as high."""
     boxes = np.array(sizes) + GAP
     row = max(boxes[:, 0].max(), float(np.sqrt(1.5 * boxes.prod(axis=1).sum())))
     corners, x, y, tallest = [], 0.0, 0.0, 0.0

@@ -36,9 +36,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Front:
-    """What stands on the first printed page, which must do alone: a few sentences, one picture, one table.
+    """The first printed page, which must stand alone: a few sentences, one picture, one table.
 
-    ``warning`` is a heading and sentences that a reader must meet before any number; ``foot`` ends the page.
+    ``warning`` is a heading and sentences that a reader must see before any number; ``foot`` ends the page.
     """
 
     title: str
@@ -53,7 +53,7 @@ class Front:
 
 
 def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Sequence[tuple[str, str]] = ()) -> str:
-    """Return an HTML page that needs nothing else: it can be mailed, printed, or opened without a network.
+    """Return a self-contained HTML page that can be emailed, printed, or opened offline.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Seq
     sections
         What it says, in order.
     notice
-        What a reader must know before anything else, set apart at the top.
+        What a reader must know first, set apart at the top.
     numbers
         A few numbers to begin with, each (number, what it counts).
 

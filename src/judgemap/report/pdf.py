@@ -1,4 +1,4 @@
-"""A page as PDF, printed by a browser that is on the machine: Chromium, Chrome or Edge, without a window."""
+"""A page as PDF, printed by a headless browser on this machine: Chromium, Chrome or Edge."""
 
 import os
 import shutil
@@ -36,7 +36,7 @@ def find_renderer() -> Path | None:
 
 
 def write_pdf(html: str, path: str | Path, limit: float = LIMIT) -> Path:
-    """Print a self-contained page to a PDF file, within so many seconds, whole or not at all."""
+    """Print a self-contained page to a PDF file within ``limit`` seconds; a failure leaves no partial file."""
     path = Path(path)
     check_file(path)
     renderer = find_renderer()
@@ -81,5 +81,5 @@ def write_pdf(html: str, path: str | Path, limit: float = LIMIT) -> Path:
 
 
 def _is_root() -> bool:
-    """Say whether the browser's own sandbox cannot start; the page is ours and holds no script."""
+    """Return whether we run as root, where the browser's sandbox cannot start; the page is ours and has no script."""
     return hasattr(os, "geteuid") and os.geteuid() == 0

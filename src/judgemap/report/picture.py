@@ -1,4 +1,4 @@
-"""A picture: a matplotlib figure with the words that belong to it, written as SVG, PNG or PDF, the same bytes always.
+"""A picture: a matplotlib figure with its caption and text alternative, written as SVG, PNG or PDF.
 
 The style is set here alone. Figures are made and written inside `style()`, so a user's own matplotlib settings change
 nothing and are left as they were.
@@ -8,7 +8,7 @@ import io
 import re
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,14 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 
 WIDTH = 360.0
-"""Width of every picture in points: five inches, so that text of 10 points can still be read on a telephone."""
+"""Width of every picture in points: five inches, so that text of 10 points can still be read on a phone."""
 
 SMALL = 10.2
 """The smallest text of a picture, in points: 7 points where the picture is as wide as a journal's column."""
@@ -30,12 +32,15 @@ COLUMN, PAGE = 88.0, 176.0
 """Widths of a journal's single and double column, in millimetres."""
 
 INK, QUIET, FAINT, MISSED = "#1b1f27", "#5b6270", "#d5d8de", "#b8480a"
-"""Text and marks; what stands back; grid and borders; what deserves a second look. All but FAINT read well on white."""
+"""Text and marks; quieter lines; grid and borders; what deserves a second look. All but FAINT read well on white."""
 
 BLUE = "#1f5d92"
 
+DASHED: dict[str, Any] = {"color": QUIET, "linewidth": 0.8, "linestyle": (0, (4, 3)), "zorder": 0}
+"""A line to compare with: where two things are equal, or where nothing happens."""
+
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-"""What SVG text is shown in. It is measured in DejaVu Sans, which matplotlib brings and which is wider than these."""
+"""Fonts of SVG text. It is laid out in DejaVu Sans, which matplotlib ships and which is wider than these."""
 
 STYLE: dict[Any, Any] = {
     "font.family": ["sans-serif"],
@@ -61,17 +66,44 @@ STYLE: dict[Any, Any] = {
 }
 
 _settings = threading.RLock()
-"""matplotlib's settings belong to the whole process: one picture at a time."""
+"""matplotlib's settings are shared by the whole process: one picture at a time."""
 
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the house style, whatever the user's settings; they are back afterwards."""
+    """Draw in the house style, and restore the user's settings afterwards."""
     with _settings, mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a name in a script that DejaVu Sans lacks
         mpl.rcdefaults()
         mpl.rcParams.update(STYLE)
         yield
+
+
+@contextmanager
+def drawing(
+    height: float, rows: int = 1, columns: int = 1, *, share_x: bool = True
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Make a figure of some panels in the house style, and lay it out once, so that every file of it is the same."""
+    with style():
+        figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
+        yield figure, list(figure.subplots(rows, columns, sharex=share_x and columns == 1, squeeze=False).ravel())
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+
+
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Name the rows of a chart, the first on top and the last at height 1, with vertical grid lines only."""
+    axes.set_yticks(range(len(names), 0, -1), names)
+    axes.set_ylim(0.3, len(names) + 0.7)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x", color=FAINT, linewidth=0.6)
+
+
+def draw_diagonal(axes: Axes, *values: FloatArray) -> None:
+    """Draw the line on which both axes have the same value."""
+    ends = [min(float(each.min()) for each in values), max(float(each.max()) for each in values)]
+    axes.plot(ends, ends, **DASHED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +137,7 @@ class Picture:
             return written.getvalue()
 
     def save(self, path: str | Path, millimetres: float = COLUMN) -> Path:
-        """Write the picture to a file, as SVG, PNG or PDF by the name's ending, so wide.
+        """Write the picture to a file of a given width, as SVG, PNG or PDF by the name's ending.
 
         `COLUMN` is a journal's single column, `PAGE` its double one. Text and lines grow and shrink with the width; in
         a single column the smallest text has 7 points. Letters of a PDF are embedded, as journals ask.
@@ -113,7 +145,7 @@ class Picture:
         path = Path(path)
         writers = {".svg": self._sized_svg, ".png": self._sized_png, ".pdf": self._sized_pdf}
         if path.suffix.lower() not in writers:
-            raise StudyError(f"{path.name}: a picture is written as .svg, .png or .pdf; end the name in one of them")
+            raise StudyError(f"{path.name}: a picture can be .svg, .png or .pdf; end the name with one of them")
         data = writers[path.suffix.lower()](millimetres)
         try:
             path.write_bytes(data)

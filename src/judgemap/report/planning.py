@@ -1,22 +1,23 @@
 """What a plan says: sentences, tables, a picture, and one page."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from judgemap.core.simulation import Interval
-from judgemap.report.figures import drawing
 from judgemap.report.page import Section, page
-from judgemap.report.picture import BLUE, FAINT, INK, QUIET, Picture
+from judgemap.report.picture import BLUE, DASHED, FAINT, INK, QUIET, Picture, drawing
 from judgemap.report.schedules import NAMES
-from judgemap.report.tables import Cell, Column, Table
+from judgemap.report.tables import Cell, Table, columns
+from judgemap.report.text import in_words
 from judgemap.study.folder import new_folder, write_whole
 from judgemap.study.planning import Needed, StudyPlan
 
 MARK = "plan.json"
-"""The file that tells a folder of a plan from somebody's other files."""
+"""The file that marks a folder as one of a plan, so that no other folder is overwritten."""
 
 LOOKS = {
     "uniform": (INK, "o", (0, (4, 2))),
@@ -25,12 +26,10 @@ LOOKS = {
     "optimal": ("#2f8f5b", "^", "solid"),
     "adaptive": (BLUE, "D", "solid"),
 }
-"""Colour, mark and line of each design: they differ in a grey print too."""
+"""Colour, mark and line of each design: they differ in greyscale too."""
 
 SAME = {"sd": "the same uncertainty", "rank_error": "the same rank error"}
 """The measures by which the sentences compare designs."""
-
-WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
 
 
 def sentences(plan: StudyPlan) -> list[str]:
@@ -40,13 +39,7 @@ def sentences(plan: StudyPlan) -> list[str]:
 
 def at_planned(plan: StudyPlan) -> Table:
     """Set the designs side by side at the planned number of comparisons, with 95 % Monte Carlo intervals."""
-    columns = (
-        Column(Cell("Design")),
-        Column(Cell("Uncertainty (sd)"), numeric=True),
-        Column(Cell("Rank error"), numeric=True),
-        Column(Cell(_found_heading(plan)), numeric=True),
-        Column(Cell("Comparisons for the same sd"), numeric=True),
-    )
+    heads = columns(["Design"], ["Uncertainty (sd)", "Rank error", _found_heading(plan), "Comparisons for the same sd"])
     rows = []
     for design in plan.designs:
         cells = [Cell(design), *_cells(plan, [plan.at_planned(design, each) for each in ("sd", "rank_error", "found")])]
@@ -55,36 +48,25 @@ def at_planned(plan: StudyPlan) -> Table:
         else:
             cells.append(_number_needed(plan, plan.needed(design, "sd")))
         rows.append(tuple(cells))
-    return Table(f"What {plan.planned:,} comparisons give, with 95 % Monte Carlo intervals", columns, tuple(rows))
+    return Table(f"What {plan.planned:,} comparisons give, with 95 % Monte Carlo intervals", heads, tuple(rows))
 
 
 def by_length(plan: StudyPlan, design: str) -> Table:
-    """Set short and long studies by one design side by side."""
-    columns = (
-        Column(Cell("Comparisons"), numeric=True),
-        Column(Cell(f"Judges × {plan.per_judge}"), numeric=True),
-        Column(Cell("Uncertainty (sd)"), numeric=True),
-        Column(Cell("Rank error"), numeric=True),
-        Column(Cell(_found_heading(plan)), numeric=True),
-    )
+    """Set short and long studies with one design side by side."""
+    lengths = ["Comparisons", f"Judges × {plan.per_judge}"]
+    heads = columns([], [*lengths, "Uncertainty (sd)", "Rank error", _found_heading(plan)])
     measures = zip(*(plan.expected(design, each) for each in ("sd", "rank_error", "found")), strict=True)
     rows = tuple(
         (Cell(f"{length:,}"), Cell(f"{length / plan.per_judge:.3g}"), *_cells(plan, each))
         for length, each in zip(plan.lengths, measures, strict=True)
     )
-    return Table(f"Shorter and longer studies by the {NAMES[design]}", columns, rows)
+    return Table(f"Shorter and longer studies with the {NAMES[design]}", heads, rows)
 
 
 def utilities(plan: StudyPlan) -> Table:
     """List the utilities at the planned number, and their ratios to the reference, truth by truth."""
-    columns = (
-        Column(Cell("Design")),
-        Column(Cell("U1"), numeric=True),
-        Column(Cell(f"against {plan.reference}"), numeric=True),
-        Column(Cell("U2, median"), numeric=True),
-        Column(Cell("U2, robust"), numeric=True),
-        Column(Cell(f"against {plan.reference}"), numeric=True),
-    )
+    against = f"against {plan.reference}"
+    heads = columns(["Design"], ["U1", against, "U2, median", "U2, robust", against])
     rows = []
     for design in plan.designs:
         u1, u2, robust = (plan.at_planned(design, measure) for measure in ("u1", "u2", "u2_robust"))
@@ -93,7 +75,7 @@ def utilities(plan: StudyPlan) -> Table:
             for measure in ("u1", "u2_robust")
         ]
         rows.append((Cell(design), _cell(u1, 4), ratios[0], _cell(u2, 0), _cell(robust, 0), ratios[1]))
-    return Table(f"Utilities of {plan.planned:,} comparisons, with 95 % Monte Carlo intervals", columns, tuple(rows))
+    return Table(f"Utilities of {plan.planned:,} comparisons, with 95 % Monte Carlo intervals", heads, tuple(rows))
 
 
 def curves(plan: StudyPlan) -> Picture:
@@ -101,7 +83,7 @@ def curves(plan: StudyPlan) -> Picture:
     panels = {
         "sd": "uncertainty of risk (sd)",
         "rank_error": "rank error (places)",
-        "found": "chance to find the worst" if plan.top == 1 else f"found of the {WORDS[plan.top]} worst",
+        "found": "chance to find the worst" if plan.top == 1 else f"found of the {in_words(plan.top)} worst",
     }
     with drawing(480, rows=len(panels)) as (figure, axes):
         for each, (measure, label) in zip(axes, panels.items(), strict=True):
@@ -109,7 +91,7 @@ def curves(plan: StudyPlan) -> Picture:
             for design in plan.designs:
                 _line(each, plan, design, measure, scale)
             each.set_ylabel(label)
-            each.axvline(plan.planned, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+            each.axvline(plan.planned, **DASHED)
             each.grid(axis="y", color=FAINT, linewidth=0.6)
         axes[-1].set_ylim(top=plan.top)
         axes[-1].set_xlabel("comparisons")
@@ -122,19 +104,19 @@ def curves(plan: StudyPlan) -> Picture:
             frameon=False,
             fontsize=9,
         )
-    said = "; ".join(
+    notes = "; ".join(
         f"{design}: sd {plan.at_planned(design, 'sd').middle:.2f}, rank error "
         f"{plan.at_planned(design, 'rank_error').middle:.1f}, found {_found(plan, design):.1f}"
         for design in plan.designs
     )
     alt = (
         f"Lines of uncertainty, rank error and worst areas found against {plan.lengths[0]:,} to {plan.lengths[-1]:,} "
-        f"comparisons. At {plan.planned:,} — {said}."
+        f"comparisons. At {plan.planned:,} — {notes}."
     )
     caption = (
         f"Means over {plan.info['simulations']} simulated studies; bands are 95 % Monte Carlo intervals. All designs "
-        "were tried on the same truths, so differences between lines are surer than the bands. The dashed line marks "
-        f"the planned {plan.planned:,} comparisons."
+        "were tried on the same truths, so differences between lines are more certain than the bands suggest. The "
+        f"dashed line marks the planned {plan.planned:,} comparisons."
     )
     return Picture(figure, alt, caption)
 
@@ -144,7 +126,7 @@ def plan_page(plan: StudyPlan) -> str:
 
     >>> import judgemap as jm
     >>> html = plan_page(jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6))
-    >>> "100 comparisons, that is 2 judges × 50" in html
+    >>> "100 comparisons (2 judges × 50)" in html
     True
     """
     reference = plan.reference
@@ -163,7 +145,7 @@ def plan_page(plan: StudyPlan) -> str:
         ("Software", ", ".join(f"{name} {version}" for name, version in info["versions"].items())),
     )
     return page(
-        "What to expect of this study",
+        "What to expect from this study",
         [
             Section("What the planned study gives", (_gives(plan),), picture=curves(plan), table=at_planned(plan)),
             *([Section("Which pairs to ask", tuple(_savings(plan)))] if len(plan.designs) > 1 else []),
@@ -171,8 +153,8 @@ def plan_page(plan: StudyPlan) -> str:
             Section("Utilities", (UTILITIES,), table=utilities(plan)),
             Section("How this was done", (MEANT,), facts=facts, remarks=tuple(info["notes"])),
         ],
-        notice="These figures come from simulated studies. They are as good as the guess at how much areas differ, and "
-        "they suppose judges who answer as the model says.",
+        notice="These figures come from simulated studies. They are only as good as the guess at how much areas "
+        "differ, and they assume that judges answer as the model says.",
         numbers=[
             (f"{plan.planned:,}", f"comparisons, {plan.judges} judges × {plan.per_judge}"),
             (f"{plan.at_planned(reference, 'sd').middle:.2f}", "uncertainty of risk (sd)"),
@@ -184,14 +166,14 @@ def plan_page(plan: StudyPlan) -> str:
 
 MEANT = (
     "Uncertainty is the posterior standard deviation of an area's risk, averaged over the areas; a difference in risk "
-    "of 1 means that of 100 comparisons about 73 find the riskier area riskier. Rank error is how many places an "
-    "area's estimated rank is from its true one, on average. The worst areas are found if they are among as many "
-    "with the highest estimates."
+    "of 1 means that in about 73 of 100 comparisons the riskier area is judged riskier. Rank error is how many places "
+    "an area's estimated rank is from its true one, on average. One of the worst areas counts as found if its estimate "
+    "is among the same number of highest estimates."
 )
 UTILITIES = (
     "For statisticians: U1 is one over the trace of the posterior covariance of centred strengths, U2 the mean over "
-    "pairs of one over the posterior variance of a pair's probability. The mean in U2 is ruled by the few pairs that "
-    "are nearly certain, so its median over studies is given, and beside it the robust one, 1 / median variance."
+    "pairs of one over the posterior variance of a pair's probability. A few nearly certain pairs dominate the mean in "
+    "U2, so its median over studies is given, with a robust version beside it, 1 / median variance."
 )
 
 
@@ -211,8 +193,8 @@ def _gives(plan: StudyPlan) -> str:
     sd, rank = (plan.at_planned(plan.reference, measure) for measure in ("sd", "rank_error"))
     judges = "1 judge" if plan.judges == 1 else f"{plan.judges} judges"
     return (
-        f"{plan.planned:,} comparisons, that is {judges} × {plan.per_judge}, by the {NAMES[plan.reference]} give every "
-        f"area's risk with a standard deviation of {sd.middle:.2f} ({sd.low:.2f}–{sd.high:.2f}), put an area "
+        f"{plan.planned:,} comparisons ({judges} × {plan.per_judge}) with the {NAMES[plan.reference]} give each area's "
+        f"risk with a standard deviation of {sd.middle:.2f} ({sd.low:.2f}–{sd.high:.2f}), put an area "
         f"{rank.middle:.1f} ({rank.low:.1f}–{rank.high:.1f}) places from its true rank, and {_finds(plan)}."
     )
 
@@ -223,13 +205,13 @@ def _finds(plan: StudyPlan) -> str:
         return f"find the worst area in {100 * _found(plan, plan.reference):.0f} % of studies"
     found = plan.curve(plan.reference, "found")[:, plan.lengths.index(plan.planned)]
     unlucky = plan.top * np.quantile(found, 0.1, method="inverted_cdf")
-    average = f"{_found(plan, plan.reference):.1f} of the {WORDS[plan.top]} worst areas, on average"
+    average = f"{_found(plan, plan.reference):.1f} of the {in_words(plan.top)} worst areas, on average"
     return f"find {average}; one study in ten finds {unlucky:.0f} or fewer"
 
 
 def _savings(plan: StudyPlan) -> list[str]:
-    """Say for each other design what it saves, from the simulated curves, or that it saves nothing that can be seen."""
-    said = []
+    """Say what each other design saves according to the simulated curves, or that no gain can be seen."""
+    notes = []
     for design in plan.designs:
         if design == plan.reference:
             continue
@@ -238,26 +220,26 @@ def _savings(plan: StudyPlan) -> list[str]:
         name = NAMES[design].capitalize()
         if not any(gains.values()):
             middle, low, high = (_count(plan, each) for each in needed["sd"][:3])
-            said.append(
-                f"{name}: no gain that {plan.info['simulations']} simulated studies can show; the same uncertainty "
+            notes.append(
+                f"{name}: no gain can be seen in {plan.info['simulations']} simulated studies; the same uncertainty "
                 f"takes {middle} ({low} to {high}) comparisons."
             )
         else:
-            said.append(f"{name}: " + "; ".join(_verdict(plan, each, SAME[m]) for m, each in needed.items()) + ".")
-    return said
+            notes.append(f"{name}: " + "; ".join(_verdict(plan, each, SAME[m]) for m, each in needed.items()) + ".")
+    return notes
 
 
 def _verdict(plan: StudyPlan, needed: Needed, same: str) -> str:
     count = f"{_count(plan, needed.middle)} comparisons for {same}"
     if needed.gain == 0:
-        return f"{count}, a difference that can be chance"
+        return f"{count}, a difference that may be chance"
     word = "fewer" if needed.gain > 0 else "more"
     first, second = sorted(abs(_percent(plan, each)) for each in (needed.low, needed.high))
     return f"{count}, {abs(_percent(plan, needed.middle)):.0f} % {word} ({first:.0f} to {second:.0f} %)"
 
 
 def _percent(plan: StudyPlan, comparisons: float) -> float:
-    """Percentage saved; what lies beyond the simulated lengths is taken at their end."""
+    """Return the percentage saved; numbers beyond the simulated lengths count as the nearest of these."""
     inside = min(max(comparisons, plan.lengths[0]), plan.lengths[-1])
     return 100 * (1 - inside / plan.planned)
 
@@ -269,23 +251,22 @@ def _enough(plan: StudyPlan) -> list[str]:
     wanted = round(0.8 * plan.top)
     missed = 1 - wanted / plan.top
     takes = [f"{_count(plan, plan.enough(each, 'missed', missed))} ({each})" for each in plan.designs]
-    return [
-        f"To find {WORDS[wanted]} of the {WORDS[plan.top]} worst areas on average takes {', '.join(takes)} comparisons."
-    ]
+    these = f"{in_words(wanted)} of the {in_words(plan.top)} worst areas"
+    return [f"To find {these} on average takes {', '.join(takes)} comparisons."]
 
 
-def _count(plan: StudyPlan, comparisons: float) -> str:
+def _count(plan: StudyPlan, comparisons: float, fewer: str = "fewer than ", more: str = "more than ") -> str:
     if comparisons == 0:
-        return f"fewer than {plan.lengths[0]:,}"
-    return f"more than {plan.lengths[-1]:,}" if np.isinf(comparisons) else f"{comparisons:,.0f}"
+        return f"{fewer}{plan.lengths[0]:,}"
+    return f"{more}{plan.lengths[-1]:,}" if np.isinf(comparisons) else f"{comparisons:,.0f}"
 
 
 def _number_needed(plan: StudyPlan, needed: Needed) -> Cell:
-    ends = [_count(plan, each).replace("fewer than ", "<").replace("more than ", ">") for each in needed[:3]]
-    return Cell(ends[0], f"{ends[1]}–{ends[2]}")
+    middle, low, high = (_count(plan, each, "<", ">") for each in needed[:3])
+    return Cell(middle, f"{low}–{high}")
 
 
-def _cells(plan: StudyPlan, measures: "tuple[Interval, ...] | list[Interval]") -> list[Cell]:
+def _cells(plan: StudyPlan, measures: Sequence[Interval]) -> list[Cell]:
     sd, rank, found = measures
     return [_cell(sd, 2), _cell(rank, 1), _cell(Interval(*(plan.top * each for each in found)), 1)]
 
@@ -299,11 +280,11 @@ def _found(plan: StudyPlan, design: str) -> float:
 
 
 def _found_heading(plan: StudyPlan) -> str:
-    return "Worst found" if plan.top == 1 else f"Worst {WORDS[plan.top]} found"
+    return "Worst found" if plan.top == 1 else f"Worst {in_words(plan.top)} found"
 
 
 def _found_words(plan: StudyPlan) -> str:
-    return "chance to find the worst area" if plan.top == 1 else f"of the {WORDS[plan.top]} worst areas found"
+    return "chance to find the worst area" if plan.top == 1 else f"of the {in_words(plan.top)} worst areas found"
 
 
 def _line(axes: Axes, plan: StudyPlan, design: str, measure: str, scale: float) -> None:

@@ -1,4 +1,4 @@
-"""What a schedule asks: a map of how often each area comes, and the most and least likely pairs."""
+"""What a schedule asks: a map of how often each area appears, and the most and least likely pairs."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from judgemap.core.designs import extreme_pairs
 from judgemap.report.colours import Scale
 from judgemap.report.maps import choropleth
 from judgemap.report.picture import Picture
-from judgemap.report.tables import Cell, Column, Table
+from judgemap.report.tables import Cell, Table, columns
 from judgemap.study.schedules import Schedule
 
 NAMES = {
@@ -17,26 +17,26 @@ NAMES = {
     "principal": "principal component design",
     "optimal": "optimal design",
     "adaptive": "adaptive design",
-    "weights": "design by given weights",
+    "weights": "design with given weights",
 }
 """What designs are called in a sentence."""
 
 
 def exposure_map(schedule: Schedule, title: str = "") -> Picture:
-    """Draw how often the design asks each area in so many pairs, on average.
+    """Draw how often the design asks about each area, on average.
 
     >>> import judgemap as jm
     >>> picture = exposure_map(jm.schedule(jm.chicago(), "principal", 500, seed=1))
-    >>> picture.caption[:51]
-    'By the principal component design, an area is asked'
+    >>> picture.caption[:52]
+    'With the principal component design, areas are asked'
     """
-    scale = Scale("PuBuGn", f"Times asked, on average in {len(schedule):,} pairs", "seldom", "often")
+    scale = Scale("PuBuGn", f"Times asked, on average in {len(schedule):,} pairs", "rarely", "often")
     picture = choropleth(schedule.areas, schedule.expected(), scale, title=title)
     return replace(picture, caption=how_often(schedule))
 
 
 def likely_pairs(schedule: Schedule, count: int = 5) -> Table:
-    """List the most and the least likely pairs: how many draws one of them takes, and that against all pairs alike.
+    """List the most and the least likely pairs: one draw in how many, and how that compares with equally likely pairs.
 
     >>> import judgemap as jm
     >>> table = likely_pairs(jm.schedule(jm.chicago(), "principal", 500, seed=1), count=2)
@@ -60,18 +60,12 @@ def likely_pairs(schedule: Schedule, count: int = 5) -> Table:
                     Cell(f"{chance * n_pairs:.2f}"),
                 )
             )
-    columns = (
-        Column(Cell("Pair")),
-        Column(Cell("Area")),
-        Column(Cell("Area")),
-        Column(Cell("One draw in"), numeric=True),
-        Column(Cell("Against all alike"), numeric=True),
-    )
-    return Table(f"The most and the least likely of {n_pairs:,} pairs", columns, tuple(rows))
+    heads = columns(["Pair", "Area", "Area"], ["One draw in", "Relative to uniform"])
+    return Table(f"The most and the least likely of {n_pairs:,} pairs", heads, tuple(rows))
 
 
 def how_alike(schedule: Schedule) -> str:
-    """Say how many pairs are about as likely as the most likely one, so that those few named are not taken for rare.
+    """Say how many pairs are about as likely as the most likely one: the few that are listed may not stand out.
 
     >>> import judgemap as jm
     >>> how_alike(jm.schedule(jm.chicago(), "uniform", 77, seed=1))
@@ -88,16 +82,16 @@ def how_alike(schedule: Schedule) -> str:
         return f"All {n_pairs:,} pairs are equally likely."
     alike = int((stored >= 0.95 * most).sum()) + plain * int(design.base >= 0.95 * most)
     never = int((stored <= 1e-9 * most).sum()) + plain * int(design.base <= 1e-9 * most)
-    said = f"Of {n_pairs:,} pairs, {alike:,} ({100 * alike / n_pairs:.0f} %) come within 5 % of the most likely"
-    return f"{said}, and {never:,} are never asked." if never else f"{said}."
+    summary = f"Of {n_pairs:,} pairs, {alike:,} ({100 * alike / n_pairs:.0f} %) are within 5 % of the most likely"
+    return f"{summary}, and {never:,} are never asked." if never else f"{summary}."
 
 
 def how_often(schedule: Schedule) -> str:
     """Say in a sentence how often areas are asked: by the design, and in this list.
 
     >>> import judgemap as jm
-    >>> how_often(jm.schedule(jm.chicago(), "uniform", 77, seed=1))[:60]
-    'By the uniform design, every area is asked 2.0 times on aver'
+    >>> how_often(jm.schedule(jm.chicago(), "uniform", 77, seed=1))[:61]
+    'With the uniform design, every area is asked about 2.0 times '
     """
     known = schedule.design.areas
     expected, asked = schedule.expected()[known], schedule.asked()[known]
@@ -105,12 +99,12 @@ def how_often(schedule: Schedule) -> str:
     names = schedule.areas.names
     everywhere = "every area" if len(known) == len(schedule.areas) else f"each of the {len(known)} known areas"
     if np.ptp(expected) < 0.005 * expected.mean():
-        said = f"{everywhere} is asked {expected.mean():.1f} times on average"
+        summary = f"{everywhere} is asked about {expected.mean():.1f} times on average"
     else:
-        said = (
-            f"an area is asked {expected.min():.1f} times ({names[least]}) to {expected.max():.1f} times "
+        summary = (
+            f"areas are asked about {expected.min():.1f} times ({names[least]}) to {expected.max():.1f} times "
             f"({names[most]}) on average"
         )
     low, high = int(asked.min()), int(asked.max())
     drawn = f"{low} times each" if low == high else f"{low} to {high} times"
-    return f"By the {NAMES[schedule.name]}, {said}; in this list, {drawn}."
+    return f"With the {NAMES[schedule.name]}, {summary}; in this list, {drawn}."

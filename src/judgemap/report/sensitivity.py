@@ -10,10 +10,10 @@ from judgemap.core.reliability import pearson, spearman
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.colours import Scale
-from judgemap.report.figures import drawing
 from judgemap.report.ground import ground
 from judgemap.report.maps import drawn_how, kind_of
-from judgemap.report.picture import BLUE, INK, QUIET, SMALL, WIDTH, Picture
+from judgemap.report.picture import BLUE, INK, SMALL, WIDTH, Picture, draw_diagonal, drawing
+from judgemap.report.text import number
 from judgemap.study.result import Fit
 
 STANDARD = Scale("YlOrRd", "Risk, in standard deviations over the areas", "lower risk", "higher risk")
@@ -32,14 +32,13 @@ def sensitivity_scatter(base: Fit, others: Mapping[str, Fit]) -> Picture:
     x, names = medians.pop(""), list(others)
     columns = min(len(names), 2)
     rows = -(-len(names) // columns)
-    said = "; ".join(
+    summary = "; ".join(
         f"{name}: Pearson {pearson(x, medians[name]):.3f}, Spearman {spearman(x, medians[name]):.3f}" for name in names
     )
     with drawing(300 if columns == 1 else 20 + 175 * rows, rows=rows, columns=columns) as (figure, panels):
         for axes, name in zip(panels, names, strict=False):
             y = medians[name]
-            ends = [min(x.min(), y.min()), max(x.max(), y.max())]
-            axes.plot(ends, ends, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
+            draw_diagonal(axes, x, y)
             axes.plot(x, y, "o", color=BLUE, markersize=3.5, alpha=0.75, markeredgewidth=0)
             axes.set_title(name, fontsize=SMALL, loc="left", pad=3)
         for axes in panels[len(names) :]:
@@ -48,15 +47,15 @@ def sensitivity_scatter(base: Fit, others: Mapping[str, Fit]) -> Picture:
             axes.set_xlabel("risk, base")
         for axes in panels[::columns]:
             axes.set_ylabel("risk, other")
-    alt = f"Scatter of posterior medians of {len(x)} areas. {said}."
-    return Picture(figure, alt, f"Posterior medians of risk. {said}.")
+    alt = f"Scatter of posterior medians of {len(x)} areas. {summary}."
+    return Picture(figure, alt, f"Posterior medians of risk. {summary}.")
 
 
 def sensitivity_maps(fits: Mapping[str, Fit]) -> Picture:
     """Draw the risk maps of several fits side by side, each in standard deviations over its own areas.
 
-    Fits of fewer answers, or under another prior, spread the areas less or more; what maps can be compared by is the
-    order of the areas and their distances relative to the whole.
+    Fits of fewer answers, or under another prior, spread the areas less or more; only the order of the areas and their
+    relative distances can be compared.
     """
     medians = {name: _standardised(values) for name, values in _medians(fits).items()}
     areas = next(iter(fits.values())).map
@@ -75,7 +74,7 @@ def sensitivity_maps(fits: Mapping[str, Fit]) -> Picture:
             for each, colour in enumerate(colours):
                 place.paint(axes, np.flatnonzero(classes == each), colour)
             axes.set_title(name, fontsize=SMALL, loc="left", color=INK)
-        keys = [f"{low:g} to {high:g}".replace("-", "−") for low, high in pairwise(limits)]
+        keys = [f"{number(low)} to {number(high)}" for low, high in pairwise(limits)]
         figure.legend(
             handles=[Patch(color=colour, label=key) for colour, key in zip(colours, keys, strict=True)],
             loc="outside lower center",

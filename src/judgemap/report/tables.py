@@ -15,7 +15,7 @@ from judgemap.study.result import Fit
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value, and what stands beside it in smaller type: an interval."""
+    """A value, and what goes beside it in smaller type, such as an interval."""
 
     text: str
     beside: str = ""
@@ -26,10 +26,24 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's heading; numbers stand to the right."""
+    """A column's heading; numbers are aligned to the right."""
 
     heading: Cell
     numeric: bool = False
+
+
+Heading = str | tuple[str, str]
+"""A column's heading, or that and what stands beside it in smaller type."""
+
+
+def columns(texts: Sequence[Heading], numbers: Sequence[Heading]) -> tuple[Column, ...]:
+    """Return columns of text, then columns of numbers.
+
+    >>> [str(column.heading) for column in columns(["Area"], [("Risk", "95 % interval")])]
+    ['Area', 'Risk (95 % interval)']
+    """
+    cells = [Cell(each) if isinstance(each, str) else Cell(*each) for each in (*texts, *numbers)]
+    return tuple(Column(cell, numeric=place >= len(texts)) for place, cell in enumerate(cells))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +79,8 @@ class Table:
 def highest_risk(fit: Fit, count: int = 10) -> Table:
     """List the areas of highest risk, by posterior median, with 95 % intervals of risk and rank, and P(in the top ten).
 
-    An area's rank is its place among the medians, the number that `maps.risk_map` shows. With ten areas or fewer, all
-    of which are among the top ten, the probability of having the highest risk stands there instead.
+    An area's rank is its place among the medians, the number that `maps.risk_map` shows. With ten areas or fewer, where
+    all are among the top ten, the last column is the probability of having the highest risk.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -75,7 +89,7 @@ def highest_risk(fit: Fit, count: int = 10) -> Table:
     ['Rank (95 % interval)', 'Area', 'Risk (95 % interval)', 'P(top ten)']
     """
     if count < 1:
-        raise StudyError(f"there must be at least one area to list, not {count}")
+        raise StudyError(f"list at least one area, not {count}")
     few = len(fit.map) <= 10
     chances = (fit.p_top(1) if few else fit.areas.set_index("id")["p_top10"]).to_dict()
     listed = fit.areas.sort_values("risk_median", ascending=False, kind="stable").head(count)
@@ -116,13 +130,8 @@ def correlations(fits: dict[str, Fit]) -> Table:
         (Cell(row["base"]), Cell(row["other"]), Cell(f"{row['pearson']:.3f}"), Cell(f"{row['spearman']:.3f}"))
         for row in compare_many(fits).to_dict("records")
     )
-    columns = (
-        Column(Cell("Fit")),
-        Column(Cell("Against")),
-        Column(Cell("Pearson"), numeric=True),
-        Column(Cell("Spearman"), numeric=True),
-    )
-    return Table("Correlation of the areas' risks between fits", columns, rows)
+    heads = columns(["Fit", "Against"], ["Pearson", "Spearman"])
+    return Table("Correlation of the areas' risks between fits", heads, rows)
 
 
 def cluster_table(fit: ClusterFit) -> Table:
@@ -149,7 +158,7 @@ def cluster_table(fit: ClusterFit) -> Table:
         Column(Cell("Cluster"), numeric=True),
         Column(Cell("Areas"), numeric=True),
         Column(Cell("Mean risk", "95 % interval"), numeric=True),
-        Column(Cell("Such as")),
+        Column(Cell("For example")),
     )
     chances = fit.n_clusters
     likely = ", ".join(f"{k} with {percentage(p)}" for k, p in chances.nlargest(3).items())

@@ -58,6 +58,15 @@ def capital(sentence: str) -> str:
     return (first.upper() if first.isascii() else first) + sentence[1:]
 
 
+def shortened(name: str, most: int) -> str:
+    """Cut a name that is longer than ``most`` letters.
+
+    >>> shortened("Loop", 10), shortened("Washington Heights", 12)
+    ('Loop', 'Washington…')
+    """
+    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
+
+
 def per_cent(chance: float) -> str:
     """Write a probability so that it can be read aloud, never rounding to certainty.
 
@@ -80,10 +89,49 @@ def percentage(chance: float) -> str:
     return "< 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
 
 
-def signed(value: float) -> str:
-    """Write a risk with two decimals and a true minus sign.
+def share(part: float) -> str:
+    """Write a share in per cent, with one decimal where it is small; unlike a probability it may be 0 or 100.
 
-    >>> signed(-0.125), signed(-0.001)
-    ('−0.12', '0.00')
+    >>> share(0.123), share(0.0213), share(0)
+    ('12 %', '2.1 %', '0 %')
     """
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+    value = 100 * part
+    return f"{plain(round(value, 1 if value < 10 else 0))} %"
+
+
+def signed(value: float, decimals: int = 2) -> str:
+    """Write a risk, or another number of either sign, with a true minus sign.
+
+    >>> signed(-0.125), signed(-0.001), signed(0.8765, 3)
+    ('−0.12', '0.00', '0.876')
+    """
+    return f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", "−")
+
+
+def number(value: float) -> str:
+    """Write a round number: a tick of an axis, a limit of a class.
+
+    >>> number(-0.5), number(1e-12), number(20.0)
+    ('−0.5', '0', '20')
+    """
+    return f"{value:.4g}".replace("-", "−") if abs(value) > 1e-9 else "0"
+
+
+def plain(value: float) -> str:
+    """Write a number to one decimal, two where it is small, without zeros at the end.
+
+    >>> plain(1234.0), plain(0.251), plain(12.54), plain(0.4)
+    ('1,234', '0.25', '12.5', '0.4')
+    """
+    text = f"{value:,.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def measured(value: float) -> str:
+    """Write a measurement with as many decimals as its size calls for.
+
+    >>> measured(1288.9), measured(76.42), measured(-0.123)
+    ('1,289', '76.4', '−0.12')
+    """
+    decimals = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    return f"{value:,.{decimals}f}".replace("-", "−")

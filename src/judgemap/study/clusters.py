@@ -11,6 +11,7 @@ import pandas as pd
 from judgemap.core import clustering
 from judgemap.core.cluster_prior import ClusterPrior
 from judgemap.core.clustering import Between, order_by_risk
+from judgemap.core.diagnostics import judge_sampling
 from judgemap.core.partition_search import minimise_binder, minimise_vi
 from judgemap.core.samplers.clusters import ClusterModel
 from judgemap.core.samplers.run import CLUSTER_SAMPLERS, sample_clusters
@@ -25,7 +26,6 @@ from judgemap.study.result import (
     GOOD_RHAT,
     Fit,
     diagnose,
-    judge_draws,
     named_draws,
     named_pairs,
     named_statistics,
@@ -195,7 +195,7 @@ def run_clusters(data: Comparisons, areas: Areas, settings: ClusterSettings, run
     samples["log_posterior"] = (("chain", "draw"), log_posterior)
     scalars = {"the number of clusters": n_clusters.astype(np.float64), "the log posterior": log_posterior}
     moving = {name: each for name, each in scalars.items() if np.ptp(each) > 0}
-    sampling = judge_draws(samples["risk"].to_numpy())
+    sampling = judge_sampling(samples["risk"].to_numpy())
     diagnostics = diagnose(areas.names, sampling, moving, seconds)
     chances = clustering.cluster_counts(labels.reshape(-1, len(areas)))
     record = FitRecord(

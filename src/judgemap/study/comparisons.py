@@ -115,14 +115,13 @@ class Comparisons:
         >>> data.judges, data.judge, data.decided
         (('ann',), array([ 0, -1,  0]), array([ True, False,  True]))
         """
-        judges = tuple(dict.fromkeys(name for name in judge if name))
-        place = {name: code for code, name in enumerate(judges)}
+        judges, numbers = judge_codes(judge)
         codes = {word: code for code, word in enumerate(OUTCOMES)}
         unknown = np.full(len(outcome), np.nan)
         return cls(
             ids=tuple(ids),
             judges=judges,
-            judge=np.array([place.get(name, -1) for name in judge], dtype=np.int64),
+            judge=numbers,
             left=frozen_ints(left),
             right=frozen_ints(right),
             outcome=np.array([codes[word] for word in outcome], dtype=np.int64),
@@ -297,6 +296,17 @@ class Comparisons:
         codes = new[self.judge]
         kept = replace(self, judges=tuple(names), judge=np.maximum(codes, -1))
         return kept.where(codes > -2)
+
+
+def judge_codes(names: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
+    """Give the judges numbers in the order in which they first appear; an empty name is −1.
+
+    >>> judge_codes(["x", "", "x"])
+    (('x',), array([ 0, -1,  0]))
+    """
+    judges = tuple(dict.fromkeys(name for name in names if name))
+    place = {name: code for code, name in enumerate(judges)}
+    return judges, np.array([place.get(name, -1) for name in names], dtype=np.int64)
 
 
 def read_comparisons(path: str | Path, areas: Areas, winner_is: Direction = "lower") -> Comparisons:

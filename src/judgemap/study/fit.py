@@ -8,6 +8,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from judgemap.core.comparisons import PairCounts
+from judgemap.core.diagnostics import judge_sampling
 from judgemap.core.prior import Covariance, InverseGamma, Model, VariancePrior, independent
 from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher, sample
 from judgemap.errors import StudyError
@@ -15,7 +16,7 @@ from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.provenance import data_facts, data_notes, versions
 from judgemap.study.record import Correlation, FitRecord
-from judgemap.study.result import Fit, diagnose, judge_draws, named_draws, named_pairs, named_statistics
+from judgemap.study.result import Fit, diagnose, named_draws, named_pairs, named_statistics
 from judgemap.study.settings import FitSettings, prior_covariance
 
 T = TypeVar("T")
@@ -121,7 +122,7 @@ def _run(name: str, data: Comparisons, areas: Areas, prior: tuple[Covariance, Va
     log_variance = draws["log_variance"]
     samples["alpha2"] = (("chain", "draw"), np.exp(log_variance))
     moving = {} if np.ptp(log_variance) == 0 else {"α²": log_variance}
-    sampling = judge_draws(samples["risk"].to_numpy())
+    sampling = judge_sampling(samples["risk"].to_numpy())
     record = FitRecord(
         model=name,
         correlation=Correlation(covariance.name, covariance.length),

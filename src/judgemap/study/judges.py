@@ -8,10 +8,9 @@ would have seen them: residuals come out too small, and a judge with most of the
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
@@ -21,7 +20,11 @@ from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.quick_fit import Belief, belief_of, check_areas, quick_fit
-from judgemap.study.result import Fit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from judgemap.study.result import Fit
 
 WORK = 100_000_000
 """Pairs × draws for which chances are computed; of more draws, some evenly spaced ones are used."""
@@ -30,7 +33,7 @@ STEPS = (0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0,
 """Widths of a histogram's bins, in seconds."""
 
 
-def judge_table(fit: Fit, data: Comparisons) -> pd.DataFrame:
+def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
     """Give one row a judge; ``data`` are the comparisons that the fit was made of.
 
     ``comparisons`` (pairs shown), ``decided``, ``ties``, ``skipped``, ``unknown``, and ``undecided``, the share of the
@@ -52,7 +55,10 @@ def judge_table(fit: Fit, data: Comparisons) -> pd.DataFrame:
     >>> table.loc[11, ["comparisons", "infit", "agreement"]].astype(float).round(2).tolist()
     [1063.0, 0.95, 0.79]
     """
+    import pandas as pd
+
     check_areas(fit, data)
+    low, middle, high = time_quartiles(data).T
     repeats, same = data.repeats()
     with np.errstate(invalid="ignore"):
         again = {"repeats": repeats, "consistency": same / repeats}
@@ -60,7 +66,9 @@ def judge_table(fit: Fit, data: Comparisons) -> pd.DataFrame:
         {
             "judge": data.judges,
             **_outcomes(data),
-            **_times(data),
+            "seconds_median": middle,
+            "seconds_low": low,
+            "seconds_high": high,
             **_against_others(data, belief_of(fit)),
             **again,
         }
@@ -93,7 +101,7 @@ def others_chances(data: Comparisons, belief: Belief) -> FloatArray:
     return chance
 
 
-def surprising_answers(fit: Fit, data: Comparisons, most: int = 30) -> pd.DataFrame:
+def surprising_answers(fit: "Fit", data: Comparisons, most: int = 30) -> "pd.DataFrame":
     """List the decided answers that the fit of all answers holds least likely, the least likely first.
 
     ``probability`` is the posterior mean of P(this area is chosen); ``row`` the comparison's place in the table. A few
@@ -104,6 +112,8 @@ def surprising_answers(fit: Fit, data: Comparisons, most: int = 30) -> pd.DataFr
     >>> surprising_answers(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, most=1).shape
     (1, 9)
     """
+    import pandas as pd
+
     check_areas(fit, data)
     first, second, number = data.pairs
     chance = pair_chances(fit, first, second)[number]
@@ -128,7 +138,7 @@ def surprising_answers(fit: Fit, data: Comparisons, most: int = 30) -> pd.DataFr
     )
 
 
-def pair_chances(fit: Fit, first: IntArray, second: IntArray) -> FloatArray:
+def pair_chances(fit: "Fit", first: IntArray, second: IntArray) -> FloatArray:
     """E[P(first is chosen over second)] over the posterior, for each pair."""
     sign = fit.record.sign
     draws = fit.risk
@@ -162,23 +172,27 @@ def time_histogram(data: Comparisons, bins: int = 30) -> TimeHistogram:
     seconds, size = data.seconds[timed], len(data.judges)
     if len(seconds) == 0:
         raise StudyError("no comparison has a time (the column 'seconds' is absent or empty), so there is no histogram")
-    width = bin_width(seconds, bins)
+    long = float(np.quantile(seconds, 0.97, method="lower"))
+    width = next((step for step in STEPS if step * bins >= long), STEPS[-1])
     place = np.minimum((seconds / width).astype(np.int64), bins - 1)
     counts = np.bincount(data.judge[timed] * bins + place, minlength=size * bins).reshape(size, bins)
     return TimeHistogram(data.judges, width * np.arange(bins + 1.0), counts)
 
 
-def bin_width(seconds: FloatArray, bins: int) -> float:
-    """Return a round width of which so many ``bins`` hold 97 % of the times.
+def time_quartiles(data: Comparisons) -> FloatArray:
+    """Return the quartiles of each judge's times, a row a judge; nan where a judge has none.
 
-    >>> bin_width(np.array([0.4, 2.2, 2.3]), bins=10)
-    0.25
+    >>> data = Comparisons.from_words(("a", "b"), ("x",) * 3, [0] * 3, [1] * 3, ("tie",) * 3, [1.0, 2.0, 4.0])
+    >>> time_quartiles(data)
+    array([[1.5, 2. , 3. ]])
     """
-    long = float(np.quantile(seconds, 0.97, method="lower")) if len(seconds) else 0.0
-    return next((step for step in STEPS if step * bins >= long), STEPS[-1])
+    quartiles = np.full((len(data.judges), 3), np.nan)
+    for own in _groups(np.where(np.isfinite(data.seconds), data.judge, -1)):
+        quartiles[data.judge[own[0]]] = np.quantile(data.seconds[own], [0.25, 0.5, 0.75])
+    return quartiles
 
 
-def stands_out(table: pd.DataFrame) -> dict[str, list[str]]:
+def stands_out(table: "pd.DataFrame") -> dict[str, list[str]]:
     """Say of each judge, a sentence each, what a researcher should look at; nothing for most judges.
 
     An infit or a share of left choices must be more than 3.3 standard deviations off, and by enough to matter. Of
@@ -234,13 +248,6 @@ def _outcomes(data: Comparisons) -> dict[str, FloatArray | IntArray]:
         "left_low": sides * low,
         "left_high": sides * high,
     }
-
-
-def _times(data: Comparisons) -> dict[str, FloatArray]:
-    quartiles = np.full((len(data.judges), 3), np.nan)
-    for own in _groups(np.where(np.isfinite(data.seconds), data.judge, -1)):
-        quartiles[data.judge[own[0]]] = np.quantile(data.seconds[own], [0.25, 0.5, 0.75])
-    return {"seconds_median": quartiles[:, 1], "seconds_low": quartiles[:, 0], "seconds_high": quartiles[:, 2]}
 
 
 def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:

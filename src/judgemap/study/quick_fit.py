@@ -3,15 +3,17 @@
 A quick fit is the Gaussian nearest to the posterior (`core.gaussian`), found in some milliseconds at 76 areas.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.gaussian import Gaussian, gaussian
 from judgemap.core.prior import Covariance, InverseGamma, Model, VariancePrior, independent
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
-from judgemap.study.result import Fit
 from judgemap.study.settings import PRIORS, ClusterSettings, prior_covariance
+
+if TYPE_CHECKING:
+    from judgemap.study.result import Fit
 
 
 class Belief(NamedTuple):
@@ -21,7 +23,7 @@ class Belief(NamedTuple):
     variance: VariancePrior
 
 
-def belief_of(fit: Fit) -> Belief:
+def belief_of(fit: "Fit") -> Belief:
     """Say with which prior quick fits of a fit's answers are made: its own.
 
     Clusters have another kind of prior: for them it is the spatial model's, with its usual prior of α².
@@ -48,6 +50,7 @@ def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) 
     """Fit in milliseconds, starting from a fit ``near`` by where there is one.
 
     >>> from judgemap.core.comparisons import count_pairs
+    >>> from judgemap.core.prior import FixedVariance
     >>> fit = quick_fit(count_pairs([0, 0], [1, 1], n_areas=2), Belief(independent(2), FixedVariance(4.0)))
     >>> bool(fit.chances([0], [1])[0] > 0.5)
     True
@@ -55,7 +58,7 @@ def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) 
     return gaussian(Model(counts, belief.covariance, belief.variance), near)
 
 
-def check_areas(fit: Fit, data: Comparisons) -> None:
+def check_areas(fit: "Fit", data: Comparisons) -> None:
     """Raise a `StudyError` unless a fit and comparisons are of the same areas."""
     if fit.map.ids != data.ids:
         raise StudyError("the fit and the comparisons are of different areas; read the comparisons with the fit's map")

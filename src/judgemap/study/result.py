@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ import xarray as xr
 
 from judgemap.core import posterior
 from judgemap.core.comparisons import PairCounts
-from judgemap.core.diagnostics import ess_bulk, ess_tail, rhat
+from judgemap.core.diagnostics import Sampling, judge_sampling
 from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray
@@ -114,11 +114,11 @@ class Fit:
         return az.InferenceData(attrs=self._attributes(), **groups)
 
     @cached_property
-    def sampling(self) -> "Sampling":
+    def sampling(self) -> Sampling:
         """R-hat and effective sample sizes of every area's risk."""
-        return judge_draws(self.posterior["risk"].to_numpy())
+        return judge_sampling(self.posterior["risk"].to_numpy())
 
-    def with_sampling(self, known: "Sampling") -> Self:
+    def with_sampling(self, known: Sampling) -> Self:
         """Remember `sampling`, where it was computed for the record already."""
         vars(self)["sampling"] = known
         return self
@@ -277,22 +277,9 @@ def named_pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:
     )
 
 
-class Sampling(NamedTuple):
-    """How well each of several quantities was sampled."""
-
-    rhat: FloatArray
-    ess_bulk: FloatArray
-    ess_tail: FloatArray
-
-
-def judge_draws(draws: FloatArray) -> Sampling:
-    """Judge draws (chain, draw, quantity)."""
-    return Sampling(rhat(draws), ess_bulk(draws), ess_tail(draws))
-
-
 def diagnose(names: Sequence[str], areas: Sampling, others: Mapping[str, FloatArray], seconds: float) -> Diagnostics:
     """Sum up how well the areas, by name, and ``others`` (chain, draw) were sampled."""
-    rest = {name: judge_draws(draws[..., None]) for name, draws in others.items()}
+    rest = {name: judge_sampling(draws[..., None]) for name, draws in others.items()}
     worst, bulk, tail = (np.concatenate(columns) for columns in zip(areas, *rest.values(), strict=True))
     middle = float(np.median(areas.ess_bulk))
     return Diagnostics(

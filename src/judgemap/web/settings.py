@@ -147,8 +147,6 @@ INSTALLED_APPS = [
     "csp",
     "django_htmx",
     "leaflet",
-    "django_tasks",
-    "django_tasks_db",
     "judgemap.web.accounts",
     "judgemap.web.studies",
     "judgemap.web.judge",
@@ -221,8 +219,6 @@ CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "accounts_count"},
 }
 """What rate limits count, in the database, so that every process knows it."""
-TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend", "QUEUES": ["default"]}}
-"""Fits wait in the database for a worker."""
 MAIL = read_mail(read_text("JUDGEMAP_MAIL", ""))
 globals().update(MAIL)
 MAIL_IS_SENT = "EMAIL_HOST" in MAIL

@@ -99,9 +99,10 @@ def work(parent: int | None = None) -> None:
         import django
 
         django.setup()
-    from judgemap.web.results.fits import worker
+    from judgemap.web.results.fits.warming import warm_up
+    from judgemap.web.server import worker
 
-    worker.work(parent)
+    worker.work(warm_up, parent)
 
 
 def database_name() -> str:

@@ -6,6 +6,7 @@ from django.urls import include, path
 from django.views.decorators.http import require_safe
 
 from judgemap.web.api.urls import interface
+from judgemap.web.judge.urls import inviting_urls
 
 
 @require_safe
@@ -19,6 +20,7 @@ def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("", include("judgemap.web.judge.urls")),
+    path("", include(inviting_urls)),
     path("", include("judgemap.web.studies.urls")),
     path("", include("judgemap.web.judge.preview.urls", namespace="preview")),
     path("", include("judgemap.web.dashboard.urls")),

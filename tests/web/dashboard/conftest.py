@@ -72,7 +72,7 @@ def fit_of(study, **more) -> FitRun:
 
 def explain(run: FitRun) -> FitRun:
     """Work out what a worker works out after a fit."""
-    run.findings = plain(work_out(run, open_fit(run), load_comparisons(run.study)))
+    run.findings = plain(work_out(open_fit(run), load_comparisons(run.study)))
     run.save()
     return run
 

@@ -6,10 +6,11 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from judgemap.study.comparisons import OUTCOMES, Outcome
 from judgemap.web.dashboard import counting
 from judgemap.web.dashboard.models import JudgeTally
 from judgemap.web.judge import actions as judging
-from judgemap.web.judge.comparisons import load_comparisons, seconds_in_view
+from judgemap.web.judge.comparisons import SIDES, load_comparisons
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.judge.refusals import Refused
 from judgemap.web.server.tokens import withdrawal_code
@@ -64,7 +65,8 @@ def recount(study) -> dict[tuple[str, int], tuple]:
         facts: tuple = ("", None, None)
         if last:
             said = f"unknown {last.unknown_side}" if last.outcome == "unknown" else last.outcome
-            facts = (said, seconds_in_view(pair.issued_at, last.seen_ms, last.answered_at), last.answered_at)
+            elapsed = round((last.answered_at - pair.issued_at).total_seconds(), 3)
+            facts = (said, elapsed if last.seen_ms is None else last.seen_ms / 1000, last.answered_at)
         found[pair.judge_id, pair.position] = (pair.left.position, pair.right.position, *facts)
     return found
 
@@ -73,11 +75,15 @@ def counted(study) -> dict[tuple[str, int], tuple]:
     """The same from the tallies."""
     result = counting.count(study)
     found = {}
-    for row, owner in zip(result.rows, result.owner, strict=True):
-        said = counting.SAID[row["said"]]
-        moment = np.datetime64(int(row["answered"]), "us").item() if said else None
-        facts = (said, float(row["seconds"]) if said else None, moment)
-        found[result.judges[owner].name, int(row["position"])] = (int(row["left"]), int(row["right"]), *facts)
+    data = result.data
+    for row, (judge, outcome) in enumerate(zip(data.judge_names, data.outcome, strict=True)):
+        side = SIDES[result.unknown_side[row]]
+        facts: tuple = ("", None, None)
+        if outcome != Outcome.OPEN:
+            moment = np.datetime64(round(data.answered_at[row] * 1e6), "us").item()
+            facts = (f"{OUTCOMES[outcome]} {side}".strip(), float(data.seconds[row]), moment)
+        found[judge, int(result.position[row])] = (int(data.left[row]), int(data.right[row]), *facts)
+    assert [facts.name for facts in result.judges] == list(data.judges)
     return found
 
 
@@ -112,10 +118,9 @@ def test_the_numbers_are_those_of_the_comparisons(study, visit):
         for outcome in outcomes:
             judge.answer(outcome, seen_ms="2000")
     data, result = load_comparisons(study), counting.count(study)
-    assert [result.judges[each].name for each in result.owner] == data.judge_names.tolist()
-    assert (result.rows["left"] == data.left).all()
-    assert (result.rows["right"] == data.right).all()
-    np.testing.assert_array_equal(result.rows["seconds"], data.seconds)
+    for column in ("judge_names", "left", "right", "outcome", "seconds", "answered_at"):
+        np.testing.assert_array_equal(getattr(result.data, column), getattr(data, column))
+    assert result.data.digest() == data.digest()
     assert result.judged.sum() == 5 == sum(judge.judged for judge in result.judges)
 
 
@@ -124,7 +129,7 @@ def test_only_what_is_new_is_read(study, visit, django_assert_num_queries):
     for judge in judges:
         judge.answer("left")
     counting.count(study)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         counting.count(study)
     before = {tally.pk: tally.stamp for tally in JudgeTally.objects.all()}
     judges[1].answer("right")
@@ -137,7 +142,7 @@ def test_a_pair_that_is_left_alone_is_noticed(study, judge):
     judge.pair()
     check(study)
     act(judge.token, "forget")
-    assert counting.count(study).said("unknown left").sum() == 1
+    assert counting.count(study).unknown("left").sum() == 1
     check(study)
 
 
@@ -147,7 +152,7 @@ def test_a_changed_answer_is_noticed(study, judge, which):
         judge.answer("left")
     check(study)
     act(judge.token, which)
-    assert counting.count(study).said("right").sum() == 1
+    assert counting.count(study).data.count(Outcome.RIGHT) == 1
     check(study)
 
 
@@ -158,7 +163,7 @@ def test_a_tally_goes_with_its_judge(study, judge):
     judging.withdraw(withdrawal_code(judge.token))
     assert JudgeTally.objects.count() == 0
     result = counting.count(study)
-    assert len(result.rows) == 0
+    assert len(result.data) == 0
     assert JudgeTally.objects.count() == 0
 
 
@@ -201,8 +206,8 @@ def test_a_judge_of_another_study_is_not_counted(study, areas, definition, visit
     other = actions.open_study(actions.create_study(definition, areas))
     visit().answer("left")
     visit(of=other).answer("right")
-    assert counting.count(study).said("left").sum() == 1
-    assert counting.count(other).said("right").sum() == 1
+    assert counting.count(study).data.count(Outcome.LEFT) == 1
+    assert counting.count(other).data.count(Outcome.RIGHT) == 1
     assert counting.count(other).answered.sum() == 1
 
 

@@ -9,11 +9,11 @@ from django.urls import reverse
 
 import judgemap as jm
 from judgemap.errors import StudyError
+from judgemap.report.text import share
 from judgemap.study.judges import judge_table
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.counting import count
 from judgemap.web.dashboard.judging import judge_rows
-from judgemap.web.dashboard.live import percent
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.export import export_files
 from judgemap.web.judge.models import Judge, UnknownArea
@@ -71,9 +71,9 @@ def test_the_page_shows_them(played, explained, library, clients):
         expected = library.loc[name]
         judged = int(expected["decided"] + expected["ties"] + expected["skipped"])
         assert cells[1] == str(judged)
-        assert cells[2] == percent(expected["ties"] / judged)
+        assert cells[2] == share(expected["ties"] / judged)
         assert cells[4] == f"{expected['seconds_median']:.1f} s"
-        assert cells[7] == (percent(expected["agreement"]) if expected["decided"] else "–")
+        assert cells[7] == (share(expected["agreement"]) if expected["decided"] else "–")
         assert cells[8] == (f"{expected['infit']:.2f}" if expected["decided"] else "–")
     assert "not for appraising people" in html
     assert f"those of fit {explained.number}" in html

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import judgemap as jm
+from judgemap.report.text import share
 from judgemap.web.dashboard import live
 from judgemap.web.dashboard.counting import count
 from judgemap.web.judge.export import export_files
@@ -48,10 +49,10 @@ def test_every_number_is_the_exports(played, clients, tmp_path):
     assert f'<dd id="judged">{len(judged)}</dd>' in html
     said = table_rows(html, "Answers")
     assert said["an area was chosen"][0] == str(outcomes["left"] + outcomes["right"])
-    assert said["about the same"] == [str(outcomes["tie"]), live.percent(outcomes["tie"] / len(judged))]
-    assert said["skipped"] == [str(outcomes["skipped"]), live.percent(outcomes["skipped"] / len(judged))]
+    assert said["about the same"] == [str(outcomes["tie"]), share(outcomes["tie"] / len(judged))]
+    assert said["skipped"] == [str(outcomes["skipped"]), share(outcomes["skipped"] / len(judged))]
     assert said["“I don’t know this area”"] == [
-        str(outcomes["unknown"]), live.percent(outcomes["unknown"] / len(answered)),
+        str(outcomes["unknown"]), share(outcomes["unknown"] / len(answered)),
     ]  # fmt: skip
     who = table_rows(html, "Judges")
     assert who["have a link"] == ["6"]
@@ -121,7 +122,7 @@ def test_answers_over_time_are_those_of_the_export(played):
 @pytest.mark.parametrize(("days", "word"), [(1, "hour"), (30, "day"), (400, "week")])
 def test_the_span_chooses_hours_days_or_weeks(days, word):
     first = int(datetime(2026, 3, 2, 10, 59, tzinfo=UTC).timestamp())
-    moments = np.array([first, first + 120, first + days * 86400]) * 1_000_000
+    moments = np.array([first, first + 120, first + days * 86400], dtype=np.float64)
     chart = live.answers_over_time(moments)
     assert chart.title == f"Answers by the {word}"
     assert sum(int(row[1]) for row in chart.rows) == 3

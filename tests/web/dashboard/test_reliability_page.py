@@ -15,7 +15,7 @@ from judgemap.web.dashboard.reliability import forecast_page, in_words
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Judge
 from judgemap.web.results.fits.files import open_fit
-from judgemap.web.results.fits.progress import STOPPING
+from judgemap.web.server.jobs import SILENCE, STOPPING
 
 
 def page(client, study) -> str:
@@ -74,14 +74,13 @@ def test_one_judges_study_has_words(owned, clients, edit, let_play, let_fit):
     assert "whether judges agree cannot be told yet" in page(clients["owner"], owned)
 
 
-def test_a_forecast_is_made_by_the_worker(played, fitted, clients, quick):
+def test_a_forecast_is_made_by_the_worker(played, fitted, clients, quick, carry_out):
     response = clients["owner"].post(reverse("dashboard:forecast", args=[played.slug]))
     assert response["Location"].endswith("/dashboard/reliability")
     forecast = Forecast.objects.get()
     assert forecast.status == "waiting"
     assert "waits for the worker" in page(clients["owner"], played)
-    forecasting.make_forecast(forecast.pk)
-    forecast.refresh_from_db()
+    carry_out(forecast)
     assert (forecast.status, forecast.progress, forecast.said) == ("done", 1.0, "")
     answers = int(load_comparisons(played).decided.sum())
     pilot = open_fit(fitted)
@@ -101,47 +100,45 @@ def test_a_forecast_is_made_by_the_worker(played, fitted, clients, quick):
 def test_the_same_forecast_is_not_asked_for_twice(played, fitted, people):
     first = actions.ask_for_forecast(played, people["owner"])
     assert actions.ask_for_forecast(played, people["owner"]).seed == first.seed
-    Forecast.objects.update(status="running", heard_at=timezone.now() - actions.SILENCE * 2)
+    Forecast.objects.update(status="running", heard_at=timezone.now() - SILENCE * 2)
     again = actions.ask_for_forecast(played, people["owner"])
     assert (again.status, again.seed != first.seed) == ("waiting", True)
 
 
-def test_a_forecast_that_fails_says_why(played, fitted, clients):
+def test_a_forecast_that_fails_says_why(played, fitted, clients, carry_out):
     forecast = actions.ask_for_forecast(played)
     fitted.files.delete()
     from judgemap.web.results.fits import files
 
     files._open_fit.cache_clear()
-    forecasting.make_forecast(forecast.pk)
+    carry_out(forecast)
     html = page(clients["owner"], played)
     assert "This fit has no results; make a new one" in html
     assert "Work out a forecast" in html
 
 
-def test_a_worker_that_is_stopped_puts_the_forecast_back(played, fitted, quick):
+def test_a_worker_that_is_stopped_puts_the_forecast_back(played, fitted, quick, carry_out):
     forecast = actions.ask_for_forecast(played)
     STOPPING.set()
     try:
-        forecasting.make_forecast(forecast.pk)
+        carry_out(forecast)
     finally:
         STOPPING.clear()
     forecast.refresh_from_db()
     assert (forecast.status, forecast.progress) == ("waiting", 0.0)
-    forecasting.make_forecast(forecast.pk)
-    forecast.refresh_from_db()
+    carry_out(forecast)
     assert forecast.status == "done"
 
 
-def test_two_workers_make_it_once(played, fitted, monkeypatch):
+def test_two_workers_make_it_once(played, fitted, monkeypatch, carry_out):
     forecast = actions.ask_for_forecast(played)
     Forecast.objects.update(status="running")
-    forecasting.make_forecast(forecast.pk)
-    forecast.refresh_from_db()
+    carry_out(forecast)
     assert (forecast.status, forecast.result) == ("running", {})
 
 
-def test_a_new_fit_can_be_forecast_anew(played, fitted, clients, quick, let_fit):
-    forecasting.make_forecast(actions.ask_for_forecast(played).pk)
+def test_a_new_fit_can_be_forecast_anew(played, fitted, clients, quick, let_fit, carry_out):
+    carry_out(actions.ask_for_forecast(played))
     let_fit(played)
     assert "Work it out anew with the last fit" in page(clients["owner"], played)
     assert asdict(forecast_page(Forecast.objects.get()))["sentences"]

@@ -127,7 +127,7 @@ def test_a_worker_killed_in_the_middle(researcher):
     assert researcher.server.request("GET", "/healthz").status == 200
     researcher.wait_for(number, "lost")
     _, page = researcher.fits(f"{number}/progress")
-    assert "heard of no more" in page
+    assert "stopped responding" in page
     assert "Start again" in page
     place, _ = researcher.fits(f"{number}/again", {})
     again = int(re.search(r"/fits/(\d+)/", place)[1])

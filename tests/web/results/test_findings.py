@@ -11,7 +11,7 @@ from judgemap.study.comparisons import Outcome
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Pair
-from judgemap.web.results.findings import answer_order, explain, work_out
+from judgemap.web.results.findings import explain, work_out
 from judgemap.web.results.models import FitRun
 from judgemap.web.studies.areas import load_areas
 
@@ -71,7 +71,7 @@ def numbers(value):
 
 
 def test_it_is_plain_json_with_the_keys_it_promises(run, fit, data):
-    found = work_out(run, fit, data)
+    found = work_out(fit, data)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert all(math.isfinite(number) for number in numbers(found))
     assert all(set(row) == JUDGE_KEYS for row in found["judges"])
@@ -86,7 +86,7 @@ def test_it_is_plain_json_with_the_keys_it_promises(run, fit, data):
 
 
 def test_numbers_are_the_librarys(run, fit, data):
-    found = work_out(run, fit, data)
+    found = work_out(fit, data)
     table = jm.judge_table(fit, data)
     for name in ("comparisons", "left_share", "infit", "outfit", "agreement", "seconds_median"):
         np.testing.assert_allclose([row[name] for row in found["judges"]], table[name], rtol=1e-4)
@@ -100,31 +100,15 @@ def test_numbers_are_the_librarys(run, fit, data):
     assert found["surprises"][0]["probability"] == pytest.approx(first["probability"], rel=1e-4)
 
 
-def test_answers_are_put_in_the_order_of_time(run, data):
-    order = answer_order(run, data)
-    assert sorted(order.tolist()) == list(range(len(data)))
+def test_comparisons_know_when_they_were_answered(data):
     answered = dict(Answer.objects.values_list("pair_id", "answered_at"))
     shown = [pair for judge in data.judges for pair in _pairs_of(judge)]
-    moments = [answered[shown[row]] for row in order if shown[row] in answered]
-    assert moments == sorted(moments)
-    assert len(moments) == 72
-    judges = [data.judge[row] for row in order[:18]]
-    assert len(set(judges)) == 3, "all three judges answered early, though the table has them one after another"
-
-
-def test_a_fit_of_some_judges_knows_its_order_too(run, data):
-    one = data.only(data.judges[:1])
-    order = answer_order(run, one)
-    answered = [row for row in order if one.outcome[row] != Outcome.OPEN]
-    assert answered == sorted(answered)
-
-
-def test_answers_that_came_after_the_fit_do_not_disturb(run, data):
-    before = answer_order(run, data)
-    late = judging.invite(run.study, 1)[0].token
-    judging.give_consent(late, "en", 0)
-    play(late, 3, np.random.default_rng(2))
-    np.testing.assert_array_equal(answer_order(run, data), before)
+    moments = [answered[pair].timestamp() if pair in answered else np.nan for pair in shown]
+    np.testing.assert_allclose(data.answered_at, moments, rtol=0, atol=1e-5)
+    np.testing.assert_array_equal(np.isnan(data.answered_at), data.outcome == Outcome.OPEN)
+    assert np.isfinite(moments).sum() == 72
+    first = np.argsort(data.answered_at)[:18]
+    assert len(set(data.judge[first])) == 3, "all three answered early, though the table has them one after another"
 
 
 def test_a_lone_judge_is_noted(fit, data):

@@ -23,9 +23,9 @@ TABLE = [
     ("studies:status", "post", {"act": "pause"}, MOVE),
     ("studies:close", "get", {}, OWN),
     ("studies:close", "post", {}, OWN | {"owner": 302}),
-    ("judge:invite", "get", {}, READ),
-    ("judge:invite", "post", {"judges": "2"}, READ),
-    ("judge:links_csv", "post", {}, READ),
+    ("inviting:judges", "get", {}, READ),
+    ("inviting:judges", "post", {"judges": "2"}, READ),
+    ("inviting:links_csv", "post", {}, READ),
     ("studies:colleagues", "get", {}, READ),
     ("studies:share", "post", {"email": "nobody"}, OWN | {"owner": 400}),
     ("studies:log", "get", {}, READ),
@@ -42,7 +42,14 @@ TABLE = [
     ("preview:link", "get", {}, READ),
     ("preview:jump", "post", {"to": "end"}, MOVE),
 ]
-ELSEWHERE = {"studies:list", "studies:markdown", "preview:withdraw", "judge:export"}
+ELSEWHERE = {
+    "studies:list",
+    "studies:upload",
+    "studies:columns",
+    "studies:markdown",
+    "preview:withdraw",
+    "inviting:export",
+}
 """Without a study, or tested with its export, which wants a transaction of its own."""
 
 
@@ -85,7 +92,7 @@ def test_the_wrong_method_is_refused(owned, clients, name):
 def test_the_table_has_every_address_of_a_study():
     resolver = get_resolver()
     known = set()
-    for space in ("studies", "preview"):
+    for space in ("studies", "inviting", "preview"):
         _, inner = resolver.namespace_dict[space]
         known |= {f"{space}:{name}" for name in inner.reverse_dict if isinstance(name, str)}
     assert known == {row[0] for row in TABLE} | ELSEWHERE

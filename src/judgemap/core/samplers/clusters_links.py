@@ -115,13 +115,13 @@ def plant(areas: Records, clusters: Records, links: IntArray, strengths: FloatAr
         while areas[area]["label"] == -1:
             areas[area]["label"] = n_clusters
             area = links[area]
-        found = areas[area]["label"]
-        if found == n_clusters:
+        reached = areas[area]["label"]
+        if reached == n_clusters:
             n_clusters += 1
         else:
             area = start
             while areas[area]["label"] == n_clusters:
-                areas[area]["label"] = found
+                areas[area]["label"] = reached
                 area = links[area]
     for i in range(n_areas):
         k, x = areas[i]["label"], areas[i]["x"]

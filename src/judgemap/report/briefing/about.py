@@ -1,4 +1,4 @@
-"""What a briefing says of a study beside its fit: its title and question, and who answered, in numbers only."""
+"""What a briefing says about a study besides its fit: title, question, and who answered, in numbers only."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ from judgemap.study.result import Fit
 
 @dataclass(frozen=True, slots=True, eq=False)
 class About:
-    """The study that a fit belongs to. Everything may be left out: the fit alone makes a briefing too.
+    """The study that a fit belongs to. Everything is optional: a fit alone makes a briefing too.
 
-    ``data`` are the comparisons that the fit was made of; they give the judges' numbers and times. ``first`` and
-    ``last`` are the days of the first and the last answer. ``notice`` is what a reader must know before all else, and
+    ``data`` are the comparisons that were fitted; they give the number of judges and their times. ``first`` and
+    ``last`` are the days of the first and the last answer. ``notice`` is what a reader must know first, and
     ``pictures`` are more figures for the appendix, each with its heading. ``others`` are fits of the same areas from
-    other answers or under other assumptions, such as "without judge 12", to hold the fit against. ``left_out``
-    counts the judges whose answers the researcher left out.
+    other answers or under other assumptions, such as "without judge 12", to compare with. ``left_out`` counts the
+    judges whose answers the researcher left out.
 
     >>> About("Wards", "Which ward has the LOWER rate?").title
     'Wards'
@@ -47,8 +47,8 @@ class About:
                 raise StudyError(f"the fit {name!r} is of different areas; compare fits of one study")
         if self.data is not None and self.data.digest() != fit.record.data.sha256:
             raise StudyError(
-                "these comparisons are not the ones that the fit was made of (their SHA-256 differs); "
-                "give the file that 'judgemap fit' read, or fit again"
+                "these comparisons are not the ones that were fitted (their SHA-256 differs); give the file that "
+                "'judgemap fit' read, or fit again"
             )
 
     @property
@@ -72,13 +72,13 @@ class About:
 
 
 def read_about(fit: Fit, study: Path | None = None, comparisons: Path | None = None) -> About:
-    """Read what a study.toml and the comparisons.csv that a fit was made of say of it."""
+    """Read what a study.toml, and the comparisons.csv that was fitted, say about a fit."""
     title = question = ""
     if study is not None:
         definition = read_definition(study)
         if definition.direction != fit.record.winner_is:
             raise StudyError(
-                f"{study.name} asks for the area with the {definition.direction} rate, and the fit was made for the "
+                f"{study.name} asks for the area with the {definition.direction} rate, but the fit was made for the "
                 f"{fit.record.winner_is} one; give the study that the fit belongs to"
             )
         title, question = definition.title, definition.question

@@ -1,19 +1,19 @@
-"""How far the draws can be trusted, for those who check: in words first, then numbers, traces and the record."""
+"""Whether the draws can be trusted: in words first, then numbers, traces and the record of the fit."""
 
 import numpy as np
 
 from judgemap.report import clusters, figures
 from judgemap.report.briefing import limits
 from judgemap.report.page import Section
-from judgemap.report.tables import Cell, Column, Table
+from judgemap.report.tables import Cell, Table, columns
 from judgemap.report.text import counted
 from judgemap.study.result import GOOD_ESS, GOOD_RHAT, Fit
 
 SAMPLERS = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Pólya-Gamma Gibbs sampling"}
 MODELS = {
-    "spatial": "spatial Bradley-Terry (neighbouring areas are believed alike)",
-    "clusters": "spatial clustering Bradley-Terry (areas of like risk that lie together share a level)",
-    "standard": "standard Bradley-Terry (areas tell nothing of their neighbours)",
+    "spatial": "spatial Bradley-Terry (neighbouring areas are assumed to be alike)",
+    "clusters": "spatial clustering Bradley-Terry (neighbouring areas of similar risk share a level)",
+    "standard": "standard Bradley-Terry (an area tells nothing about its neighbours)",
 }
 
 
@@ -32,26 +32,26 @@ def diagnostics(fit: Fit, other: Fit | None = None) -> list[Section]:
 
 
 def verdict(fit: Fit) -> str:
-    """Say in a sentence or two whether the draws can be relied on.
+    """Say whether the draws can be relied on.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> verdict(jm.fit_spatial(data, areas, seed=1, chains=4, draws=500))[:48]
-    'The checks of the sampling found nothing wrong: '
+    'The sampling checks found no problem: four chai'
     """
     found = fit.record.diagnostics
     if fit.warnings:
-        return "The checks of the sampling found something to put right: " + " ".join(fit.warnings)
+        return "The sampling checks found a problem: " + " ".join(fit.warnings)
     chains = counted(fit.posterior.sizes["chain"], "chain")
     return (
-        f"The checks of the sampling found nothing wrong: {chains} that started apart agree (largest R-hat "
-        f"{found.rhat_max:.3f}, at most {GOOD_RHAT} is wanted), and the draws of every area are worth at least "
-        f"{found.ess_bulk_min:,.0f} independent ones ({GOOD_ESS} are wanted)."
+        f"The sampling checks found no problem: {chains} from different starting points agree (largest R-hat "
+        f"{found.rhat_max:.3f}; it should be at most {GOOD_RHAT}), and the effective sample size of every area is "
+        f"at least {found.ess_bulk_min:,.0f} ({GOOD_ESS} is needed)."
     )
 
 
 def worst(fit: Fit, count: int = 5) -> Table:
-    """List the areas whose draws are worth least: R-hat, and the effective sample sizes of middle and tails."""
+    """List the areas with the smallest effective sample sizes, of the middle and of the tails, with their R-hat."""
     agreement, bulk, tail = fit.sampling
     rows = tuple(
         (
@@ -62,13 +62,8 @@ def worst(fit: Fit, count: int = 5) -> Table:
         )
         for area in np.argsort(bulk, kind="stable")[:count]
     )
-    columns = (
-        Column(Cell("Area")),
-        Column(Cell("R-hat"), numeric=True),
-        Column(Cell("ESS, bulk"), numeric=True),
-        Column(Cell("ESS, tail"), numeric=True),
-    )
-    return Table(f"The {len(rows)} areas whose draws are worth least, of {len(fit.map):,}", columns, rows)
+    heads = columns(["Area"], ["R-hat", "ESS, bulk", "ESS, tail"])
+    return Table(f"The {len(rows)} of {len(fit.map):,} areas with the smallest effective sample size", heads, rows)
 
 
 def _of(fit: Fit, heading: str) -> Section:
@@ -84,7 +79,7 @@ def _record(fit: Fit, heading: str, notes: tuple[str, ...]) -> Section:
         ("Prior", f"{record.prior}; {given}"),
         ("Risk", record.risk),
         ("Sampler", SAMPLERS.get(record.sampler, record.sampler)),
-        ("Draws", f"{chains} chains of {draws:,} draws, after {plan.warmup:,} to warm up"),
+        ("Draws", f"{chains} chains of {draws:,} draws, after {plan.warmup:,} warm-up draws"),
         ("Seed", str(record.seed)),
         ("Largest R-hat", f"{found.rhat_max:.3f} (should be at most {GOOD_RHAT})"),
         (

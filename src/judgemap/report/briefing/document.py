@@ -1,4 +1,4 @@
-"""The briefing: what a decision maker reads. One page that stands alone, then what lies behind it, diagnostics last."""
+"""The briefing as one page: the front, which stands alone, then what lies behind it, diagnostics last."""
 
 from datetime import date
 
@@ -18,9 +18,9 @@ from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.result import Fit
 
 FOOT = (
-    "Risk is counted from the average area, which has 0. Read it as an order, with intervals: it is no count of cases "
-    "and says nothing about any person. The following pages say how sure the order is, what the map cannot say, and "
-    "how it was made."
+    "Risk is measured from the average area, which is 0. Read it as a ranking, with intervals: it is not a count of "
+    "cases and says nothing about any individual. The next pages show how certain the ranking is, what the map cannot "
+    "say, and how it was made."
 )
 IN_FRONT = (
     "risk",
@@ -49,7 +49,7 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None) -> 
     about
         What is known of the study: title, question, comparisons, days.
     other
-        A second fit of the same areas, such as one of the clustering model; both are then told of and compared.
+        A second fit of the same areas, such as one of the clustering model; the briefing then covers both.
 
     Examples
     --------
@@ -97,19 +97,19 @@ def _how_sure(fit: Fit) -> Section:
     neighbours = "; so are areas with few neighbours" if fit.record.model == "spatial" else ""
     texts = (
         (
-            f"The answers say most about {least} (standard deviation {spread.min():.2f}) and least about {most} "
-            f"({spread.max():.2f}). Areas that were seldom compared, and areas at the ends of the scale, are harder to "
-            f"place{neighbours}."
+            f"The answers tell us most about {least} (standard deviation {spread.min():.2f}) and least about {most} "
+            f"({spread.max():.2f}). Areas that were rarely compared, and areas at either end of the scale, are harder "
+            f"to place{neighbours}."
         ),
         (
-            "An interval of 95 % holds the risk with that probability, if the model is right. A difference of 1 "
-            "means that of 100 comparisons of two areas about 73 would find the riskier one riskier; a difference of "
-            "2, about 88."
+            "If the model is right, a 95 % interval contains the risk with that probability. A difference of 1 means "
+            "that in about 73 of 100 comparisons of two areas the riskier one is judged riskier; a difference of 2, in "
+            "about 88."
         ),
     )
     pictures = (
         ("Where the map is less certain", maps.uncertainty_map(fit)),
-        ("The highest, with their intervals", figures.risk_intervals(fit)),
+        ("The highest risks, with intervals", figures.risk_intervals(fit)),
     )
     return Section("How sure we are", texts, gallery=pictures)
 
@@ -118,37 +118,37 @@ def _clusters(fit: ClusterFit) -> tuple[Section, Section]:
     likeliest = int(fit.n_clusters.index[int(fit.n_clusters.argmax())])
     chance = percentage(float(fit.n_clusters.max()))
     text = (
-        f"Areas of like risk that lie together make a cluster. That there {'is' if likeliest == 1 else 'are'} "
-        f"{counted(likeliest, 'cluster')} is likeliest, with probability {chance}. The map shows the partition "
-        f"into {in_words(fit.best.n_clusters)} that comes nearest to all that the answers allow."
+        f"Neighbouring areas of similar risk form a cluster. The most likely number of clusters is "
+        f"{in_words(likeliest)} (probability {chance}). The map shows the grouping into "
+        f"{in_words(fit.best.n_clusters)} that best represents all the groupings the answers allow."
     )
     beside = (
         ("Risk in each cluster", clusters.cluster_violins(fit)),
-        ("How many clusters", clusters.cluster_number_bars(fit)),
+        ("Number of clusters", clusters.cluster_number_bars(fit)),
     )
     return (
         Section("Clusters of areas", (text,), picture=clusters.cluster_map(fit), table=tables.cluster_table(fit)),
-        Section("Risk in the clusters, and how many there are", gallery=beside),
+        Section("Risk by cluster, and the number of clusters", gallery=beside),
     )
 
 
 def _two_models(fit: Fit, other: Fit) -> Section:
     names = [clusters.NAMES.get(each.record.model, each.record.model) for each in (fit, other)]
-    text = f"The same areas under the {names[0]} and the {names[1]} model: on the line, both say the same."
+    text = f"Each area's risk under the {names[0]} and the {names[1]} model: on the line, the two agree."
     same = fit.record.data.sha256 == other.record.data.sha256
-    different = ("The two fits were made of different comparisons, so models and data differ at once.",)
+    different = ("The two fits use different comparisons, so both the model and the data differ.",)
     picture = against(fit, other)
-    return Section("One model against the other", (text,), picture=picture, remarks=() if same else different)
+    return Section("Comparing the two models", (text,), picture=picture, remarks=() if same else different)
 
 
 def _otherwise(fit: Fit, about: About) -> Section:
-    said = [f"{capital(name)}: {compare_fits(fit, other).words}" for name, other in about.others.items()]
+    changes = [f"{capital(name)}: {compare_fits(fit, other).words}" for name, other in about.others.items()]
     pictures = (
         ("Estimates, area by area", sensitivity.sensitivity_scatter(fit, about.others)),
         ("The maps", sensitivity.sensitivity_maps({THIS: fit, **about.others})),
     )
     table = tables.correlations({THIS: fit, **about.others})
-    return Section("If it had been done otherwise", tuple(said), table=table, gallery=pictures)
+    return Section("If it had been done differently", tuple(changes), table=table, gallery=pictures)
 
 
 def _who(fit: Fit, about: About) -> Section:
@@ -164,13 +164,13 @@ def _who(fit: Fit, about: About) -> Section:
         if np.isfinite(about.median_seconds):
             timed = figures.comparison_times(about.data)
     if about.left_out:
-        facts.append(("Left out", f"all answers of {counted(about.left_out, 'other judge')}"))
+        facts.append(("Left out", f"all answers from {counted(about.left_out, 'other judge')}"))
     if about.first and about.last:
         facts.append(("When", _days(about.first, about.last)))
     text = (
-        f"{capital(counted(data.judges, 'judge'))} answered. The briefing counts them and names nobody."
+        f"{capital(counted(data.judges, 'judge'))} answered. This briefing gives their number but no names."
         if data.judges
-        else "The data do not say who answered, nor how many judges there were."
+        else "The data do not record who answered or how many judges there were."
     )
     return Section("Who was asked", (text,), picture=timed, facts=tuple(facts))
 
@@ -180,7 +180,7 @@ def _answers(data: Comparisons, median_seconds: float) -> list[tuple[str, str]]:
     per_judge = sorted(data.per_judge().values())
     if len(per_judge) > 1:
         middle = f"{np.median(per_judge):g}"
-        facts.append(("Pairs a judge saw", f"{per_judge[0]:,} to {per_judge[-1]:,}, median {middle}"))
+        facts.append(("Pairs per judge", f"{per_judge[0]:,} to {per_judge[-1]:,}, median {middle}"))
     kinds = {
         "ties": data.count(Outcome.TIE),
         "skipped": data.count(Outcome.SKIPPED),
@@ -188,9 +188,9 @@ def _answers(data: Comparisons, median_seconds: float) -> list[tuple[str, str]]:
     }
     undecided = [f"{count:,} {name}" for name, count in kinds.items() if count]
     if undecided:
-        facts.append(("Not decided", ", ".join(undecided)))
+        facts.append(("Undecided", ", ".join(undecided)))
     if np.isfinite(median_seconds):
-        facts.append(("Median time", f"{median_seconds:.3g} seconds a comparison"))
+        facts.append(("Median time", f"{median_seconds:.3g} seconds per comparison"))
     return facts
 
 
@@ -202,38 +202,37 @@ def _days(first: date, last: date) -> str:
 
 def _how(fit: Fit, other: Fit | None) -> Section:
     believed = {
-        "spatial": "areas that lie together are believed to have like risk, as far as the answers do not speak against "
-        "it",
-        "clusters": "areas that lie together are believed to share a level of risk, in clusters whose number is found "
+        "spatial": "neighbouring areas are assumed to have similar risk, unless the answers suggest otherwise",
+        "clusters": "neighbouring areas are assumed to share a level of risk, in clusters whose number is estimated "
         "from the answers",
-        "standard": "areas tell nothing of their neighbours",
+        "standard": "an area tells us nothing about its neighbours",
     }
     winner = fit.record.winner_is
     steps = [
-        ("Ask", f"A judge saw two areas at a time and chose the one with the {winner} rate, again and again."),
+        ("Ask", f"Each judge saw two areas at a time and chose the one with the {winner} rate, many times over."),
         (
             "Count",
-            "Only how often each area was chosen over each other one counts, not who chose, nor how fast.",
+            "All that counts is how often each area was chosen over each other area, not who chose or how fast.",
         ),
         (
             "Place",
             (
-                "Each area gets a risk so that the larger the difference between two, the more often the riskier one "
-                f"is found riskier. In this model {believed.get(fit.record.model, fit.record.model)}."
+                "Each area is given a risk: the larger the difference between two, the more often the riskier one is "
+                f"judged riskier. In this model, {believed.get(fit.record.model, fit.record.model)}."
             ),
         ),
         (
-            "Doubt",
+            "Allow for doubt",
             (
-                "The computation draws many maps that all agree with the answers. What they have in common is the "
-                "result; how they differ gives the intervals."
+                "The computation draws many maps, all consistent with the answers. What they share is the result; how "
+                "they differ gives the intervals."
             ),
         ),
     ]
     if other is not None:
         name = clusters.NAMES.get(other.record.model, other.record.model)
         new = believed.get(other.record.model, other.record.model)
-        steps.append(("Do it again", f"A second model was fitted, the {name} one. In it, {new}."))
+        steps.append(("Try another model", f"A second model, the {name} one, was fitted too. In it, {new}."))
     return Section("How it was done", points=tuple(steps))
 
 
@@ -241,7 +240,7 @@ def _methods(fit: Fit, other: Fit | None) -> Section:
     paragraphs = methods.methods(fit, other)
     return Section(
         "Methods, ready to paste",
-        ("For a report or a paper: everything in it is taken from this fit.",),
+        ("For a report or a paper. Every detail comes from this fit.",),
         to_copy=paragraphs,
         references=methods.references(paragraphs),
     )
@@ -250,5 +249,5 @@ def _methods(fit: Fit, other: Fit | None) -> Section:
 def _appendix(fit: Fit, about: About, other: Fit | None) -> Section:
     drawn = figures_of(fit, about, other)
     pictures = [(heading(name), draw()) for name, draw in drawn.items() if name not in (*IN_FRONT, *AT_THE_END)]
-    text = "What the pages before do not show. 'judgemap report --figures' writes every figure as SVG and PDF."
+    text = "Figures not shown above. 'judgemap report --figures' writes every figure as SVG and PDF."
     return Section("All other figures", (text,), gallery=(*pictures, *about.pictures))

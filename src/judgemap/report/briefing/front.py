@@ -1,4 +1,4 @@
-"""A fit in three sentences that can be read aloud, in a few numbers, and the warning that comes before both."""
+"""The front page: a fit in three sentences that can be read aloud, a few numbers, and any warning before both."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from judgemap.study.clusters import ClusterFit
 from judgemap.study.result import Fit
 
 SURE = 0.95
-"""The probability above which an area is said to be among the highest."""
+"""The probability above which the briefing states that an area is among the highest."""
 
 TOP = 10
 
@@ -40,12 +40,12 @@ def numbers(fit: Fit, about: About) -> tuple[tuple[str, str], ...]:
     """Return the few numbers of the first page, each with what it counts; what is not known is left out."""
     data = fit.record.data
     shown = [(data.judges, "judge"), (data.comparisons, "comparison"), (data.areas, "area")]
-    told = [(f"{number:,}", what if number == 1 else f"{what}s") for number, what in shown if number]
+    facts = [(f"{number:,}", what if number == 1 else f"{what}s") for number, what in shown if number]
     if np.isfinite(about.median_seconds):
-        told.append((f"{about.median_seconds:.3g} s", "median time of a comparison"))
+        facts.append((f"{about.median_seconds:.3g} s", "median time of a comparison"))
     else:
-        told.append((f"{data.pairs:,}", "distinct pair" if data.pairs == 1 else "distinct pairs"))
-    return tuple(told)
+        facts.append((f"{data.pairs:,}", "distinct pair" if data.pairs == 1 else "distinct pairs"))
+    return tuple(facts)
 
 
 def warning(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
@@ -56,10 +56,10 @@ def warning(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
     second = tuple(other.warnings) if other is not None else ()
     if fit.warnings:
         return (
-            "Not ready to be used",
+            "Not ready for use",
             (
-                "The computation behind these numbers has not settled: they may change when it is run longer. "
-                "Do not decide anything on them."
+                "The computation behind these numbers has not settled: they may change if it runs longer. "
+                "Do not base decisions on them."
             ),
             *fit.warnings,
             *(f"Second model: {each}" for each in second),
@@ -69,9 +69,9 @@ def warning(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
     part = "The clusters" if isinstance(other, ClusterFit) else "The comparison with the second model"
     are = "are" if isinstance(other, ClusterFit) else "is"
     return (
-        f"{part} {are} not ready to be used",
+        f"{part} {are} not ready for use",
         (
-            "The computation behind that part has not settled: it may change when it is run longer. The map of risk "
+            "The computation behind that part has not settled: it may change if it runs longer. The map of risk "
             "and the table of the highest areas do not depend on it."
         ),
         *second,
@@ -83,8 +83,8 @@ def _asked(fit: Fit) -> str:
     who = capital(counted(data.judges, "judge")) if data.judges else "Judges"
     what = "two areas" if data.areas == 2 else f"{counted(data.areas, 'area')} two at a time"
     times = {1: "once", 2: "twice"}.get(data.comparisons, f"{in_words(data.comparisons)} times in all")
-    said = "said" if data.comparisons == 1 else "said each time"
-    return f"{who} compared {what}, {times}, and {said} which of the two has the {fit.record.winner_is} rate."
+    chose = "said" if data.comparisons == 1 else "said each time"
+    return f"{who} compared {what}, {times}, and {chose} which of the two has the {fit.record.winner_is} rate."
 
 
 def _found(fit: Fit, clusters: ClusterFit | None) -> str:
@@ -103,7 +103,7 @@ def _found(fit: Fit, clusters: ClusterFit | None) -> str:
     grouped = ""
     if clusters is not None and clusters.best.n_clusters > 1:
         size = int((clusters.best.labels == 1).sum())
-        groups = f"{in_words(clusters.best.n_clusters)} groups of like risk"
+        groups = f"{in_words(clusters.best.n_clusters)} groups of similar risk"
         grouped = f"; the areas fall into {groups}, and the highest group has {counted(size, 'area')}"
     return f"{first}; {certain}{grouped}."
 
@@ -117,9 +117,9 @@ def _mind(fit: Fit) -> str:
         doubt = f"the answers leave little doubt about the area ranked {ordinal}"
     else:
         doubt = (
-            f"the area ranked {ordinal} could stand anywhere from place {area['rank_low']} to place {area['rank_high']}"
+            f"the area ranked {ordinal} could be anywhere from place {area['rank_low']} to place {area['rank_high']}"
         )
     spread = table["risk_sd"].to_numpy()
     least = isolated(fit.map.names[int(spread.argmax())])
     known = f", and least is known about {least}" if np.ptp(spread) > 1e-6 * spread.max() else ""
-    return f"This is an order of areas as the judges see them, not a count of cases: {doubt}{known}."
+    return f"This is a ranking of areas as the judges see them, not a count of cases: {doubt}{known}."

@@ -1,4 +1,4 @@
-"""Every figure of a fit by name: those of the paper first, as functions, as an appendix, and as files for a journal."""
+"""Every figure of a fit by name, for the appendix of a briefing and as files for a journal."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,13 +14,13 @@ from judgemap.study.folder import new_folder
 from judgemap.study.result import Fit
 
 MARK = "captions.md"
-"""The file that tells a folder of figures from somebody's other files."""
+"""The file that marks a folder as one of figures, so that no other folder is overwritten."""
 
 THIS = "this fit"
-"""What the fit is called where others stand beside it."""
+"""What the fit is called next to others."""
 
 HEADINGS = {
-    "network": "The areas and who borders whom",
+    "network": "The areas and their borders",
     "times": "How long a comparison took",
     "risk": "Risk, posterior median",
     "alpha": "Posterior of α",
@@ -35,7 +35,7 @@ HEADINGS = {
     "violins": "Risk in each cluster",
     "number-of-clusters": "Number of clusters",
     "together": "Probability of sharing a cluster",
-    "models": "One model against the other",
+    "models": "Comparing the two models",
     "win-rates": "Win rates, observed and by the model",
     "ranks": "Ranks of the chains' draws",
     "traces": "Traces",
@@ -60,7 +60,7 @@ def all_figures(fit: Fit, about: About | None = None, other: Fit | None = None) 
 
 
 def figures_of(fit: Fit, about: About, other: Fit | None = None) -> dict[str, Callable[[], Picture]]:
-    """Return how to draw each figure that there is, in the order of `HEADINGS`, without drawing it."""
+    """Return a function to draw each figure that this fit allows, in the order of `HEADINGS`."""
     normal = next((each for each in (fit, other) if each is not None and "alpha2" in each.posterior), None)
     clustered = clusters_of(fit, other)
     possible: dict[str, Callable[[], Picture]] = {
@@ -99,12 +99,12 @@ def figures_of(fit: Fit, about: About, other: Fit | None = None) -> dict[str, Ca
 
 
 def clusters_of(fit: Fit, other: Fit | None) -> ClusterFit | None:
-    """Return the one of two fits that has clusters, the first if both have."""
+    """Return the first of two fits that has clusters, if either does."""
     return next((each for each in (fit, other) if isinstance(each, ClusterFit)), None)
 
 
 def against(fit: Fit, other: Fit) -> Picture:
-    """Draw one fit against the other, the one with clusters upward."""
+    """Draw one fit against the other, with clusters on the vertical axis."""
     return (
         clusters.against_spatial(other, fit) if isinstance(other, ClusterFit) else clusters.against_spatial(fit, other)
     )
@@ -122,7 +122,7 @@ def heading(name: str) -> str:
 def write_figures(pictures: Mapping[str, Picture], folder: str | Path, millimetres: float = COLUMN) -> Path:
     """Write pictures into a new folder, each as SVG and as PDF as wide as a journal's column, and their captions.
 
-    A folder that holds earlier figures is replaced; any other folder with something in it is left alone.
+    A folder of earlier figures is replaced; any other folder that is not empty is left alone.
     """
     if not pictures:
         raise StudyError("there are no figures to write")

@@ -1,4 +1,4 @@
-"""What a map cannot say: every sentence is worked out from the fit that it warns about."""
+"""What the map cannot say, worked out from the fit itself."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ Point = tuple[str, str]
 
 
 def points(fit: Fit, about: About, clusters: ClusterFit | None = None) -> tuple[Point, ...]:
-    """Return what the map cannot say, each a few words and the sentences that explain them.
+    """Return what the map cannot say: for each point a few words, and the sentences that explain them.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -22,14 +22,14 @@ def points(fit: Fit, about: About, clusters: ClusterFit | None = None) -> tuple[
     >>> points(fit, About(data=data))[0][0]
     'How many cases there are'
     """
-    said = [_relative(fit), _knowledge(fit, about), _order(fit), _few(fit), _neighbours(fit)]
-    said += [_left_out(fit)] if fit.record.data.shown > fit.record.data.comparisons else []
-    said += [_clusters(clusters)] if clusters is not None else []
-    return (*said, _judges_alike(fit), _why(about), _person())
+    these = [_relative(fit), _knowledge(fit, about), _order(fit), _few(fit), _neighbours(fit)]
+    these += [_left_out(fit)] if fit.record.data.shown > fit.record.data.comparisons else []
+    these += [_clusters(clusters)] if clusters is not None else []
+    return (*these, _judges_alike(fit), _why(about), _person())
 
 
 def notes(fit: Fit) -> tuple[str, ...]:
-    """Return the notes of a fit, but those that name judges."""
+    """Return the notes of a fit, except those that name judges."""
     return tuple(note.text for note in fit.record.notes if not note.names_judges)
 
 
@@ -51,9 +51,9 @@ def _relative(fit: Fit) -> Point:
         "How many cases there are",
         (
             f"Risk here is relative: 0 is the average of these {len(names):,} areas. If every area had twice the "
-            f"cases, the map would look the same. {isolated(names[high])} and {isolated(names[low])} lie {gap} apart, "
-            f"which means that a judge would find {isolated(names[high])} the riskier of the two in "
-            f"{per_cent(chance)} of comparisons, not that it has so many times the cases."
+            f"cases, the map would look the same. {isolated(names[high])} and {isolated(names[low])} are {gap} apart: "
+            f"a judge would find {isolated(names[high])} the riskier of the two in {per_cent(chance)} of comparisons. "
+            "It does not mean that it has that many times the cases."
         ),
     )
 
@@ -62,14 +62,14 @@ def _knowledge(fit: Fit, about: About) -> Point:
     judges, made = fit.record.data.judges, fit.record.data.comparisons
     heading = "What the judges do not know"
     rests = (
-        "The map shows what judges know and believe. Where they hear of little, it shows little; a belief that they "
+        "The map shows what judges know and believe. Where they know little, it shows little; if they share a mistaken "
+        "belief, the map shows that too."
     )
-    rests += "share and that is wrong is on the map as well."
     if judges == 0:
-        return heading, f"{rests} The data do not say who answered, so how many people stand behind it is not known."
+        return heading, f"{rests} The data do not record who answered, so we do not know how many people it rests on."
     if judges == 1:
-        return heading, f"{rests} All {made:,} comparisons are one judge's: this is one person's view."
-    out = f" The answers of {counted(about.left_out, 'other judge')} were left out." if about.left_out else ""
+        return heading, f"{rests} One judge made all {made:,} comparisons: this is one person's view."
+    out = f" Answers from {counted(about.left_out, 'other judge')} were left out." if about.left_out else ""
     busiest = ""
     if np.isfinite(about.largest_share):
         share = percentage(about.largest_share)
@@ -81,10 +81,10 @@ def _order(fit: Fit) -> Point:
     order, names, table = order_of(fit), fit.map.names, fit.areas
     first, second = order[0], order[1]
     ahead = float((fit.risk[:, first] > fit.risk[:, second]).mean())
-    said = [
+    sentences = [
         (
-            f"Ranks overlap. {isolated(names[first])} has a higher risk than {isolated(names[second])}, the next, with "
-            f"probability {percentage(ahead)}."
+            f"Ranks overlap. {isolated(names[first])} has a higher risk than {isolated(names[second])}, the next one "
+            f"down, with probability {percentage(ahead)}."
         )
     ]
     if len(order) > TOP:
@@ -92,59 +92,59 @@ def _order(fit: Fit) -> Point:
         outside = int((table["p_top10"].to_numpy()[order[TOP:]] >= 1 - SURE).sum())
         sure = surely_top(fit)
         these = f"{in_words(sure)} are" if sure > 1 else f"{'one' if sure else 'none'} is"
-        said += [
+        sentences += [
             (
-                f"Of the ten listed, {these} among the ten highest with a "
-                f"probability above 95 %; {counted(outside, 'area')} outside the list could belong there (5 % or more)."
+                f"Of the ten listed, {these} among the ten highest with a probability above 95 %; "
+                f"{counted(outside, 'area')} outside the list could belong there (probability 5 % or more)."
             ),
-            f"Number ten, {isolated(last['name'])}, ranks between {last['rank_low']} and {last['rank_high']} (95 %).",
+            f"Number ten, {isolated(last['name'])}, could rank from {last['rank_low']} to {last['rank_high']} (95 %).",
         ]
-    return "The exact order of areas", " ".join(said)
+    return "The exact order of areas", " ".join(sentences)
 
 
 def _few(fit: Fit) -> Point:
     counts = pair_counts(fit)
     seen = counts.per_area()
-    heading = "Much about areas that were seldom compared"
+    heading = "Much about areas that were rarely compared"
     never, middle = np.flatnonzero(seen == 0), int(np.median(seen))
-    said = []
+    sentences = []
     if len(never):
         one = len(never) == 1
-        rests = "on nothing but the assumptions"
+        rests = "on the assumptions alone"
         if fit.record.model != "standard":
             rests = f"on {'its' if one else 'their'} neighbours alone"
         was = f"{'was' if one else 'were'} never compared and {'rests' if one else 'rest'}"
-        said.append(f"{capital(counted(len(never), 'area'))} {was} {rests}: {_names(fit, never)}.")
+        sentences.append(f"{capital(counted(len(never), 'area'))} {was} {rests}: {_names(fit, never)}.")
     rare = np.flatnonzero((seen > 0) & (seen < middle / 2))
     rare = rare[np.argsort(seen[rare], kind="stable")]
     told = [f"{isolated(fit.map.names[area])} ({seen[area]})" for area in rare[:5]]
     if len(rare):
         more = f" and {in_words(len(rare) - 5)} more" if len(rare) > 5 else ""
-        said.append(
-            f"An area took part in {middle:,} comparisons (median), but these in less than half as many: "
+        sentences.append(
+            f"The median area took part in {middle:,} comparisons, but these areas in fewer than half as many: "
             f"{', '.join(told)}{more}."
         )
     elif not len(never):
         least = int(seen.argmin())
-        said.append(
-            f"An area took part in {middle:,} comparisons (median); the fewest, {seen[least]:,}, are of "
-            f"{isolated(fit.map.names[least])}."
+        sentences.append(
+            f"The median area took part in {middle:,} comparisons; {isolated(fit.map.names[least])} took part in the "
+            f"fewest, {seen[least]:,}."
         )
     parts = len(set(counts.components()[seen > 0].tolist()))
     if parts > 1:
-        said.append(
-            f"The areas fall into {parts} groups that were never compared with each other: how one group stands to "
+        sentences.append(
+            f"The areas fall into {parts} groups that were never compared with each other: how one group ranks against "
             "another is assumed, not judged."
         )
-    return heading, " ".join(said)
+    return heading, " ".join(sentences)
 
 
 def _neighbours(fit: Fit) -> Point:
     heading = "Sharp steps between neighbours"
     if fit.record.model == "standard":
         return heading, (
-            "This model lets areas tell nothing of their neighbours: an area with few comparisons stays uncertain, "
-            "and steps between neighbours may be chance."
+            "In this model an area tells us nothing about its neighbours: an area with few comparisons stays "
+            "uncertain, and steps between neighbours may be chance."
         )
     seen = pair_counts(fit).per_area()
     area = int(seen.argmin())
@@ -154,11 +154,11 @@ def _neighbours(fit: Fit) -> Point:
     leans = f" {isolated(fit.map.names[area])}, with {fewest}, leans on its "
     leans += f"neighbours {_names(fit, beside)}." if len(beside) > 1 else f"neighbour {_names(fit, beside)}."
     joined = [f"{_name_of(fit, each.a)} with {_name_of(fit, each.b)}" for each in fit.map.bridges]
-    across = f" Areas without a border were joined to the nearest: {listed(joined)}." if joined else ""
-    shared = "share a level" if fit.record.model == "clusters" else "have like risk"
+    across = f" Areas with no shared border were linked to the nearest area: {listed(joined)}." if joined else ""
+    shared = "share a level" if fit.record.model == "clusters" else "have similar risk"
     return heading, (
-        f"The model believes that areas which lie together {shared}, so answers about one count in part for those "
-        "around it. An area that differs from all its neighbours is drawn towards them."
+        f"The model assumes that neighbouring areas {shared}, so answers about one area count in part for those "
+        "around it. An area that differs from all its neighbours is pulled towards them."
         f"{leans if len(beside) else ''}{across}"
     )
 
@@ -166,10 +166,10 @@ def _neighbours(fit: Fit) -> Point:
 def _left_out(fit: Fit) -> Point:
     data = fit.record.data
     return (
-        "What judges would not decide",
+        "What judges left undecided",
         (
-            f"Of {data.shown:,} pairs shown, {data.shown - data.comparisons:,} have no winner (ties, skipped "
-            "or without an answer). They are left out, though a tie says that two areas are alike."
+            f"Of {data.shown:,} pairs shown, {data.shown - data.comparisons:,} have no winner (tied, skipped "
+            "or unanswered). They are left out, although a tie suggests that two areas are alike."
         ),
     )
 
@@ -179,14 +179,14 @@ def _clusters(fit: ClusterFit) -> Point:
     likeliest = f"numbers are {listed(chances)}" if len(chances) > 1 else f"number is {chances[0]}"
     doubtful = [fit.map.names[each.area] for each in fit.best.between]
     between = (
-        f" {capital(counted(len(doubtful), 'area'))} could belong to another cluster (20 % or more): "
+        f" {capital(counted(len(doubtful), 'area'))} could belong to another cluster (probability 20 % or more): "
         f"{listed(doubtful)}."
         if doubtful
         else ""
     )
     return (
         "Where one cluster ends",
-        (f"Clusters are a way to read the map, not borders on the ground. The likeliest {likeliest}.{between}"),
+        (f"Clusters are a way to read the map, not borders on the ground. The most likely {likeliest}.{between}"),
     )
 
 
@@ -195,7 +195,7 @@ def _judges_alike(fit: Fit) -> Point:
     first = "that all judges see the same order of areas, and" if many else "that"
     return (
         "How far judges disagree",
-        f"The intervals suppose {first} that every answer stands on its own. Where that fails, they are too narrow.",
+        f"The intervals assume {first} that every answer is independent. Where that fails, they are too narrow.",
     )
 
 
@@ -203,16 +203,16 @@ def _why(about: About) -> Point:
     when = f" in {about.last:%B %Y}" if about.last else " when the judges were asked"
     return (
         "Why, and until when",
-        f"The map does not say what causes the risk or what would lower it. It shows how things stood{when}.",
+        f"The map does not show what causes the risk or what would lower it. It shows how things stood{when}.",
     )
 
 
 def _person() -> Point:
     return (
-        "Anything about a person",
+        "Anything about an individual",
         (
-            "A high risk of an area says nothing about any person, family or community that lives there, and a low "
-            "one is no reason to turn anybody away."
+            "A high risk for an area says nothing about any person, family or community who lives there, and a low "
+            "risk is no reason to turn anyone away."
         ),
     )
 

@@ -1,4 +1,4 @@
-"""How a fit was made, in words that can be pasted into a paper, with the references that they cite."""
+"""How a fit was made: paragraphs to paste into a paper, with the references that they cite."""
 
 from collections.abc import Mapping
 
@@ -43,7 +43,7 @@ KERNELS = {
     "exponential": "exp(−d/ℓ) of the distance d between centroids",
     "matern32": "(1 + √3 d/ℓ) exp(−√3 d/ℓ) of the distance d between centroids (Matérn 3/2)",
     "squared-exponential": "exp(−d²/(2ℓ²)) of the distance d between centroids",
-    "graph-exponential": "exp(−d/ℓ) of the number d of borders crossed on the shortest way between areas",
+    "graph-exponential": "exp(−d/ℓ) of the number d of borders crossed on the shortest path between areas",
 }
 AFFINITIES = {
     "communicability": "the (i, j) entry of the matrix exponential of the map's adjacency matrix (Estrada and Hatano, "
@@ -62,15 +62,15 @@ def methods(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
     >>> "Bradley and Terry, 1952" in text, "two chains of 100 draws" in text
     (True, True)
     """
-    said = [f"{_data(fit)} {_model(fit)} {_sampling(fit)} {_software(fit)}"]
+    paragraphs = [f"{_data(fit)} {_model(fit)} {_sampling(fit)} {_software(fit)}"]
     if other is not None:
         same = "same" if other.record.data.sha256 == fit.record.data.sha256 else "areas' other"
-        said.append(f"A second model was fitted to the {same} comparisons. {_prior(other)} {_sampling(other)}")
-    return tuple(said)
+        paragraphs.append(f"A second model was fitted to the {same} comparisons. {_prior(other)} {_sampling(other)}")
+    return tuple(paragraphs)
 
 
 def references(paragraphs: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the references that some paragraphs cite, in order of their authors.
+    """Return the references that some paragraphs cite, in alphabetical order.
 
     >>> references(("As in Blei and Frazier (2011), and so (Bradley and Terry, 1952).",))[0][:13]
     'Bradley, R. A'
@@ -87,7 +87,7 @@ def _data(fit: Fit) -> str:
     seen = pair_counts(fit).per_area()
     return (
         f"{judges} made {data.comparisons:,} comparisons of {data.pairs:,} distinct pairs of "
-        f"{data.areas:,} areas, choosing in each the area with the {winner} rate{undecided}. An area took part in "
+        f"{data.areas:,} areas, choosing in each the area with the {winner} rate{undecided}. Each area took part in "
         f"{int(seen.min()):,} to {int(seen.max()):,} comparisons (median {np.median(seen):g})."
     )
 
@@ -108,25 +108,25 @@ def _prior(fit: Fit) -> str:
 def _normal_prior(fit: Fit) -> str:
     correlation, variance = fit.record.correlation, fit.record.hyperparameters
     if correlation is None or correlation.kind == "independent":
-        said = "A priori, λ ~ N(0, α²I): areas are independent."
+        prior = "A priori, λ ~ N(0, α²I): areas are independent."
     elif correlation.kind in KERNELS:
-        said = (
+        prior = (
             f"A priori, λ ~ N(0, α²C) with correlation {KERNELS[correlation.kind]}, ℓ = {correlation.length:g} (cf. "
             "Seymour, Sirl et al., 2022)."
         )
     elif correlation.kind != "communicability":
-        said = f"A priori, λ ~ N(0, α²C) with a correlation C made by hand, {correlation.kind!r}."
+        prior = f"A priori, λ ~ N(0, α²C) with a correlation C made by hand, {correlation.kind!r}."
     else:
-        said = (
+        prior = (
             "The prior is that of the Bayesian spatial Bradley–Terry model (Seymour, Sirl et al., 2022; Seymour, "
             "Nyarko-Agyei et al., 2022): λ ~ N(0, α²C) with C = D^(−1/2) exp(A) D^(−1/2), where A is the adjacency "
             "matrix of the areas and D the diagonal of exp(A)."
         )
     if not isinstance(variance, InverseGamma):
-        return f"{said} α was fixed at {np.median(fit.alpha):.3g}.{_bridges(fit)}"
+        return f"{prior} α was fixed at {np.median(fit.alpha):.3g}.{_bridges(fit)}"
     low, middle, high = np.quantile(fit.alpha, [0.025, 0.5, 0.975])
     return (
-        f"{said} α² has an inverse-gamma prior with shape {variance.shape:g} and scale {variance.scale:g}; the "
+        f"{prior} α² has an inverse-gamma prior with shape {variance.shape:g} and scale {variance.scale:g}; the "
         f"posterior median of α is {middle:.2f} (95 % credible interval {low:.2f} to {high:.2f}).{_bridges(fit)}"
     )
 
@@ -138,11 +138,11 @@ def _cluster_prior(fit: ClusterFit) -> str:
     among = f" among those of {chosen.n_clusters} clusters" if chosen.n_clusters else ""
     chances = ", ".join(f"{k} ({chance:.3f})" for k, chance in fit.n_clusters.nlargest(3).items())
     return (
-        "Areas were clustered by place and risk together (Seymour, Nyarko-Agyei et al., 2022) with a distance "
+        "Areas were clustered by location and risk together (Seymour, Nyarko-Agyei et al., 2022) with a distance "
         "dependent Chinese restaurant process (Blei and Frazier, 2011): area i links to area j with weight "
         f"{affinity}, and to itself with weight β = {given.beta:g}; linked areas form a cluster. Within cluster k, "
         f"λ ~ N(m_k, σ_k²), with a normal-inverse-gamma prior on (m_k, σ_k²), μ₀ = {given.mu0:g}, κ₀ = "
-        f"{given.kappa0:g}, a₀ = {given.a0:g}, b₀ = {given.b0:g}. The likeliest numbers of clusters "
+        f"{given.kappa0:g}, a₀ = {given.a0:g}, b₀ = {given.b0:g}. The most likely numbers of clusters "
         f"(posterior probability) are {chances}; the partition shown, of {fit.best.n_clusters} clusters, minimises "
         f"the posterior expectation of the {losses[chosen.loss]}{among}.{_bridges(fit)}"
     )
@@ -153,11 +153,11 @@ def _bridges(fit: Fit) -> str:
     if not joined:
         return ""
     were = "was" if joined == 1 else "were"
-    return f" {counted(joined, 'link').capitalize()} between areas without a common border {were} added."
+    return f" {counted(joined, 'link').capitalize()} between areas with no common border {were} added."
 
 
 def _sampling(fit: Fit) -> str:
-    found, sizes, plan = fit.record.diagnostics, fit.posterior.sizes, fit.record.plan
+    checks, sizes, plan = fit.record.diagnostics, fit.posterior.sizes, fit.record.plan
     thinned = f", keeping one in {plan.thin}" if plan.thin > 1 else ""
     clustered = isinstance(fit, ClusterFit)
     hmc = (
@@ -168,8 +168,8 @@ def _sampling(fit: Fit) -> str:
     return (
         f"The posterior was sampled by {how}{links}: {counted(sizes['chain'], 'chain')} of {sizes['draw']:,} "
         f"draws{thinned}, after {plan.warmup:,} of warm-up. The largest rank-normalised split R̂ (Vehtari et al., "
-        f"2021) is {found.rhat_max:.3f}, and the smallest effective sample sizes are {found.ess_bulk_min:,.0f} "
-        f"(bulk) and {found.ess_tail_min:,.0f} (tail). Estimates are posterior medians with equal-tailed 95 % "
+        f"2021) is {checks.rhat_max:.3f}, and the smallest effective sample sizes are {checks.ess_bulk_min:,.0f} "
+        f"(bulk) and {checks.ess_tail_min:,.0f} (tail). Estimates are posterior medians with equal-tailed 95 % "
         "credible intervals."
     )
 

@@ -7,16 +7,15 @@ are deleted, every older cursor is worth nothing, and its holder has to begin an
 
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
+import numpy as np
 from django.db import connection
-from django.db.models import F, Max, OuterRef, QuerySet, Subquery
+from django.db.models import Max
 
 from judgemap.web.api.access import ApiError
-from judgemap.web.judge.comparisons import seconds_in_view
-from judgemap.web.judge.models import Answer, Judge
+from judgemap.web.judge.comparisons import IN_TABLES, History, TableRow, area_ids
+from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.studies.models import Study
 
 PATIENCE = 2.0
@@ -29,28 +28,10 @@ _WRITERS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
-    """An answer as it is handed out."""
-
-    pair: int
-    judge: str
-    left: str
-    right: str
-    outcome: str
-    seconds: float
-    answered_at: datetime
-    revision: int
-    position: int
-    version: int
-    design: str
-    probability: float
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """Some answers, the cursor after them, and whether there are more already."""
 
-    answers: list[Handed]
+    answers: list[TableRow]
     cursor: str
     more: bool
 
@@ -59,17 +40,25 @@ def read_page(study: Study, after: str, limit: int) -> Page:
     """Return the answers after a cursor; an empty one begins at the beginning."""
     generation = _generation(study)
     last = _read_cursor(after, generation)
-    up_to = settled()
-    found = list(_handed(_answers(study).filter(pk__gt=last, pk__lte=up_to).order_by("pk")[: limit + 1]))
-    kept = found[:limit]
-    reached = kept[-1][0] if kept else last
-    return Page([answer for _, answer in kept], f"{generation}.{reached}", len(found) > limit)
+    new = Answer.objects.filter(pair__judge__study=study, pair__practice=False, pk__gt=last, pk__lte=settled())
+    keys = list(new.order_by("pk").values_list("pk", flat=True)[: limit + 1])
+    if not keys:
+        return Page([], f"{generation}.{last}", more=False)
+    reached = keys[:limit][-1]
+    shown = Pair.objects.filter(judge__study=study, answers__pk__gt=last, answers__pk__lte=reached)
+    history = History.read(study, shown, IN_TABLES)
+    return Page(_in_order(study, history), f"{generation}.{reached}", len(keys) > limit)
 
 
-def read_latest(study: Study) -> list[Handed]:
+def read_latest(study: Study) -> list[TableRow]:
     """Return the last answer to every pair."""
-    last = Answer.objects.filter(pair=OuterRef("pair")).order_by("-revision").values("pk")[:1]
-    return [answer for _, answer in _handed(_answers(study).filter(pk=Subquery(last)).order_by("pk"))]
+    last = History.read(study, more=IN_TABLES).last()
+    return _in_order(study, last.where(last.answer >= 0))
+
+
+def _in_order(study: Study, answers: History) -> list[TableRow]:
+    """Return answers in the order in which they were stored."""
+    return list(answers.where(np.argsort(answers.answer)).rows(area_ids(study)))
 
 
 def settled() -> int:
@@ -111,18 +100,3 @@ def _read_cursor(after: str, generation: int) -> int:
             410, "A judge withdrew since this cursor was handed out: delete your copy and begin without 'after'."
         )
     return int(read[2])
-
-
-def _answers(study: Study) -> QuerySet[Answer]:
-    return Answer.objects.filter(pair__judge__study=study, pair__practice=False)
-
-
-def _handed(answers: QuerySet[Answer]) -> Iterator[tuple[int, Handed]]:
-    rows = answers.values_list(
-        "pk", "pair_id", "pair__judge_id", F("pair__left__code"), F("pair__right__code"), "outcome", "seen_ms",
-        "answered_at", "revision", "pair__issued_at", "pair__position", F("pair__version__number"), "pair__design",
-        "pair__probability",
-    )  # fmt: skip
-    for key, pair, judge, left, right, outcome, seen_ms, answered_at, revision, issued_at, *drawn in rows:
-        seconds = seconds_in_view(issued_at, seen_ms, answered_at)
-        yield key, Handed(pair, judge, left, right, outcome, seconds, answered_at, revision, *drawn)

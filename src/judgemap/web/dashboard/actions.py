@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Collection
-from datetime import timedelta
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,15 +12,13 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.dashboard.judging import whole_fits
 from judgemap.web.dashboard.models import Forecast
 from judgemap.web.judge.models import Judge
-from judgemap.web.results.fits.actions import UNDER_WAY, answered, ask_for_fit
+from judgemap.web.results.fits.actions import answered, ask_for_fit
 from judgemap.web.results.models import Exclusion, FitRun
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
 
 NOTE = "asked for on the judges' page"
 BASE_NOTE = "to hold others against"
-SILENCE = timedelta(minutes=10)
-"""A forecast that nobody wrote of for so long is asked for anew."""
 
 
 def leave_out(study: Study, names: Collection[str], reason: str, by: Researcher | None = None) -> list[str]:
@@ -69,33 +66,27 @@ def refit_with_only(
 
 def ask_for_forecast(study: Study, by: Researcher | None = None) -> Forecast:
     """Ask what more answers would bring, going by the last fit; a worker works it out. The same is not asked twice."""
-    from judgemap.web.dashboard.tasks import run_forecast
-
     run = pilot_of(study)
     if run is None:
         raise StudyError(
             "a forecast goes by a fit of the spatial or the standard model; ask for one on the page Results"
         )
-    now = timezone.now()
     with transaction.atomic():
-        fresh = {"asked_by": by, "asked_at": now, "heard_at": now, "seed": secrets.randbits(32)}
+        fresh = {"asked_by": by, "seed": secrets.randbits(32)}
         forecast, made = Forecast.objects.select_for_update().get_or_create(fit=run, defaults=fresh)
         if not made:
             if not needs_asking(forecast):
                 return forecast
-            again = fresh | {"status": Forecast.Status.WAITING, "progress": 0.0, "said": "", "result": {}}
-            Forecast.objects.filter(pk=forecast.pk).update(**again)
+            again = fresh | {"asked_at": timezone.now(), "status": Forecast.Status.WAITING, "progress": 0.0, "said": ""}
+            Forecast.objects.filter(pk=forecast.pk).update(**again, result={}, heard_at=None, finished_at=None)
             forecast.refresh_from_db()
-        run_forecast.enqueue(forecast.pk)
         record(study, by, "forecast asked for", {"fit": run.number})
     return forecast
 
 
 def needs_asking(forecast: Forecast | None) -> bool:
     """Say whether there is no forecast, or none that is done or under way."""
-    if forecast is None or forecast.status == Forecast.Status.FAILED:
-        return True
-    return forecast.status != Forecast.Status.DONE and forecast.heard_at < timezone.now() - SILENCE
+    return forecast is None or forecast.status in (Forecast.Status.FAILED, Forecast.Status.LOST) or forecast.is_silent
 
 
 def pilot_of(study: Study) -> FitRun | None:
@@ -112,7 +103,7 @@ def _base(study: Study, by: Researcher | None) -> FitRun:
         return ask_for_fit(study, FitSettings(), by, note=BASE_NOTE)
     excluded = sorted(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))
     same = whole.filter(answers=answered(study), left_out=excluded, settings=last.settings)
-    there = same.filter(status__in=(FitRun.Status.DONE, *UNDER_WAY)).first()
+    there = same.filter(status__in=(FitRun.Status.DONE, *FitRun.UNDER_WAY)).first()
     return there or ask_for_fit(study, FitSettings.from_dict(last.settings), by, note=BASE_NOTE)
 
 

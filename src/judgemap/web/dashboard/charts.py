@@ -4,13 +4,16 @@ The SVG is stretched to the room there is, and the words stand outside it, so th
 wide screen.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from judgemap.report.text import plain
+from judgemap.report.ticks import round_step
 
 Point = tuple[float, float]
 WIDEST = 12.0
 """Of a bar."""
+TOPS = (1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +58,7 @@ def ceiling(value: float) -> float:
     >>> [ceiling(each) for each in (0, 7, 12, 41, 0.34)]
     [1.0, 8.0, 12.0, 50.0, 0.4]
     """
-    if value <= 0:
-        return 1.0
-    size = 10.0 ** math.floor(math.log10(value))
-    return next(step * size for step in (1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10) if step * size >= value * (1 - 1e-9))
-
-
-def plain(value: float) -> str:
-    """Write a number for people, to two decimals where it is small.
-
-    >>> plain(1234.0), plain(0.251), plain(12.54), plain(0.4)
-    ('1,234', '0.25', '12.5', '0.4')
-    """
-    text = f"{value:,.1f}" if abs(value) >= 10 else f"{value:.2f}"
-    return text.rstrip("0").rstrip(".")
+    return round_step(value, TOPS) if value > 0 else 1.0
 
 
 def bar_chart(

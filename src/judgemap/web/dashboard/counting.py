@@ -18,31 +18,30 @@ from typing import Any
 
 import numpy as np
 from django.db import DatabaseError, transaction
-from django.db.models import Exists, Max, OuterRef, QuerySet, TextField
-from django.db.models.expressions import Func
+from django.db.models import Exists, Max, OuterRef, QuerySet
 from numpy.typing import NDArray
 
 from judgemap.core.types import BoolArray, IntArray
+from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.web.dashboard.models import JudgeTally
+from judgemap.web.judge.comparisons import SIDES, History, area_ids
 from judgemap.web.judge.models import Answer, Judge, Pair
-from judgemap.web.studies.models import Area, Study
+from judgemap.web.studies.models import Study
 
 ROW = np.dtype(
     [
         ("position", "<u4"),
         ("left", "<u2"),
         ("right", "<u2"),
-        ("said", "u1"),
+        ("outcome", "u1"),
+        ("unknown_side", "u1"),
         ("seconds", "<f8"),
-        ("answered", "<i8"),
+        ("answered_at", "<f8"),
     ]
 )
-"""A pair that was shown: areas by position, what was last said (a place in `SAID`), seconds, and when, in µs."""
-FORMAT = "2"
+"""A pair that was shown and what was last said of it: columns of `History`."""
+FORMAT = "3"
 """Changed with `ROW`, so that tallies of an earlier version are made anew."""
-SAID = ("", "left", "right", "tie", "skipped", "unknown left", "unknown right")
-"""Not answered; an outcome; or the side of the area that is not known."""
-CODES = {word: code for code, word in enumerate(SAID)}
 Rows = NDArray[np.void]
 
 NEAR = 5000
@@ -62,51 +61,53 @@ class JudgeFacts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """All comparisons of a study: ``rows``, and for each the place of its judge in ``judges``."""
+    """All comparisons of a study, and what tallies know of them beside.
+
+    ``data`` has its judges in the order of ``judges``, those without comparisons as well. Of each comparison,
+    ``position`` is its number among the judge's, and ``unknown_side`` a place in `SIDES`.
+    """
 
     judges: list[JudgeFacts]
-    rows: Rows
-    owner: IntArray
-
-    def said(self, *words: str) -> BoolArray:
-        """Which pairs were last said to be one of these."""
-        wanted = np.isin(SAID, words)
-        return np.asarray(wanted[self.rows["said"]])
+    data: Comparisons
+    position: IntArray
+    unknown_side: IntArray
 
     @property
     def answered(self) -> BoolArray:
         """Which pairs were answered at all."""
-        return np.asarray(self.rows["said"] != 0)
+        return np.not_equal(self.data.outcome, Outcome.OPEN)
 
     @property
     def judged(self) -> BoolArray:
         """Which pairs were judged: chosen, tied or skipped, by somebody who knows both areas."""
-        return self.said("left", "right", "tie", "skipped")
+        return np.less_equal(self.data.outcome, Outcome.SKIPPED)
 
-    def of(self, judge: int) -> Rows:
-        """Return the comparisons of one judge, in the order in which they were shown."""
-        first, last = np.searchsorted(self.owner, [judge, judge + 1])
-        return self.rows[first:last]
+    def unknown(self, side: str) -> BoolArray:
+        """Which pairs were left alone because the area on this side is not known."""
+        return np.equal(self.unknown_side, SIDES.index(side))
 
 
 def count(study: Study) -> Counted:
     """Return a study's comparisons as they are now, and keep what had to be read anew."""
-    found = list(_judges(study))
+    judges = list(_judges(study))
     tallies = {row[0]: JudgeTally(*row) for row in _tallies(study)}
     stale = {
         name: stamp
-        for name, stamp, facts in found
+        for name, stamp, facts in judges
         if not facts.withdrawn and (name not in tallies or tallies[name].stamp != stamp)
     }
     if stale:
         fresh = _brought_up_to_date(study, stale, tallies)
         _keep(fresh)
         tallies |= {tally.judge_id: tally for tally in fresh}
-    empty = np.empty(0, ROW)
-    arrays = [np.frombuffer(tallies[name].rows, ROW) if name in tallies else empty for name, _, _ in found]
-    owner = np.repeat(np.arange(len(arrays)), [len(each) for each in arrays])
-    rows = np.concatenate(arrays) if arrays else np.empty(0, ROW)
-    return Counted([facts for *_, facts in found], rows, owner)
+    packed = [tallies[name].rows if name in tallies else b"" for name, *_ in judges]
+    rows = np.frombuffer(b"".join(packed), ROW)
+    judge = np.repeat(np.arange(len(packed)), [len(each) // ROW.itemsize for each in packed])
+    names = tuple(name for name, *_ in judges)
+    columns = (rows["left"], rows["right"], rows["outcome"], rows["seconds"], rows["answered_at"])
+    data = Comparisons(area_ids(study), names, judge, *columns)
+    position, unknown_side = rows["position"].astype(np.int64), rows["unknown_side"].astype(np.int64)
+    return Counted([facts for *_, facts in judges], data, position, unknown_side)
 
 
 def _judges(study: Study) -> Iterator[tuple[str, str, JudgeFacts]]:
@@ -131,10 +132,10 @@ def _brought_up_to_date(study: Study, stale: dict[str, str], tallies: dict[str, 
     near = {name: tallies[name] for name in _near(stale, tallies)}
     keys, last = _news(near)
     read = [
-        _Read.of(study, Pair.objects.filter(judge__in=names))
+        History.read(study, Pair.objects.filter(judge__in=names))
         for names in _chunks([each for each in stale if each not in near])
     ]
-    read += [_Read.of(study, Pair.objects.filter(pk__in=some)) for some in _chunks(keys)]
+    read += [History.read(study, Pair.objects.filter(pk__in=some)) for some in _chunks(keys)]
     pieces = _by_judge(read)
     fresh = []
     for name, stamp in sorted(stale.items()):
@@ -188,22 +189,29 @@ def _merged(old: Rows, new: Rows) -> Rows:
     return rows[np.argsort(rows["position"])]
 
 
-def _by_judge(news: Sequence["_Read"]) -> dict[str, tuple[Rows, int, int]]:
+def _by_judge(read: Sequence[History]) -> dict[str, tuple[Rows, int, int]]:
     """Part what was read by judge: the rows, and the last pair and answer among them."""
     pieces: dict[str, tuple[Rows, int, int]] = {}
-    for read in news:
-        names, owner = np.unique(read.judge, return_inverse=True)
-        order = np.lexsort((read.rows["position"], owner))
-        ends = np.searchsorted(owner[order], np.arange(len(names) + 1))
-        for name, first, last in zip(names.tolist(), ends[:-1], ends[1:], strict=True):
-            mine = order[first:last]
+    for history in read:
+        last = history.last()
+        packed = _packed(last)
+        starts = np.flatnonzero(last.judge[1:] != last.judge[:-1]) + 1
+        for mine in np.split(np.arange(len(last)), starts) if len(last) else ():
+            name = last.judge[mine[0]]
             rows, seen_pair, seen_answer = pieces.get(name, (np.empty(0, ROW), 0, 0))
             pieces[name] = (
-                _merged(rows, read.rows[mine]),
-                max(seen_pair, int(read.pair[mine].max())),
-                max(seen_answer, int(read.answer[mine].max())),
+                _merged(rows, packed[mine]),
+                max(seen_pair, int(last.pair[mine].max())),
+                max(seen_answer, int(last.answer[mine].max())),
             )
     return pieces
+
+
+def _packed(history: History) -> Rows:
+    rows = np.empty(len(history), ROW)
+    for name in ROW.names or ():
+        rows[name] = getattr(history, name)
+    return rows
 
 
 def _keep(tallies: list[JudgeTally]) -> None:
@@ -231,88 +239,3 @@ def _keep(tallies: list[JudgeTally]) -> None:
 def _chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
     for first in range(0, len(items), AT_ONCE):
         yield items[first : first + AT_ONCE]
-
-
-class Moment(Func):
-    """A time as text in UTC, without the cost of making it a Python object."""
-
-    template = "CAST(%(expressions)s AS text)"
-    output_field = TextField()
-
-    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:  # noqa: ANN401 - Django's
-        """Write a time with its zone as one without."""
-        return super().as_sql(compiler, connection, template="CAST(%(expressions)s AT TIME ZONE 'UTC' AS text)", **more)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Read:
-    """Pairs out of the database with what was last said: the rows, each one's judge, and its and its answer's keys."""
-
-    rows: Rows
-    judge: NDArray[np.str_]
-    pair: IntArray
-    answer: IntArray
-
-    @classmethod
-    def of(cls, study: Study, pairs: QuerySet[Pair]) -> "_Read":
-        found = pairs.filter(practice=False).values_list(
-            "judge_id", "pk", "position", "left_id", "right_id", Moment("issued_at"), "answers__pk", "answers__outcome",
-            "answers__unknown_side", "answers__seen_ms", Moment("answers__answered_at"),
-        )  # fmt: skip
-        columns = list(zip(*found, strict=True)) or [()] * 11
-        pair, answer = _ints(columns[1]), _ints(columns[6])
-        last = _last_of_each(pair, answer)
-        rows = np.empty(len(last), ROW)
-        place = _Places.of(study)
-        rows["position"] = _ints(columns[2])[last]
-        rows["left"], rows["right"] = place(columns[3])[last], place(columns[4])[last]
-        rows["said"] = _codes(columns[7], columns[8])[last]
-        rows["answered"] = _microseconds(columns[10])[last]
-        rows["seconds"] = _seconds(_ints(columns[9])[last], _microseconds(columns[5])[last], rows["answered"])
-        return cls(rows, np.array(columns[0], dtype=np.str_)[last], pair[last], answer[last])
-
-
-class _Places:
-    """Areas' positions by their keys."""
-
-    def __init__(self, keys: IntArray, positions: IntArray) -> None:
-        self._keys, self._positions = keys, positions
-
-    @classmethod
-    def of(cls, study: Study) -> "_Places":
-        pairs = np.array(list(Area.objects.filter(study=study).order_by("pk").values_list("pk", "position")))
-        return cls(pairs[:, 0], pairs[:, 1])
-
-    def __call__(self, keys: Collection[int]) -> IntArray:
-        return self._positions[np.searchsorted(self._keys, np.array(keys, dtype=np.int64))]
-
-
-def _ints(column: Collection[int | None]) -> IntArray:
-    """Make an array of a column of numbers; −1 where there is none."""
-    return np.array([-1 if each is None else each for each in column], dtype=np.int64)
-
-
-def _last_of_each(pair: IntArray, answer: IntArray) -> IntArray:
-    """Return where the last answer of each pair is: revisions of a pair are added one after another."""
-    order = np.lexsort((answer, pair))
-    return order[np.flatnonzero(np.diff(pair[order], append=-1))]
-
-
-def _codes(outcomes: Collection[str | None], sides: Collection[str | None]) -> IntArray:
-    words = (f"unknown {side}" if said == "unknown" else said or "" for said, side in zip(outcomes, sides, strict=True))
-    return np.fromiter((CODES[word] for word in words), np.int64, len(outcomes))
-
-
-def _microseconds(moments: Collection[str | None]) -> IntArray:
-    """Read times as microseconds since 1970; −1 where there is none."""
-    texts = [each or "NaT" for each in moments]
-    parsed = np.array(texts, dtype="datetime64[us]").astype(np.int64)
-    return np.where(parsed == np.iinfo(np.int64).min, -1, parsed)
-
-
-def _seconds(seen_ms: IntArray, issued: IntArray, answered: IntArray) -> NDArray[np.float64]:
-    """Return how long each pair was in view, as `judge.comparisons.seconds_in_view` does."""
-    seconds = seen_ms / 1000
-    for row in np.flatnonzero((seen_ms < 0) & (answered >= 0)):
-        seconds[row] = round(max(int(answered[row] - issued[row]) / 10**6, 0.0), 3)
-    return np.where(answered < 0, np.nan, seconds)

@@ -53,13 +53,12 @@ def judge(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     row = next((each for each in judge_rows(study, counted, findings.get("judges", [])) if each.name == name), None)
     if row is None:
         raise Http404
-    place = next(i for i, each in enumerate(counted.judges) if each.name == name)
     unknown = UnknownArea.objects.filter(judge_id=name, judge__study=study).order_by("area__name")
     context = {
         "study": study,
         "fit": fit,
         "row": row,
-        "chart": time_chart(counted.of(place)),
+        "chart": time_chart(counted.data.only([name])),
         "surprises": [each for each in findings.get("surprises", []) if each["judge"] == name],
         "unknown": unknown.values_list("area__name", flat=True),
     }

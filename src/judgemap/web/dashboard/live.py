@@ -8,15 +8,16 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from django.utils.formats import date_format
 
-from judgemap.core.types import FloatArray, IntArray
-from judgemap.web.dashboard.charts import Chart, bar_chart, plain
+from judgemap.core.types import BoolArray, FloatArray, IntArray
+from judgemap.study.comparisons import Outcome
+from judgemap.web.dashboard.charts import Chart, bar_chart
 from judgemap.web.dashboard.counting import Counted
 from judgemap.web.dashboard.maps import LAYERS, AreaMap, area_map
 from judgemap.web.studies.models import Study
 
 ACTIVE = timedelta(minutes=10)
-HOUR = 3_600_000_000
-"""In microseconds."""
+HOUR = 3600
+"""In seconds."""
 STEPS = ((72, 1, "hour"), (120 * 24, 24, "day"), (10**9, 7 * 24, "week"))
 """Up to so many hours, bars of so many hours."""
 MONDAY = 4 * 24
@@ -110,16 +111,17 @@ def look(study: Study, counted: Counted, names: Sequence[str], layer: str, now: 
     outcomes = count_outcomes(counted)
     here = [judge for judge in counted.judges if not judge.withdrawn]
     recommended = study.version.recommended
-    seconds = counted.rows["seconds"][counted.answered]
+    data, answered = counted.data, counted.answered
+    seconds = data.seconds[answered]
     return Live(
         judges=_judge_numbers(study, counted, now),
         outcomes=outcomes,
         wanted=recommended * len(here),
         left=sum(max(recommended - judge.judged, 0) for judge in here),
         median_seconds=float(np.median(seconds)) if len(seconds) else None,
-        last_answer=_moment(int(counted.rows["answered"].max())) if outcomes.answered else None,
-        over_time=answers_over_time(counted.rows["answered"][counted.answered]),
-        drop_out=drop_out(counted.rows["position"][counted.answered]),
+        last_answer=_moment(float(np.nanmax(data.answered_at))) if outcomes.answered else None,
+        over_time=answers_over_time(data.answered_at[answered]),
+        drop_out=drop_out(counted.position[answered]),
         layer=layer,
         map=area_map(names, area_counts(counted, len(names))[layer], LAYERS[layer]),
         notes=notes(study, counted, names, outcomes),
@@ -128,33 +130,30 @@ def look(study: Study, counted: Counted, names: Sequence[str], layer: str, now: 
 
 def count_outcomes(counted: Counted) -> Outcomes:
     """Count answers by what was last said."""
-    left, right, tie, skipped, *unknown = np.bincount(counted.rows["said"], minlength=7)[1:].tolist()
-    return Outcomes(left, right, tie, skipped, sum(unknown))
+    return Outcomes(*(counted.data.count(each) for each in Outcome if each != Outcome.OPEN))
 
 
 def area_counts(counted: Counted, n_areas: int) -> dict[str, IntArray]:
     """Count for each area how often it was shown, judged, and not known to the judge who was shown it."""
-    rows, judged = counted.rows, counted.judged
+    data, judged, shown = counted.data, counted.judged, np.ones(len(counted.data), dtype=np.bool_)
 
-    def both(which: IntArray | slice) -> IntArray:
-        sides = (np.bincount(rows[side][which], minlength=n_areas) for side in ("left", "right"))
-        return np.asarray(sum(sides), dtype=np.int64)
+    def tally(left: BoolArray, right: BoolArray) -> IntArray:
+        areas = np.concatenate([data.left[left], data.right[right]])
+        return np.bincount(areas, minlength=n_areas)
 
-    unknown_left = np.bincount(rows["left"][counted.said("unknown left")], minlength=n_areas)
-    unknown_right = np.bincount(rows["right"][counted.said("unknown right")], minlength=n_areas)
     return {
-        "judged": both(np.flatnonzero(judged)),
-        "shown": both(slice(None)),
-        "unknown": (unknown_left + unknown_right).astype(np.int64),
+        "judged": tally(judged, judged),
+        "shown": tally(shown, shown),
+        "unknown": tally(counted.unknown("left"), counted.unknown("right")),
     }
 
 
-def answers_over_time(answered: IntArray) -> Chart:
+def answers_over_time(answered: FloatArray) -> Chart:
     """Count answers by hour, day or week, whichever suits the time from the first to the last."""
     title, nothing = "Answers over time", "No answers yet."
     if len(answered) == 0:
         return bar_chart(title, nothing, [], [])
-    hours = answered // HOUR
+    hours = (answered // HOUR).astype(np.int64)
     span = int(hours.max() - hours.min()) + 1
     width, word = next((width, word) for most, width, word in STEPS if span <= most)
     place = (hours - MONDAY) // width
@@ -165,8 +164,8 @@ def answers_over_time(answered: IntArray) -> Chart:
     labels = [date_format(start, format_) for start in starts]
     best = int(counts.argmax())
     alt = (
-        f"{len(answered):,} answers from {date_format(_moment(int(answered.min())), 'j M Y, H:i')} to "
-        f"{date_format(_moment(int(answered.max())), 'j M Y, H:i')} UTC, most in the {word} of {labels[best]}: "
+        f"{len(answered):,} answers from {date_format(_moment(float(answered.min())), 'j M Y, H:i')} to "
+        f"{date_format(_moment(float(answered.max())), 'j M Y, H:i')} UTC, most in the {word} of {labels[best]}: "
         f"{int(counts[best]):,}."
     )
     return bar_chart(f"Answers by the {word}", alt, counts.tolist(), labels, ("When (UTC)", "Answers"))
@@ -202,8 +201,10 @@ def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcom
     said = []
     if sum(judge.judged > 0 for judge in counted.judges) == 1:
         said.append("All answers are one judge's, so nothing can be said about agreement: invite a second judge.")
-    parts, alone = comparison_parts(counted, len(names))
-    compared = len(names) - alone
+    counts = counted.data.counts().decided()
+    linked = counts.per_area() > 0
+    parts, compared = len(np.unique(counts.components()[linked])), int(linked.sum())
+    alone = len(names) - compared
     if alone and compared < len(names) / 2:
         said.append(f"Only {compared} of {len(names)} areas were decided in any pair so far: ask for more answers.")
     elif alone:
@@ -216,29 +217,16 @@ def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcom
     return said
 
 
-def comparison_parts(counted: Counted, n_areas: int) -> tuple[int, int]:
-    """Count the groups of areas that decided pairs link, and the areas that are in no decided pair."""
-    from scipy import sparse
-
-    decided = counted.said("left", "right")
-    left, right = counted.rows["left"][decided], counted.rows["right"][decided]
-    links = sparse.coo_array((np.ones(len(left)), (left, right)), shape=(n_areas, n_areas))
-    labels = sparse.csgraph.connected_components(links.tocsr(), directed=False)[1]
-    there = np.zeros(n_areas, dtype=np.bool_)
-    there[left] = there[right] = True
-    return len(np.unique(labels[there])), int((~there).sum())
-
-
-def last_answers(counted: Counted) -> IntArray:
-    """Return when each judge last answered, in microseconds; −1 for never."""
-    last = np.full(len(counted.judges), -1, dtype=np.int64)
-    np.maximum.at(last, counted.owner, counted.rows["answered"])
+def last_answers(counted: Counted) -> FloatArray:
+    """Return when each judge last answered, in seconds since 1970; −1 for never."""
+    last = np.full(len(counted.judges), -1.0)
+    np.fmax.at(last, counted.data.judge, counted.data.answered_at)
     return last
 
 
 def _judge_numbers(study: Study, counted: Counted, now: datetime) -> JudgeNumbers:
     here = [judge for judge in counted.judges if not judge.withdrawn]
-    since = (now - ACTIVE).timestamp() * 1e6
+    since = (now - ACTIVE).timestamp()
     return JudgeNumbers(
         invited=len(here),
         begun=sum(judge.judged > 0 for judge in here),
@@ -249,23 +237,5 @@ def _judge_numbers(study: Study, counted: Counted, now: datetime) -> JudgeNumber
     )
 
 
-def _moment(microseconds: int) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
-
-
-def percent(share: float) -> str:
-    """Write a share for people, with one decimal where it is small.
-
-    >>> percent(0.123), percent(0.0213), percent(0)
-    ('12 %', '2.1 %', '0 %')
-    """
-    value = 100 * share
-    return f"{plain(round(value, 1 if value < 10 else 0))} %"
-
-
-def quartiles(seconds: FloatArray) -> tuple[float, float, float] | None:
-    """Return the quartiles of times, where there are any."""
-    if len(seconds) == 0:
-        return None
-    low, middle, high = np.quantile(seconds, [0.25, 0.5, 0.75]).tolist()
-    return low, middle, high
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, tz=UTC)

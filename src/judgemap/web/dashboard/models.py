@@ -1,11 +1,10 @@
 """Each judge's comparisons packed for counting, and forecasts of what more answers would bring."""
 
-from django.conf import settings
 from django.db import models
-from django.db.models import Q
 
 from judgemap.web.judge.models import Judge
 from judgemap.web.results.models import FitRun
+from judgemap.web.server.jobs import Job, job_constraints
 
 
 class JudgeTally(models.Model):
@@ -24,38 +23,26 @@ class JudgeTally(models.Model):
         return f"tally of {self.judge_id}"
 
 
-class Forecast(models.Model):
+class Forecast(Job):
     """What more answers would bring, simulated in the background from a fit's posterior."""
 
-    class Status(models.TextChoices):
-        """Where a forecast is."""
-
-        WAITING = "waiting"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
+    NAME = "forecast"
+    AGAIN = "Ask again."
 
     fit = models.OneToOneField(FitRun, models.CASCADE, related_name="forecast")
-    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    asked_at = models.DateTimeField()
-    heard_at = models.DateTimeField()
-    """When it was asked for, or when the worker last wrote of it."""
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.WAITING)
-    progress = models.FloatField(default=0.0)
-    """The share of the simulated studies that is done, 0 to 1."""
     seed = models.PositiveBigIntegerField()
-    said = models.CharField(max_length=400, blank=True)
-    """What went wrong and what to do, in one sentence."""
     result = models.JSONField(default=dict)
     """What `StudyPlan.to_dict` says."""
 
     class Meta:
-        constraints = (
-            models.CheckConstraint(
-                condition=Q(status__in=["waiting", "running", "done", "failed"]), name="forecast_status"
-            ),
-            models.CheckConstraint(condition=Q(progress__gte=0) & Q(progress__lte=1), name="forecast_progress"),
-        )
+        constraints = job_constraints("forecast")
 
     def __str__(self) -> str:
         return f"forecast of {self.fit_id}"
+
+    def work(self) -> None:
+        """Simulate the studies."""
+        from judgemap.web.dashboard.forecasting import simulate
+
+        self.result = simulate(self)
+        self.finish("result")

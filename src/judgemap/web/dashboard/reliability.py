@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judgemap.web.dashboard.charts import Chart, Course, line_chart, plain
+from judgemap.report.text import plain
+from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.dashboard.models import Forecast
 
 GRADES = (

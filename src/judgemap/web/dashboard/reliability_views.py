@@ -59,7 +59,7 @@ def _forecast(study: Study) -> dict[str, object]:
     own = latest if latest and pilot and latest.fit_id == pilot.pk else None
     return {
         "pilot": pilot,
-        "forecast": latest,
+        "forecast": latest.show_if_lost() if latest else None,
         "seen": forecast_page(latest) if latest else None,
         "may_ask": pilot is not None and actions.needs_asking(own),
         "here": "dashboard",

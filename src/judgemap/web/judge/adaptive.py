@@ -1,7 +1,7 @@
 """The adaptive design on a server: its state follows from the answers in the database alone.
 
 A process keeps the last state that it derived, and brings it up to date with the answers that came since; after a
-restart, a changed answer or a withdrawal it starts from the tallies anew. Either way the state is the same.
+restart, a changed answer or a withdrawal it starts from all answers anew. Either way the state is the same.
 """
 
 import threading
@@ -10,13 +10,12 @@ from datetime import datetime
 from functools import lru_cache
 
 import numpy as np
-from django.db.models import Count, F, Max, Q, QuerySet, Window
-from django.db.models.functions import RowNumber
+from django.db.models import Count, Max, QuerySet
 
 from judgemap.core import adaptive
 from judgemap.core.adaptive import AdaptiveState, NextPair
-from judgemap.core.comparisons import count_pairs
 from judgemap.core.prior import Covariance, FixedVariance, Model, communicability
+from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.models import StudyVersion
@@ -59,7 +58,7 @@ def _state(version: StudyVersion) -> AdaptiveState:
     known = _STATES.get(version.pk)
     if known is None or (known.count, known.last, known.at) != (count, last, at):
         state = known and _brought_forward(known, answers, count)
-        known = _Known(count, last, at, state or _from_tallies(version, answers))
+        known = _Known(count, last, at, state or _from_all(version))
         _STATES[version.pk] = known
     return known.state
 
@@ -80,17 +79,9 @@ def _brought_forward(known: _Known, answers: QuerySet[Answer], count: int) -> Ad
     return state
 
 
-def _from_tallies(version: StudyVersion, answers: QuerySet[Answer]) -> AdaptiveState:
-    newest = Window(RowNumber(), partition_by="pair_id", order_by=F("revision").desc())
-    decided = (
-        answers.annotate(age=newest)
-        .filter(Q(age=1) & Q(outcome__in=("left", "right")))
-        .values_list("outcome", "pair__left__position", "pair__right__position")
-    )
-    wins = [(left, right) if outcome == "left" else (right, left) for outcome, left, right in decided]
-    prior = _prior(version.pk)
-    winners, losers = np.array(wins, dtype=np.int64).reshape(-1, 2).T
-    return adaptive.init(Model(count_pairs(winners, losers, prior.n_areas), prior, VARIANCE))
+def _from_all(version: StudyVersion) -> AdaptiveState:
+    data, prior = load_comparisons(version.study), _prior(version.pk)
+    return adaptive.init(Model(data.counts_of(data.decided), prior, VARIANCE))
 
 
 @lru_cache(maxsize=16)

@@ -1,46 +1,220 @@
-"""A study's answers as the statistics know them: the same pairs in the same order as in the export."""
+"""A study's answers out of the database: the one reader of what was last said of each pair.
 
-from datetime import datetime
+Rows are only ever added: a changed mind is a new answer with the next revision. So what was last said is the answer
+with the highest revision, and what was said at an earlier moment the highest of those given by then. Statistics get
+`jm.Comparisons`; the export, the API and the dashboard, which show more of a pair, ask the `History` itself.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import F
+from django.db.models import QuerySet, TextField
+from django.db.models.expressions import Func
+from numpy.typing import NDArray
 
-from judgemap.study.comparisons import Comparisons
-from judgemap.web.judge.models import Answer, Pair
+from judgemap.core.types import BoolArray, FloatArray, IntArray
+from judgemap.study.comparisons import OUTCOMES, Comparisons, Direction, Outcome, judge_codes
+from judgemap.web.judge.models import Pair
 from judgemap.web.studies.models import Area, Study
+
+SIDES = ("", "left", "right")
+IN_TABLES = ("answers__revision", "answers__reason", "design", "probability", "version__number")
+"""What tables show beside: ``History.read(study, more=IN_TABLES).rows(ids)``."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Moment(Func):
+    """A time as text in UTC, without the cost of making it a Python object."""
+
+    template = "CAST(%(expressions)s AS text)"
+    output_field = TextField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:  # noqa: ANN401 - Django's
+        """Write a time with its zone as one without."""
+        return super().as_sql(compiler, connection, template="CAST(%(expressions)s AT TIME ZONE 'UTC' AS text)", **more)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """Pairs that were shown, practice aside, with every answer: a row for each answer, and for a pair without one.
+
+    Rows are ordered by judge, position and revision. ``pair`` and ``answer`` are keys, ``left`` and ``right`` areas'
+    positions, ``unknown_side`` a place in `SIDES`, times microseconds since 1970 (UTC). Where there is no answer,
+    ``answer``, ``seen_ms`` and ``answered`` are −1 and the outcome is open. ``more`` holds further columns.
+    """
+
+    judge: NDArray[np.object_]
+    pair: IntArray
+    position: IntArray
+    left: IntArray
+    right: IntArray
+    issued: IntArray
+    answer: IntArray
+    outcome: IntArray
+    unknown_side: IntArray
+    seen_ms: IntArray
+    answered: IntArray
+    more: dict[str, NDArray[np.object_]]
+
+    @classmethod
+    def read(cls, study: Study, pairs: QuerySet[Pair] | None = None, more: Sequence[str] = ()) -> "History":
+        """Read the history of a study, or of some of its pairs; ``more`` names fields to read beside."""
+        shown = Pair.objects.filter(judge__study=study) if pairs is None else pairs
+        rows = shown.filter(practice=False).order_by("judge_id", "position", "answers__revision").values_list(
+            "judge_id", "pk", "position", "left_id", "right_id", Moment("issued_at"), "answers__pk", "answers__outcome",
+            "answers__unknown_side", "answers__seen_ms", Moment("answers__answered_at"), *more,
+        )  # fmt: skip
+        columns = list(zip(*rows, strict=True)) or [()] * (11 + len(more))
+        keys: IntArray = np.array(list(Area.objects.filter(study=study).order_by("pk").values_list("pk", "position")))
+
+        def place(areas: Collection[int]) -> IntArray:
+            positions: IntArray = keys[np.searchsorted(keys[:, 0], np.array(areas, dtype=np.int64)), 1]
+            return positions
+
+        return cls(
+            judge=_objects(columns[0]),
+            pair=_ints(columns[1]),
+            position=_ints(columns[2]),
+            left=place(columns[3]),
+            right=place(columns[4]),
+            issued=_microseconds(columns[5]),
+            answer=_ints(columns[6]),
+            outcome=_codes(columns[7], OUTCOMES, Outcome.OPEN),
+            unknown_side=_codes(columns[8], SIDES, 0),
+            seen_ms=_ints(columns[9]),
+            answered=_microseconds(columns[10]),
+            more={name: _objects(column) for name, column in zip(more, columns[11:], strict=True)},
+        )
+
+    def __len__(self) -> int:
+        return len(self.pair)
+
+    def where(self, rows: IntArray | BoolArray) -> "History":
+        """Keep some of the rows, in the order in which they are named."""
+        columns = {name: getattr(self, name)[rows] for name in self.__slots__ if name != "more"}
+        return History(**columns, more={name: column[rows] for name, column in self.more.items()})
+
+    def last(self, at: datetime | None = None) -> "History":
+        """Keep one row a pair: what was last said of it, by now or by a moment, when it may have been open still."""
+        history = self if at is None else self._by(microseconds(at))
+        starts = np.diff(history.pair, prepend=-1) != 0
+        # Rows of a pair come in the order of revisions; one that was not given yet is taken only where there is none.
+        rank = np.where(history.answer < 0, -1, np.arange(len(history)))
+        order = np.lexsort((rank, np.cumsum(starts)))
+        return history.where(order[np.flatnonzero(np.append(starts[1:], True))]) if len(history) else history
+
+    def _by(self, moment: int) -> "History":
+        """Return the rows as they stood at a moment: answers that came later are open pairs."""
+        shown = self.where(self.issued <= moment)
+        late = shown.answered > moment
+        for column in (shown.answer, shown.seen_ms, shown.answered):
+            column[late] = -1
+        shown.outcome[late], shown.unknown_side[late] = Outcome.OPEN, 0
+        return shown
+
+    @property
+    def seconds(self) -> FloatArray:
+        """How long each pair was in view, by the browser's clock, or by the server's where there was no script."""
+        seconds = np.where(self.answered < 0, np.nan, self.seen_ms / 1000)
+        for row in np.flatnonzero((self.seen_ms < 0) & (self.answered >= 0)):
+            seconds[row] = round(max(int(self.answered[row] - self.issued[row]) / 10**6, 0.0), 3)
+        return seconds
+
+    @property
+    def answered_at(self) -> FloatArray:
+        """When each answer was given, in seconds since 1970; nan where there is none."""
+        return np.where(self.answered < 0, np.nan, self.answered / 10**6)
+
+    def comparisons(self, ids: Sequence[str], winner_is: Direction) -> Comparisons:
+        """Return the rows as the statistics know them; ``ids`` are the areas', by position."""
+        judges, judge = judge_codes(self.judge.tolist())
+        columns = (self.left, self.right, self.outcome, self.seconds, self.answered_at)
+        return Comparisons(tuple(ids), judges, judge, *columns, winner_is=winner_is)
+
+    def rows(self, ids: Sequence[str]) -> Iterator["TableRow"]:
+        """Yield the rows as tables have them; ``ids`` are the areas', by position."""
+        columns = (self.pair, self.left, self.right, self.outcome, self.unknown_side, self.seconds, self.answered,
+                   self.issued, self.position)  # fmt: skip
+        more = zip(*(self.more[name] for name in IN_TABLES), strict=True)
+        cells = zip(*(column.tolist() for column in columns), strict=True)
+        for judge, row, (revision, reason, *drawn) in zip(self.judge, cells, more, strict=True):
+            pair, left, right, outcome, side, seconds, answered, issued, position = row
+            yield TableRow(
+                pair, judge, ids[left], ids[right], OUTCOMES[outcome], SIDES[side], seconds,
+                moment_of(answered) if answered >= 0 else None, moment_of(issued), position, revision or 0,
+                reason or "", *drawn,
+            )  # fmt: skip
+
+
+class TableRow(NamedTuple):
+    """A pair and an answer to it in words; ``seconds`` is nan and ``answered_at`` None where there is no answer."""
+
+    pair: int
+    judge: str
+    left: str
+    right: str
+    outcome: str
+    unknown_side: str
+    seconds: float
+    answered_at: datetime | None
+    issued_at: datetime
+    position: int
+    revision: int
+    reason: str
+    design: str
+    probability: float
+    version: int
 
 
 def load_comparisons(study: Study) -> Comparisons:
     """Return every pair that was shown, with what was last said of it, as `jm.read_comparisons` reads the export."""
-    codes = Area.objects.filter(study=study).order_by("position").values_list("code", flat=True)
-    counted = Pair.objects.filter(judge__study=study, practice=False)
-    said = {
-        pair: (outcome, seen_ms, answered_at)
-        for pair, outcome, seen_ms, answered_at in Answer.objects.filter(pair__in=counted)
-        .order_by("revision")
-        .values_list("pair_id", "outcome", "seen_ms", "answered_at")
-    }
-    rows = list(
-        counted.order_by("judge_id", "position").values_list(
-            "pk", "judge_id", F("left__position"), F("right__position"), "issued_at"
-        )
-    )
-    last = [said.get(row[0]) for row in rows]
-    return Comparisons.from_words(
-        ids=tuple(codes),
-        judge=[row[1] for row in rows],
-        left=np.array([row[2] for row in rows], dtype=np.int64),
-        right=np.array([row[3] for row in rows], dtype=np.int64),
-        outcome=[answer[0] if answer else "open" for answer in last],
-        seconds=np.array(
-            [seconds_in_view(row[4], *answer[1:]) if answer else np.nan for row, answer in zip(rows, last, strict=True)]
-        ),
-        winner_is="lower" if study.version.direction == "lower" else "higher",
-    )
+    return History.read(study).last().comparisons(area_ids(study), direction(study.version.direction))
 
 
-def seconds_in_view(issued_at: datetime, seen_ms: int | None, answered_at: datetime) -> float:
-    """Return how long a pair was in view, by the browser's clock, or by the server's where there was no script."""
-    if seen_ms is not None:
-        return seen_ms / 1000
-    return round(max((answered_at - issued_at).total_seconds(), 0.0), 3)
+def area_ids(study: Study) -> tuple[str, ...]:
+    """Return the areas' ids, by position."""
+    return tuple(Area.objects.filter(study=study).order_by("position").values_list("code", flat=True))
+
+
+def direction(said: str) -> Direction:
+    """Say in a word of the library's whether the winner has the lower or the higher rate."""
+    return "lower" if said == "lower" else "higher"
+
+
+def microseconds(moment: datetime) -> int:
+    """Count microseconds since 1970.
+
+    >>> microseconds(datetime(1970, 1, 2, tzinfo=UTC))
+    86400000000
+    """
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def moment_of(count: int) -> datetime:
+    """Return the moment so many microseconds after the beginning of 1970."""
+    return EPOCH + timedelta(microseconds=int(count))
+
+
+def _objects(column: Collection[object]) -> NDArray[np.object_]:
+    array = np.empty(len(column), dtype=object)
+    array[:] = column
+    return array
+
+
+def _ints(column: Collection[int | None]) -> IntArray:
+    """Make an array of a column of numbers; −1 where there is none."""
+    return np.array([-1 if each is None else each for each in column], dtype=np.int64)
+
+
+def _codes(column: Collection[str | None], words: Sequence[str], nothing: int) -> IntArray:
+    codes = {word: code for code, word in enumerate(words)}
+    return np.fromiter((nothing if word is None else codes[word] for word in column), np.int64, len(column))
+
+
+def _microseconds(column: Collection[str | None]) -> IntArray:
+    """Read times as microseconds since 1970; −1 where there is none."""
+    parsed = np.array([each or "NaT" for each in column], dtype="datetime64[us]").astype(np.int64)
+    return np.where(parsed == np.iinfo(np.int64).min, -1, parsed)

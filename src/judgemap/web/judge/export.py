@@ -6,16 +6,16 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch
 
 from judgemap.errors import StudyError
 from judgemap.study.definition import write_definition
-from judgemap.web.judge.comparisons import seconds_in_view
-from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
+from judgemap.web.judge.comparisons import IN_TABLES, History, TableRow
+from judgemap.web.judge.models import Consent, Judge, UnknownArea
 from judgemap.web.server.backup import snapshot
 from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_graph
@@ -51,8 +51,9 @@ def export_files(study: Study) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each file of an export."""
     areas = list(Area.objects.filter(study=study).order_by("position").only("code", "name", "outline", "position"))
     codes = {area.pk: area.code for area in areas}
-    yield "comparisons.csv", table(PAIR_COLUMNS, _pair_rows(study, codes))
-    yield "revisions.csv", table(REVISION_COLUMNS, _revision_rows(study))
+    history, ids = History.read(study, more=IN_TABLES), [area.code for area in areas]
+    yield "comparisons.csv", table(PAIR_COLUMNS, _pair_rows(history, ids))
+    yield "revisions.csv", table(REVISION_COLUMNS, _revision_rows(history, ids))
     yield "areas.csv", table(("id", "name"), ([area.code, area.name] for area in areas))
     edges = load_graph(study.version).edges.tolist()
     yield "edges.csv", table(("area_a", "area_b"), ([areas[a].code, areas[b].code] for a, b in edges))
@@ -102,41 +103,26 @@ def time(moment: datetime | None) -> str:
     return "" if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def seconds(pair: Pair, answer: Answer | None) -> str:
-    """Write how long a pair was in view, to the millisecond."""
-    return f"{seconds_in_view(pair.issued_at, answer.seen_ms, answer.answered_at):.3f}" if answer else ""
-
-
-def _pairs(study: Study) -> QuerySet[Pair]:
-    return (
-        Pair.objects.filter(judge__study=study, practice=False)
-        .select_related("version")
-        .defer("version__consent", "version__instructions", "version__packed_design")
-        .prefetch_related(Prefetch("answers", Answer.objects.order_by("revision"), to_attr="said"))
-        .order_by("judge_id", "position")
-    )
-
-
-def _pair_rows(study: Study, codes: dict[int, str]) -> Iterator[list[object]]:
-    for pair in _pairs(study).iterator(chunk_size=2000):
-        said: list[Answer] = pair.said  # type: ignore[attr-defined]
-        last = said[-1] if said else None
+def _pair_rows(history: History, ids: Sequence[str]) -> Iterator[list[object]]:
+    for row in history.last().rows(ids):
         yield [
-            pair.judge_id, codes[pair.left_id], codes[pair.right_id], last.outcome if last else "unknown",
-            seconds(pair, last), time(last.answered_at if last else None), time(pair.issued_at), pair.position,
-            len(said),
-            last.unknown_side if last else "", last.reason if last else "", pair.design, repr(pair.probability),
-            pair.version.number,
+            row.judge, row.left, row.right, "unknown" if row.answered_at is None else row.outcome, _seconds(row),
+            time(row.answered_at), time(row.issued_at), row.position, row.revision, row.unknown_side, row.reason,
+            row.design, repr(row.probability), row.version,
         ]  # fmt: skip
 
 
-def _revision_rows(study: Study) -> Iterator[list[object]]:
-    for pair in _pairs(study).iterator(chunk_size=2000):
-        for each in pair.said:  # type: ignore[attr-defined]
-            yield [
-                pair.judge_id, pair.position, each.revision, each.outcome, each.unknown_side, seconds(pair, each),
-                time(each.answered_at), each.reason,
-            ]  # fmt: skip
+def _revision_rows(history: History, ids: Sequence[str]) -> Iterator[list[object]]:
+    for row in history.where(history.answer >= 0).rows(ids):
+        yield [
+            row.judge, row.position, row.revision, row.outcome, row.unknown_side, _seconds(row), time(row.answered_at),
+            row.reason,
+        ]  # fmt: skip
+
+
+def _seconds(row: TableRow) -> str:
+    """Write how long a pair was in view, to the millisecond."""
+    return "" if row.answered_at is None else f"{row.seconds:.3f}"
 
 
 def _judge_rows(study: Study) -> Iterator[list[object]]:

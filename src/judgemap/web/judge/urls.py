@@ -1,4 +1,4 @@
-"""The judge's addresses, and those where researchers invite judges and export what they answered."""
+"""The judge's addresses, and those of the researchers' pages about judges."""
 
 from django.urls import path
 
@@ -17,8 +17,13 @@ urlpatterns = [
     path("j/<slug:token>/areas", views.areas, name="areas"),
     path("j/<slug:token>/link", views.link, name="link"),
     path("s/<slug:code>/", views.join, name="join"),
-    path("studies/<slug:slug>/judges", inviting.judges, name="invite"),
-    path("studies/<slug:slug>/judges.csv", inviting.links_csv, name="links_csv"),
-    path("studies/<slug:slug>/export", inviting.export, name="export"),
     path("withdraw", views.withdraw, name="withdraw"),
 ]
+inviting_urls = (
+    [
+        path("studies/<slug:slug>/judges", inviting.judges, name="judges"),
+        path("studies/<slug:slug>/judges.csv", inviting.links_csv, name="links_csv"),
+        path("studies/<slug:slug>/export", inviting.export, name="export"),
+    ],
+    "inviting",
+)

@@ -10,8 +10,11 @@ class ResultsConfig(AppConfig):
     label = "fits"  # the tables of earlier versions, and the migrations they recorded, have this name
 
     def ready(self) -> None:
-        """Take judges who withdraw out of the fits."""
+        """Take judges who withdraw out of the fits; have the worker ask for fits that are due."""
         from judgemap.web.judge.signals import judge_withdraws
+        from judgemap.web.results.fits.actions import ask_where_due
         from judgemap.web.results.fits.forgetting import forget_judge
+        from judgemap.web.server.jobs import worker_round
 
         judge_withdraws.connect(forget_judge)
+        worker_round.connect(ask_where_due)

@@ -9,9 +9,10 @@ import numpy as np
 from judgemap.core.reliability import pearson, spearman
 from judgemap.core.types import FloatArray
 from judgemap.report.colours import RISK
-from judgemap.report.text import signed
+from judgemap.report.text import number, signed
+from judgemap.report.ticks import round_step
 from judgemap.web.results.ground import Ground, Point, middle
-from judgemap.web.results.layers import interval, number
+from judgemap.web.results.layers import interval
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.runs import title_of
 from judgemap.web.results.table import by_risk
@@ -123,9 +124,7 @@ def change_limits(largest: float) -> FloatArray:
     >>> change_limits(0.6).tolist()
     [-0.7, -0.5, -0.3, -0.1, 0.1, 0.3, 0.5, 0.7]
     """
-    wanted = max(largest, 0.035) / 3.5
-    power = 10.0 ** np.floor(np.log10(wanted))
-    step = power * next(each for each in CHANGE_STEPS if each * power >= wanted * (1 - 1e-9))
+    step = round_step(max(largest, 0.035) / 3.5, CHANGE_STEPS)
     limits: FloatArray = np.round(step * (np.arange(8) - 3.5), 9)
     return limits
 
@@ -165,7 +164,7 @@ def _likeness(a: FitRun, b: FitRun) -> Likeness:
 
 
 def _correlation(value: float) -> str:
-    return f"{value:.3f}".replace("-", "−") if np.isfinite(value) else "none"
+    return signed(value, 3) if np.isfinite(value) else "none"
 
 
 def _against(ground: Ground, base: FitRun, other: FitRun) -> Against:

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from judgemap.core.diagnostics import ess_bulk, ess_tail, rhat
-from judgemap.core.posterior import ranks
+from judgemap.core.posterior import in_top, ranks
 from judgemap.core.types import FloatArray
 from judgemap.report.network import layout
 from judgemap.study.clusters import ClusterFit
@@ -46,7 +45,7 @@ def describe(fit: Fit) -> dict[str, Any]:
 
 def _tops(fit: Fit) -> dict[str, list[float]]:
     rank = ranks(fit.risk)
-    return {str(k): (rank <= k).mean(axis=0).tolist() for k in TOPS if k < len(fit.map)}
+    return {str(k): in_top(rank, k).tolist() for k in TOPS if k < len(fit.map)}
 
 
 def _met(fit: Fit) -> list[list[list[int]]]:
@@ -62,9 +61,7 @@ def _met(fit: Fit) -> list[list[list[int]]]:
 
 
 def _sampling(fit: Fit) -> dict[str, list[float | None]]:
-    draws = fit.posterior["risk"].to_numpy()
-    judged = {"rhat": rhat(draws), "ess_bulk": ess_bulk(draws), "ess_tail": ess_tail(draws)}
-    return {name: _finite(values) for name, values in judged.items()}
+    return {name: _finite(values) for name, values in fit.sampling._asdict().items()}
 
 
 def _layout(fit: Fit) -> list[list[float]]:

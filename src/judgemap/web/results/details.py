@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from judgemap.report.text import percentage, signed
+from judgemap.report.text import number, percentage, signed
+from judgemap.report.ticks import round_step
 from judgemap.web.results.ground import neighbours_of
-from judgemap.web.results.layers import interval, number
+from judgemap.web.results.layers import interval
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.runs import found, found_of_area
 from judgemap.web.results.table import by_risk
@@ -159,7 +160,7 @@ def draw_posterior(
         middles = [(a + b) / 2 for a, b in pairwise(edges)]
         points = [(across(x), round(HIGH * (1 - y / highest), 1)) for x, y in zip(middles, density, strict=True)]
         bell = f"M0 {HIGH:g}L" + " ".join(f"{x} {y}" for x, y in points) + f" {WIDE:g} {HIGH:g}z"
-    step = _step(span)
+    step = round_step(span / 8, (1, 2, 5, 10))
     ticks = [(across(step * each), number(step * each)) for each in range(-50, 51) if least <= step * each <= most]
     says = (
         f"Posterior of the risk of {row['name']}: median {signed(row['risk_median'])}, "
@@ -167,12 +168,6 @@ def draw_posterior(
     )
     low, median, high = (across(row[f"risk_{which}"]) for which in ("low", "median", "high"))
     return Posterior(bell, low, median, high, across(0.0), ticks, says)
-
-
-def _step(span: float) -> float:
-    """Choose a round step that makes four to nine ticks."""
-    steps = [base * 10.0**power for power in range(-4, 5) for base in (1, 2, 5)]
-    return next(step for step in steps if span / step <= 8)
 
 
 def _between(other: Sequence[Any] | None) -> str:

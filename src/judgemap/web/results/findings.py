@@ -1,6 +1,6 @@
 """What a worker works out after a fit, as plain JSON for pages: judges, reliability, checks, areas.
 
-`work_out(run, fit, data)` returns a dict of dicts and lists of str, int, float and None (None where there is nothing to
+`work_out(fit, data)` returns a dict of dicts and lists of str, int, float and None (None where there is nothing to
 say, never NaN). Less than 1 MB at 452 areas. Its keys:
 
 ``judges``: one entry a judge, in the order in which judges first appear
@@ -60,9 +60,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from judgemap.web.judge.models import Answer, Pair
-from judgemap.web.results.models import FitRun
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -81,11 +78,11 @@ WORK = 20_000_000
 """Answers × draws of the predictive check."""
 
 
-def work_out(run: FitRun, fit: "Fit", data: "Comparisons") -> dict[str, Any]:
+def work_out(fit: "Fit", data: "Comparisons") -> dict[str, Any]:
     """Work out everything that pages show of a fit; see the module's text for the keys."""
     from judgemap.web.results.describing import describe
 
-    found = explain(fit, data, answer_order(run, data))
+    found = explain(fit, data, np.argsort(data.answered_at, kind="stable"))
     plain: dict[str, Any] = _plain(found)
     return {**plain, **describe(fit)}
 
@@ -126,23 +123,6 @@ def check_answers(fit: "Fit", data: "Comparisons") -> "PredictiveCheck":
     from judgemap.study.checks import predictive_check
 
     return predictive_check(fit, data, seed=SEED, draws=int(np.clip(WORK // max(len(data), 1), 100, 500)))
-
-
-def answer_order(run: FitRun, data: "Comparisons") -> "IntArray":
-    """List the comparisons of a fit in the order in which they were answered, those never answered last.
-
-    Answers that came in after the fit had read them are not looked at: pairs of a judge are only ever added.
-    """
-    names = set(data.judges)
-    shown = Pair.objects.filter(judge__study=run.study, practice=False, judge__in=names)
-    first = Answer.objects.filter(pair__in=shown, revision=1).values_list("pair_id", "answered_at")
-    answered = {pair: moment.timestamp() for pair, moment in first}
-    moments: dict[str, list[float]] = {}
-    for pair, judge in shown.order_by("judge_id", "position").values_list("pk", "judge_id"):
-        moments.setdefault(judge, []).append(answered.get(pair, math.inf))
-    queues = {judge: iter(times) for judge, times in moments.items()}
-    when = [next(queues[judge], math.inf) if judge in queues else math.inf for judge in data.judge_names]
-    return np.argsort(np.array(when), kind="stable").astype(np.int64)
 
 
 def _judges_note(judges: "pd.DataFrame") -> str:

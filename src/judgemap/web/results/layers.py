@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from judgemap.report.colours import CHANCE, RANK, RANK_WIDTH, RISK, UNCERTAINTY, Scale
-from judgemap.report.text import percentage, signed
+from judgemap.report.text import number, percentage, signed
 
 Row = Mapping[str, Any]
 CHANCES = ["0", "5", "25", "50", "75", "95", "100 %"]
@@ -69,15 +69,6 @@ def interval(row: Row) -> str:
 def places(row: Row) -> str:
     """Write the 95 % interval of an area's rank."""
     return f"{row['rank_low']}–{row['rank_high']}"
-
-
-def number(value: float) -> str:
-    """Write a limit of a class.
-
-    >>> number(-0.5), number(1e-12), number(20.0)
-    ('−0.5', '0', '20')
-    """
-    return f"{value:.4g}".replace("-", "−") if abs(value) > 1e-9 else "0"
 
 
 def _risk(rows: Sequence[Row]) -> Layer:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from judgemap.report.text import measured
+
 EXTREME = 0.005
 """As `judgemap.study.checks` has it."""
 
@@ -30,15 +32,12 @@ class Measure:
 
 
 def figure(value: float | None) -> str:
-    """Write a figure with as many decimals as its size calls for.
+    """Write a measurement that may not be known.
 
-    >>> figure(1288.9), figure(76.42), figure(0.123), figure(None)
-    ('1,289', '76.4', '0.12', 'not known')
+    >>> figure(76.42), figure(None)
+    ('76.4', 'not known')
     """
-    if value is None:
-        return "not known"
-    decimals = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
-    return f"{value:,.{decimals}f}".replace("-", "−")
+    return "not known" if value is None else measured(value)
 
 
 def chance(p: float | None) -> str:

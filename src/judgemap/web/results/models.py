@@ -1,33 +1,30 @@
 """Fits of a study, their files, and the judges that are left out of them."""
 
+from collections.abc import Iterator
+
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q, Value
+from django.db.models.functions import Concat
+from django.utils import timezone
 
 from judgemap.web.judge.models import Judge
+from judgemap.web.server.jobs import SILENCE, Job, job_constraints, log_line
 from judgemap.web.studies.models import Study, StudyVersion
 
+UNEXPLAINED = "the worker was heard of no more: pictures and briefing may be missing; fit again to have all"
 
-class FitRun(models.Model):
+
+class FitRun(Job):
     """A fit that was asked for: of what, by whom, how far it is, and what came of it. Never changed once it is over."""
 
-    class Status(models.TextChoices):
-        """Where a fit is. `LOST` is one whose worker was heard of no more."""
-
-        WAITING = "waiting"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
-        LOST = "lost"
+    NAME = "fit"
+    BEGINS = "Reading the answers."
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="fits")
     number = models.PositiveIntegerField()
     version = models.ForeignKey(StudyVersion, models.PROTECT, related_name="+")
     """Its edges and its direction are the ones that the fit uses."""
-    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    """None where the number of answers asked for it, or the command line."""
-    asked_at = models.DateTimeField(auto_now_add=True)
     settings = models.JSONField(default=dict)
     """The options of `judgemap fit`: model, priors, draws, seed."""
     left_out = models.JSONField(default=list)
@@ -36,18 +33,6 @@ class FitRun(models.Model):
     """Names of the judges whose answers alone were used; empty for all."""
     note = models.CharField(max_length=200, blank=True)
     """Why it was asked for, in the researcher's words."""
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.WAITING)
-    progress = models.FloatField(default=0.0)
-    """The share of the draws that is done, 0 to 1."""
-    said = models.CharField(max_length=400, blank=True)
-    """One sentence: how good the draws are so far, or what went wrong and what to do."""
-    log = models.TextField(blank=True)
-    """What happened when, a line each."""
-    cancel_asked = models.BooleanField(default=False)
-    started_at = models.DateTimeField(null=True)
-    heard_at = models.DateTimeField(null=True)
-    """When the worker last wrote of it."""
-    finished_at = models.DateTimeField(null=True)
     answers = models.PositiveIntegerField(default=0)
     """How many pairs had been answered when the fit read them."""
     data_sha256 = models.CharField(max_length=64, blank=True)
@@ -63,20 +48,30 @@ class FitRun(models.Model):
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=["study", "number"], name="fit_number_once"),
-            models.CheckConstraint(
-                condition=Q(status__in=["waiting", "running", "done", "failed", "cancelled", "lost"]), name="fit_status"
-            ),
-            models.CheckConstraint(condition=Q(progress__gte=0) & Q(progress__lte=1), name="fit_progress"),
+            *job_constraints("fit"),
         )
         indexes = (models.Index(fields=["study", "status"], name="fit_by_status"),)
 
     def __str__(self) -> str:
         return f"fit {self.number} of {self.study_id}"
 
-    @property
-    def over(self) -> bool:
-        """Whether nothing more will happen to it."""
-        return self.status not in (self.Status.WAITING, self.Status.RUNNING)
+    def work(self) -> Iterator[None]:
+        """Make the fit; what explains it is left for when no other job waits."""
+        from judgemap.web.results.fits.running import make_fit
+
+        return make_fit(self)
+
+    @classmethod
+    def mark_lost(cls) -> int:
+        """Mark lost fits; where the fit was made and only its explanations were not, wait for them no more."""
+        from judgemap.web.results.fits.forgetting import forget_withdrawn
+
+        now = timezone.now()
+        unexplained = cls.objects.filter(heard_at__lt=now - SILENCE, status=cls.Status.DONE, explained_at=None)
+        for run in unexplained.defer("rows", "findings", "log"):
+            forget_withdrawn(run)
+        unexplained.update(explained_at=now, log=Concat(F("log"), Value(log_line(UNEXPLAINED))))
+        return super().mark_lost()
 
 
 class FitFiles(models.Model):

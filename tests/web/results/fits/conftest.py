@@ -7,7 +7,8 @@ from django.utils import timezone
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.models import Answer, Judge, Pair
-from judgemap.web.results.fits import actions, progress, running, tasks
+from judgemap.web.results.fits import actions, running
+from judgemap.web.server import jobs, worker
 from judgemap.web.server.tokens import make_token
 
 QUICK = FitSettings(chains=2, warmup=20, draws=60, seed=1)
@@ -60,14 +61,13 @@ def ask():
 
 
 @pytest.fixture
-def make(monkeypatch):
+def make(monkeypatch, carry_out):
     """Make a fit that waits, as a worker would, but for the pictures, which take long; and return it."""
     for step in ("_find", "_draw", "_brief"):
         monkeypatch.setattr(running, step, lambda run, fit, data: None)
 
     def made(run):
-        list(running.make_fit(run.pk))
-        run.refresh_from_db()
+        carry_out(run)
         return run
 
     return made
@@ -75,8 +75,8 @@ def make(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _nobody_is_stopping():
-    progress.STOPPING.clear()
+    jobs.STOPPING.clear()
     yield
-    progress.STOPPING.clear()
-    progress.HERE.clear()
-    tasks.UNEXPLAINED.clear()
+    jobs.STOPPING.clear()
+    jobs.HERE.clear()
+    worker.LEFT.clear()

@@ -1,7 +1,6 @@
 """Asking for fits, taking them back, and fits that the number of answers asks for."""
 
 import pytest
-from django_tasks_db.models import DBTaskResult
 
 from judgemap.errors import StudyError
 from judgemap.study.settings import FitSettings
@@ -28,7 +27,6 @@ def test_what_is_asked_for_is_kept_and_written_down(judged, people, ask):
     verb, who, detail = acts(judged)[-1]
     assert (verb, who) == ("fit asked for", "teammate@example.org")
     assert detail == {"fit": 1, "model": "spatial", "left out": [], "only": [], "note": "first look"}
-    assert DBTaskResult.objects.count() == 1
 
 
 def test_fits_are_numbered_in_each_study(judged, draft, answers, ask):
@@ -43,7 +41,6 @@ def test_without_answers_nothing_is_asked_for(owned, answers, ask, outcomes):
     with pytest.raises(StudyError, match="nothing to fit yet: nobody has decided between two areas; invite judges"):
         ask(owned)
     assert not FitRun.objects.exists()
-    assert not DBTaskResult.objects.exists()
 
 
 @pytest.mark.parametrize("how", ["left_out", "only"])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from judgemap.study.settings import FitSettings
 from judgemap.web.results.fits.forms import FitForm
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun
+from judgemap.web.server import worker
 
 LIVE = {"HX-Request": "true"}
 
@@ -182,14 +183,18 @@ def test_what_came_to_nothing_says_so_and_can_be_started_again(judged, page, sen
     assert FitRun.objects.get(number=2).settings == FitRun.objects.get(number=1).settings
 
 
-def test_the_page_that_looks_notices_a_lost_fit(judged, page, ask):
-    for path in ("1/progress", "2/log", ""):
-        run = ask(judged)
-        FitRun.objects.filter(pk=run.pk).update(status="running", heard_at=timezone.now() - timedelta(minutes=1))
-        page(path)
-        run.refresh_from_db()
-        assert run.status == "lost"
-    assert "heard of no more" in text(page("1/progress"))
+def test_a_page_shows_a_lost_fit_and_leaves_the_writing_to_a_worker(judged, page, ask):
+    run = ask(judged)
+    FitRun.objects.filter(pk=run.pk).update(status="running", heard_at=timezone.now() - timedelta(minutes=1))
+    for path in ("1/progress", "1/log", ""):
+        shown = text(page(path))
+        assert "stopped responding" in shown
+        assert '<span class="status lost">' in shown
+    run.refresh_from_db()
+    assert run.status == "running"
+    worker.go_round()
+    run.refresh_from_db()
+    assert run.status == "lost"
 
 
 def test_what_it_waits_for(judged, page, ask):

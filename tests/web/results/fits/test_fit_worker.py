@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 
-import pytest
 from django.utils import timezone
-from django_tasks_db.models import DBTaskResult
 
-from judgemap.web.results.fits import actions, worker
+from judgemap.web.results.fits import actions
+from judgemap.web.results.fits.warming import warm_up
 from judgemap.web.results.models import FitRun
+from judgemap.web.server import worker
 
 
 def test_a_round(judged, ask):
@@ -22,26 +22,15 @@ def test_a_round(judged, ask):
     assert FitRun.objects.count() == 2
 
 
-def test_notes_of_old_tasks_are_thrown_away_but_not_tasks_that_wait(judged, ask):
-    for _ in range(3):
-        ask(judged)
-    ended, waiting, fresh = DBTaskResult.objects.order_by("enqueued_at")
-    DBTaskResult.objects.filter(pk__in=[ended.pk, waiting.pk]).update(enqueued_at=timezone.now() - timedelta(days=31))
-    DBTaskResult.objects.filter(pk__in=[ended.pk, fresh.pk]).update(status="SUCCESSFUL")
-    worker.go_round()
-    assert {each.pk for each in DBTaskResult.objects.all()} == {waiting.pk, fresh.pk}
-
-
-@pytest.mark.django_db(transaction=True)  # a worker closes connections that it finds in a transaction
-def test_a_worker_takes_every_fit_that_waits_and_then_returns(judged, ask, make):
+def test_a_worker_takes_every_fit_that_waits(judged, ask, make):
     runs = [ask(judged) for _ in range(2)]
-    worker.FitWorker().run()
+    while worker.take_one():
+        pass
     for run in runs:
         run.refresh_from_db()
         assert run.status == "done"
-    assert not DBTaskResult.objects.ready().exists()
 
 
 def test_warming_up_leaves_nothing_behind(db):
-    worker.warm_up()
+    warm_up()
     assert not FitRun.objects.exists()

@@ -10,9 +10,9 @@ from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Judge
 from judgemap.web.results.fits import running
 from judgemap.web.results.fits.files import open_fit
-from judgemap.web.results.fits.lost import SILENCE, mark_lost
 from judgemap.web.results.fits.running import explain
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun
+from judgemap.web.server.jobs import SILENCE
 from judgemap.web.server.tokens import hashed, tidy_code
 from judgemap.web.studies.areas import load_areas
 
@@ -131,7 +131,7 @@ def test_a_worker_that_dies_before_it_forgets(judged, ask, make):
     Judge.objects.filter(name=gone).update(withdrawn_at=run.finished_at)
     silent = timezone.now() - 2 * SILENCE
     FitRun.objects.filter(pk=run.pk).update(findings={"stands_out": [gone]}, explained_at=None, heard_at=silent)
-    mark_lost()
+    FitRun.mark_lost()
     run.refresh_from_db()
     assert run.findings == {"stands_out": []}
     assert run.explained_at is not None

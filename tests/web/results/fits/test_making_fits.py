@@ -7,7 +7,6 @@ from datetime import timedelta
 import numpy as np
 import pytest
 from django.utils import timezone
-from django_tasks_db.models import DBTaskResult
 
 from judgemap.errors import StudyError
 from judgemap.study.settings import FitSettings
@@ -15,9 +14,9 @@ from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.results.fits import progress, running
 from judgemap.web.results.fits.actions import ask_for_fit, cancel_fit
 from judgemap.web.results.fits.files import open_fit
-from judgemap.web.results.fits.lost import SILENCE, is_silent, mark_lost, queue_again
-from judgemap.web.results.fits.tasks import UNEXPLAINED, explain_next, run_fit
 from judgemap.web.results.models import Exclusion, FitRun
+from judgemap.web.server import jobs, worker
+from judgemap.web.server.jobs import SILENCE
 from judgemap.web.studies import actions as studies
 from judgemap.web.studies.areas import load_areas
 
@@ -102,31 +101,27 @@ def test_nothing_is_run_twice(judged, ask, make):
     assert FitRun.objects.values().get(pk=run.pk) == before
 
 
-def test_the_task_in_the_queue_makes_it(judged, ask, make):
+def test_a_worker_takes_what_waits_and_explains_it_afterwards(judged, ask, make):
     run = ask(judged)
-    waiting = DBTaskResult.objects.get()
-    assert waiting.args_kwargs == {"args": [run.pk], "kwargs": {}}
-    assert waiting.task is not None
-    run_fit.call(run.pk)
+    assert worker.take_one()
     run.refresh_from_db()
     assert run.status == FitRun.Status.DONE
     assert run.explained_at is None, "the map is there first"
-    assert {run.pk} == progress.HERE
+    assert {(FitRun, run.pk)} == jobs.HERE
     steps = 0
-    while UNEXPLAINED:
-        explain_next()
+    while worker.take_one():
         steps += 1
     assert steps == 4
     run.refresh_from_db()
     assert run.explained_at
-    assert not progress.HERE
+    assert not jobs.HERE
 
 
 def test_other_fits_come_before_explanations_but_not_for_ever(judged, ask, make):
     runs = [ask(judged) for _ in range(5)]
-    for run in runs:
-        run_fit.call(run.pk)
-    assert len(UNEXPLAINED) == 3, "each has its draws in memory"
+    for _ in runs:
+        worker.take_one()
+    assert len(worker.LEFT) == 3, "each has its draws in memory"
     for run in runs:
         run.refresh_from_db()
     assert [run.status for run in runs] == ["done"] * 5
@@ -134,8 +129,8 @@ def test_other_fits_come_before_explanations_but_not_for_ever(judged, ask, make)
 
 
 def test_a_worker_that_is_asked_to_end_does_not_explain(judged, ask, make):
-    steps = running.make_fit(ask(judged).pk)
-    progress.STOPPING.set()
+    steps = FitRun.claim(ask(judged).pk).carry_out()
+    jobs.STOPPING.set()
     list(steps)
     run = FitRun.objects.get()
     assert run.status == FitRun.Status.DONE
@@ -143,8 +138,8 @@ def test_a_worker_that_is_asked_to_end_does_not_explain(judged, ask, make):
     assert run.explained_at
 
 
-def test_what_explains_a_fit_is_made(judged, ask):
-    list(running.make_fit(ask(judged, replace(QUICK, draws=200)).pk))
+def test_what_explains_a_fit_is_made(judged, ask, carry_out):
+    carry_out(ask(judged, replace(QUICK, draws=200)))
     run = FitRun.objects.get()
     assert [word for word in ("figures", "pictures", "briefing") if f" {word} made\n" in run.log] == [
         "figures",
@@ -159,11 +154,11 @@ def test_what_explains_a_fit_is_made(judged, ask):
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_briefing_tells_of_both_models_of_the_same_answers(judged, ask, monkeypatch):
+def test_a_briefing_tells_of_both_models_of_the_same_answers(judged, ask, carry_out, monkeypatch):
     for step in ("_find", "_draw"):
         monkeypatch.setattr(running, step, lambda run, fit, data: None)
-    list(running.make_fit(ask(judged, QUICK).pk))
-    list(running.make_fit(ask(judged, CLUSTERS).pk))
+    carry_out(ask(judged, QUICK))
+    carry_out(ask(judged, CLUSTERS))
     alone, both = FitRun.objects.order_by("number")
     assert "Clusters of areas" not in alone.files.briefing
     assert "Clusters of areas" in both.files.briefing
@@ -228,7 +223,7 @@ def test_a_fault_of_ours_is_logged_and_never_shown(judged, ask, make, monkeypatc
     with caplog.at_level(logging.ERROR):
         run = make(ask(judged))
     assert run.status == FitRun.Status.FAILED
-    assert run.said == running.BROKE_DOWN
+    assert run.said.startswith("The fit broke down, which is our fault and not yours;")
     assert "secret detail" not in run.said + run.log
     assert "secret detail" in caplog.text
 
@@ -250,17 +245,16 @@ def test_what_explains_may_fail_and_spoils_nothing(judged, ask, make, monkeypatc
 
 def cancel_in_the_middle(monkeypatch, run, after=3):
     """Have a researcher press the button after so many blocks."""
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_NEWS", 0.0)
+    monkeypatch.setattr(jobs, "SECONDS_BETWEEN_NEWS", 0.0)
     calls = []
-    watch = progress.Progress.watch
 
-    def watched(self, draws, wanted):
+    def watched(claimed, draws, wanted):
         calls.append(draws.n_draws)
         if len(calls) == after:
             cancel_fit(run)
-        watch(self, draws, wanted)
+        progress.watch(claimed, draws, wanted)
 
-    monkeypatch.setattr(progress.Progress, "watch", watched)
+    monkeypatch.setattr(running, "watch", watched)
     return calls
 
 
@@ -280,15 +274,15 @@ def test_cancelled_before_it_began(judged, ask, make):
 
 
 def test_news_on_the_way(judged, ask, make, monkeypatch):
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_NEWS", 0.0)
+    monkeypatch.setattr(jobs, "SECONDS_BETWEEN_NEWS", 0.0)
     seen = []
-    write = progress.Progress.write
+    write = FitRun.write
 
     def written(self):
         write(self)
-        seen.append(FitRun.objects.values_list("progress", "said", "status").get(pk=self.run.pk))
+        seen.append(FitRun.objects.values_list("progress", "said", "status").get(pk=self.pk))
 
-    monkeypatch.setattr(progress.Progress, "write", written)
+    monkeypatch.setattr(FitRun, "write", written)
     make(ask(judged))
     shares = [share for share, _, _ in seen]
     assert shares == sorted(shares)
@@ -299,30 +293,29 @@ def test_news_on_the_way(judged, ask, make, monkeypatch):
 
 def test_a_worker_that_is_asked_to_end_puts_the_fit_back(judged, ask, make):
     run = ask(judged)
-    progress.STOPPING.set()
+    jobs.STOPPING.set()
     run = make(run)
     assert run.status == FitRun.Status.WAITING
     assert "begins anew" in run.said
-    assert DBTaskResult.objects.count() == 2
-    progress.STOPPING.clear()
+    jobs.STOPPING.clear()
     assert make(run).status == FitRun.Status.DONE
 
 
 def test_a_fit_whose_worker_is_silent_is_lost(judged, ask, make):
     run = ask(judged)
-    assert mark_lost() == 0, "who waits is not lost"
+    assert FitRun.mark_lost() == 0, "who waits is not lost"
     long_ago = timezone.now() - SILENCE - timedelta(seconds=1)
     FitRun.objects.filter(pk=run.pk).update(status="running", started_at=long_ago, heard_at=timezone.now())
-    assert mark_lost() == 0, "heard of a moment ago"
+    assert FitRun.mark_lost() == 0, "heard of a moment ago"
     FitRun.objects.filter(pk=run.pk).update(heard_at=long_ago)
     run.refresh_from_db()
-    assert is_silent(run)
-    assert mark_lost() == 1
+    assert run.is_silent
+    assert FitRun.mark_lost() == 1
     run.refresh_from_db()
     assert run.status == FitRun.Status.LOST
     assert "Start it again" in run.said
     assert run.log.endswith(f"{run.said}\n")
-    assert not is_silent(run)
+    assert not run.is_silent
 
 
 def test_a_fit_that_was_given_up_is_not_written_over(judged, ask, make, monkeypatch):
@@ -330,7 +323,7 @@ def test_a_fit_that_was_given_up_is_not_written_over(judged, ask, make, monkeypa
 
     def asleep(version):
         FitRun.objects.filter(pk=run.pk).update(heard_at=timezone.now() - 2 * SILENCE)
-        mark_lost()
+        FitRun.mark_lost()
         return load_areas(version)
 
     monkeypatch.setattr(running, "load_areas", asleep)
@@ -343,7 +336,7 @@ def test_a_fit_that_was_given_up_is_not_written_over(judged, ask, make, monkeypa
 def test_pictures_that_nobody_makes_any_more_are_not_waited_for(judged, ask, make):
     run = make(ask(judged))
     FitRun.objects.filter(pk=run.pk).update(explained_at=None, heard_at=timezone.now() - 2 * SILENCE)
-    mark_lost()
+    FitRun.mark_lost()
     run.refresh_from_db()
     assert run.status == FitRun.Status.DONE
     assert run.explained_at
@@ -363,16 +356,3 @@ def test_old_fits_are_kept(judged, ask, make, answers):
     first.refresh_from_db()
     assert first.data_sha256 != second.data_sha256
     assert len(open_fit(first).areas) == len(open_fit(second).areas) == 16
-
-
-def test_a_fit_whose_task_is_gone_is_queued_again_once(judged, ask, make):
-    run = ask(judged)
-    assert queue_again() == 0, "it is queued"
-    DBTaskResult.objects.update(status="RUNNING")
-    assert queue_again() == 0, "it is young: somebody may have just taken it"
-    FitRun.objects.update(asked_at=timezone.now() - 2 * SILENCE)
-    assert [queue_again(), queue_again()] == [1, 0]
-    assert DBTaskResult.objects.ready().get().args_kwargs["args"] == [run.pk]
-    assert make(run).status == FitRun.Status.DONE
-    DBTaskResult.objects.all().delete()
-    assert queue_again() == 0

@@ -10,7 +10,6 @@ from judgemap.core.graph import AreaGraph
 from judgemap.geo.maps import Areas
 from judgemap.study.settings import FitSettings
 from judgemap.web.results.files import KINDS
-from judgemap.web.results.fits import running
 from judgemap.web.results.fits.actions import ask_for_fit
 from judgemap.web.results.models import FitRun
 from judgemap.web.studies import actions as studies
@@ -62,13 +61,12 @@ ODD = {
 
 
 @pytest.fixture
-def whole():
+def whole(carry_out):
     """Make a fit and everything that explains it."""
 
     def made(study: Study, settings: FitSettings) -> FitRun:
         run = ask_for_fit(study, settings)
-        list(running.make_fit(run.pk))
-        run.refresh_from_db()
+        carry_out(run)
         return run
 
     return made

@@ -2,11 +2,11 @@
 
 from django import template
 
-from judgemap.web.dashboard import charts, live
+from judgemap.report import text
 
 register = template.Library()
-register.filter("plain", charts.plain)
-register.filter("percent", live.percent)
+register.filter("plain", text.plain)
+register.filter("percent", text.share)
 
 
 @register.filter
@@ -41,4 +41,4 @@ def share(value: float | str | None) -> str:
     >>> share(0.5), share(0.012), share(None), share("")
     ('50 %', '1.2 %', '–', '–')
     """
-    return live.percent(float(value)) if isinstance(value, int | float) else "–"
+    return text.share(float(value)) if isinstance(value, int | float) else "–"

@@ -5,15 +5,14 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Max, Sum
-from django.utils import timezone
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Answer, Judge
-from judgemap.web.results.fits.progress import log_line
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun
+from judgemap.web.server.jobs import log_line
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
 
@@ -24,7 +23,6 @@ MOST_NUMBERS = 50_000_000
 MOST_STEPS = 5_000_000
 """Steps of all chains that a fit may take; at the usual speed, some minutes."""
 LEAST_EVERY = 10
-UNDER_WAY = (FitRun.Status.WAITING, FitRun.Status.RUNNING)
 
 
 def ask_for_fit(
@@ -61,12 +59,7 @@ def again(run: FitRun, by: Researcher | None = None) -> FitRun:
 def cancel_fit(run: FitRun, by: Researcher | None = None) -> FitRun:
     """Take back a fit that waits, or ask the worker to stop one that runs."""
     with transaction.atomic():
-        waiting = FitRun.objects.filter(pk=run.pk, status=FitRun.Status.WAITING)
-        taken_back = waiting.update(
-            status=FitRun.Status.CANCELLED, finished_at=timezone.now(), said="Cancelled before it began."
-        )
-        running = FitRun.objects.filter(pk=run.pk, status=FitRun.Status.RUNNING, cancel_asked=False)
-        if taken_back or running.update(cancel_asked=True):
+        if run.cancel():
             record(run.study, by, "fit cancelled", {"fit": run.number})
     run.refresh_from_db()
     return run
@@ -90,7 +83,7 @@ def set_auto_fit(
         record(study, by, "automatic fits on", {"every": every, "model": kept["model"]})
 
 
-def ask_where_due() -> list[FitRun]:
+def ask_where_due(**_: object) -> list[FitRun]:
     """Ask for the fits that the number of answers calls for: none while one of the study waits or runs."""
     asked = []
     for each in AutoFit.objects.select_related("study"):
@@ -118,7 +111,7 @@ def has_decided(study: Study) -> bool:
 
 def _is_due(auto: AutoFit) -> bool:
     fits = FitRun.objects.filter(study_id=auto.study_id)
-    if fits.filter(status__in=UNDER_WAY).exists():
+    if fits.filter(status__in=FitRun.UNDER_WAY).exists():
         return False
     seen = fits.filter(only=[]).aggregate(most=Max("answers"))["most"] or 0
     return answered(auto.study) - seen >= auto.every
@@ -143,13 +136,11 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
         raise StudyError(
             f"draws: that is {steps} steps in all; the server makes {MOST_STEPS} at most, so ask for fewer"
         )
-    if FitRun.objects.filter(study=study, status__in=UNDER_WAY).count() >= MOST_WAITING:
+    if FitRun.objects.filter(study=study, status__in=FitRun.UNDER_WAY).count() >= MOST_WAITING:
         raise StudyError(f"{MOST_WAITING} fits of this study are waiting already; cancel some, or come back later")
 
 
 def _ask(study: Study, settings: FitSettings, by: Researcher | None, judges: dict[str, Any]) -> FitRun:
-    from judgemap.web.results.fits.tasks import run_fit
-
     last = FitRun.objects.filter(study=study).aggregate(last=Max("number"))["last"] or 0
     run = FitRun.objects.create(
         study=study,
@@ -161,7 +152,6 @@ def _ask(study: Study, settings: FitSettings, by: Researcher | None, judges: dic
         log=log_line(f"asked for by {by.email if by else 'the server'}"),
         **judges,
     )
-    run_fit.enqueue(run.pk)
     told = {"fit": run.number, "model": settings.model, "left out": run.left_out, "only": run.only, "note": run.note}
     record(study, by, "fit asked for", told)
     return run

@@ -12,8 +12,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from judgemap.web.judge.models import Answer, Judge
-from judgemap.web.results.fits.progress import log_line
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun
+from judgemap.web.server.jobs import log_line
 
 SOMEBODY = "a judge who withdrew"
 REMOVED = "The only judge of this fit withdrew, so its results are removed."

@@ -4,6 +4,7 @@ import logging
 import math
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -17,20 +18,11 @@ from judgemap.web.judge.models import Answer
 from judgemap.web.results.fits.actions import answered
 from judgemap.web.results.fits.files import open_fit, pack
 from judgemap.web.results.fits.forgetting import forget_withdrawn
-from judgemap.web.results.fits.progress import (
-    HERE,
-    SAMPLED,
-    STOPPING,
-    WARMING_UP,
-    CancelledError,
-    Progress,
-    StoppingError,
-    TakenAwayError,
-    log_line,
-)
+from judgemap.web.results.fits.progress import SAMPLED, WARMING_UP, watch
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun
-from judgemap.web.server.forms import sentence
+from judgemap.web.server.jobs import STOPPING, log_line
 from judgemap.web.studies.areas import load_areas
+from judgemap.web.studies.models import StudyVersion
 
 if TYPE_CHECKING:
     from judgemap.study.comparisons import Comparisons
@@ -38,56 +30,28 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 Step = Callable[[FitRun, "Fit", "Comparisons"], None]
-BROKE_DOWN = "The fit broke down, which is our fault and not yours; the server's log has the details. Start it again."
 
 
-def make_fit(run_id: int) -> Iterator[None]:
-    """Make a fit that waits. Of several workers that try, one does; whatever happens is written into the run.
+def make_fit(run: FitRun) -> Iterator[None]:
+    """Make a fit that this worker has claimed.
 
     Returns the steps that explain it, see `explain`: the map is there before they are taken.
     """
-    now = timezone.now()
-    waiting = FitRun.objects.filter(pk=run_id, status=FitRun.Status.WAITING)
-    if not waiting.update(status=FitRun.Status.RUNNING, started_at=now, heard_at=now, said="Reading the answers."):
-        return iter(())
-    run = FitRun.objects.select_related("study", "version").defer("version__packed_design").get(pk=run_id)
-    HERE.add(run_id)
-    made = _make(run)
-    if made is None:
-        HERE.discard(run_id)
-        return iter(())
-    return explain(run, *made)
-
-
-def _make(run: FitRun) -> "tuple[Fit, Comparisons] | None":
-    progress = Progress(run)
-    try:
-        data = read_answers(run)
-        run.said = WARMING_UP
-        progress.note(f"read {len(data)} pairs shown to {len(data.per_judge())} judges")
-        areas = load_areas(run.version)
-        fit = FitSettings.from_dict(run.settings).run(data, areas, cores=_cores(), watch=progress.watch)
-        keep(run, fit, progress)
-    except TakenAwayError:
-        logger.warning("fit %s of %s was given up while it was made", run.number, run.study.slug)
-    except CancelledError:
-        _end(run, FitRun.Status.CANCELLED, "Cancelled.")
-    except StoppingError:
-        _put_back(run)
-    except StudyError as error:
-        _end(run, FitRun.Status.FAILED, sentence(error))
-    except Exception:
-        logger.exception("fit %s of %s broke down", run.number, run.study.slug)
-        _end(run, FitRun.Status.FAILED, BROKE_DOWN)
-    else:
-        return fit, data
-    return None
+    run.version = StudyVersion.objects.defer("packed_design").get(pk=run.version_id)
+    data = read_answers(run)
+    run.said = WARMING_UP
+    run.write_line(f"read {len(data)} pairs shown to {len(data.per_judge())} judges")
+    areas = load_areas(run.version)
+    fit = FitSettings.from_dict(run.settings).run(data, areas, cores=_cores(), watch=partial(watch, run))
+    keep(run, fit)
+    return explain(run, fit, data)
 
 
 def read_answers(run: FitRun) -> "Comparisons":
     """Read what the judges of this fit have answered by now."""
     run.study.current = run.version
     run.answers = answered(run.study)
+    FitRun.objects.filter(pk=run.pk).update(answers=run.answers)
     data = load_comparisons(run.study)
     if run.only:
         data = data.only(set(data.judges) & set(run.only))
@@ -97,10 +61,10 @@ def read_answers(run: FitRun) -> "Comparisons":
     return data
 
 
-def keep(run: FitRun, fit: "Fit", progress: Progress) -> None:
+def keep(run: FitRun, fit: "Fit") -> None:
     """Keep the results, all or nothing; from here on the map can be seen."""
     run.progress, run.said = SAMPLED, "The draws are made; the results are being put together."
-    progress.write()
+    run.write()
     run.info = plain(fit.info)
     run.rows = table_of(fit)
     run.findings = {"warnings": fit.warnings}
@@ -112,13 +76,7 @@ def keep(run: FitRun, fit: "Fit", progress: Progress) -> None:
     archive = pack(fit)  # before the transaction, which judges wait for on SQLite
     with transaction.atomic():
         FitFiles.objects.update_or_create(fit=run, defaults={"archive": archive})
-        run.status, run.progress = FitRun.Status.DONE, 1.0
-        run.finished_at = run.heard_at = timezone.now()
-        names = ("info", "rows", "findings", "data_sha256", "said", "log", "status", "progress", "finished_at",
-                 "heard_at", "answers")  # fmt: skip
-        mine = FitRun.objects.filter(pk=run.pk, status=FitRun.Status.RUNNING)
-        if not mine.update(**{name: getattr(run, name) for name in names}):
-            raise TakenAwayError
+        run.finish("info", "rows", "findings", "data_sha256")
 
 
 def table_of(fit: "Fit") -> list[dict[str, Any]]:
@@ -156,15 +114,12 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
 
 def explain(run: FitRun, fit: "Fit", data: "Comparisons") -> Iterator[None]:
     """Work out what explains a fit that is done, a step at a time. What fails here is logged, and spoils nothing."""
-    try:
-        for what, step in (("figures", _find), ("pictures", _draw), ("briefing", _brief)):
-            run.log += log_line(_try(what, step, (run, fit, data)))
-            FitRun.objects.filter(pk=run.pk).update(log=run.log, heard_at=timezone.now())
-            forget_withdrawn(run, set(data.judges))
-            yield
-        FitRun.objects.filter(pk=run.pk).update(explained_at=timezone.now())
-    finally:
-        HERE.discard(run.pk)
+    for what, step in (("figures", _find), ("pictures", _draw), ("briefing", _brief)):
+        run.log += log_line(_try(what, step, (run, fit, data)))
+        FitRun.objects.filter(pk=run.pk).update(log=run.log, heard_at=timezone.now())
+        forget_withdrawn(run, set(data.judge))
+        yield
+    FitRun.objects.filter(pk=run.pk).update(explained_at=timezone.now())
 
 
 def _try(what: str, step: Step, given: "tuple[FitRun, Fit, Comparisons]") -> str:
@@ -183,7 +138,7 @@ def _try(what: str, step: Step, given: "tuple[FitRun, Fit, Comparisons]") -> str
 def _find(run: FitRun, fit: "Fit", data: "Comparisons") -> None:
     from judgemap.web.results.findings import work_out
 
-    run.findings |= plain(work_out(run, fit, data))
+    run.findings |= plain(work_out(fit, data))
     FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
 
 
@@ -223,24 +178,6 @@ def _beside(run: FitRun) -> "Fit | None":
     else:
         other = others.filter(settings__model="clusters").first()
     return open_fit(other) if other is not None else None
-
-
-def _end(run: FitRun, status: FitRun.Status, said: str) -> None:
-    run.log += log_line(said)
-    mine = FitRun.objects.filter(pk=run.pk, status=FitRun.Status.RUNNING)
-    mine.update(status=status, said=said[:400], log=run.log, answers=run.answers, finished_at=timezone.now())
-
-
-def _put_back(run: FitRun) -> None:
-    """Let the next worker make it."""
-    from judgemap.web.results.fits.tasks import run_fit
-
-    run.log += log_line("the worker was asked to end; the fit waits for the next one")
-    with transaction.atomic():
-        mine = FitRun.objects.filter(pk=run.pk, status=FitRun.Status.RUNNING)
-        said = "The server was stopped in the middle of it; it begins anew when the server is back."
-        if mine.update(status=FitRun.Status.WAITING, progress=0.0, started_at=None, said=said, log=run.log):
-            run_fit.enqueue(run.pk)
 
 
 def _cores() -> int:

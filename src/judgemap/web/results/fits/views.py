@@ -17,7 +17,6 @@ from judgemap.study.comparisons import Direction
 from judgemap.study.settings import FitSettings
 from judgemap.web.results.fits import actions
 from judgemap.web.results.fits.forms import AutoFitForm, FitForm, initial_of
-from judgemap.web.results.fits.lost import is_silent, mark_lost
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
@@ -37,10 +36,7 @@ def list_fits(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _list(request: HttpRequest, study: Study, auto_form: AutoFitForm) -> HttpResponse:
-    runs = list(_runs(study)[:MOST_SHOWN])
-    if any(is_silent(run) for run in runs):
-        mark_lost()
-        runs = list(_runs(study)[:MOST_SHOWN])
+    runs = [run.show_if_lost() for run in _runs(study)[:MOST_SHOWN]]
     context = {"study": study, "runs": runs, "under_way": any(not run.over for run in runs), "here": "results"}
     if _is_live(request):
         return render(request, "fits/runs.html", context)
@@ -96,7 +92,7 @@ def _waiting(run: FitRun) -> dict[str, Any]:
     """Say what a fit waits for."""
     if run.status != FitRun.Status.WAITING:
         return {}
-    before = FitRun.objects.filter(pk__lt=run.pk, status__in=actions.UNDER_WAY)
+    before = FitRun.objects.filter(pk__lt=run.pk, status__in=FitRun.UNDER_WAY)
     running = FitRun.objects.filter(status=FitRun.Status.RUNNING).exists()
     alone = not running and run.asked_at < timezone.now() - PATIENCE
     return {"before": before.count(), "no_worker": alone}
@@ -169,12 +165,9 @@ def _find(study: Study, number: int) -> FitRun | None:
 def _seen(study: Study, number: int) -> FitRun:
     """Find a fit, and notice where its worker is gone."""
     run = _find(study, number)
-    if run is not None and is_silent(run):
-        mark_lost()
-        run = _find(study, number)
     if run is None:
         raise Http404
-    return run
+    return run.show_if_lost()
 
 
 def _is_live(request: HttpRequest) -> bool:

@@ -1,0 +1,278 @@
+"""Jobs: work that waits in the database for a worker. The row of a job alone says where it is.
+
+A new kind of job is a model that inherits `Job` and has a `work`; the worker finds it by itself::
+
+    class Draft(Job):
+        study = models.ForeignKey(Study, models.CASCADE)
+
+        def work(self) -> None:
+            if self.news_due():
+                self.tell(0.5, "Half of it is done.")
+            self.finish()
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, ClassVar, Self
+
+from django.apps import apps
+from django.conf import settings
+from django.db import OperationalError, connection, models
+from django.db.models import F, Manager, Q, QuerySet, Value
+from django.db.models.functions import Concat
+from django.dispatch import Signal
+from django.utils import timezone
+
+from judgemap.errors import StudyError
+from judgemap.web.server.forms import sentence
+
+logger = logging.getLogger(__name__)
+SILENCE = timedelta(seconds=30)
+"""A worker writes every two seconds of what it does; after so long without, it is taken for dead."""
+SECONDS_BETWEEN_NEWS = 1.0
+STOPPING = threading.Event()
+"""Set when this process was asked to end."""
+HERE: set[tuple[type["Job"], int]] = set()
+"""The jobs that this process does, by kind and key: the worker's pulse says that it still does."""
+
+worker_round = Signal()
+"""Sent by a worker every few seconds while no job keeps it busy, for what is due now and then."""
+
+
+class CancelledError(Exception):
+    """A researcher took the job back."""
+
+
+class StoppingError(Exception):
+    """The worker was asked to end in the middle of the job."""
+
+
+class TakenAwayError(Exception):
+    """The job was given up as lost, or removed, while it was done."""
+
+
+class Job(models.Model):
+    """Something that a researcher asked for and a worker does. Never changed once it is over."""
+
+    class Status(models.TextChoices):
+        """Where a job is. `LOST` is one whose worker was heard of no more."""
+
+        WAITING = "waiting"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+        LOST = "lost"
+
+    UNDER_WAY: ClassVar = (Status.WAITING, Status.RUNNING)
+    NAME: ClassVar[str]
+    """What a sentence calls it, such as "fit"."""
+    BEGINS: ClassVar[str] = ""
+    """What is said of it when a worker has just taken it."""
+    AGAIN: ClassVar[str] = "Start it again."
+    """What a researcher does about one that failed."""
+    _told_at = 0.0
+
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    """None where the server or the command line asked."""
+    asked_at = models.DateTimeField(auto_now_add=True)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.WAITING)
+    progress = models.FloatField(default=0.0)
+    """The share of the work that is done, 0 to 1."""
+    said = models.CharField(max_length=400, blank=True)
+    """One sentence: how it goes, or what went wrong and what to do."""
+    log = models.TextField(blank=True)
+    """What happened when, a line each."""
+    cancel_asked = models.BooleanField(default=False)
+    started_at = models.DateTimeField(null=True)
+    """When the worker that has it took it."""
+    heard_at = models.DateTimeField(null=True)
+    """When the worker last wrote of it."""
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will happen to it."""
+        return self.status not in self.UNDER_WAY
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether a worker should have written of it, and has not."""
+        silent = self.heard_at is not None and self.heard_at < timezone.now() - SILENCE
+        return silent and self.status == self.Status.RUNNING
+
+    def work(self) -> Iterator[None] | None:
+        """Do the job and `finish` it; return what is left to do, a step at a time, while no other job waits."""
+        raise NotImplementedError
+
+    @classmethod
+    def longest_waiting(cls) -> Self | None:
+        """Return the key and the time of the job of this kind that has waited longest."""
+        return cls._rows().filter(status=cls.Status.WAITING).only("asked_at").order_by("asked_at", "pk").first()
+
+    @classmethod
+    def claim(cls, key: int) -> Self | None:
+        """Take a job that waits. Of several workers that try, one gets it: the others find no such row to change."""
+        now = timezone.now()
+        waiting = cls._rows().filter(pk=key, status=cls.Status.WAITING)
+        begun = {"status": cls.Status.RUNNING, "started_at": now, "heard_at": now, "said": cls.BEGINS}
+        return cls._rows().get(pk=key) if waiting.update(**begun) else None
+
+    @classmethod
+    def still_here(cls, key: int) -> None:
+        """Say that a worker still has a job."""
+        cls._rows().filter(pk=key).update(heard_at=timezone.now())
+
+    def carry_out(self) -> Iterator[None] | None:
+        """Do a claimed job. Whatever happens is written into its row; returns what `work` leaves to do."""
+        here = (type(self), self.pk)
+        HERE.add(here)
+        left = None
+        try:
+            left = self._try_to_work()
+        finally:
+            if left is None:
+                HERE.discard(here)
+        return None if left is None else self._follow(left)
+
+    def news_due(self) -> bool:
+        """Say whether it is time to `tell` how far it is, about once a second; raise where the worker is to end."""
+        if STOPPING.is_set():
+            raise StoppingError
+        return time.monotonic() - self._told_at >= SECONDS_BETWEEN_NEWS
+
+    def tell(self, progress: float, said: str) -> None:
+        """Say how far it is; where the database does not answer, later: it may be back before the work is done."""
+        self.progress, self.said = progress, said
+        try:
+            self.write()
+        except OperationalError:
+            logger.warning("the database does not take news of %s", self)
+            connection.close()
+        self._told_at = time.monotonic()
+
+    def write_line(self, text: str) -> None:
+        """Add a line to the log, and write."""
+        self.log += log_line(text)
+        self.write()
+
+    def write(self) -> None:
+        """Write the news into the database, and look whether somebody wants the job stopped."""
+        if not self._mine().update(heard_at=timezone.now(), **self._fields("progress", "said", "log")):
+            raise TakenAwayError
+        if self._mine().filter(cancel_asked=True).exists():
+            raise CancelledError
+
+    def finish(self, *names: str) -> None:
+        """Mark it done, and write the fields of these names with it: all or nothing."""
+        self.status, self.progress = self.Status.DONE, 1.0
+        self.finished_at = self.heard_at = timezone.now()
+        names = ("status", "progress", "said", "log", "finished_at", "heard_at", *names)
+        if not self._mine().update(**self._fields(*names)):
+            raise TakenAwayError
+
+    def cancel(self) -> bool:
+        """Take the job back where it waits, ask the worker to stop where it runs; return whether that was news."""
+        rows = self._rows().filter(pk=self.pk)
+        ended = {"status": self.Status.CANCELLED, "finished_at": timezone.now(), "said": "Cancelled before it began."}
+        taken_back = rows.filter(status=self.Status.WAITING).update(**ended)
+        return bool(taken_back or rows.filter(status=self.Status.RUNNING, cancel_asked=False).update(cancel_asked=True))
+
+    @classmethod
+    def mark_lost(cls) -> int:
+        """Mark the jobs that nobody does any more, and return how many there were."""
+        silent = cls._rows().filter(status=cls.Status.RUNNING, heard_at__lt=timezone.now() - SILENCE)
+        said = cls.lost_text()
+        log = Concat(F("log"), Value(log_line(said)))
+        return silent.update(status=cls.Status.LOST, said=said, log=log, finished_at=timezone.now())
+
+    @classmethod
+    def lost_text(cls) -> str:
+        """Say what becomes of a job whose worker is gone."""
+        name = cls.NAME
+        return f"The worker making this {name} stopped responding. The {name} is lost, but no answers are. {cls.AGAIN}"
+
+    def show_if_lost(self) -> Self:
+        """Show a silent job as lost, as a worker will soon write it: a page that is read writes nothing."""
+        if self.is_silent:
+            self.status, self.said = self.Status.LOST, self.lost_text()
+        return self
+
+    def _try_to_work(self) -> Iterator[None] | None:
+        try:
+            return self.work()
+        except TakenAwayError:
+            logger.warning("%s was given up while it was done", self)
+        except CancelledError:
+            self._end(self.Status.CANCELLED, "Cancelled.")
+        except StoppingError:
+            self._put_back()
+        except StudyError as error:
+            self._end(self.Status.FAILED, sentence(error))
+        except Exception:
+            logger.exception("%s broke down", self)
+            text = "broke down, which is our fault and not yours; the server's log has the details."
+            self._end(self.Status.FAILED, f"The {self.NAME} {text} {self.AGAIN}")
+        return None
+
+    def _follow(self, left: Iterator[None]) -> Iterator[None]:
+        try:
+            yield from left
+        finally:
+            HERE.discard((type(self), self.pk))
+
+    def _mine(self) -> "QuerySet[Self]":
+        """Return the row as long as it is still this worker's: not lost, nor taken by another one since."""
+        return self._rows().filter(pk=self.pk, status=self.Status.RUNNING, started_at=self.started_at)
+
+    @classmethod
+    def _rows(cls) -> "Manager[Self]":
+        return cls._default_manager
+
+    def _fields(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names}
+
+    def _end(self, status: Status, said: str) -> None:
+        self.log += log_line(said)
+        self._mine().update(status=status, said=said[:400], log=self.log, finished_at=timezone.now())
+
+    def _put_back(self) -> None:
+        """Let the next worker do it."""
+        self.log += log_line(f"the worker was asked to end; the {self.NAME} waits for the next one")
+        said = "The server was stopped in the middle of it; it begins anew when the server is back."
+        self._mine().update(status=self.Status.WAITING, progress=0.0, started_at=None, said=said, log=self.log)
+
+
+def job_constraints(name: str) -> tuple[models.CheckConstraint, models.CheckConstraint]:
+    """Return what must never be false of a kind of job, for its table."""
+    return (
+        models.CheckConstraint(condition=Q(status__in=Job.Status.values), name=f"{name}_status"),
+        models.CheckConstraint(condition=Q(progress__gte=0) & Q(progress__lte=1), name=f"{name}_progress"),
+    )
+
+
+def kinds() -> list[type[Job]]:
+    """Return every kind of job that there is."""
+    return [model for model in apps.get_models() if issubclass(model, Job)]
+
+
+def claim_next() -> Job | None:
+    """Claim the job that has waited longest, of whatever kind; None where none waits."""
+    while True:
+        waiting = [job for job in (kind.longest_waiting() for kind in kinds()) if job is not None]
+        if not waiting:
+            return None
+        first = min(waiting, key=lambda job: job.asked_at)
+        if (job := first.claim(first.pk)) is not None:
+            return job
+
+
+def log_line(text: str) -> str:
+    """Write a line of a job's log."""
+    return f"{timezone.now():%H:%M:%S} {text}\n"

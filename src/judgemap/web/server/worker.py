@@ -1,0 +1,105 @@
+"""The worker: takes jobs out of the database, one at a time, until it is told to end.
+
+`judgemap worker` runs one; `judgemap serve` keeps one or more beside the server, see `judgemap.web.server.supervise`.
+"""
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+from django.db import DatabaseError, close_old_connections, connection
+
+from judgemap.web.server.jobs import HERE, STOPPING, claim_next, kinds, worker_round
+
+logger = logging.getLogger(__name__)
+SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_BETWEEN_ROUNDS = 5.0
+SECONDS_BETWEEN_BEATS = 2.0
+SECONDS_TO_END = 10.0
+"""After so long, a worker whose server is gone ends in the middle of what it does."""
+NICENESS = 5
+"""Judges are served before jobs are done."""
+MOST_LEFT = 3
+LEFT: deque[Iterator[None]] = deque()
+"""What jobs that are done leave to do; a worker does it when no other job waits."""
+
+
+def work(prepare: Callable[[], None], parent: int | None = None) -> None:
+    """Do jobs until SIGTERM or Ctrl-C, or until the process ``parent`` is gone; ``prepare`` for them first."""
+    os.nice(NICENESS)
+    threading.Thread(target=_beat, args=(parent,), daemon=True).start()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, _stop)
+    prepare()
+    next_round = time.monotonic()
+    while not STOPPING.is_set():
+        try:
+            close_old_connections()
+            if time.monotonic() >= next_round:
+                go_round()
+                next_round = time.monotonic() + SECONDS_BETWEEN_ROUNDS
+            if not take_one():
+                STOPPING.wait(SECONDS_BETWEEN_LOOKS)
+        except DatabaseError:
+            logger.exception("the database does not answer; the worker tries again")
+            connection.close()
+            STOPPING.wait(SECONDS_BETWEEN_ROUNDS)
+    while LEFT:
+        _step()
+
+
+def take_one() -> bool:
+    """Do the next job; where none waits, a step of what earlier ones left. Return whether there was anything to do."""
+    while len(LEFT) >= MOST_LEFT:
+        _step()
+    job = claim_next()
+    if job is None:
+        return _step()
+    if (left := job.carry_out()) is not None:
+        LEFT.append(left)
+    return True
+
+
+def go_round() -> None:
+    """Do what is due now and then: mark lost jobs, and whatever apps have to do."""
+    for kind in kinds():
+        kind.mark_lost()
+    worker_round.send(None)
+
+
+def _step() -> bool:
+    if not LEFT:
+        return False
+    if next(LEFT[0], "over") == "over":
+        LEFT.popleft()
+    return True
+
+
+def _stop(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a signal handler
+    """End when the job under way has been put back; the third time of asking, at once."""
+    if STOPPING.is_set():
+        signal.signal(signum, signal.SIG_DFL)
+    STOPPING.set()
+
+
+def _beat(parent: int | None) -> None:
+    """Say every two seconds that the jobs under way here are; end this process where the server is gone."""
+    ending: float | None = None
+    while True:
+        if parent is not None and os.getppid() != parent and ending is None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            ending = time.monotonic() + SECONDS_TO_END
+        if ending is not None and time.monotonic() > ending:
+            os._exit(1)
+        try:
+            for kind, key in list(HERE):
+                kind.still_here(key)
+        except DatabaseError:
+            logger.exception("the database does not take the worker's pulse")
+            connection.close()
+        time.sleep(SECONDS_BETWEEN_BEATS)

@@ -1,0 +1,89 @@
+"""The states of a job, on forecasts and fits alike: who gets it, who lost it, and who may still write of it."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from judgemap.web.dashboard.models import Forecast
+from judgemap.web.results.models import FitRun
+from judgemap.web.server import jobs
+from judgemap.web.server.jobs import CancelledError, StoppingError, TakenAwayError
+
+LONG_AGO = timezone.now() - 2 * jobs.SILENCE
+
+
+@pytest.fixture
+def fit(owned) -> FitRun:
+    return FitRun.objects.create(study=owned, version=owned.version, number=1)
+
+
+@pytest.fixture(params=["fit", "forecast"])
+def job(request, fit):
+    return fit if request.param == "fit" else Forecast.objects.create(fit=fit, seed=1)
+
+
+def test_every_kind_is_known():
+    assert set(jobs.kinds()) == {FitRun, Forecast}
+
+
+def test_one_worker_gets_it(job):
+    mine = type(job).claim(job.pk)
+    assert (mine.status, mine.over) == ("running", False)
+    assert type(job).claim(job.pk) is None
+
+
+def test_the_job_that_has_waited_longest_comes_first(fit):
+    forecast = Forecast.objects.create(fit=fit, seed=1)
+    FitRun.objects.update(asked_at=forecast.asked_at + timedelta(seconds=1))
+    assert [jobs.claim_next(), jobs.claim_next(), jobs.claim_next()] == [forecast, fit, None]
+
+
+def test_a_silent_job_is_lost_and_its_worker_hears_of_it(job):
+    mine = type(job).claim(job.pk)
+    type(job).objects.update(heard_at=LONG_AGO)
+    job.refresh_from_db()
+    assert job.is_silent
+    assert job.show_if_lost().status == "lost"
+    assert type(job).mark_lost() == 1
+    job.refresh_from_db()
+    assert job.status == "lost"
+    assert "stopped responding" in job.said
+    assert job.log.endswith(f"{job.said}\n")
+    for act in (mine.write, mine.finish):
+        with pytest.raises(TakenAwayError):
+            act()
+
+
+def test_a_job_asked_for_again_is_not_written_by_its_first_worker(job):
+    mine = type(job).claim(job.pk)
+    type(job).objects.update(status="waiting", started_at=None)
+    assert type(job).claim(job.pk).started_at > mine.started_at
+    with pytest.raises(TakenAwayError):
+        mine.write()
+
+
+def test_cancelled(job):
+    assert job.cancel()
+    job.refresh_from_db()
+    assert (job.status, job.cancel()) == ("cancelled", False)
+    type(job).objects.update(status="waiting")
+    mine = type(job).claim(job.pk)
+    assert mine.cancel()
+    with pytest.raises(CancelledError):
+        mine.write()
+
+
+def test_news_stop_where_the_worker_does(job, monkeypatch):
+    assert job.news_due()
+    mine = type(job).claim(job.pk)
+    mine.tell(0.5, "Half of it.")
+    assert not mine.news_due()
+    job.refresh_from_db()
+    assert (job.progress, job.said) == (0.5, "Half of it.")
+    jobs.STOPPING.set()
+    try:
+        with pytest.raises(StoppingError):
+            mine.news_due()
+    finally:
+        jobs.STOPPING.clear()
