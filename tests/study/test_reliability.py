@@ -56,7 +56,7 @@ def test_too_few_answers_are_told_so(chicago):
     few = chicago.data.only(["9"])
     found = jm.reliability(jm.fit_spatial(few, chicago.areas, seed=1, chains=2, draws=50), few, seed=1)
     assert np.isnan(found.bayes)
-    assert found.note == "With 8 decided answers nothing can be said of reliability; collect 10 at least."
+    assert found.note == "With 8 decided answers it is too early to judge reliability; collect at least 10."
 
 
 def test_few_judges_are_split_in_every_way_once(chicago):
