@@ -42,11 +42,11 @@ ROW = np.dtype(
 )
 """A pair that was shown and what was last said of it: columns of `History`."""
 FORMAT = "3"
-"""Changed with `ROW`, so that tallies of an earlier version are made anew."""
+"""Changed with `ROW`, so that tallies of an earlier version are rebuilt."""
 Rows = NDArray[np.void]
 
 NEAR = 5000
-"""A judge who was last read so many pairs or answers ago (of all judges) is read anew; the others' news are few."""
+"""A judge last read this many pairs or answers ago (of all judges) is read again; the others have little news."""
 AT_ONCE = 500
 
 

@@ -72,7 +72,7 @@ class Likeness:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """Another fit held against the base."""
+    """Another fit compared with the base."""
 
     run: FitRun
     title: str
@@ -99,7 +99,7 @@ class Compared:
 
 
 def compare(ground: Ground, base: FitRun, others: Sequence[FitRun]) -> Compared:
-    """Hold fits of the same areas beside each other."""
+    """Compare fits of the same areas."""
     runs = [base, *others]
     risks = [medians(run) for run in runs]
     limits = RISK.limits_for(np.concatenate(risks))

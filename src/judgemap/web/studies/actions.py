@@ -105,12 +105,12 @@ def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None
 
 
 def open_study(study: Study, by: Researcher | None = None) -> Study:
-    """Let judges in."""
+    """Open a study to its judges."""
     return _move(study, Study.Status.OPEN, by, {Study.Status.DRAFT, Study.Status.PAUSED})
 
 
 def pause_study(study: Study, by: Researcher | None = None) -> Study:
-    """Keep judges out for a while."""
+    """Pause a study: judges cannot answer for now."""
     return _move(study, Study.Status.PAUSED, by, {Study.Status.OPEN})
 
 
