@@ -81,7 +81,7 @@ def fit(
 def _vary(
     result: Fit, settings: FitSettings, variations: list[Variation], again: "Callable[[FitSettings], Fit]"
 ) -> "pd.DataFrame":
-    """Fit again under other values, and hold every fit against the first."""
+    """Fit again under other values, and compare every fit with the first."""
     if isinstance(result, ClusterFit):
         plain = replace(settings, clusters=None, loss="vi")
         return cluster_sensitivity(

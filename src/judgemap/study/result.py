@@ -128,8 +128,8 @@ class Fit:
             return independent(len(self.map))
         if correlation.kind not in PRIORS:
             raise StudyError(
-                f"the fit's prior, {correlation.kind!r}, was made by hand and cannot be built again from the fit's "
-                "record; fit one of judgemap's own priors to ask this"
+                f"the fit's prior, {correlation.kind!r}, was made by hand, and a saved fit does not hold it; "
+                "fit again, and ask the new fit before it is saved"
             )
         return prior_covariance(self.map, correlation.kind, correlation.length)
 
@@ -149,8 +149,8 @@ class Fit:
         if broke_down:
             proposals = self.posterior.sizes["chain"] * draws * self.record.plan.thin
             texts.append(
-                f"{broke_down} of {proposals} proposals broke down, so the chains may have missed a part of the "
-                "posterior: try the other sampler, or a narrower prior of the strengths."
+                f"{broke_down} of {proposals} proposals failed, so the chains may have missed part of the posterior: "
+                "try the other sampler, or a narrower prior for the strengths."
             )
         if not judged.rhat_max <= GOOD_RHAT:
             worst = judged.rhat_max
@@ -225,7 +225,7 @@ def load_fit(folder: str | Path) -> Fit:
         wrong = str(error)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError):  # as netCDF and GDAL put it
         wrong = "a file in it is damaged" if (folder / "posterior.nc").is_file() else "there is no posterior.nc in it"
-    raise StudyError(f"{folder} is not a whole fit ({wrong}); make it again with 'judgemap fit'")
+    raise StudyError(f"{folder} is not a complete fit ({wrong}); make it again with 'judgemap fit'")
 
 
 def _load(folder: Path) -> Fit:

@@ -135,7 +135,7 @@ def test_a_password_is_changed_by_who_knows_the_old_one(people, clients):
 
 def test_without_mail_the_page_says_whom_to_ask(people):
     page = Client().post("/account/password/reset/", {"email": "owner@example.org"}).content.decode()
-    assert "This server sends no mail." in page
+    assert "This server does not send email." in page
     assert not mail.outbox
 
 

@@ -55,10 +55,10 @@ def test_every_number_is_the_exports(played, clients, tmp_path):
         str(outcomes["unknown"]), share(outcomes["unknown"] / len(answered)),
     ]  # fmt: skip
     who = table_rows(html, "Judges")
-    assert who["have a link"] == ["6"]
-    assert who["began to judge"] == [str(len(by_judge))]
-    assert who["came to the recommended 20"] == [str(sum(n >= 20 for n in by_judge.values()))]
-    assert who["came to the end, 40"] == [str(sum(n >= 40 for n in by_judge.values()))]
+    assert who["invited"] == ["6"]
+    assert who["have begun"] == [str(len(by_judge))]
+    assert who["reached the recommended 20"] == [str(sum(n >= 20 for n in by_judge.values()))]
+    assert who["reached the maximum, 40"] == [str(sum(n >= 40 for n in by_judge.values()))]
     assert who["withdrew"] == ["1"]
     (tmp_path / "comparisons.csv").write_text(dict(export_files(played))["comparisons.csv"])
     areas = jm.read_areas(_map(played, tmp_path), id="id", name="name")

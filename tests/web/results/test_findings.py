@@ -112,7 +112,7 @@ def test_comparisons_know_when_they_were_answered(data):
 def test_a_lone_judge_is_noted(fit, data):
     alone = data.only(data.judges[:1])
     told = explain(fit, alone)
-    assert told.judges_note == "Only one judge has decided, so agreement with others cannot be told."
+    assert told.judges_note == "Only one judge has made decisions, so agreement with others cannot be checked."
     assert "one judge" in told.reliability.note
 
 

@@ -38,13 +38,13 @@ def figures(run: FitRun) -> list[Fact]:
     facts = [
         Fact(
             "Largest R-hat", _decimals(judged.rhat_max), f"at most {GOOD_RHAT}", judged.rhat_max <= GOOD_RHAT,
-            "Several chains were started from different places. Where they end up in the same place, R-hat is near 1.",
+            "Several chains start from different places. If they end up in the same place, R-hat is near 1.",
         ),
         Fact(
             "Smallest effective sample size", _count(judged.ess_bulk_min), f"at least {GOOD_ESS}",
             judged.ess_bulk_min >= GOOD_ESS,
-            "Draws resemble those before them. Equivalent to this many independent draws, for "
-            f"{judged.ess_bulk_min_of}.",
+            "Draws resemble those before them. Those of "
+            f"{judged.ess_bulk_min_of} are equivalent to this many independent draws.",
         ),
         Fact(
             "The same in the tails", _count(judged.ess_tail_min), f"at least {GOOD_ESS}",
@@ -56,7 +56,7 @@ def figures(run: FitRun) -> list[Fact]:
         gap = judged.clusters.together_gap
         facts.append(
             Fact("Largest difference between chains", _decimals(gap), f"at most {GOOD_GAP}", gap <= GOOD_GAP,
-                 "Of the probability that two areas share a cluster, between chains that began with other clusters.")
+                 "In the probability that two areas share a cluster, between chains with different starting clusters.")
         )  # fmt: skip
     return facts
 

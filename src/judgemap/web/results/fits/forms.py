@@ -13,8 +13,8 @@ from judgemap.web.server.forms import StudyForm
 from judgemap.web.studies.models import Study
 
 USES = (
-    ("all", "All judges, but those who are left out of this study’s fits"),
-    ("without", "All but the judges ticked below"),
+    ("all", "All judges, except those left out of this study’s fits"),
+    ("without", "All except the judges ticked below"),
     ("only", "Only the judges ticked below"),
 )
 ON_TOP = "model"
@@ -102,7 +102,7 @@ class FitForm(StudyForm):
 
 
 def initial_of(run: FitRun) -> dict[str, Any]:
-    """Fill the form as it was for an earlier fit; the seed is drawn anew."""
+    """Fill the form as it was for an earlier fit; with a new seed."""
     kept = {key: value for key, value in run.settings.items() if key != "seed"}
     use = "only" if run.only else "without" if run.left_out else "all"
     return kept | {"use": use, "judges": run.only or run.left_out, "note": run.note}
@@ -116,6 +116,6 @@ class AutoFitForm(forms.Form):
         required=False,
         min_value=LEAST_EVERY,
         max_value=10**6,
-        help_text=f"A fit is made after every so many, {LEAST_EVERY} or more. Empty: never.",
+        help_text=f"A fit is made after this many, {LEAST_EVERY} or more. Leave empty for never.",
     )
     model = forms.ChoiceField(choices=[(each, each) for each in ("spatial", "clusters", "standard")])

@@ -59,13 +59,13 @@ def read_answers(run: FitRun) -> "Comparisons":
         data = data.only(set(data.judges) & set(run.only))
     data = data.without(set(data.judges) & set(run.left_out))
     if not len(data):
-        raise StudyError("no answers are left for this fit: its judges have none, or are left out; choose others")
+        raise StudyError("no answers are left for this fit: its judges have given none, or are left out; choose others")
     return data
 
 
 def keep(run: FitRun, fit: "Fit") -> None:
     """Keep the results, all or nothing; from here on the map can be seen."""
-    run.progress, run.said = SAMPLED, "The draws are made; the results are being put together."
+    run.progress, run.said = SAMPLED, "The draws are done; the results are being prepared."
     run.write()
     run.info = json_value(fit.record.to_dict())
     run.rows = table_of(fit)
