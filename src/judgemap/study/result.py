@@ -16,6 +16,7 @@ from judgemap.core import posterior
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.diagnostics import Sampling, judge_sampling
 from judgemap.core.graph import AreaGraph
+from judgemap.core.prior import Covariance
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
@@ -52,6 +53,8 @@ class Fit:
     sample_stats: xr.Dataset
     observed_data: xr.Dataset
     record: FitRecord
+    covariance: Covariance | None = None
+    """The prior's correlation, as long as the fit is in memory; a saved fit keeps how to build it again."""
 
     @property
     def info(self) -> dict[str, Any]:

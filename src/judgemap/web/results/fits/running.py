@@ -115,7 +115,7 @@ def explain(run: FitRun, fit: "Fit", data: "Comparisons") -> Iterator[None]:
     for what, step in (("figures", _find), ("pictures", _draw), ("briefing", _brief)):
         run.log += log_line(_try(what, step, (run, fit, data)))
         FitRun.objects.filter(pk=run.pk).update(log=run.log, heard_at=timezone.now())
-        forget_withdrawn(run, set(data.judge))
+        forget_withdrawn(run, set(data.judges))
         yield
     FitRun.objects.filter(pk=run.pk).update(explained_at=timezone.now())
 
