@@ -295,7 +295,7 @@ def test_a_worker_that_is_asked_to_end_puts_the_fit_back(judged, ask, make):
     jobs.STOPPING.set()
     run = make(run)
     assert run.status == FitRun.Status.WAITING
-    assert "begins anew" in run.said
+    assert "starts again when" in run.said
     jobs.STOPPING.clear()
     assert make(run).status == FitRun.Status.DONE
 
