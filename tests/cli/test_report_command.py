@@ -151,7 +151,7 @@ def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_p
     study_file.write_text('title = "T"\nquestion = "Q?"\ndirection = "higher"\n')
     refused(judgemap("report", spatial, *page, "--study", study_file), "asks for the area with the higher rate")
     timed.write_text("\n".join(timed.read_text().splitlines()[:-1]) + "\n")
-    refused(judgemap("report", spatial, *page, "--comparisons", timed), "not the ones that the fit was made of")
+    refused(judgemap("report", spatial, *page, "--comparisons", timed), "not the ones that were fitted")
     assert not page[1].exists()
 
 

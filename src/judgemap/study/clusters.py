@@ -21,9 +21,8 @@ from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.fit import checked_counts
 from judgemap.study.provenance import data_facts, data_notes, versions
-from judgemap.study.record import FitRecord, Note, NoteKind, PartitionChoice
+from judgemap.study.record import GOOD_GAP, GOOD_RHAT, FitRecord, Note, NoteKind, PartitionChoice
 from judgemap.study.result import (
-    GOOD_RHAT,
     Fit,
     diagnose,
     named_draws,
@@ -32,9 +31,6 @@ from judgemap.study.result import (
 )
 from judgemap.study.run import Run, RunOptions, settle
 from judgemap.study.settings import CLUSTER_PLAN, LOSSES, ClusterSettings
-
-GOOD_GAP = 0.1
-"""The largest difference between chains in a co-clustering probability that needs no warning."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +106,7 @@ class ClusterFit(Fit):
     def with_partition(self, n_clusters: int | None, loss: str) -> "ClusterFit":
         """Return the same fit with another choice of partition, which `best`, `clusters` and its folder then show."""
         other = replace(self, record=replace(self.record, partition=PartitionChoice(n_clusters, loss)))
-        return other.with_sampling(self.sampling)
+        return other.remembering(sampling=self.sampling)
 
     @property
     def settings(self) -> ClusterSettings:
@@ -218,7 +214,7 @@ def run_clusters(data: Comparisons, areas: Areas, settings: ClusterSettings, run
         n_clusters={k: round(float(chance), 6) for k, chance in enumerate(chances) if chance > 0},
     )
     made = ClusterFit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
-    return made.with_sampling(sampling)
+    return made.remembering(sampling=sampling)
 
 
 def _parts_note(prior: ClusterPrior) -> list[Note]:

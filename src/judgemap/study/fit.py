@@ -117,7 +117,7 @@ def _run(
         panel=panel if data.tied.any() else None,
     )
     made = Fit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
-    return made.with_sampling(sampling)
+    return made.remembering(sampling=sampling, covariance=covariance)
 
 
 def checked_counts(data: Comparisons, areas: Areas) -> PairCounts:

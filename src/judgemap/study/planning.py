@@ -89,9 +89,9 @@ class StudyPlan:
     ``reference`` is the design that the others are compared with: uniform, if it was tried.
 
     >>> import judgemap as jm
-    >>> found = jm.plan(jm.chicago(), judges=4, per_judge=20, designs=["uniform"], simulations=6, seed=1)
-    >>> found.planned, found.designs
-    (80, ('uniform',))
+    >>> plan = jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6)
+    >>> plan.planned, plan.designs
+    (100, ('uniform', 'naive'))
     """
 
     areas: Areas
@@ -145,7 +145,7 @@ class StudyPlan:
         """Give a measure's ratio to the reference at the planned number: the geometric mean over truths, and interval.
 
         >>> import judgemap as jm
-        >>> plan = jm.plan(jm.chicago(), 2, 50, seed=1, designs=["uniform", "naive"], simulations=6)
+        >>> plan = jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6)
         >>> plan.against("uniform", "u1").middle
         1.0
         """
@@ -227,7 +227,7 @@ def plan(
     Examples
     --------
     >>> import judgemap as jm
-    >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=["uniform"], simulations=6)
+    >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform",), simulations=6)
     >>> plan.lengths
     (50, 100, 150, 200, 300)
     >>> few, *_, many = plan.expected("uniform", "rank_error")

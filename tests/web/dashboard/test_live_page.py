@@ -167,7 +167,7 @@ def test_a_draft_says_so(draft, clients):
 
 
 def test_a_study_without_judges_or_answers_says_what_to_do(owned, clients, visit):
-    assert "Nobody has a link yet" in notes_on_page(owned, clients["owner"])
+    assert "Nobody has been invited yet" in notes_on_page(owned, clients["owner"])
     judge = visit()
     assert "Nobody has answered yet" in notes_on_page(owned, clients["owner"])
     judge.answer("tie")

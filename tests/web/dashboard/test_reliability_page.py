@@ -54,7 +54,7 @@ def test_words_for_every_case():
 
 def test_without_a_fit_it_says_what_to_do(owned, clients):
     html = page(clients["owner"], owned)
-    assert "There is no fit of this study yet" in html
+    assert "this study has none yet" in html
     assert "A forecast needs a fit" in html
     assert "<button" in html
     response = clients["owner"].post(reverse("dashboard:forecast", args=[owned.slug]), follow=True)

@@ -131,7 +131,7 @@ def edit(page, study: str) -> None:
     page.reload()
     assert page.locator("svg.network line.added").count() == 1
 
-    page.click("text=on to the texts")
+    page.click("text=continue to the texts")
     page.fill("#id_example", "For **example**")
     page.wait_for_selector(".rendered strong")
     look(page, "texts")

@@ -39,7 +39,7 @@ HERE: set[tuple[type["Job"], int]] = set()
 """The jobs that this process does, by kind and key: the worker's pulse says that it still does."""
 
 worker_round = Signal()
-"""Sent by a worker every few seconds while no job keeps it busy, for what is due now and then."""
+"""Sent by a worker every few seconds, for what is due now and then."""
 
 
 class CancelledError(Exception):

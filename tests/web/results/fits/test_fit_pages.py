@@ -128,7 +128,7 @@ def test_the_list_has_what_tells_fits_apart(judged, page, ask, make):
     name = judged.judge_names[0]
     run = make(ask(judged, left_out=[name], note="without the fast one"))
     shown = text(page())
-    for each in ("Fit 1: spatial", f"without {name}", "40 comparisons of 2 judges", run.data_sha256[:8], "done",
+    for each in ("Fit 1: spatial", f"without {name}", "40 comparisons by 2 judges", run.data_sha256[:8], "done",
                  "without the fast one", run.said[:40]):  # fmt: skip
         assert each in shown, each
     assert reverse("results:map", args=[judged.slug, 1]) in shown
