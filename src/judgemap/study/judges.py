@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.misfit import mean_squares, share_interval
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
     from judgemap.study.result import Fit
 
-WORK = 100_000_000
-"""Pairs × draws for which chances are computed; of more draws, some evenly spaced ones are used."""
-CHUNK = 4_000_000
 STEPS = (0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
 """Widths of a histogram's bins, in seconds."""
 
@@ -116,7 +112,7 @@ def surprising_answers(fit: "Fit", data: Comparisons, most: int = 30) -> "pd.Dat
 
     check_areas(fit, data)
     first, second, number = data.pairs
-    chance = pair_chances(fit, first, second)[number]
+    chance = fit.choice_chances(first, second)[number]
     probability = np.where(data.first_won, chance, 1 - chance)
     decided = np.flatnonzero(data.decided)
     rows = decided[np.argsort(probability[decided], kind="stable")[:most]]
@@ -136,20 +132,6 @@ def surprising_answers(fit: "Fit", data: Comparisons, most: int = 30) -> "pd.Dat
             "seconds": data.seconds[rows],
         }
     )
-
-
-def pair_chances(fit: "Fit", first: IntArray, second: IntArray) -> FloatArray:
-    """E[P(first is chosen over second)] over the posterior, for each pair."""
-    sign = fit.record.sign
-    draws = fit.risk
-    step = -(-len(draws) * max(len(first), 1) // WORK)
-    strengths = np.ascontiguousarray(sign * draws[::step].T)
-    chance = np.empty(len(first))
-    size = max(1, CHUNK // strengths.shape[1])
-    for start in range(0, len(first), size):
-        part = slice(start, start + size)
-        chance[part] = expit(strengths[first[part]] - strengths[second[part]]).mean(axis=1)
-    return chance
 
 
 class TimeHistogram(NamedTuple):

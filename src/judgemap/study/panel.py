@@ -1,5 +1,6 @@
 """Fits whose model has ties, judges who differ, their sides, attention or lapses, or the map's smoothness in it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ from judgemap.core import posterior
 from judgemap.core.diagnostics import judge_sampling
 from judgemap.core.outcomes import TieRule, log_chances, odds
 from judgemap.core.panel import PanelModel, as_one_judge
+from judgemap.core.predictive import Shown
 from judgemap.core.prior import Covariance, FixedVariance, VariancePrior, independent
 from judgemap.core.samplers.panel import sample_panel
 from judgemap.core.samplers.run import Draws
@@ -23,13 +25,12 @@ from judgemap.study.comparisons import Comparisons
 from judgemap.study.panel_settings import TIES, PanelSettings, View, with_answers
 from judgemap.study.provenance import data_facts, data_notes, versions
 from judgemap.study.record import Correlation, FitRecord, Note, NoteKind
-from judgemap.study.result import Fit, diagnose, named_draws, named_pairs, named_statistics
+from judgemap.study.result import CHUNK, WORK, Fit, diagnose, evenly, named_draws, named_pairs, named_statistics
 from judgemap.study.run import Run
 
 KEPT = 2_000_000
 """Of each judge's own map, so many numbers are kept in all, at least `FEWEST_KEPT` draws and at most `MOST_KEPT`."""
 FEWEST_KEPT, MOST_KEPT = 100, 1000
-CHUNK = 4_000_000
 VARIANCES = {
     "log_variance": ("alpha2", "α²"),
     "log_disagreement": ("sigma2", "σ²"),
@@ -137,7 +138,7 @@ class PanelFit(Fit):
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
         """P(first is chosen over second | one of them is) for another judge of the same kind, sides at random."""
         draws = self._population
-        step = -(-len(draws) * max(len(first), 1) // (25 * CHUNK))
+        step = -(-len(draws) * max(len(first), 1) // WORK)
         strengths = np.ascontiguousarray(self.record.sign * draws[::step].T)
         rng, kept = np.random.default_rng(0), slice(None, None, step)
         C = self.view_covariance.matrix
@@ -152,6 +153,57 @@ class PanelFit(Fit):
             chance[part] = self._decided(rng, d, kept).mean(axis=1)
         return chance
 
+    def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
+        """P(the pair's first area is chosen | one of them is): by each judge's own map, side, attention and lapses."""
+        if data is None or (self.settings.differ and "judge_risk" not in self.views):
+            return self._others_answers(shown, draws)
+        return self._own_answers(shown, data.where(data.decided), draws)
+
+    def _others_answers(self, shown: Shown, draws: int) -> Iterator[FloatArray]:
+        """Let judges drawn from the population answer, a new one each time."""
+        rng, rows = np.random.default_rng(0), evenly(len(self._population), draws)
+        C = self.view_covariance.matrix
+        spread = np.sqrt(C[shown.first, shown.first] + C[shown.second, shown.second] - 2 * C[shown.first, shown.second])
+        for row in rows:
+            strengths = self.record.sign * self._population[row]
+            d = (strengths[shown.first] - strengths[shown.second])[shown.pair, None]
+            if self.settings.differ:
+                d = d + (spread[shown.pair] * self.sigma[row] * rng.standard_normal(len(d)))[:, None]
+            yield self._decided(rng, d, slice(row, row + 1))[:, 0]
+
+    def _own_answers(self, shown: Shown, answers: Comparisons, draws: int) -> Iterator[FloatArray]:
+        """Let the same judges answer again."""
+        place = {name: code for code, name in enumerate(self.judges)}
+        judge = np.array([place.get(name, 0) for name in answers.judges], dtype=np.int64)[answers.judge]
+        first, second = shown.first[shown.pair], shown.second[shown.pair]
+        rows = self.views["sample"].to_numpy() if self.settings.differ else np.arange(len(self.risk))
+        by_judge = {
+            name: self.posterior[name].to_numpy().reshape(-1, len(self.judges))
+            for name in ("side", "attention", "lapse")
+            if name in self.posterior
+        }
+        left = np.where(shown.forward, 1.0, -1.0)
+        for each in evenly(len(rows), draws):
+            row = rows[each]
+            if self.settings.differ:
+                strengths = self.record.sign * self.views["judge_risk"].to_numpy()[each].astype(np.float64)
+                d = strengths[judge, first] - strengths[judge, second]
+            else:
+                d = self.record.sign * (self.risk[row, first] - self.risk[row, second])
+            if "attention" in by_judge:
+                d = d * by_judge["attention"][row, judge]
+            if "side" in by_judge:
+                d = d + left * by_judge["side"][row, judge]
+            won, lost, _ = (np.exp(each) for each in log_chances(self._rule, d, odds(d), self.tie_chance[row]))
+            if "lapse" in by_judge:
+                lapse = by_judge["lapse"][row, judge]
+                won, lost = ((1 - lapse) * each + lapse / 2 for each in (won, lost))
+            yield np.clip(won / (won + lost), 1e-300, 1 - 1e-16)
+
+    @property
+    def _rule(self) -> TieRule | None:
+        return TIES[self.settings.ties] if self.record.data.ties else None
+
     @property
     def _population(self) -> FloatArray:
         name = "population_risk" if "population_risk" in self.posterior else "risk"
@@ -165,8 +217,7 @@ class PanelFit(Fit):
         if self.settings.side:
             lean = self._flat("lean")[kept] + np.sqrt(self._flat("side_sigma2")[kept]) * rng.standard_normal(d.shape)
             d = d + rng.choice([-1.0, 1.0], d.shape) * lean
-        rule = TIES[self.settings.ties] if self.record.data.ties else None
-        won, lost, _ = (np.exp(each) for each in log_chances(rule, d, odds(d), self.tie_chance[kept]))
+        won, lost, _ = (np.exp(each) for each in log_chances(self._rule, d, odds(d), self.tie_chance[kept]))
         if self.settings.lapses:
             lapse = rng.choice(self.posterior["lapse"].to_numpy().ravel(), d.shape)
             won, lost = ((1 - lapse) * each + lapse / 2 for each in (won, lost))
@@ -283,7 +334,7 @@ def name_views(areas: Areas, draws: Draws, judges: tuple[str, ...], sign: float)
     views = draws["views"]
     total, shape = views.shape[0] * views.shape[1], views.shape[2:]
     count = int(np.clip(KEPT // (shape[0] * shape[1]), FEWEST_KEPT, MOST_KEPT))
-    rows = np.unique(np.linspace(0, total - 1, count).astype(np.int64))
+    rows = evenly(total, count)
     maps = draws.strengths.reshape(total, 1, -1)[rows] + views.reshape(total, *shape)[rows]
     risk = sign * (maps - maps.mean(axis=2, keepdims=True))
     return xr.Dataset(

@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy.special import expit
 
 from judgemap.core import posterior
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.diagnostics import Sampling, judge_sampling
 from judgemap.core.graph import AreaGraph
+from judgemap.core.predictive import Shown, chosen_first
 from judgemap.core.prior import Covariance, independent
 from judgemap.core.samplers.run import Draws
-from judgemap.core.types import FloatArray
+from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import new_folder
@@ -28,6 +30,11 @@ from judgemap.study.settings import PRIORS, prior_covariance
 if TYPE_CHECKING:
     import arviz as az
 
+    from judgemap.study.comparisons import Comparisons
+
+WORK = 100_000_000
+"""Pairs × draws for which chances are computed; of more draws, some evenly spaced ones are used."""
+CHUNK = 4_000_000
 GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
 
 
@@ -109,6 +116,31 @@ class Fit:
     def p_riskier(self) -> pd.DataFrame:
         """P(the row's area has a higher risk than the column's), by area id."""
         return pd.DataFrame(posterior.p_riskier(self.risk), index=list(self.map.ids), columns=list(self.map.ids))
+
+    def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
+        """P(first is chosen over second), its mean over the posterior, for each pair."""
+        draws = self.risk
+        step = -(-len(draws) * max(len(first), 1) // WORK)
+        strengths = np.ascontiguousarray(self.record.sign * draws[::step].T)
+        chance = np.empty(len(first))
+        size = max(1, CHUNK // strengths.shape[1])
+        for start in range(0, len(first), size):
+            part = slice(start, start + size)
+            chance[part] = expit(strengths[first[part]] - strengths[second[part]]).mean(axis=1)
+        return chance
+
+    def answer_chances(
+        self,
+        shown: Shown,
+        data: "Comparisons | None",  # noqa: ARG002 - only a PanelFit looks at it
+        draws: int,
+    ) -> Iterator[FloatArray]:
+        """P(the pair's first area is chosen) of each entry of ``shown``, for some draws: see `core.predictive`.
+
+        ``data`` are the answers as they were given, where they are known; only a `PanelFit` looks at them.
+        """
+        rows = evenly(len(self.risk), draws)
+        return chosen_first(shown, self.record.sign * self.risk[rows])
 
     @cached_property
     def inference_data(self) -> "az.InferenceData":
@@ -321,6 +353,11 @@ def diagnose(names: Sequence[str], areas: Sampling, others: Mapping[str, FloatAr
         ess_tail_min=float(tail.min()),
         ess_per_second=middle / max(seconds, 1e-9),
     )
+
+
+def evenly(total: int, count: int) -> IntArray:
+    """Choose ``count`` of ``total`` draws, evenly spaced; all where there are fewer."""
+    return np.unique(np.linspace(0, total - 1, count).astype(np.int64))
 
 
 def _round_up(draws: float) -> int:

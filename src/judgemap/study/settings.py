@@ -3,7 +3,6 @@
 To add a setting, add one field to `FitSettings`.
 """
 
-import math
 import secrets
 import shlex
 from collections.abc import Callable, Mapping
@@ -21,12 +20,12 @@ from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.panel_settings import PanelSettings
+from judgemap.study.setting import Setting
 
 if TYPE_CHECKING:
     from judgemap.study.comparisons import Comparisons, Direction
     from judgemap.study.result import Fit
 
-MODELS = ("spatial", "standard", "clusters")
 NORMAL_MODELS = ("spatial", "standard")
 ON_CENTROIDS: dict[str, Callable[..., Covariance]] = {
     "exponential": prior.exponential,
@@ -45,50 +44,6 @@ CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
 _CLUSTERS: dict[str, Any] = {each.name: each.default for each in fields(ClusterPrior)}
 """The cluster model's default hyperparameters."""
 _PANEL: dict[str, Any] = {each.name: each.default for each in fields(PanelSettings)}
-KINDS = {bool: "true or false", str: "a word", int: "a whole number", float: "a finite number"}
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What there is to know of one setting, beside its default.
-
-    ``check`` builds the value of `core` that the setting goes into, and so has its limits.
-    """
-
-    kind: type
-    label: str
-    help: str
-    symbol: str = ""
-    choices: Mapping[str, str] = field(default_factory=dict)
-    """The values that it can take, each with its label in a form; empty for numbers."""
-    models: tuple[str, ...] = MODELS
-    least: int | None = None
-    most: int | None = None
-    check: Callable[[float], object] | None = None
-
-    def check_value(self, name: str, value: Any) -> None:  # noqa: ANN401 - client-supplied JSON can hold anything
-        """Raise a `StudyError` unless the setting can take a value."""
-        if isinstance(value, bool) != (self.kind is bool) or not isinstance(
-            value, (int, float) if self.kind is float else self.kind
-        ):
-            raise StudyError(f"{name} must be {KINDS[self.kind]}, received {value!r}", field=name)
-        try:
-            self._check_limits(name, value)
-        except ValueError as error:
-            raise StudyError(str(error), field=name) from None
-
-    def _check_limits(self, name: str, value: Any) -> None:  # noqa: ANN401
-        if self.choices and value not in self.choices:
-            hint = did_you_mean(value, tuple(self.choices)) if name in ("prior", "affinity") else ""
-            raise ValueError(f"there is no {name} {value!r}{hint}; choose one of {', '.join(self.choices)}")
-        if self.kind is float and not math.isfinite(value):
-            raise ValueError(f"{name} must be a finite number, received {value!r}")
-        if self.most is not None and not (self.least or 0) <= value <= self.most:
-            raise ValueError(f"{name} must be a whole number from {self.least or 0} to {self.most}, received {value}")
-        if self.least is not None and value < self.least:
-            raise ValueError(f"{name} must be at least {self.least}, received {value}")
-        if self.check is not None:
-            self.check(value)
 
 
 def draw_seed() -> int:
@@ -324,7 +279,8 @@ class FitSettings:
         """
         given = {name: getattr(self, name) for name in SETTINGS}
         changed = {name: value for name, value in given.items() if name == "seed" or value != DEFAULTS[name]}
-        return [word for name, value in changed.items() for word in _words(name, value)]
+        pairs = ([f"--{name}"] if value is True else [f"--{name}", str(value)] for name, value in changed.items())
+        return [word for pair in pairs for word in pair]
 
     def command(self, comparisons: str, areas_file: str, winner_is: "Direction" = "lower") -> str:
         """Write the command line that gives the same numbers.
@@ -357,11 +313,6 @@ class FitSettings:
                 hint = did_you_mean(str(name), tuple(SETTINGS))
                 raise StudyError(f"there is no setting {name!r}{hint}; there are {quoted(tuple(SETTINGS))}")
         return cls(**given)
-
-
-def _words(name: str, value: str | float) -> list[str]:
-    """Write an option: a part that is on is its name alone."""
-    return [f"--{name}"] if value is True else [f"--{name}", str(value)]
 
 
 SETTINGS: dict[str, Setting] = {each.name: each.metadata["setting"] for each in fields(FitSettings)}
