@@ -48,7 +48,7 @@ def test_a_pilot(judgemap, edges, comparisons, tmp_path):
     ("words", "sentence"),
     [
         (["--judges", "0"], "there must be at least 1 of judges, not 0"),
-        (["--judges", "1", "--per-judge", "3"], "1 × 3 comparisons are too few for 6 areas"),
+        (["--judges", "1", "--per-judge", "3"], "1 × 3 comparisons cannot even connect 6 areas"),
         (["--alpha", "-2"], "the guess at α must be a positive number, not -2"),
         (["--designs", "uniform,adaptve"], "there is no design 'adaptve' (did you mean 'adaptive'?)"),
         (["--designs", ","], "no design was named; the designs are"),

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from judgemap.study.experiments.runner import Experiment, Results
 
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the sets, the table and the picture.")]
-Quick = Annotated[bool, typer.Option("--quick", help="A small one, to see what it does; other options still count.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A small run, to see what it does; other options still apply.")]
 Sets = Annotated[int | None, typer.Option(help="Sets of strengths to simulate.  [default: the paper's]")]
 Comparisons = Annotated[int | None, typer.Option(help="Comparisons in each set.  [default: the paper's]")]
 Alpha = Annotated[float | None, typer.Option(help="α, the strengths' standard deviation.  [default: 3]")]
 Chains = Annotated[int | None, typer.Option(help="Chains of each fit.")]
-Draws = Annotated[int | None, typer.Option(help="Draws kept of each chain.")]
+Draws = Annotated[int | None, typer.Option(help="Draws kept from each chain.")]
 Cores = Annotated[int | None, typer.Option(min=1, help="Processes; the results do not depend on it.")]
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: its scheduler, as tcp://host:8786.")
@@ -34,7 +34,7 @@ app = typer.Typer(help="Run the paper's simulation studies on a map.", no_args_i
 @inputs.with_areas
 def scalability(
     *,
-    places: Areas,
+    areas: Areas,
     output: Output,
     quick: Quick = False,
     sets: Sets = None,
@@ -47,9 +47,9 @@ def scalability(
     seed: inputs.Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare samplers by effective draws a second: Pólya-Gamma Gibbs, single site, block walk, ours.
+    """Compare samplers by effective draws per second: Pólya-Gamma Gibbs, single site, block walk, ours.
 
-    100 sets of strengths, 2,000 comparisons each. Run again, it goes on where it stopped.
+    100 sets of strengths, 2,000 comparisons each. If interrupted, run it again to continue.
 
     Example: judgemap simulate scalability --edges edges.csv -o scalability --seed 1
     """
@@ -58,21 +58,22 @@ def scalability(
     small = {"sets": 2, "draws": 150} if quick else {}
     chosen = _chosen(small, sets=sets, comparisons=comparisons, alpha=alpha, chains=chains, draws=draws)
     wanted = chosen.pop("sets", Scalability.paper_sets)
-    _simulate(Scalability(**chosen), wanted, places, output, _Where(cores, cluster, seed, as_json))
+    _simulate(Scalability(**chosen), wanted, areas, output, _Where(cores, cluster, seed, as_json))
 
 
 @app.command()
 @inputs.with_areas
 def clustering(
     *,
-    places: Areas,
+    areas: Areas,
     output: Output,
     quick: Quick = False,
     sets: Sets = None,
     comparisons: Comparisons = None,
-    beta: Annotated[float | None, typer.Option(help="β, the weight of a link to oneself.  [default: 1e-8]")] = None,
+    beta: Annotated[float | None, typer.Option(help="β, weight of an area's link to itself.  [default: 1e-8]")] = None,
     kappa0: Annotated[
-        float | None, typer.Option(help="Weight of the prior mean of clusters; small: centres far apart.  [default: 1]")
+        float | None,
+        typer.Option(help="Weight of clusters' prior mean; if small, centres lie far apart.  [default: 1]"),
     ] = None,
     a0: Annotated[float | None, typer.Option(help="Shape of the variance within clusters.  [default: 1]")] = None,
     b0: Annotated[float | None, typer.Option(help="Scale of the variance within clusters.  [default: 1]")] = None,
@@ -85,7 +86,7 @@ def clustering(
 ) -> None:
     """Recover simulated clusters and strengths: Rand index, adjusted Rand index, absolute error.
 
-    50 sets of clusters, 2,000 comparisons each. Run again, it goes on where it stopped.
+    50 sets of clusters, 2,000 comparisons each. If interrupted, run it again to continue.
 
     Example: judgemap simulate clustering --areas wards.gpkg -o clustering --seed 1
     """
@@ -103,14 +104,14 @@ def clustering(
     }
     chosen = _chosen(small, sets=sets, **given)
     wanted = chosen.pop("sets", Clustering.paper_sets)
-    _simulate(Clustering(**chosen), wanted, places, output, _Where(cores, cluster, seed, as_json))
+    _simulate(Clustering(**chosen), wanted, areas, output, _Where(cores, cluster, seed, as_json))
 
 
 @app.command()
 @inputs.with_areas
 def scheduling(
     *,
-    places: Areas,
+    areas: Areas,
     output: Output,
     quick: Quick = False,
     sets: Sets = None,
@@ -118,16 +119,16 @@ def scheduling(
     alpha: Alpha = None,
     sampler: Annotated[str | None, typer.Option(help="hmc (default), or gibbs: the paper's.")] = None,
     chains: Chains = None,
-    warmup: Annotated[int | None, typer.Option(help="Draws thrown away at the start of each chain.")] = None,
+    warmup: Annotated[int | None, typer.Option(help="Draws discarded at the start of each chain.")] = None,
     draws: Draws = None,
     cores: Cores = None,
     cluster: Cluster = None,
     seed: inputs.Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare designs by what they teach: uniform, naive spatial, principal component, optimal.
+    """Compare designs by how much they tell: uniform, naive spatial, principal component, optimal.
 
-    1,000 sets of strengths, 500 comparisons by each design. Run again, it goes on where it stopped.
+    1,000 sets of strengths, 500 comparisons with each design. If interrupted, run it again to continue.
 
     Example: judgemap simulate scheduling --areas wards.gpkg -o scheduling --seed 1
     """
@@ -137,7 +138,7 @@ def scheduling(
     given = {"comparisons": comparisons, "alpha": alpha, "sampler": sampler, "chains": chains, "warmup": warmup}
     chosen = _chosen(small, sets=sets, draws=draws, **given)
     wanted = chosen.pop("sets", Scheduling.paper_sets)
-    _simulate(Scheduling(**chosen), wanted, places, output, _Where(cores, cluster, seed, as_json))
+    _simulate(Scheduling(**chosen), wanted, areas, output, _Where(cores, cluster, seed, as_json))
 
 
 class _Where(NamedTuple):
@@ -154,13 +155,13 @@ def _chosen(small: dict[str, Any], **given: object) -> dict[str, Any]:
     return small | {name: value for name, value in given.items() if value is not None}
 
 
-def _simulate(experiment: "Experiment", sets: int, places: Areas, output: Path, where: _Where) -> None:
+def _simulate(experiment: "Experiment", sets: int, areas: Areas, output: Path, where: _Where) -> None:
     """Run what is missing, and write sets.csv, summary.csv and the picture."""
     from judgemap.study.experiments import backends, runner
 
     stored = runner.stored_seed(output)
     seed = inputs.choose_seed(stored if where.seed is None else where.seed)
-    job = runner.Job(experiment, places.graph, sets, seed)
+    job = runner.Job(experiment, areas.graph, sets, seed)
     if where.cluster is None:
         backend = backends.on_cores(where.cores or inputs.available_cores())
     else:
@@ -170,14 +171,14 @@ def _simulate(experiment: "Experiment", sets: int, places: Areas, output: Path, 
             results = runner.conduct(job, output, backend, watch)
     except KeyboardInterrupt:
         done = runner.finished_sets(output, sets)
-        typer.echo(f"judgemap: interrupted after {done} of {sets} sets; run the same command again to go on", err=True)
+        typer.echo(f"judgemap: interrupted after {done} of {sets} sets; run the command again to continue", err=True)
         raise typer.Exit(130) from None
     write_whole(output / "sets.csv", runner.to_csv(results.rows).encode())
     write_whole(output / "summary.csv", runner.to_csv(results.summary()).encode())
-    _tell(results, places, output, where)
+    _tell(results, areas, output, where)
 
 
-def _tell(results: "Results", places: Areas, output: Path, where: _Where) -> None:
+def _tell(results: "Results", areas: Areas, output: Path, where: _Where) -> None:
     from judgemap.report.experiments import remarks, summary_picture, summary_table
 
     name = results.job.experiment.name
@@ -187,7 +188,7 @@ def _tell(results: "Results", places: Areas, output: Path, where: _Where) -> Non
         typer.echo(json.dumps({**record, "summary": results.summary()}, indent=2, ensure_ascii=False))
         return
     table = summary_table(results)
-    typer.echo(f"{table.caption}, {len(places)} areas, seed {results.job.seed}.\n\n{table.text()}\n")
-    for note in (*places.notes, *remarks(results)):
+    typer.echo(f"{table.caption}, {len(areas)} areas, seed {results.job.seed}.\n\n{table.text()}\n")
+    for note in (*areas.notes, *remarks(results)):
         typer.echo(f"Note: {note}")
     typer.echo(f"{results.cpu_seconds:.0f} s of CPU time in all. The table, every set and the picture are in {output}/")

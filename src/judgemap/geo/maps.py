@@ -113,7 +113,7 @@ class Areas:
         return f"area {label!r} is not {place}{did_you_mean(label, self.lookup)}"
 
     def centroids(self) -> FloatArray:
-        """Return the centroid of each area, (x, y) in metres, one row an area."""
+        """Return the centroid of each area, (x, y) in metres, one row per area."""
         middle = in_metres(self._outlines()).centroid
         return np.column_stack([middle.x, middle.y]).astype(np.float64)
 
@@ -178,7 +178,7 @@ def read_areas(
         frame, notes = boundaries.load(path)
         outlines = boundaries.outlines(frame, id, name, crs)
     except StudyError as error:
-        raise StudyError(f"{path.name or path}: {error}") from None
+        raise StudyError(f"{path.name or path}: {error}", error.field) from None
     outlines = outlines._replace(notes=(*notes, *outlines.notes))
     if edges is not None:
         return _joined_by(outlines, edges, extra_edges)

@@ -125,7 +125,7 @@ def plan_page(plan: StudyPlan) -> str:
     """Return one self-contained page.
 
     >>> import judgemap as jm
-    >>> html = plan_page(jm.plan(jm.chicago(), 2, 50, seed=1, designs=["uniform", "naive"], simulations=6))
+    >>> html = plan_page(jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6))
     >>> "100 comparisons (2 judges × 50)" in html
     True
     """

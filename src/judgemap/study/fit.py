@@ -140,7 +140,7 @@ def _run(name: str, data: Comparisons, areas: Areas, prior: tuple[Covariance, Va
         diagnostics=diagnose(areas.names, sampling, moving, seconds),
     )
     made = Fit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
-    return made.with_sampling(sampling)
+    return made.remembering(sampling=sampling, covariance=covariance)
 
 
 def checked_counts(data: Comparisons, areas: Areas) -> PairCounts:

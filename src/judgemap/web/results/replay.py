@@ -16,8 +16,7 @@ from judgemap.web.results.models import FitRun
 MOMENTS = 50
 """How many moments are tried at which as many pairs had been shown as the fit knows of."""
 ANSWERS_CHANGED = (
-    "the answers that this fit was made of are not all there any more: a judge withdrew; make a new fit, and download "
-    "its archive"
+    "not all answers of this fit are still there: a judge withdrew; make a new fit and download its archive"
 )
 
 
@@ -32,7 +31,7 @@ def answers_of(run: FitRun) -> Comparisons:
     ids, winner_is = area_ids(run.study), direction(run.version.direction)
     issued = np.sort(history.last().issued)
     times = np.unique(np.concatenate([issued, history.answered[history.answered >= 0]]))
-    known = run.info["data"]["shown"]
+    known = run.record.data.shown
     at_its_size = (
         each for each in _moments(run, times) if np.searchsorted(issued, microseconds(each), side="right") == known
     )

@@ -26,11 +26,11 @@ def prepare_design(name: str, graph: AreaGraph, recommended: int) -> bytes | Non
     True
     """
     if name == "adaptive" and graph.n_areas > ADAPTIVE_LIMIT:
-        raise StudyError(f"the adaptive design is for up to {ADAPTIVE_LIMIT} areas; choose 'principal'")
+        raise StudyError(f"the adaptive design is for up to {ADAPTIVE_LIMIT} areas; choose 'principal'", field="design")
     if name != "optimal":
         return None
     if graph.n_areas > OPTIMAL_LIMIT:
-        raise StudyError(f"the optimal design is for up to {OPTIMAL_LIMIT} areas; choose 'principal'")
+        raise StudyError(f"the optimal design is for up to {OPTIMAL_LIMIT} areas; choose 'principal'", field="design")
     offsets = optimal(communicability(graph), ALPHA, JUDGES * recommended).offsets
     packed = io.BytesIO()
     np.savez_compressed(packed, n_areas=np.array(offsets.n_areas), keys=offsets.keys, values=offsets.values)
@@ -48,4 +48,6 @@ def make_design(name: str, graph: AreaGraph, packed: bytes | None) -> PairDesign
             n_areas = int(stored["n_areas"])
             return PairDesign(np.arange(n_areas), 0.0, PairValues(n_areas, stored["keys"], stored["values"]))
     makers = {"uniform": lambda each: uniform(each.n_areas), "naive": naive_spatial, "principal": principal_component}
-    return makers.get(name, principal_component)(graph)
+    if name not in makers:
+        raise StudyError(f"there is no design {name!r}; there are {', '.join(sorted(makers))}")
+    return makers[name](graph)

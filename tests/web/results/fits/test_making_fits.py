@@ -4,7 +4,6 @@ import logging
 from dataclasses import replace
 from datetime import timedelta
 
-import numpy as np
 import pytest
 from django.utils import timezone
 
@@ -210,7 +209,7 @@ def test_a_mistake_of_the_user_s_is_a_sentence(owned, answers, make):
     run = FitRun.objects.create(study=owned, number=1, version=owned.version, settings=QUICK.to_dict(), left_out=names)
     run = make(run)
     assert run.status == FitRun.Status.FAILED
-    assert run.said == "No answers are left for this fit: its judges have none, or are left out; choose others."
+    assert run.said == "No answers are left for this fit: its judges have given none, or are left out; choose others."
     assert run.said in run.log
     assert run.finished_at
 
@@ -223,7 +222,7 @@ def test_a_fault_of_ours_is_logged_and_never_shown(judged, ask, make, monkeypatc
     with caplog.at_level(logging.ERROR):
         run = make(ask(judged))
     assert run.status == FitRun.Status.FAILED
-    assert run.said.startswith("The fit broke down, which is our fault and not yours;")
+    assert run.said.startswith("The fit failed, which is our fault, not yours;")
     assert "secret detail" not in run.said + run.log
     assert "secret detail" in caplog.text
 
@@ -287,7 +286,7 @@ def test_news_on_the_way(judged, ask, make, monkeypatch):
     shares = [share for share, _, _ in seen]
     assert shares == sorted(shares)
     assert 0 < shares[10] < 1
-    assert any("draws a chain, worth at least" in said and "R-hat" in said for _, said, _ in seen)
+    assert any("draws per chain; effective sample size at least" in said and "R-hat" in said for _, said, _ in seen)
     assert {status for *_, status in seen} == {"running"}
 
 
@@ -296,7 +295,7 @@ def test_a_worker_that_is_asked_to_end_puts_the_fit_back(judged, ask, make):
     jobs.STOPPING.set()
     run = make(run)
     assert run.status == FitRun.Status.WAITING
-    assert "begins anew" in run.said
+    assert "starts again when" in run.said
     jobs.STOPPING.clear()
     assert make(run).status == FitRun.Status.DONE
 
@@ -341,11 +340,6 @@ def test_pictures_that_nobody_makes_any_more_are_not_waited_for(judged, ask, mak
     assert run.status == FitRun.Status.DONE
     assert run.explained_at
     assert "may be missing" in run.log
-
-
-def test_no_number_becomes_none():
-    given = {"a": [np.float64("nan"), np.int64(3), float("inf")], 2: np.array([1.5])}
-    assert running.plain(given) == {"a": [None, 3, None], "2": [1.5]}
 
 
 def test_old_fits_are_kept(judged, ask, make, answers):
