@@ -27,7 +27,7 @@ def log_chances(rule, d, p):
 
 
 def exact_moments(model, grid):
-    """Means and sds of the centred strengths, of the scales, and means of what belongs to judges.
+    """Means and mean absolute deviations of centred strengths and scales, and means of what belongs to judges.
 
     ``grid`` says how many points: outer for a contrast and for a scale, inner for an effect of a judge.
     """
@@ -58,7 +58,7 @@ def exact_moments(model, grid):
     result = {}
     for name, values in named.items():
         mean = weight @ values
-        result[name] = (mean, np.sqrt(weight @ (values - mean) ** 2))
+        result[name] = (mean, weight @ np.abs(values - mean))
     return result | {name: (weight @ values, None) for name, values in judges.items()}
 
 
