@@ -11,6 +11,7 @@ import xarray as xr
 
 from judgemap.core import posterior
 from judgemap.core.diagnostics import judge_sampling
+from judgemap.core.held_out import Shared
 from judgemap.core.outcomes import TieRule, log_chances, odds
 from judgemap.core.panel import PanelModel, as_one_judge
 from judgemap.core.predictive import Shown
@@ -94,9 +95,8 @@ class PanelFit(Fit):
     def seen_by(self, view: str) -> "PanelFit":
         """Return the same fit with the map of the 'population' or of the 'panel'; see `View`."""
         if not self.settings.differ:
-            raise StudyError(
-                "this fit has one map for all judges; for the population's and the panel's, fit with judges that differ"
-            )
+            super().seen_by(view)
+            return self
         wanted = (View.POPULATION.value, View.PANEL.value)
         if view not in wanted:
             raise StudyError(f"there is no view {view!r}{did_you_mean(view, wanted)}; choose one of {quoted(wanted)}")
@@ -107,6 +107,21 @@ class PanelFit(Fit):
         other = self.posterior.rename(risk=f"{shown}_risk").drop_vars(f"{view}_risk").assign(risk=risk)
         made = replace(self, posterior=other, record=replace(self.record, view=View(view)))
         return made.remembering(covariance=self.covariance)
+
+    @property
+    def words(self) -> str:
+        """What the model says of judges, ties and smoothness: medians and 95 % intervals, in a sentence or more."""
+        texts = []
+        if self.settings.differ:
+            ratio = _interval(self.sigma / self.alpha)
+            texts.append(f"Judges' views differ from the population's by {ratio} of the map's own spread (σ/α).")
+        if self._rule is not None:
+            texts.append(f"Two areas of equal risk tie with probability {_interval(self.tie_chance)}.")
+        if "rho" in self.posterior:
+            texts.append(f"Of the map's variance, {_interval(self._flat('rho'))} is smooth (ρ).")
+        if "lean" in self.posterior:
+            texts.append(f"The judges' mean lean to the left is {_interval(self._flat('lean'))} in log-odds.")
+        return " ".join(texts)
 
     @cached_property
     def judge_maps(self) -> pd.DataFrame:
@@ -134,6 +149,22 @@ class PanelFit(Fit):
             raise StudyError(f"there is no judge {judge!r}{known}; the judges are {quoted(self.judges)}")
         risk = self._judge_risk()[:, self.judges.index(judge)]
         return self._table(posterior.summarise(risk, top=min(10, len(self.map))))
+
+    def shared(self, rows: IntArray) -> Shared:
+        """Return what all judges share, at some of the draws."""
+
+        def root(name: str) -> FloatArray:
+            return np.sqrt(self._flat(name)[rows]) if name in self.posterior else np.zeros(len(rows))
+
+        lean = self._flat("lean")[rows] if "lean" in self.posterior else np.zeros(len(rows))
+        return Shared(
+            strengths=self.record.sign * self._population[rows],
+            tie_chance=self.tie_chance[rows],
+            sigma=root("sigma2"),
+            lean=lean,
+            side_sd=root("side_sigma2"),
+            attention_sd=root("attention_sigma2"),
+        )
 
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
         """P(first is chosen over second | one of them is) for another judge of the same kind, sides at random."""
@@ -341,6 +372,11 @@ def name_views(areas: Areas, draws: Draws, judges: tuple[str, ...], sign: float)
         {"judge_risk": (("sample", "judge", "area"), risk.astype(np.float32))},
         coords={"sample": rows, "judge": list(judges), "area": list(areas.ids)},
     )
+
+
+def _interval(draws: FloatArray) -> str:
+    low, middle, high = np.quantile(draws, [0.025, 0.5, 0.975])
+    return f"{middle:.2f} (95 % interval {low:.2f} to {high:.2f})"
 
 
 def _silent_note(silent: tuple[str, ...]) -> list[Note]:

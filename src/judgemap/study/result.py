@@ -17,6 +17,7 @@ from judgemap.core import posterior
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.diagnostics import Sampling, judge_sampling
 from judgemap.core.graph import AreaGraph
+from judgemap.core.posterior import Summary
 from judgemap.core.predictive import Shown, chosen_first
 from judgemap.core.prior import Covariance, independent
 from judgemap.core.samplers.run import Draws
@@ -92,7 +93,7 @@ class Fit:
         """One row an area: risk and its 95 % interval, rank (1 = highest risk) and its interval, P(in the top ten)."""
         return self._table(posterior.summarise(self.risk, top=min(10, len(self.map))))
 
-    def _table(self, summary: posterior.Summary) -> pd.DataFrame:
+    def _table(self, summary: Summary) -> pd.DataFrame:
         return pd.DataFrame(
             {
                 "id": self.map.ids,
@@ -107,6 +108,15 @@ class Fit:
                 "rank_high": summary.rank_high.astype(int),
                 "p_top10": summary.p_top,
             }
+        )
+
+    def seen_by(self, view: str) -> "Fit":
+        """Return the same fit with the map of another `View`, where there is one: see `PanelFit.seen_by`."""
+        if view == self.record.view.value:
+            return self
+        raise StudyError(
+            f"this fit has one map for all judges, and none of the {view}; fit with --judges differ for the "
+            "population's and the panel's"
         )
 
     def p_top(self, k: int) -> pd.Series:
