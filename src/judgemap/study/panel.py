@@ -1,6 +1,6 @@
 """Fits whose model has ties, judges who differ, their sides, attention or lapses, or the map's smoothness in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
+from judgemap.study.panel_judges import judge_columns
 from judgemap.study.panel_settings import TIES, PanelSettings, View, with_answers
 from judgemap.study.provenance import data_facts, data_notes, versions
 from judgemap.study.record import Correlation, FitRecord, Note, NoteKind
@@ -183,6 +184,10 @@ class PanelFit(Fit):
                 d += spread[part, None] * self.sigma[kept] * rng.standard_normal(d.shape)
             chance[part] = self._decided(rng, d, kept).mean(axis=1)
         return chance
+
+    def judge_columns(self, judges: Sequence[str]) -> dict[str, FloatArray]:
+        """Return what the model says of each judge; see `panel_judges`."""
+        return judge_columns(self, judges)
 
     def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
         """P(the pair's first area is chosen | one of them is): by each judge's own map, side, attention and lapses."""

@@ -139,6 +139,10 @@ class Fit:
             chance[part] = expit(strengths[first[part]] - strengths[second[part]]).mean(axis=1)
         return chance
 
+    def judge_columns(self, judges: Sequence[str]) -> dict[str, FloatArray]:  # noqa: ARG002 - a PanelFit knows them
+        """Return what the model says of each judge, for `jm.judge_table`: nothing, where judges are alike."""
+        return {}
+
     def answer_chances(
         self,
         shown: Shown,
