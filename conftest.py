@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+# A worker has one core: with more threads, small matrices would cost seconds of waiting for one another. Set before
+# NumPy is imported; what is set outside stands, as in `make test-processors`.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 DATA = Path(tempfile.mkdtemp(prefix="judgemap-test-"))
 (DATA / "static").mkdir()
 os.environ["JUDGEMAP_DATA"] = str(DATA)
@@ -38,7 +42,7 @@ def _examples():
     """The library's example study and its fits, each made once: many examples begin with the same."""
     import judgemap
 
-    names = ("chicago", "example_study", "fit_standard", "fit_spatial", "fit_clusters")
+    names = ("chicago", "example_study", "fit_standard", "fit_spatial", "fit_clusters", "plan")
     return {name: functools.cache(getattr(judgemap, name)) for name in names}
 
 

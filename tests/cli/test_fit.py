@@ -130,7 +130,7 @@ def test_missing_table(judgemap, edges, tmp_path):
         (["--chi", "-1"], "the shape χ of the prior of α² must be a positive number, received -1.0"),
         (["--alpha", "0"], "a fixed α² must be a positive number, received 0.0"),
         (["--chains", "0"], "chains must be at least 1, received 0"),
-        (["--areas", "x.gpkg"], "--area-names goes without a map; with one, choose its column with --name"),
+        (["--areas", "x.gpkg"], "--area-names is for use without a map; with a map, choose its column with --name"),
     ],
 )
 def test_bad_options(judgemap, edges, comparisons, tmp_path, options, sentence):

@@ -93,7 +93,7 @@ def test_an_archive_from_the_command_line(judgemap, results, comparisons, tmp_pa
     assert not (tmp_path / "a.csv").exists()
     comparisons.write_text(comparisons.read_text() + "9,1,2,left\n")
     refused = judgemap("export", results, "-o", tmp_path / "b.zip", "--comparisons", comparisons)
-    assert "not those that the fit was made of" in refused.err
+    assert "not the ones that were fitted" in refused.err
 
 
 def test_an_archive_of_a_fit_whose_prior_rests_on_centroids(judgemap, tmp_path, monkeypatch):

@@ -59,9 +59,9 @@ def test_a_pilot(judgemap, edges, comparisons, tmp_path):
     ("words", "sentence"),
     [
         (["--judges", "0"], "there must be at least 1 of judges, not 0"),
-        (["--judges", "1", "--per-judge", "3"], "1 × 3 comparisons are too few for 6 areas"),
         (["--judges-differ", "-1"], "how far judges differ is a positive number, σ/α, such as 0.5, not -1"),
         (["--seconds", "0"], "the seconds that an answer takes must be a positive number, not 0"),
+        (["--judges", "1", "--per-judge", "3"], "1 × 3 comparisons cannot even connect 6 areas"),
         (["--alpha", "-2"], "the guess at α must be a positive number, not -2"),
         (["--designs", "uniform,adaptve"], "there is no design 'adaptve' (did you mean 'adaptive'?)"),
         (["--designs", ","], "no design was named; the designs are"),

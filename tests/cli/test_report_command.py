@@ -114,9 +114,9 @@ def test_what_is_no_fit(judgemap, spatial, tmp_path):
     page[1].unlink()
     whole = (spatial / "posterior.nc").read_bytes()
     (spatial / "posterior.nc").write_bytes(whole[: len(whole) // 3])
-    refused(judgemap("report", spatial, *page), "is not a whole fit")
+    refused(judgemap("report", spatial, *page), "is not a complete fit")
     (spatial / "posterior.nc").unlink()
-    refused(judgemap("report", spatial, *page), "is not a whole fit")
+    refused(judgemap("report", spatial, *page), "is not a complete fit")
     (spatial / "posterior.nc").write_bytes(whole)
     info = json.loads((spatial / "fit.json").read_text(encoding="utf-8"))
     for missing in ("bridges", "diagnostics"):
@@ -125,8 +125,8 @@ def test_what_is_no_fit(judgemap, spatial, tmp_path):
     table = ["-o", tmp_path / "table.csv"]
     for rubbish in ("[", "[1, 2]"):
         (spatial / "fit.json").write_text(rubbish)
-        refused(judgemap("report", spatial, *page), "is not a whole fit")
-        refused(judgemap("export", spatial, *table), "is not a whole fit")
+        refused(judgemap("report", spatial, *page), "is not a complete fit")
+        refused(judgemap("export", spatial, *table), "is not a complete fit")
     assert not page[1].exists()
     assert not table[1].exists()
 
@@ -135,13 +135,13 @@ def test_a_map_that_was_cut_off(judgemap, spatial, tmp_path):
     text = (spatial / "areas.geojson").read_text() if (spatial / "areas.geojson").exists() else '{"type": "Feature'
     (spatial / "areas.geojson").write_text(text[: len(text) // 2])
     for command in (["report", spatial, "-o", tmp_path / "page.html"], ["export", spatial, "-o", tmp_path / "a.csv"]):
-        refused(judgemap(*command), "is not a whole fit")
+        refused(judgemap(*command), "is not a complete fit")
 
 
 def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_path):
     page = ["-o", tmp_path / "report.html"]
     refused(judgemap("report", spatial), "nothing to write")
-    refused(judgemap("report", spatial, "--figures", tmp_path / "f", "--pdf"), "--pdf goes with -o")
+    refused(judgemap("report", spatial, "--figures", tmp_path / "f", "--pdf"), "--pdf needs -o")
     refused(judgemap("report", spatial, "-o", tmp_path / "report.docx"), r"written as \.html or \.pdf")
     refused(judgemap("report", spatial, "-o", tmp_path / "absent" / "report.html"), "there is no folder")
     refused(judgemap("report", spatial, *page, "--clusters", spatial), "is a fit of the spatial model")
@@ -151,7 +151,7 @@ def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_p
     study_file.write_text('title = "T"\nquestion = "Q?"\ndirection = "higher"\n')
     refused(judgemap("report", spatial, *page, "--study", study_file), "asks for the area with the higher rate")
     timed.write_text("\n".join(timed.read_text().splitlines()[:-1]) + "\n")
-    refused(judgemap("report", spatial, *page, "--comparisons", timed), "not the ones that the fit was made of")
+    refused(judgemap("report", spatial, *page, "--comparisons", timed), "not the ones that were fitted")
     assert not page[1].exists()
 
 

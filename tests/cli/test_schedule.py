@@ -87,7 +87,7 @@ def test_weights_of_ones_own(judgemap, edges, tmp_path):
         (["--design", "optimal", "--alpha", "0"], "α must be a positive number, received 0.0"),
         (["--picture", "asked.doc"], "asked.doc: a picture can be .svg, .png or .pdf"),
         (["--picture", "nowhere/asked.svg"], "there is no folder nowhere to write asked.svg into"),
-        (["--areas", "x.gpkg"], "--area-names goes without a map; with one, choose its column with --name"),
+        (["--areas", "x.gpkg"], "--area-names is for use without a map; with a map, choose its column with --name"),
     ],
 )
 def test_mistakes(judgemap, edges, tmp_path, monkeypatch, words, sentence):

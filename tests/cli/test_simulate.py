@@ -123,7 +123,7 @@ def test_stopped_in_the_middle_it_goes_on(judgemap, edges, tmp_path, stop):
     assert not (stopped / "summary.csv").exists()
     if stop == signal.SIGINT:
         assert process.returncode == 130
-        assert f"judgemap: interrupted after {done} of 5 sets; run the same command again to go on" in err
+        assert f"judgemap: interrupted after {done} of 5 sets; run the command again to continue" in err
     assert judgemap(*words, stopped, "--cores", "1").status == 0
     assert judgemap(*words, whole, "--cores", "1").status == 0
     for name in ("sets.csv", "summary.csv", "scheduling.svg"):

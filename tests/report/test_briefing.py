@@ -196,7 +196,7 @@ def test_the_fit_is_held_against_others(fit, study, read_page, bare_fit):
 
 
 def test_comparisons_of_another_fit_are_refused(fit, study):
-    with pytest.raises(jm.StudyError, match="not the ones that the fit was made of"):
+    with pytest.raises(jm.StudyError, match="not the ones that were fitted"):
         briefing(fit, About(data=study.data.without(["12"])))
 
 

@@ -101,7 +101,7 @@ def test_most_and_least_likely_pairs(bare_study, tmp_path):
     assert rows[0] == ["most likely", "Ward 1", "Ward 2", "2", f"{0.6 * 91:.2f}"]
     assert rows[1][0] == "least likely"
     assert rows[1][3:] == ["never", "0.00"]
-    assert how_alike(drawn) == "Of 91 pairs, 1 (1 %) come within 5 % of the most likely, and 88 are never asked."
+    assert how_alike(drawn) == "Of 91 pairs, 1 (1 %) are within 5 % of the most likely, and 88 are never asked."
 
 
 FREE = jm.ListOptions(connected=False)
@@ -113,5 +113,5 @@ def test_shares_of_likely_pairs_add_up(study):
     q = drawn.design.probability(i, j)
     alike = int((q >= 0.95 * q.max()).sum())
     assert how_alike(drawn) == (
-        f"Of 2,926 pairs, {alike:,} ({100 * alike / 2926:.0f} %) come within 5 % of the most likely."
+        f"Of 2,926 pairs, {alike:,} ({100 * alike / 2926:.0f} %) are within 5 % of the most likely."
     )

@@ -111,7 +111,7 @@ def test_comparisons_of_another_fit_are_refused(fitted, tmp_path):
     from judgemap.study.replication import replication
 
     _, data = jm.example_study(seed=2)
-    with pytest.raises(StudyError, match="not those that the fit was made of"):
+    with pytest.raises(StudyError, match="not the ones that were fitted"):
         replication(fitted, data, None, tmp_path / "a.zip")
     assert isinstance(data, Comparisons)
     assert list(tmp_path.iterdir()) == []

@@ -125,7 +125,7 @@ def test_a_damaged_set_is_named(tmp_path):
         (lambda: Scheduling(sampler="nuts"), "there is no sampler 'nuts'; choose one of hmc, gibbs"),
         (lambda: Scheduling(draws=1), "draws must be at least 4"),
         (lambda: Scalability(chains=0), "chains must be at least 1"),
-        (lambda: Clustering(chains=1), "needs two chains at least"),
+        (lambda: Clustering(chains=1), "needs at least two chains"),
     ],
 )
 def test_bad_settings(make, sentence):

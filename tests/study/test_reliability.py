@@ -56,7 +56,7 @@ def test_too_few_answers_are_told_so(chicago):
     few = chicago.data.only(["9"])
     found = jm.reliability(jm.fit_spatial(few, chicago.areas, seed=1, chains=2, draws=50), few, seed=1)
     assert np.isnan(found.bayes)
-    assert found.note == "With 8 decided answers nothing can be said of reliability; collect 10 at least."
+    assert found.note == "With 8 decided answers it is too early to judge reliability; collect at least 10."
 
 
 def test_few_judges_are_split_in_every_way_once(chicago):
@@ -110,9 +110,16 @@ def test_the_prior_of_quick_fits_is_the_fits(chicago):
     assert other.variance == FixedVariance(4.0)
     clusters = belief_of(jm.fit_clusters(data, areas, warmup=20, thin=1, **short))
     assert (clusters.covariance.name, clusters.variance) == ("communicability", InverseGamma())
-    by_hand = jm.fit_spatial(data, areas, covariance=replace(kernel, name="mine", length=None), **short)
-    with pytest.raises(jm.StudyError, match="the fit's prior, 'mine', was made by hand"):
-        jm.reliability(by_hand, data, seed=1)
+
+
+def test_a_prior_made_by_hand_is_used_until_the_fit_is_saved(chicago, tmp_path):
+    kernel = replace(jm.prior_covariance(chicago.areas, "exponential", length=4.0), name="mine", length=None)
+    fit = jm.fit_spatial(chicago.data, chicago.areas, covariance=kernel, seed=1, chains=2, draws=50)
+    assert belief_of(fit).covariance is kernel
+    saved = jm.load_fit(fit.save(tmp_path / "results"))
+    for ask in (lambda: jm.reliability(saved, chicago.data, seed=1), lambda: jm.judge_table(saved, chicago.data)):
+        with pytest.raises(jm.StudyError, match="the fit's prior, 'mine', was made by hand"):
+            ask()
 
 
 def opposed(seed, turned):

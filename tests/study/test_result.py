@@ -130,7 +130,7 @@ def test_no_fit_there(tmp_path):
     with pytest.raises(jm.StudyError, match=r"holds no fit .* make one with 'judgemap fit'"):
         jm.load_fit(tmp_path)
     (tmp_path / "fit.json").write_text("{}")
-    with pytest.raises(jm.StudyError, match=r"is not a whole fit \(there is no posterior\.nc in it\)"):
+    with pytest.raises(jm.StudyError, match=r"is not a complete fit \(there is no posterior\.nc in it\)"):
         jm.load_fit(tmp_path)
 
 
@@ -208,6 +208,6 @@ def test_proposals_that_broke_down_are_reported(fit):
     counts = np.zeros((4, 400), dtype=int)
     counts[1, 7] = 3
     broken = replace(fit, sample_stats=fit.sample_stats.assign(divergences=(("chain", "draw"), counts)))
-    assert any("3 of 1600 proposals broke down" in warning for warning in broken.warnings)
+    assert any("3 of 1600 proposals failed" in warning for warning in broken.warnings)
     uncounted = replace(fit, sample_stats=fit.sample_stats.drop_vars("divergences"))
     assert uncounted.warnings == fit.warnings

@@ -24,8 +24,8 @@ PATIENCE = 300.0
 def demo(
     data: Annotated[Path, typer.Option(help="Folder of the demonstration's database.")] = Path("demo"),
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed is another truth and other answers.")] = 1,
-    once: Annotated[bool, typer.Option("--once", help="Visit every page, say whether all answer, and stop.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed gives another truth and other answers.")] = 1,
+    once: Annotated[bool, typer.Option("--once", help="Visit every page, report whether all work, and stop.")] = False,
 ) -> None:
     """Serve a finished study of twelve simulated judges, fitted and clustered, and an open one to try.
 
@@ -60,7 +60,7 @@ def describe(made: "Demo", address: str) -> str:
             f"            sign in as {made.email} with the password {made.password}",
             f"Judge       {address}/s/{made.open.join_code}/",
             "",
-            "The finished study is simulated. It is fitted as soon as the server runs: its risk map is there in some",
+            "The finished study is simulated. It is fitted when the server starts: its risk map is ready in a few",
             "seconds, its clusters within a minute.",
             "",
         ]

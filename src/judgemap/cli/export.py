@@ -21,7 +21,7 @@ def export(
     kind: Annotated[
         str | None,
         typer.Option(
-            "--as", help="csv, geojson, gpkg, parquet, draws, netcdf or replication; else told from the file's ending."
+            "--as", help="csv, geojson, gpkg, parquet, draws, netcdf or replication; else by the file's ending."
         ),
     ] = None,
     comparisons: Annotated[
@@ -55,7 +55,7 @@ def export(
     if kind == "replication":
         _archive(results, output, comparisons, study, judges, _given_map(areas, id_column))
     elif comparisons is not None or study is not None or areas is not None:
-        raise StudyError("--comparisons, --study and --areas go with a replication archive; add --as replication")
+        raise StudyError("--comparisons, --study and --areas are for a replication archive; add --as replication")
     else:
         write_download(open_fit(results), kind, output)
     typer.echo(f"Written: {output}")
@@ -73,7 +73,7 @@ def _archive(
     from judgemap.study.replication import Judges, replication
 
     if comparisons is None:
-        raise StudyError("a replication archive holds the data; say where they are: --comparisons comparisons.csv")
+        raise StudyError("a replication archive includes the data; say where they are: --comparisons comparisons.csv")
     fit = open_fit(results)
     data = read_comparisons(comparisons, fit.map, fit.record.winner_is)
     if study is not None:

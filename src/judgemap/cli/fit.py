@@ -53,7 +53,7 @@ def fit(
     a0: Annotated[float, typer.Option(help="Cluster model: shape of the prior of a cluster's variance.")] = 1.0,
     b0: Annotated[float, typer.Option(help="Cluster model: scale of that prior.")] = 1.0,
     clusters: Annotated[
-        int | None, typer.Option(help="Cluster model: the best partition with so many clusters.")
+        int | None, typer.Option(help="Cluster model: show the best partition into this many clusters.")
     ] = None,
     loss: Annotated[str, typer.Option(help="Cluster model: vi (variation of information) or binder.")] = "vi",
     vary: Annotated[
@@ -65,9 +65,11 @@ def fit(
         ),
     ] = None,
     chains: Annotated[int | None, typer.Option(help="Independent chains: 8, or 4 for clusters.")] = None,
-    warmup: Annotated[int | None, typer.Option(help="Thrown away at a chain's start: 100, clusters 1000.")] = None,
-    draws: Annotated[int | None, typer.Option(help="Draws kept of each chain: 1000.")] = None,
-    thin: Annotated[int | None, typer.Option(help="Keep one draw in so many: 1, clusters 10.")] = None,
+    warmup: Annotated[
+        int | None, typer.Option(help="Discarded at each chain's start: 100, or 1000 for clusters.")
+    ] = None,
+    draws: Annotated[int | None, typer.Option(help="Draws kept from each chain: 1000.")] = None,
+    thin: Annotated[int | None, typer.Option(help="Keep one draw in this many: 1, or 10 for clusters.")] = None,
     cores: Annotated[int | None, typer.Option(min=1, help="Threads; the results do not depend on it.")] = None,
     seed: inputs.Seed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print fit.json instead of the table.")] = False,
@@ -107,7 +109,7 @@ def fit(
 def _vary(
     result: Fit, settings: FitSettings, variations: list[Variation], again: "Callable[[FitSettings], Fit]"
 ) -> "pd.DataFrame":
-    """Fit again under other values, and hold every fit against the first."""
+    """Fit again under other values, and compare every fit with the first."""
     if isinstance(result, ClusterFit):
         plain = replace(settings, clusters=None, loss="vi")
         return cluster_sensitivity(

@@ -19,7 +19,7 @@ Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the fil
 WinnerIs = Annotated[
     str | None, typer.Option(help="The chosen area has the 'lower' or the 'higher' rate; most files do not say.")
 ]
-Ones = Annotated[str, typer.Option(help="An outcome of 1 is a win of the 'first' or of the 'second' area.")]
+Ones = Annotated[str, typer.Option(help="An outcome of 1 means that the 'first' or the 'second' area won.")]
 
 
 @app.command()
@@ -49,7 +49,7 @@ def interface(
         str, typer.Option("--id", help="What areas are known by: item_id, name or display_name.")
     ] = "item_id",
 ) -> None:
-    """Read the zip file that the comparative-judgement interface exports. Nobody's personal data are read.
+    """Read the zip file that the comparative-judgement interface exports. No personal data are read.
 
     Example: judgemap import interface database_export.zip -o wards
     """
@@ -62,7 +62,7 @@ def interface(
 
 @app.command()
 def table(
-    file: Annotated[Path, typer.Argument(help="A CSV file, with a comparison in each row.")],
+    file: Annotated[Path, typer.Argument(help="A CSV file, with one comparison per row.")],
     *,
     output: Output,
     winner: Annotated[str | None, typer.Option(help="Column of the area that won.")] = None,
@@ -76,7 +76,7 @@ def table(
     winner_is: WinnerIs = None,
     ones: Ones = "first",
 ) -> None:
-    """Read a table of comparisons with columns of any name; those that are left out are guessed.
+    """Read a table of comparisons with columns of any name; columns you do not name are guessed.
 
     Example: judgemap import table answers.csv --winner preferred --loser other --judge rater -o wards
     """

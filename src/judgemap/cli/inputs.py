@@ -34,11 +34,11 @@ AREA_OPTIONS: dict[str, Any] = {
     "edges": Annotated[
         Path | None,
         typer.Option(
-            "--edges", help="Who borders whom, edges.csv with area_a,area_b: without a map, or in place of its borders."
+            "--edges", help="Neighbours, edges.csv with area_a,area_b: without a map, or in place of its borders."
         ),
     ],
     "area_names": Annotated[
-        Path | None, typer.Option("--area-names", help="Without a map: areas.csv with id,name; without edges too.")
+        Path | None, typer.Option("--area-names", help="Without a map: areas.csv with id,name; edges are optional.")
     ],
     "extra_edges": Annotated[
         Path | None,
@@ -71,7 +71,7 @@ def load_areas(chosen: dict[str, Any]) -> Areas:
     areas, edges, names = chosen["areas"], chosen["edges"], chosen["area_names"]
     if areas is not None:
         if names is not None:
-            raise StudyError("--area-names goes without a map; with one, choose its column with --name")
+            raise StudyError("--area-names is for use without a map; with a map, choose its column with --name")
         return read_areas(
             areas,
             id=chosen["id_column"],

@@ -26,7 +26,7 @@ def sampling_progress() -> Iterator[Watcher | None]:
         TextColumn("sampling"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("draws a chain"),
+        TextColumn("draws per chain"),
         TextColumn("{task.fields[news]}"),
         TimeRemainingColumn(),
     )
@@ -47,7 +47,7 @@ def sampling_progress() -> Iterator[Watcher | None]:
 
 @contextmanager
 def counting_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how many of so many are done, and how long the rest will take; yields None where nobody watches."""
+    """Show how many are done and how long the rest will take; yields None where nobody watches."""
     if not sys.stderr.isatty():
         yield None
         return

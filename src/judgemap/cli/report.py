@@ -26,15 +26,15 @@ def report(
         Path | None, typer.Option(help="Results of the clustering model: both models in one briefing.")
     ] = None,
     spatial: Annotated[
-        Path | None, typer.Option(help="Results of the spatial model, to hold a clustering against.")
+        Path | None, typer.Option(help="Results of the spatial model, to compare a clustering with.")
     ] = None,
     against: Annotated[
         list[str] | None,
-        typer.Option(help="Another fit to hold it against, as in 'without judge 12=DIR'. Repeatable."),
+        typer.Option(help="Another fit to compare with, as in 'without judge 12=DIR'. Repeatable."),
     ] = None,
     pdf: Annotated[bool, typer.Option("--pdf", help="Write a PDF beside the page; needs Chromium or Chrome.")] = False,
     figures: Annotated[
-        Path | None, typer.Option(help="Folder for every figure, as SVG and PDF as wide as a journal's column.")
+        Path | None, typer.Option(help="Folder for every figure, as SVG and PDF, the width of a journal column.")
     ] = None,
     width: Annotated[float, typer.Option(min=20, max=400, help="Width of the figures in millimetres.")] = 88.0,
 ) -> None:
@@ -45,7 +45,7 @@ def report(
     if output is None and figures is None:
         raise StudyError("nothing to write: name a page with -o report.html, or a folder with --figures figures")
     if output is None and pdf:
-        raise StudyError("--pdf goes with -o: name the page, as in -o report.html")
+        raise StudyError("--pdf needs -o: name the page, as in -o report.html")
     if output is not None and output.suffix.lower() not in (".html", ".htm", ".pdf"):
         raise StudyError(f"{output.name}: a briefing is written as .html or .pdf; end the name in one of them")
     if clusters is not None and spatial is not None:

@@ -9,7 +9,7 @@ from judgemap.cli.study import DATA, DataFolder, connect, server_address
 Address = Annotated[str, typer.Option("--url", help="The server's address.", envvar="JUDGEMAP_URL")]
 Email = Annotated[str, typer.Argument(help="The e-mail address that the researcher signs in with.")]
 
-app = typer.Typer(help="Invite researchers, and help them in.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Invite researchers, and help them sign in.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command(name="list")
@@ -27,7 +27,7 @@ def list_researchers(data: DataFolder = DATA) -> None:
 
 @app.command()
 def invite(url: Address = "", data: DataFolder = DATA) -> None:
-    """Print a link, good once and for a week, that makes a researcher.
+    """Print a link, valid once and for a week, that creates a researcher.
 
     Example: judgemap researcher invite
     """
@@ -39,7 +39,7 @@ def invite(url: Address = "", data: DataFolder = DATA) -> None:
 
 @app.command()
 def password(email: Email, url: Address = "", data: DataFolder = DATA) -> None:
-    """Print a link, good once and for a day, with which a researcher sets a new password.
+    """Print a link, valid once and for a day, for a researcher to set a new password.
 
     Example: judgemap researcher password anna@example.org
     """

@@ -31,21 +31,21 @@ def schedule(
     knows: Annotated[
         Path | None, typer.Option(help="Ask only the areas that a judge knows: CSV with a column 'area', ids or names.")
     ] = None,
-    connected: Annotated[bool, typer.Option(help="The first pairs connect all areas, as early as can be.")] = True,
+    connected: Annotated[bool, typer.Option(help="The first pairs connect all areas as early as possible.")] = True,
     balanced_sides: Annotated[bool, typer.Option(help="Each area is shown left as often as right.")] = True,
     balanced_exposure: Annotated[
-        bool, typer.Option("--balanced-exposure", help="Each area is asked as often as any other.")
+        bool, typer.Option("--balanced-exposure", help="Areas are asked equally often; counts differ by at most one.")
     ] = False,
-    spacing: Annotated[int, typer.Option(help="Other pairs between two showings of a pair, at least.")] = 1,
+    spacing: Annotated[int, typer.Option(help="Minimum number of other pairs before a pair is shown again.")] = 1,
     repeats: Annotated[float, typer.Option(help="Share of pairs shown again with sides swapped.")] = 0.0,
-    alpha: Annotated[float, typer.Option(help="The guess at α that the optimal design is made for.")] = ALPHA,
+    alpha: Annotated[float, typer.Option(help="The guess at α used by the optimal design.")] = ALPHA,
     picture: Annotated[
         Path | None, typer.Option(help="Map of how often each area is asked: .svg, .png or .pdf.")
     ] = None,
     seed: inputs.Seed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Draw a list of pairs to ask, by a design.
+    """Draw a list of pairs to ask, following a design.
 
     Example: judgemap schedule --areas wards.gpkg --design principal --pairs 500 -o schedule.csv --seed 1
     """

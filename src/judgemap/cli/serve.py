@@ -20,7 +20,7 @@ def serve(
     ] = None,
     fitters: Annotated[
         int,
-        typer.Option(help="Workers that make fits, beside the server; 0 where 'judgemap worker' runs.", min=0, max=64),
+        typer.Option(help="Workers that make fits with the server; 0 if 'judgemap worker' runs.", min=0, max=64),
     ] = 1,
 ) -> None:
     """Serve studies to judges and researchers, until Ctrl-C.

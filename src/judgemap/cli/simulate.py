@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from judgemap.study.experiments.runner import Experiment, Results
 
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the sets, the table and the picture.")]
-Quick = Annotated[bool, typer.Option("--quick", help="A small one, to see what it does; other options still count.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A small run, to see what it does; other options still apply.")]
 Sets = Annotated[int | None, typer.Option(help="Sets of strengths to simulate.  [default: the paper's]")]
 Comparisons = Annotated[int | None, typer.Option(help="Comparisons in each set.  [default: the paper's]")]
 Alpha = Annotated[float | None, typer.Option(help="α, the strengths' standard deviation.  [default: 3]")]
 Chains = Annotated[int | None, typer.Option(help="Chains of each fit.")]
-Draws = Annotated[int | None, typer.Option(help="Draws kept of each chain.")]
+Draws = Annotated[int | None, typer.Option(help="Draws kept from each chain.")]
 Cores = Annotated[int | None, typer.Option(min=1, help="Processes; the results do not depend on it.")]
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: its scheduler, as tcp://host:8786.")
@@ -47,9 +47,9 @@ def scalability(
     seed: inputs.Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare samplers by effective draws a second: Pólya-Gamma Gibbs, single site, block walk, ours.
+    """Compare samplers by effective draws per second: Pólya-Gamma Gibbs, single site, block walk, ours.
 
-    100 sets of strengths, 2,000 comparisons each. Run again, it goes on where it stopped.
+    100 sets of strengths, 2,000 comparisons each. If interrupted, run it again to continue.
 
     Example: judgemap simulate scalability --edges edges.csv -o scalability --seed 1
     """
@@ -70,9 +70,10 @@ def clustering(
     quick: Quick = False,
     sets: Sets = None,
     comparisons: Comparisons = None,
-    beta: Annotated[float | None, typer.Option(help="β, the weight of a link to oneself.  [default: 1e-8]")] = None,
+    beta: Annotated[float | None, typer.Option(help="β, weight of an area's link to itself.  [default: 1e-8]")] = None,
     kappa0: Annotated[
-        float | None, typer.Option(help="Weight of the prior mean of clusters; small: centres far apart.  [default: 1]")
+        float | None,
+        typer.Option(help="Weight of clusters' prior mean; if small, centres lie far apart.  [default: 1]"),
     ] = None,
     a0: Annotated[float | None, typer.Option(help="Shape of the variance within clusters.  [default: 1]")] = None,
     b0: Annotated[float | None, typer.Option(help="Scale of the variance within clusters.  [default: 1]")] = None,
@@ -85,7 +86,7 @@ def clustering(
 ) -> None:
     """Recover simulated clusters and strengths: Rand index, adjusted Rand index, absolute error.
 
-    50 sets of clusters, 2,000 comparisons each. Run again, it goes on where it stopped.
+    50 sets of clusters, 2,000 comparisons each. If interrupted, run it again to continue.
 
     Example: judgemap simulate clustering --areas wards.gpkg -o clustering --seed 1
     """
@@ -118,16 +119,16 @@ def scheduling(
     alpha: Alpha = None,
     sampler: Annotated[str | None, typer.Option(help="hmc (default), or gibbs: the paper's.")] = None,
     chains: Chains = None,
-    warmup: Annotated[int | None, typer.Option(help="Draws thrown away at the start of each chain.")] = None,
+    warmup: Annotated[int | None, typer.Option(help="Draws discarded at the start of each chain.")] = None,
     draws: Draws = None,
     cores: Cores = None,
     cluster: Cluster = None,
     seed: inputs.Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare designs by what they teach: uniform, naive spatial, principal component, optimal.
+    """Compare designs by how much they tell: uniform, naive spatial, principal component, optimal.
 
-    1,000 sets of strengths, 500 comparisons by each design. Run again, it goes on where it stopped.
+    1,000 sets of strengths, 500 comparisons with each design. If interrupted, run it again to continue.
 
     Example: judgemap simulate scheduling --areas wards.gpkg -o scheduling --seed 1
     """
@@ -170,7 +171,7 @@ def _simulate(experiment: "Experiment", sets: int, places: Areas, output: Path, 
             results = runner.conduct(job, output, backend, watch)
     except KeyboardInterrupt:
         done = runner.finished_sets(output, sets)
-        typer.echo(f"judgemap: interrupted after {done} of {sets} sets; run the same command again to go on", err=True)
+        typer.echo(f"judgemap: interrupted after {done} of {sets} sets; run the command again to continue", err=True)
         raise typer.Exit(130) from None
     write_whole(output / "sets.csv", runner.to_csv(results.rows).encode())
     write_whole(output / "summary.csv", runner.to_csv(results.summary()).encode())

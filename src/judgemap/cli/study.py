@@ -18,7 +18,7 @@ app = typer.Typer(help="Make, run and export studies.", no_args_is_help=True, ri
 
 @app.command()
 def new(
-    definition: Annotated[Path, typer.Argument(help="The study.toml; its map is looked for beside it.")],
+    definition: Annotated[Path, typer.Argument(help="The study.toml; its map is looked for in the same folder.")],
     owner: Annotated[str, typer.Option(help="E-mail address of the researcher who sees it in the browser.")] = "",
     data: DataFolder = DATA,
 ) -> None:
@@ -40,13 +40,13 @@ def new(
     if read.base_map:
         typer.echo("The base map is on: it tells whoever serves its tiles which judges look at which areas.")
     if researcher is None:
-        typer.echo(f"No browser shows it until it is given: judgemap researcher own {study.slug} EMAIL")
+        typer.echo(f"It appears in no browser until it has an owner: judgemap researcher own {study.slug} EMAIL")
     typer.echo(f"Study {study.slug}: a draft with {len(areas)} areas. Open it with: judgemap study open {study.slug}")
 
 
 @app.command(name="open")
 def open_study(study: Slug, data: DataFolder = DATA) -> None:
-    """Let judges in.
+    """Open a study to its judges.
 
     Example: judgemap study open wards
     """
@@ -56,7 +56,7 @@ def open_study(study: Slug, data: DataFolder = DATA) -> None:
     opened = actions.open_study(actions.find_study(study))
     typer.echo(f"Study {study} is open.")
     if opened.join_code:
-        typer.echo(f"Anybody may join with {server_address('')}/s/{opened.join_code}/")
+        typer.echo(f"Anyone can join at {server_address('')}/s/{opened.join_code}/")
 
 
 @app.command()
@@ -69,7 +69,7 @@ def invite(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Make personal links for judges. They are shown this once: only hashes are kept.
+    """Make personal links for judges. They are shown only once: only hashes are kept.
 
     Example: judgemap study invite wards --judges 12
     """
@@ -106,7 +106,7 @@ def list_studies(data: DataFolder = DATA, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def pause(study: Slug, data: DataFolder = DATA) -> None:
-    """Keep judges out for a while.
+    """Pause a study: judges cannot answer for now.
 
     Example: judgemap study pause wards
     """
@@ -114,12 +114,12 @@ def pause(study: Slug, data: DataFolder = DATA) -> None:
     from judgemap.web.studies import actions
 
     actions.pause_study(actions.find_study(study))
-    typer.echo(f"Study {study} is paused. Go on with: judgemap study open {study}")
+    typer.echo(f"Study {study} is paused. Resume it with: judgemap study open {study}")
 
 
 @app.command()
 def close(study: Slug, data: DataFolder = DATA) -> None:
-    """End a study; its answers stay.
+    """Close a study for good; its answers are kept.
 
     Example: judgemap study close wards
     """
@@ -152,7 +152,7 @@ def export(
 
 @app.command()
 def backup(
-    output: Annotated[Path, typer.Argument(help="The file to write; it must not be there yet.")],
+    output: Annotated[Path, typer.Argument(help="The file to write; it must not exist yet.")],
     data: DataFolder = DATA,
 ) -> None:
     """Write a consistent copy of the whole database, while the server runs.

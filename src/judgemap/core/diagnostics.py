@@ -1,7 +1,7 @@
 """How far the draws can be trusted: rank-normalised split R-hat and effective sample sizes.
 
 Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021). Arrays are (chain, draw, …) and every trailing entry is judged
-at once; a progress bar asks often, so this is NumPy alone. The tests hold it against ArviZ.
+at once; a progress bar asks often, so this is NumPy alone. The tests compare it with ArviZ.
 """
 
 from typing import NamedTuple

@@ -72,7 +72,8 @@ def endless_information(views: FloatArray) -> FloatArray:
     >>> endless_information(2 * np.eye(2))
     array([[ 0.25, -0.25], [-0.25,  0.25]])
     """
-    return np.linalg.pinv(_centred(views), hermitian=True)
+    inverted: FloatArray = np.linalg.pinv(_centred(views), hermitian=True).astype(np.float64)
+    return inverted
 
 
 def precision_grid(

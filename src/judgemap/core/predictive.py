@@ -1,6 +1,6 @@
 """Answers that the model would have given to the same pairs, and what to compare them by: posterior prediction.
 
-For every draw of the strengths the same pairs are answered anew. What was answered in truth is then held against these
+For every draw of the strengths the same pairs are answered again. The judges' answers are then compared with these
 replicates by some measure T; the Bayesian p-value is P(T(replicate) > T(answers)), likes counting half. Some measures
 use the draw of the strengths as well as the answers (realised discrepancies, Gelman, Meng and Stern, 1996).
 """
@@ -69,7 +69,7 @@ class Replicates(NamedTuple):
 
 
 def replicate(rng: np.random.Generator, shown: Shown, strengths: FloatArray) -> Replicates:
-    """Answer the pairs anew with each draw of the strengths, (draws, areas), and measure.
+    """Answer the pairs again with each draw of the strengths, (draws, areas), and measure.
 
     >>> yes = np.ones(50, bool)
     >>> shown = Shown(2, np.zeros(50, int), np.array([0]), np.array([1]), forward=yes, first_won=yes)

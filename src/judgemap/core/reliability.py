@@ -89,8 +89,8 @@ def another_panel(rng: np.random.Generator, draws: ArrayLike, prior_precision: F
     """r² between this estimate and the one that another panel of the same size would give, one for each draw of λ.
 
     ``draws`` are of the population's map λ, (draws, areas), its posterior nearly N(m, V); ``prior_precision`` is
-    C⁻¹/α². What a panel of so many judges and answers tells of λ is J = V⁻¹ − C⁻¹/α². Another one like it, of other judges,
-    estimates m′ = V(Jλ + ε), ε ~ N(0, J): nearer to the prior than the truth, and off by its own judges and noise.
+    C⁻¹/α². What a panel of so many judges and answers tells of λ is J = V⁻¹ − C⁻¹/α². Another one like it, of other
+    judges, estimates m′ = V(Jλ + ε), ε ~ N(0, J): nearer to the prior than the truth, and off by its judges and noise.
     With V = LLᵀ and LᵀC⁻¹L/α² = Q diag(s) Qᵀ, m′ = LQ[(1 − s)QᵀL⁻¹λ + √(1 − s) z], z ~ N(0, I).
 
     Reliability in the usual sense is the correlation of two such estimates, the root of this. r² of m with the

@@ -37,10 +37,10 @@ class ListOptions:
     balanced_sides
         Each area is shown left as often as right, or once more or less; otherwise sides are independent coin throws.
     balanced_exposure
-        At every point of the list no area has been asked more than once oftener than another, planned repeats aside.
+        At every point of the list the areas' counts differ by at most one, planned repeats aside.
         It can fail only with ``spacing`` above 1 on maps of a few areas.
     spacing
-        At least so many other pairs come between two showings of a pair; 1 means never twice running.
+        At least this many other pairs come between two showings of a pair; 1 means never twice in a row.
     repeats
         The share of the list that shows an earlier pair again with sides swapped, for judges' self-consistency.
 

@@ -225,5 +225,5 @@ def _layer(source: str, notes: list[str]) -> str:
 
 def _advice(source: str) -> str:
     if source.casefold().endswith(".shp"):
-        return "a Shapefile needs its .shx and .dbf files beside it, all whole"
+        return "a Shapefile needs its .shx and .dbf files beside it, all complete"
     return "export it again as GeoJSON, GeoPackage or Shapefile"

@@ -113,7 +113,7 @@ class Areas:
         return f"area {label!r} is not {place}{did_you_mean(label, self.lookup)}"
 
     def centroids(self) -> FloatArray:
-        """Return the centroid of each area, (x, y) in metres, one row an area."""
+        """Return the centroid of each area, (x, y) in metres, one row per area."""
         middle = in_metres(self._outlines()).centroid
         return np.column_stack([middle.x, middle.y]).astype(np.float64)
 

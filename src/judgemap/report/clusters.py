@@ -30,7 +30,7 @@ def cluster_map(fit: ClusterFit, partition: Partition | None = None, title: str 
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100)
+    >>> fit = jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100, thin=2)
     >>> cluster_map(fit).alt[:34]
     'Map of 77 areas in clusters by ris'
     """

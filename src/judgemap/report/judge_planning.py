@@ -21,8 +21,8 @@ def judge_sentences(plan: JudgePlan) -> list[str]:
     row, column = plan.at(judges, answers)
     sd, endless = plan.sd[row, column], plan.sd[-1, column]
     first = (
-        f"If judges differ from each other by {plan.differ:.2g} of how far areas differ, {counted(judges, 'judge')} with "
-        f"{answers} answers each know the population's map to a standard deviation of {sd:.2f}, a correlation of "
+        f"If judges differ from each other by {plan.differ:.2g} of how far areas differ, {counted(judges, 'judge')} "
+        f"with {answers} answers each know the population's map to a standard deviation of {sd:.2f}, a correlation of "
         f"{plan.correlation[row, column]:.2f} with the truth, in {_hours(plan.hours[row, column])}."
     )
     doubled = (
@@ -86,8 +86,9 @@ def judge_picture(plan: JudgePlan) -> Picture:
     row, column = plan.at(judges, answers)
     alt = (
         f"Lines of uncertainty of the population’s map against {plan.per_judge[0]} to {plan.per_judge[-1]} answers of "
-        f"each of {plan.judges[0]} to {plan.judges[-1]} judges. {judges} judges × {answers}: {plan.sd[row, column]:.2f}; "
-        f"twice the answers {plan.sd[row + 1, column]:.2f}, twice the judges {plan.sd[row, column + 1]:.2f}."
+        f"each of {plan.judges[0]} to {plan.judges[-1]} judges. {judges} judges × {answers}: "
+        f"{plan.sd[row, column]:.2f}; twice the answers {plan.sd[row + 1, column]:.2f}, twice the judges "
+        f"{plan.sd[row, column + 1]:.2f}."
     )
     caption = (
         "Darker is less certain; the diamond is the planned study. Below, each line falls towards its dashed one: what "

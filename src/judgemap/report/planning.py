@@ -128,7 +128,7 @@ def plan_page(plan: StudyPlan, people: JudgePlan | None = None) -> str:
     """Return one self-contained page, with what ``people`` says of judges who differ.
 
     >>> import judgemap as jm
-    >>> html = plan_page(jm.plan(jm.chicago(), 2, 50, seed=1, designs=["uniform", "naive"], simulations=6))
+    >>> html = plan_page(jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6))
     >>> "100 comparisons (2 judges × 50)" in html
     True
     """

@@ -139,7 +139,7 @@ def cluster_table(fit: ClusterFit) -> Table:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> table = cluster_table(jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100))
+    >>> table = cluster_table(jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100, thin=2))
     >>> str(table.rows[0][0])
     '1'
     """

@@ -1,7 +1,7 @@
 """Whether the model could have produced these answers: a posterior predictive check.
 
-A model can be fitted to any answers. Here it answers the same pairs anew, many times, and what the judges answered is
-held against that: the win rate of every area, how far areas and single pairs are from what the model says, how often
+A model can be fitted to any answers. Here it answers the same pairs again, many times, and the judges' answers are
+compared with that: the win rate of every area, how far areas and single pairs are from what the model says, how often
 the left area is chosen, and circles (A chosen over B, B over C, C over A).
 """
 
@@ -21,15 +21,15 @@ from judgemap.study.result import Fit
 EXTREME = 0.005
 """A p-value nearer to 0 or 1 than this is called a misfit."""
 WORDS = {
-    "areas": "distance of the areas' win rates from what the model expects",
-    "pairs": "distance of single pairs from what the model expects",
+    "areas": "how far the areas' win rates are from what the model expects",
+    "pairs": "how far single pairs are from what the model expects",
     "left": "answers for the area on the left",
     "triads": "circles, A chosen over B, B over C and C over A",
 }
 MEANING = {
-    "areas": "win rates of areas are further from the model than it allows: the prior may pull them too hard",
-    "pairs": "the same pairs are answered more, or less, alike than the model allows: judges may see different things",
-    "left": "the sides are not chosen alike: some judges may favour a side",
+    "areas": "areas' win rates are further from the model than it allows: the prior may pull them too strongly",
+    "pairs": "answers to the same pairs agree more, or less, than the model allows: judges may see different things",
+    "left": "the two sides are not chosen equally often: some judges may favour a side",
     "triads": "there are more, or fewer, circles than one scale of risk allows: judges may use several scales",
 }
 
@@ -75,7 +75,7 @@ class PredictiveCheck:
 
 
 def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, draws: int = 500) -> PredictiveCheck:
-    """Let the fit answer the same pairs anew, ``draws`` times, and hold the judges' answers against that.
+    """Let the fit answer the same pairs again, ``draws`` times, and compare the judges' answers with that.
 
     Without ``data`` it is done from the counts that a fit carries, and the sides are not checked.
 

@@ -94,7 +94,7 @@ class ClusterFit(Fit):
     def partition(self, n_clusters: int | None = None, loss: str = "vi") -> Partition:
         """Find the partition of least expected loss: variation of information ('vi') or Binder's ('binder').
 
-        ``n_clusters`` asks for the best one with so many clusters.
+        ``n_clusters`` asks for the best one with that many clusters.
         """
         if n_clusters is not None and not 1 <= n_clusters <= len(self.map):
             raise StudyError(f"{len(self.map)} areas cannot make {n_clusters} clusters; ask for 1 to {len(self.map)}")

@@ -63,7 +63,7 @@ class FitComparison:
 
 
 def compare_fits(base: Fit, other: Fit) -> FitComparison:
-    """Hold another fit of the same areas against a base.
+    """Compare another fit of the same areas with a base.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

@@ -42,7 +42,7 @@ def areas_table(fit: Fit) -> pd.DataFrame:
 
 
 def draws_table(fit: Fit) -> pd.DataFrame:
-    """Return every draw of every area's risk, a row each: chain, draw, area, risk.
+    """Return every draw of every area's risk, one row per draw: chain, draw, area, risk.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -132,9 +132,9 @@ FORMATS: dict[str, Format] = {
     "geojson": Format(".geojson", "application/geo+json", "the map, for web maps and QGIS", _write_geojson),
     "gpkg": Format(".gpkg", "application/geopackage+sqlite3", "the map, for QGIS and ArcGIS", _write_gpkg),
     "parquet": Format(".parquet", PARQUET, "the table, with the map if there is one (GeoParquet)", _write_parquet),
-    "draws": Format(".draws.parquet", PARQUET, "every draw of every area's risk, a row each", _write_draws),
+    "draws": Format(".draws.parquet", PARQUET, "every draw of every area's risk, one row per draw", _write_draws),
     "netcdf": Format(
-        ".nc", "application/netcdf", "the posterior and all that is known of it, for ArviZ", _write_netcdf
+        ".nc", "application/netcdf", "the posterior and the sampling statistics, for ArviZ", _write_netcdf
     ),
 }
 """What a fit can be written as, by name."""

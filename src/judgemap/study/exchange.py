@@ -186,7 +186,7 @@ def import_table(path: str | Path, columns: Columns | None = None, ones: Side = 
     answers = read_answers(table.rows, told, [table.where(row) for row in range(len(table.rows))], ones)
     ids = sorted({area for answer in answers for area in (answer.left, answer.right)}, key=in_order)
     used = [f"{value!r} as {each.name}" for each in fields(told) if (value := getattr(told, each.name))]
-    return Imported(tuple(ids), tuple(ids), tuple(answers), notes=(f"Columns were read so: {', '.join(used)}.",))
+    return Imported(tuple(ids), tuple(ids), tuple(answers), notes=(f"Columns were read as: {', '.join(used)}.",))
 
 
 def in_order(label: str) -> tuple[bool, int, str]:
@@ -225,7 +225,7 @@ def all_notes(found: Imported) -> list[str]:
     if found.winner_is is None:
         notes.append("The file does not say whether the chosen area has the lower or the higher rate: set --winner-is.")
     if not found.edges and found.geometry is None:
-        notes.append("The file does not say who borders whom: give your map with --areas for a spatial model.")
+        notes.append("The file does not list neighbours: give your map with --areas for a spatial model.")
     return notes
 
 

@@ -1,6 +1,6 @@
 """How each judge judged: how much, how fast, with which habits, and how well it agrees with the other judges.
 
-A judge is held against the *other* judges. For each judge the model is fitted to everybody else's answers (quickly, see
+A judge is compared with the *other* judges. For each judge the model is fitted to all others' answers (quickly, see
 `study.quick_fit`), and gives each decided answer of the judge its chance p = P(this area chosen | the others' answers),
 strengths being uncertain. It is the chance of an answer not yet seen, so for a judge who answers as the model says
 E[(y − p)²] = p(1 − p) exactly, however many of all answers are the judge's own. A p taken from the fit of all answers
@@ -206,8 +206,8 @@ def stands_out(table: "pd.DataFrame") -> dict[str, list[str]]:
 def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
     if row["agreement_high"] < 0.5:
         yield (
-            f"Chose against the other judges in {1 - row['agreement']:.0%} of answers: perhaps the question was taken "
-            "the other way round."
+            f"Disagreed with the other judges in {1 - row['agreement']:.0%} of answers: perhaps the question was "
+            "read the other way round."
         )
     elif row["infit_z"] > 3.3 and row["infit"] > 1.2:
         yield f"Answers are further from the other judges' than chance explains (infit {row['infit']:.2f}; 1 is usual)."
@@ -217,9 +217,9 @@ def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
     if row["comparisons"] >= 10 and row["seconds_median"] < min(usual / 3, 2.0):
         yield f"Half of the answers took less than {row['seconds_median']:.1f} seconds."
     if row["repeats"] >= 5 and row["consistency"] <= 0.5:
-        yield f"Answered {row['repeats']} pairs again, and only {row['consistency']:.0%} of them the same way."
+        yield f"Saw {row['repeats']} pairs again, and answered only {row['consistency']:.0%} of them the same way."
     if row["comparisons"] >= 10 and row["undecided"] > 0.5:
-        yield f"Gave no decision on {row['undecided']:.0%} of the pairs."
+        yield f"Did not decide on {row['undecided']:.0%} of the pairs."
 
 
 def _groups(code: IntArray) -> Iterator[IntArray]:

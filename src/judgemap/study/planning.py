@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from judgemap.study.result import Fit
 
 DESIGNS = ("uniform", "naive", "principal", "optimal", "adaptive")
-"""In an order that never changes: a design's place is part of its seed, so that others beside it change nothing."""
+"""In an order that never changes: a design's place is part of its seed, so that adding others changes nothing."""
 SHARES = (0.25, 0.5, 0.75, 1.0, 1.5)
 """The lengths of studies that are looked at, as shares of the planned one."""
 SHORTEST = 6
@@ -86,12 +86,12 @@ class Needed(NamedTuple):
 class StudyPlan:
     """What to expect. ``merits[design]`` is an array (simulations, lengths, measures), in the order of `Merits`.
 
-    ``reference`` is the design that the others are held against: uniform, if it was tried.
+    ``reference`` is the design that the others are compared with: uniform, if it was tried.
 
     >>> import judgemap as jm
-    >>> found = jm.plan(jm.chicago(), judges=4, per_judge=20, designs=["uniform"], simulations=6, seed=1)
-    >>> found.planned, found.designs
-    (80, ('uniform',))
+    >>> plan = jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6)
+    >>> plan.planned, plan.designs
+    (100, ('uniform', 'naive'))
     """
 
     areas: Areas
@@ -114,7 +114,7 @@ class StudyPlan:
 
     @property
     def reference(self) -> str:
-        """The design that others are held against."""
+        """The design that others are compared with."""
         return "uniform" if "uniform" in self.merits else self.designs[0]
 
     def curve(self, design: str, measure: str) -> FloatArray:
@@ -145,7 +145,7 @@ class StudyPlan:
         """Give a measure's ratio to the reference at the planned number: the geometric mean over truths, and interval.
 
         >>> import judgemap as jm
-        >>> plan = jm.plan(jm.chicago(), 2, 50, seed=1, designs=["uniform", "naive"], simulations=6)
+        >>> plan = jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6)
         >>> plan.against("uniform", "u1").middle
         1.0
         """
@@ -206,7 +206,7 @@ def plan(
     designs: Sequence[str] = ("uniform", "principal", "optimal", "adaptive"),
     **options: Unpack[PlanOptions],
 ) -> StudyPlan:
-    """Simulate studies of so many judges with so many comparisons each, and say what to expect of each design.
+    """Simulate studies with a number of judges and comparisons each, and report what to expect of each design.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def plan(
     Examples
     --------
     >>> import judgemap as jm
-    >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=["uniform"], simulations=6)
+    >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform",), simulations=6)
     >>> plan.lengths
     (50, 100, 150, 200, 300)
     >>> few, *_, many = plan.expected("uniform", "rank_error")
@@ -359,12 +359,11 @@ def _check(areas: Areas, judges: int, per_judge: int, simulations: int, designs:
     if simulations < FEWEST:
         raise StudyError(f"intervals need at least {FEWEST} simulated studies, not {simulations}")
     if len(areas) < 2:
-        raise StudyError("a study needs two areas at least, but the map has only one")
+        raise StudyError("a study needs at least two areas, but the map has only one")
     least = max(SHORTEST, len(areas) - 1)
     if judges * per_judge < least:
         raise StudyError(
-            f"{judges} × {per_judge} comparisons are too few for {len(areas)} areas, which they cannot even connect; "
-            f"plan for {least} at least"
+            f"{judges} × {per_judge} comparisons cannot even connect {len(areas)} areas; plan for at least {least}"
         )
     for name in designs:
         if name not in DESIGNS:

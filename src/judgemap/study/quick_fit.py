@@ -36,12 +36,14 @@ def belief_of(fit: "Fit") -> Belief:
     correlation, variance = fit.record.correlation, fit.record.hyperparameters
     if correlation is None or isinstance(variance, ClusterSettings):
         return Belief(prior_covariance(fit.map), InverseGamma())
+    if fit.covariance is not None:
+        return Belief(fit.covariance, variance)
     if correlation.kind == "independent":
         return Belief(independent(len(fit.map)), variance)
     if correlation.kind not in PRIORS:
         raise StudyError(
-            f"the fit's prior, {correlation.kind!r}, was made by hand and cannot be built again from the fit's record; "
-            "fit one of judgemap's own priors to ask this"
+            f"the fit's prior, {correlation.kind!r}, was made by hand, and a saved fit does not hold it; "
+            "fit again, and ask the new fit before it is saved"
         )
     return Belief(prior_covariance(fit.map, correlation.kind, correlation.length), variance)
 

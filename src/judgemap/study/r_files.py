@@ -210,7 +210,7 @@ def _adjacency(found: Found, where: str) -> FloatArray | None:
     if not chosen:
         return None
     if len(chosen) > 1:
-        raise StudyError(f"{where}: several matrices could say who borders whom, {quoted(chosen)}; save one of them")
+        raise StudyError(f"{where}: several matrices could be the adjacency matrix, {quoted(chosen)}; save one of them")
     matrix = found.matrices[chosen[0]]
     if not np.isfinite(matrix).all() or (matrix < 0).any() or not np.array_equal(matrix, matrix.T):
         raise StudyError(f"{where}: {chosen[0]!r} is no adjacency matrix: it must be symmetric, of zeros and ones")

@@ -34,7 +34,7 @@ SSR_LIMIT = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How far the estimates from so many answers can be relied on; nan where it cannot be told.
+    """How reliable the estimates are; nan where that cannot be told.
 
     ``bayes`` with its 95 % interval, ``ssr``, ``split_half`` (Pearson of the estimates of two halves of the judges: the
     median over ``splits`` splits, and where 95 % of them lie), ``split_half_full`` = 2r/(1 + r) of that median.
@@ -63,14 +63,14 @@ class Reliability:
         """One sentence: what the figures say, or what is missing for them."""
         if self.answers < FEWEST:
             some = "1 decided answer" if self.answers == 1 else f"{self.answers} decided answers"
-            return f"With {some} nothing can be said of reliability; collect {FEWEST} at least."
+            return f"With {some} it is too early to judge reliability; collect at least {FEWEST}."
         known = f"estimate and truth are expected to share {self.bayes:.0%} of their variation"
         if self.judges < 2:
-            return f"As the model sees it, {known}; with one judge it cannot be told whether others would agree."
+            return f"According to the model, {known}; with one judge we cannot tell whether others would agree."
         if not np.isfinite(self.split_half):
-            return f"As the model sees it, {known}; halves of these judges have too few answers to be compared."
+            return f"According to the model, {known}; half of these judges have too few answers to compare."
         halves = f"two halves of the {self.judges} judges agree with correlation {self.split_half:.2f}"
-        return f"As the model sees it, {known}; {halves}."
+        return f"According to the model, {known}; {halves}."
 
 
 def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) -> Reliability:
@@ -83,7 +83,7 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
     >>> areas, data = jm.example_study(seed=1)
     >>> found = reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=200), data, seed=1, splits=20)
     >>> found.note
-    'As the model sees it, estimate and truth are expected to share 96% of their variation; two halves of...'
+    'According to the model, estimate and truth are expected to share 96% of their variation; two halves of...'
     """
     check_areas(fit, data)
     answers, rng = data.where(data.decided), np.random.default_rng(seed)

@@ -68,12 +68,12 @@ def replication(
     path = Path(path)
     check_file(path)
     if comparisons.digest() != fit.record.data.sha256:
-        raise StudyError("these comparisons are not those that the fit was made of; give the same file, whole")
+        raise StudyError("these comparisons are not the ones that were fitted; give the same, complete file")
     if not fit.record.complete:
-        raise StudyError("the fit was interrupted, and an interrupted fit does not come out again; fit anew")
+        raise StudyError("the fit was interrupted, so it cannot be reproduced; fit again")
     places = areas or fit.map
     if places.ids != fit.map.ids:
-        raise StudyError("these areas are not those that the fit was made of; give the same map")
+        raise StudyError("these areas are not the ones that were fitted; give the same map")
     files = dict(_files(fit, comparisons, places, judges))
     if definition_toml is not None:
         files["study.toml"] = definition_toml.encode()
@@ -114,7 +114,9 @@ def _prior(correlation: Correlation, areas: Areas) -> dict[str, Any]:
     """Return the settings of a prior; a length that nobody chose is found from the map again."""
     kind, length = correlation.kind, correlation.length
     if kind not in PRIORS:
-        raise StudyError(f"the fit's prior, {kind!r}, was made by hand, and no command makes it; archive your script")
+        raise StudyError(
+            f"the fit's prior, {kind!r}, was built in Python: no command can build it; archive your script"
+        )
     if length is None:
         return {"prior": kind}
     # Six figures: a saved map is rounded, and earlier versions kept no more of the length.

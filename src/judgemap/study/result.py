@@ -16,6 +16,7 @@ from judgemap.core import posterior
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.diagnostics import Sampling, judge_sampling
 from judgemap.core.graph import AreaGraph
+from judgemap.core.prior import Covariance
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
@@ -52,6 +53,8 @@ class Fit:
     sample_stats: xr.Dataset
     observed_data: xr.Dataset
     record: FitRecord
+    covariance: Covariance | None = None
+    """The prior's correlation, as long as the fit is in memory; a saved fit keeps how to build it again."""
 
     @property
     def info(self) -> dict[str, Any]:
@@ -134,8 +137,8 @@ class Fit:
         if broke_down:
             proposals = self.posterior.sizes["chain"] * draws * self.record.plan.thin
             texts.append(
-                f"{broke_down} of {proposals} proposals broke down, so the chains may have missed a part of the "
-                "posterior: try the other sampler, or a narrower prior of the strengths."
+                f"{broke_down} of {proposals} proposals failed, so the chains may have missed part of the posterior: "
+                "try the other sampler, or a narrower prior for the strengths."
             )
         if not judged.rhat_max <= GOOD_RHAT:
             worst = judged.rhat_max
@@ -210,7 +213,7 @@ def load_fit(folder: str | Path) -> Fit:
         wrong = str(error)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError):  # as netCDF and GDAL put it
         wrong = "a file in it is damaged" if (folder / "posterior.nc").is_file() else "there is no posterior.nc in it"
-    raise StudyError(f"{folder} is not a whole fit ({wrong}); make it again with 'judgemap fit'")
+    raise StudyError(f"{folder} is not a complete fit ({wrong}); make it again with 'judgemap fit'")
 
 
 def _load(folder: Path) -> Fit:

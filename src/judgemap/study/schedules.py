@@ -78,7 +78,7 @@ class Schedule:
         return frozen_floats(self.design.probability(self.pairs[:, 0], self.pairs[:, 1]))
 
     def expected(self) -> FloatArray:
-        """How often the design asks each area in so many pairs, on average."""
+        """How often the design asks about each area in this many pairs, on average."""
         return len(self) * self.design.exposure()
 
     def asked(self) -> IntArray:
@@ -164,7 +164,7 @@ def schedule(
 
 
 def pair_design(graph: AreaGraph, name: str, alpha: float, comparisons: int) -> PairDesign:
-    """Make a design by its name; the optimal one for so many comparisons and a guess at α.
+    """Make a design by its name; the optimal one for a number of comparisons and a guess at α.
 
     >>> pair_design(AreaGraph(3, [[0, 1]]), "uniform", 3.0, 10).n_areas
     3
@@ -228,9 +228,7 @@ def read_weights(path: str | Path, areas: Areas) -> PairDesign:
             raise StudyError(f"{table.where(row)}: this pair is there already; give each pair one weight")
         weights[key] = _weight(cells["weight"], table.where(row))
     if not any(weights.values()):
-        raise StudyError(
-            f"{table.path.name}: the weights of all pairs are zero, so that no pair can be drawn; give some a weight"
-        )
+        raise StudyError(f"{table.path.name}: all weights are zero, so no pair can be drawn; give some pairs a weight")
     keys = np.array(sorted(weights), dtype=np.int64)
     return PairDesign(np.arange(size), 0.0, PairValues(size, keys, np.array([weights[key] for key in keys.tolist()])))
 

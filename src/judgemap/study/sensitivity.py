@@ -52,7 +52,7 @@ def read_variation(text: str, names: Sequence[str] = NUMBERS) -> Variation:
 def variance_sensitivity(
     base: Fit, refit: VarianceRefit, variations: Iterable[Variation] = USUAL_VARIATIONS
 ) -> pd.DataFrame:
-    """Refit the standard or spatial model under other priors α² ~ InvGamma(χ, ω), and hold every fit against ``base``.
+    """Refit the standard or spatial model under other priors α² ~ InvGamma(χ, ω), and compare every fit with ``base``.
 
     Columns: ``parameter`` ('chi', 'omega', or 'both' set to the same) and ``value``; the prior's ``chi``, ``omega``;
     ``alpha2`` (posterior median) with its 95 % interval; of the medians of risk, ``pearson`` and ``spearman`` with the
@@ -82,7 +82,7 @@ def variance_sensitivity(
 
 
 def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Variation]) -> pd.DataFrame:
-    """Refit under each value of each hyperparameter, and hold every fit against ``base``.
+    """Refit under each value of each hyperparameter, and compare every fit with ``base``.
 
     Columns: the hyperparameter and its value; the most probable number of clusters, its probability and the mean; the
     clusters of the best partition and its adjusted Rand index against the base's; the correlation of posterior median

@@ -147,9 +147,9 @@ class FitSettings:
         "Model",
         "What is assumed of the areas.",
         choices={
-            "spatial": "Spatial: neighbours are alike, so that an answer about one area tells of the next",
-            "standard": "Standard: every area for itself",
-            "clusters": "Clusters: areas fall into groups of like risk, by place and answers together",
+            "spatial": "Spatial: neighbours are alike, so an answer about one area tells us about the next",
+            "standard": "Standard: every area on its own",
+            "clusters": "Clusters: areas fall into groups of similar risk, by location and answers together",
         },
     )
     prior: str = _setting(
@@ -211,7 +211,7 @@ class FitSettings:
     )
     chains: int | None = _of_plan("chains", "Chains", "Independent chains.", least=1)
     warmup: int | None = _of_plan("warmup", "Warm-up", "Steps discarded at the start of each chain.", least=0)
-    draws: int | None = _of_plan("draws", "Draws per chain", "Draws kept of each chain.", least=4)
+    draws: int | None = _of_plan("draws", "Draws per chain", "Draws kept from each chain.", least=4)
     thin: int | None = _of_plan("thin", "Keep one draw in", "Keep one draw in this many.", least=1)
     seed: int = _setting(
         draw_seed,

@@ -1,4 +1,4 @@
-"""Settings of the study server: typed readers of the environment, safe where nothing is said.
+"""Settings of the study server: typed readers of the environment, safe by default.
 
 | variable | says | when it is not set |
 |---|---|---|
@@ -6,10 +6,10 @@
 | ``JUDGEMAP_URL`` | the address that judges use; ``https`` turns on HSTS and secure cookies | this machine only |
 | ``DATABASE_URL`` | a PostgreSQL database, with ``?prepared=no`` behind a pooler | SQLite in the data folder |
 | ``JUDGEMAP_SECRET_KEY`` | the secret key, one for all processes on all machines | ``secret-key`` in the data folder |
-| ``JUDGEMAP_HOSTS`` | more names that the server answers to, with commas between | none |
+| ``JUDGEMAP_HOSTS`` | more host names for the server, separated by commas | none |
 | ``JUDGEMAP_MAIL`` | the mail server, ``smtp://user:password@host:587`` | no mail is sent |
 | ``JUDGEMAP_MAIL_FROM`` | the sender of mail | ``judgemap@`` and the host of ``JUDGEMAP_URL`` |
-| ``JUDGEMAP_ANSWERS_PER_SECOND`` | how fast one judge may answer for long | 4 |
+| ``JUDGEMAP_ANSWERS_PER_SECOND`` | how fast one judge may answer over time | 4 |
 | ``JUDGEMAP_LOG_LEVEL`` | how much is logged, to standard error | WARNING |
 """
 

@@ -28,7 +28,7 @@ def test_the_first_link_makes_a_researcher_once_and_signs_in(first):
     assert client.get("/studies/").status_code == 200
     again = Client().post(first, GOOD | {"email": "eve@example.org"})
     assert again.status_code == 404
-    assert "used already" in again.content.decode()
+    assert "already been used" in again.content.decode()
     assert Researcher.objects.count() == 1
     assert actions.first_invitation() is None
 

@@ -202,7 +202,7 @@ def test_nothing_can_be_changed(owned, program, method):
     )
     assert response.status_code == 405
     if method != "head":
-        assert json.loads(response.content)["error"] == "This address is only read: use GET."
+        assert json.loads(response.content)["error"] == "This address is read-only: use GET."
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,9 @@ def check(study) -> None:
     plain = {
         key: (*row[:4], row[4] and row[4].replace(tzinfo=None)) for key, row in recount(study).items()
     }  # fmt: skip
-    assert counted(study) == plain
+    assert counted(study) == plain, "from the tallies there are, and what came since"
+    counting.keep_tallies(study)
+    assert counted(study) == plain, "from the tallies alone"
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -128,12 +130,14 @@ def test_only_what_is_new_is_read(study, visit, django_assert_num_queries):
     judges = [visit() for _ in range(3)]
     for judge in judges:
         judge.answer("left")
-    counting.count(study)
+    counting.keep_tallies(study)
     with django_assert_num_queries(3):
         counting.count(study)
     before = {tally.pk: tally.stamp for tally in JudgeTally.objects.all()}
     judges[1].answer("right")
     counting.count(study)
+    assert {tally.pk: tally.stamp for tally in JudgeTally.objects.all()} == before, "a page that is read writes nothing"
+    counting.Upkeep()()
     after = {tally.pk: tally.stamp for tally in JudgeTally.objects.all()}
     assert {name for name in after if after[name] != before[name]} == {judges[1].name}
 
@@ -158,10 +162,11 @@ def test_a_changed_answer_is_noticed(study, judge, which):
 
 def test_a_tally_goes_with_its_judge(study, judge):
     judge.answer("left")
-    counting.count(study)
+    counting.keep_tallies(study)
     assert JudgeTally.objects.count() == 1
     judging.withdraw(withdrawal_code(judge.token))
     assert JudgeTally.objects.count() == 0
+    counting.keep_tallies(study)
     result = counting.count(study)
     assert len(result.data) == 0
     assert JudgeTally.objects.count() == 0
@@ -176,14 +181,14 @@ def test_nothing_is_kept_of_a_judge_who_withdraws_while_somebody_looks(study, ju
         keep(tallies)
 
     monkeypatch.setattr(counting, "_keep", withdraw_first)
-    counting.count(study)
+    counting.keep_tallies(study)
     assert JudgeTally.objects.count() == 0
 
 
 def test_an_answer_between_two_readings_is_not_lost(study, judge, monkeypatch):
     """The judge changes a pair that is not among the news after they were listed, and then answers one that is."""
     judge.answer("left")
-    counting.count(study)
+    counting.keep_tallies(study)
     first = Pair.objects.filter(judge_id=judge.name).order_by("position")[0]
     judge.answer("left")
     news = counting._news
@@ -195,7 +200,7 @@ def test_an_answer_between_two_readings_is_not_lost(study, judge, monkeypatch):
         return found
 
     monkeypatch.setattr(counting, "_news", list_first)
-    counting.count(study)
+    counting.keep_tallies(study)
     monkeypatch.setattr(counting, "_news", news)
     check(study)
 

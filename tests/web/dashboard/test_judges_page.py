@@ -75,16 +75,16 @@ def test_the_page_shows_them(played, explained, library, clients):
         assert cells[4] == f"{expected['seconds_median']:.1f} s"
         assert cells[7] == (share(expected["agreement"]) if expected["decided"] else "–")
         assert cells[8] == (f"{expected['infit']:.2f}" if expected["decided"] else "–")
-    assert "not for appraising people" in html
-    assert f"those of fit {explained.number}" in html
+    assert "not to assess people" in html
+    assert f"come from fit {explained.number}" in html
 
 
 def test_surprises_are_those_of_the_fit(played, explained, clients):
     html = page(clients["teammate"], "judges", played)
     first = explained.findings["surprises"][0]
-    assert first["chosen_name"] in html.split("Decisions that surprise</h2>")[1]
+    assert first["chosen_name"] in html.split("Surprising decisions</h2>")[1]
     one = page(clients["teammate"], "judge", played, first["judge"])
-    assert first["chosen_name"] in one.split("Decisions that surprise</h2>")[1]
+    assert first["chosen_name"] in one.split("Surprising decisions</h2>")[1]
 
 
 def test_one_judge_has_times_and_unknown_areas(played, clients):
@@ -92,7 +92,7 @@ def test_one_judge_has_times_and_unknown_areas(played, clients):
     html = page(clients["owner"], "judge", played, unknown.judge_id)
     assert unknown.area.name in html.split("Areas not known")[1]
     assert "Half of the pairs took between" in html
-    assert "not for appraising a person" in html
+    assert "not assess a person" in html
 
 
 def test_repeats_are_counted_pair_by_pair(owned, edit):
@@ -129,18 +129,18 @@ def test_leaving_out_and_taking_back_is_kept_in_the_log(played, clients, people)
     acts = [(each.verb, each.detail) for each in Act.objects.order_by("pk") if each.verb.startswith("judges")]
     assert acts == [
         ("judges left out", {"judges": [name], "reason": "answered for a colleague"}),
-        ("judges let in again", {"judges": [name]}),
+        ("judges included again", {"judges": [name]}),
     ]
 
 
 @pytest.mark.parametrize(
     ("what", "fields", "sentence"),
     [
-        ("leave out", {"judge": []}, "Choose one judge at least"),
-        ("leave out", {"reason": "  "}, "Say why these judges are left out"),
-        ("take back", {}, "nothing to take back"),
+        ("leave out", {"judge": []}, "Choose at least one judge"),
+        ("leave out", {"reason": "  "}, "Give a reason for leaving these judges out"),
+        ("take back", {}, "nothing to undo"),
         ("without", {"judge": ["nobody"]}, "not in the study"),
-        ("only", {"judge": []}, "Choose one judge at least"),
+        ("only", {"judge": []}, "Choose at least one judge"),
     ],
 )
 def test_what_cannot_be_done_is_said(played, clients, what, fields, sentence):
@@ -176,11 +176,11 @@ def test_a_refit_asks_for_both_fits_where_answers_came_in_since(played, fitted, 
 def test_a_fit_without_some_judges_does_not_hide_them(played, fitted, clients, let_fit):
     name = Judge.objects.filter(study=played, judged__gt=10).first().name
     later = let_fit(played)
-    assert "those of fit 2," in page(clients["owner"], "judges", played)
+    assert "come from fit 2," in page(clients["owner"], "judges", played)
     FitRun.objects.filter(pk=later.pk).update(left_out=[name])
-    assert "those of fit 1," in page(clients["owner"], "judges", played)
+    assert "come from fit 1," in page(clients["owner"], "judges", played)
     actions.leave_out(played, [name], "a reason")
-    assert "those of fit 2," in page(clients["owner"], "judges", played)
+    assert "come from fit 2," in page(clients["owner"], "judges", played)
 
 
 def test_those_left_out_stay_out_of_a_refit(played, clients):
@@ -203,7 +203,7 @@ def test_what_is_missing_is_said(owned, clients, visit):
     judge.answer("left")
     html = page(clients["owner"], "judges", owned)
     assert "only one judge" in html
-    assert "ask for one on the page Results" in html
+    assert "ask for one on the Results page" in html
     assert "<dd>–" in page(clients["owner"], "judge", owned, judge.name)
 
 

@@ -55,10 +55,10 @@ def test_every_number_is_the_exports(played, clients, tmp_path):
         str(outcomes["unknown"]), share(outcomes["unknown"] / len(answered)),
     ]  # fmt: skip
     who = table_rows(html, "Judges")
-    assert who["have a link"] == ["6"]
-    assert who["began to judge"] == [str(len(by_judge))]
-    assert who["came to the recommended 20"] == [str(sum(n >= 20 for n in by_judge.values()))]
-    assert who["came to the end, 40"] == [str(sum(n >= 40 for n in by_judge.values()))]
+    assert who["invited"] == ["6"]
+    assert who["have begun"] == [str(len(by_judge))]
+    assert who["reached the recommended 20"] == [str(sum(n >= 20 for n in by_judge.values()))]
+    assert who["reached the maximum, 40"] == [str(sum(n >= 40 for n in by_judge.values()))]
     assert who["withdrew"] == ["1"]
     (tmp_path / "comparisons.csv").write_text(dict(export_files(played))["comparisons.csv"])
     areas = jm.read_areas(_map(played, tmp_path), id="id", name="name")
@@ -167,7 +167,7 @@ def test_a_draft_says_so(draft, clients):
 
 
 def test_a_study_without_judges_or_answers_says_what_to_do(owned, clients, visit):
-    assert "Nobody has a link yet" in notes_on_page(owned, clients["owner"])
+    assert "Nobody has been invited yet" in notes_on_page(owned, clients["owner"])
     judge = visit()
     assert "Nobody has answered yet" in notes_on_page(owned, clients["owner"])
     judge.answer("tie")

@@ -46,7 +46,7 @@ def test_the_figures_are_the_librarys(played, explained, clients):
 def test_words_for_every_case():
     assert "almost the same" in in_words({"split_half_full": 0.93, "judges": 4})
     assert "rather different" in in_words({"split_half_full": -0.2, "judges": 4})
-    assert "cannot be told yet" in in_words({"split_half_full": None, "bayes": 0.7, "judges": 1})
+    assert "too early to tell" in in_words({"split_half_full": None, "bayes": 0.7, "judges": 1})
     assert in_words({"note": "With 3 decided answers nothing can be said."}) == (
         "With 3 decided answers nothing can be said."
     )
@@ -54,16 +54,16 @@ def test_words_for_every_case():
 
 def test_without_a_fit_it_says_what_to_do(owned, clients):
     html = page(clients["owner"], owned)
-    assert "There is no fit of this study yet" in html
-    assert "A forecast goes by a fit" in html
+    assert "this study has none yet" in html
+    assert "A forecast needs a fit" in html
     assert "<button" in html
     response = clients["owner"].post(reverse("dashboard:forecast", args=[owned.slug]), follow=True)
-    assert "A forecast goes by a fit" in response.content.decode()
+    assert "A forecast needs a fit" in response.content.decode()
     assert not Forecast.objects.exists()
 
 
 def test_a_fit_without_figures_says_so(played, fitted, clients):
-    assert "came without figures" in page(clients["owner"], played)
+    assert "has no reliability figures" in page(clients["owner"], played)
 
 
 def test_one_judges_study_has_words(owned, clients, edit, let_play, let_fit):
@@ -71,7 +71,7 @@ def test_one_judges_study_has_words(owned, clients, edit, let_play, let_fit):
     owned.refresh_from_db()
     let_play(owned, np.random.default_rng(2), 30)
     let_fit(owned)
-    assert "whether judges agree cannot be told yet" in page(clients["owner"], owned)
+    assert "it is too early to tell whether judges agree" in page(clients["owner"], owned)
 
 
 def test_a_forecast_is_made_by_the_worker(played, fitted, clients, quick, carry_out):
@@ -79,7 +79,7 @@ def test_a_forecast_is_made_by_the_worker(played, fitted, clients, quick, carry_
     assert response["Location"].endswith("/dashboard/reliability")
     forecast = Forecast.objects.get()
     assert forecast.status == "waiting"
-    assert "waits for the worker" in page(clients["owner"], played)
+    assert "is waiting for a worker" in page(clients["owner"], played)
     carry_out(forecast)
     assert (forecast.status, forecast.progress, forecast.said) == ("done", 1.0, "")
     answers = int(load_comparisons(played).decided.sum())
@@ -88,9 +88,9 @@ def test_a_forecast_is_made_by_the_worker(played, fitted, clients, quick, carry_
     assert forecast.result["expected"]["sd"] == again.to_dict()["expected"]["uniform"]["sd"]
     assert forecast.result["comparisons"] == list(again.lengths)
     html = page(clients["owner"], played)
-    assert f"With the {answers} answers that there are" in html
+    assert f"With the {answers} answers so far" in html
     assert "hx-trigger" not in html
-    assert "Work out a forecast" not in html
+    assert "Make a forecast" not in html
     shown = forecast_page(forecast)
     assert [len(chart.lines) for chart in shown.charts] == [1, 1, 1]
     middle = [each.middle for each in again.expected("uniform", "rank_error")]
@@ -114,7 +114,7 @@ def test_a_forecast_that_fails_says_why(played, fitted, clients, carry_out):
     carry_out(forecast)
     html = page(clients["owner"], played)
     assert "This fit has no results; make a new one" in html
-    assert "Work out a forecast" in html
+    assert "Make a forecast" in html
 
 
 def test_a_worker_that_is_stopped_puts_the_forecast_back(played, fitted, quick, carry_out):
@@ -140,6 +140,6 @@ def test_two_workers_make_it_once(played, fitted, monkeypatch, carry_out):
 def test_a_new_fit_can_be_forecast_anew(played, fitted, clients, quick, let_fit, carry_out):
     carry_out(actions.ask_for_forecast(played))
     let_fit(played)
-    assert "Work it out anew with the last fit" in page(clients["owner"], played)
+    assert "Update the forecast with the last fit" in page(clients["owner"], played)
     assert asdict(forecast_page(Forecast.objects.get()))["sentences"]
     assert Judge.objects.filter(study=played).exists()

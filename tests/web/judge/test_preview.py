@@ -110,3 +110,9 @@ def test_the_cookie_of_another_study_is_not_taken(player, draft, areas, definiti
     play(player, "consent", agree="yes", begin="now")
     player.cookies[f"try-{other.slug}"] = player.cookies["try-wards"].value
     assert "Before you begin" in player.get(f"/try/{other.slug}/").content.decode()
+
+
+def test_whose_server_draws_the_background_is_said_before_anything_is_shown(player, draft):
+    draft.current.base_map = "https://tiles.example.org/{z}/{x}/{y}.png"
+    draft.current.save()
+    assert "comes from tiles.example.org" in " ".join(play(player).content.decode().split())

@@ -41,7 +41,7 @@ def answer(judge, count: int) -> None:
 
 def test_a_fit_is_watched_without_a_reload(results):
     page, slug, judge = results
-    assert "nobody has decided" in page.inner_text("main")
+    assert "nobody has chosen" in page.inner_text("main")
     look(page, "results without answers")
     answer(judge, 30)
     page.reload()
@@ -64,7 +64,7 @@ def test_a_fit_is_watched_without_a_reload(results):
     page.evaluate("window.sameDocument = true")
     page.wait_for_function("() => document.querySelector('progress').value > 0", timeout=PATIENCE)
     assert page.evaluate("window.sameDocument") is True
-    assert "independent ones" in page.inner_text("#news")
+    assert "effective sample size" in page.inner_text("#news")
     look(page, "a fit under way")
     page.goto(f"/studies/{slug}/fits/")
     look(page, "results with a fit under way")
@@ -97,6 +97,6 @@ def test_everything_works_without_a_script(results, browse):
         if plain.url.endswith("/map"):
             break
         plain.wait_for_timeout(500)
-        link = plain.locator("text=See how far it is now")
+        link = plain.locator("text=Check progress")
         link.click() if link.count() else plain.reload()
     assert plain.url.endswith("/fits/1/map")

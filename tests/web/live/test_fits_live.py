@@ -147,7 +147,7 @@ def test_a_server_that_is_stopped_takes_its_worker_along_and_the_fit_waits(resea
     researcher.server.fitters = 0
     researcher.server.start()
     assert researcher.status(number) == "waiting"
-    assert "begins anew" in researcher.fits(f"{number}/progress")[1]
+    assert "starts again when" in researcher.fits(f"{number}/progress")[1]
     researcher.server.stop()
     researcher.server.fitters = 1
     researcher.server.start()

@@ -131,7 +131,7 @@ def edit(page, study: str) -> None:
     page.reload()
     assert page.locator("svg.network line.added").count() == 1
 
-    page.click("text=on to the texts")
+    page.click("text=continue to the texts")
     page.fill("#id_example", "For **example**")
     page.wait_for_selector(".rendered strong")
     look(page, "texts")
@@ -207,7 +207,7 @@ def play(page, study: str) -> None:
     look(page, "the preview's thanks")
     page.click("text=Back to the study")
     page.wait_for_url(study)
-    assert "Judges who began\n0" in page.inner_text("main")
+    assert "Judges who have begun\n0" in page.inner_text("main")
 
 
 def one_answer(browse, link: str) -> None:
@@ -228,8 +228,8 @@ def test_the_same_without_a_script(browse, links, boundaries):
     assert page.locator("svg.network path.area").count() == 16
     page.select_option("#id_a", label="Ward 1.1")
     page.select_option("#id_b", label="Ward 3.3")
-    page.click("text=Join or part them")
-    assert "are neighbours now" in page.inner_text(".notice")
+    page.click("text=Join or separate them")
+    assert "are now neighbours" in page.inner_text(".notice")
     page.goto(f"{study}texts")
     page.fill("#id_thanks", "Thank *you*")
     page.click("text=See how it will look")

@@ -114,7 +114,7 @@ def test_comparisons_know_when_they_were_answered(data):
 def test_a_lone_judge_is_noted(fit, data):
     alone = data.only(data.judges[:1])
     found = explain(fit, alone)
-    assert found["judges_note"] == "Only one judge has decided, so agreement with others cannot be told."
+    assert found["judges_note"] == "Only one judge has made decisions, so agreement with others cannot be checked."
     assert "one judge" in found["reliability"]["note"]
 
 

@@ -115,7 +115,7 @@ def test_a_fit_under_way_refreshes_the_page(answered, keep, page):
 def test_nothing_is_held_beside_itself(run, page):
     html = page(run, "compare", **{"with": "1"}).content.decode()
     assert "There are no other fits" in html
-    assert "How alike they are" not in html
+    assert "How similar they are" not in html
 
 
 def test_other_priors_are_asked_for_once(run, clients, page):
@@ -145,4 +145,4 @@ def test_what_cannot_be_asked_for_is_said(answered, keep, clients, page):
         FitRun.objects.create(study=answered, version=answered.version, number=10 + each)
     address = page(run, "compare").wsgi_request.path.replace("compare", "sensitivity")
     response = clients["owner"].post(address, follow=True)
-    assert "20 fits of this study are waiting already" in response.content.decode()
+    assert "20 fits of this study are already waiting" in response.content.decode()

@@ -140,4 +140,4 @@ def test_no_pdf_of_a_briefing_that_is_not_there(run, page):
     FitFiles.objects.update(briefing="")
     response = page(run, "download", "pdf")
     assert response.status_code == 409
-    assert "The briefing of this fit is not written yet" in response.content.decode()
+    assert "The briefing of this fit is not ready yet" in response.content.decode()

@@ -20,7 +20,7 @@ def test_a_fit_that_does_not_converge_says_what_to_do(run, page, made, text_of):
     html = text_of(page(run, "convergence").content.decode())
     fit = made["spatial"].fit
     assert fit.warnings
-    assert "Not quite yet." in html
+    assert "Not yet." in html
     assert all(warning in html for warning in fit.warnings)
     assert f"{fit.info['diagnostics']['rhat_max']:.3f}" in html
     assert "2 chains of 120 draws, after 60 to warm up" in html
@@ -75,7 +75,7 @@ def test_checks(answered, keep, page, made, text_of, table_rows):
 
 def test_checks_before_they_are_there(answered, keep, page):
     run = keep(answered, findings={}, explained_at=None)
-    assert "Being worked out" in page(run, "checks").content.decode()
+    assert "Being computed" in page(run, "checks").content.decode()
 
 
 def test_chances_and_meetings_are_the_librarys(made):

@@ -36,7 +36,7 @@ def test_points_of_areas_lie_inside_their_squares(owned, clients):
 def test_two_areas_are_joined_and_parted(draft, clients):
     assert (0, 5) not in edges(draft)
     response = clients["owner"].post(url(draft), {"a": "0", "b": "5"}, follow=True)
-    assert "Ward 1.1 and Ward 2.2 are neighbours now." in response.content.decode()
+    assert "Ward 1.1 and Ward 2.2 are now neighbours." in response.content.decode()
     assert (0, 5) in edges(draft)
     clients["owner"].post(url(draft), {"a": "5", "b": "0"})
     assert (0, 5) not in edges(draft)
@@ -46,7 +46,7 @@ def test_two_areas_are_joined_and_parted(draft, clients):
 
 def test_the_script_gets_json(draft, clients):
     response = clients["owner"].post(url(draft), {"a": "0", "b": "5"}, headers={"Accept": "application/json"})
-    assert response.json() == {"said": "Ward 1.1 and Ward 2.2 are neighbours now.", "joined": True, "a": 0, "b": 5}
+    assert response.json() == {"said": "Ward 1.1 and Ward 2.2 are now neighbours.", "joined": True, "a": 0, "b": 5}
 
 
 def test_an_open_study_gets_a_new_version_and_keeps_the_old_edges(owned, clients, people):

@@ -48,7 +48,7 @@ def test_an_edit_of_an_older_version_is_not_taken(owned, clients):
     clients["owner"].post(url(owned), TEXTS | {"based_on": "1"})
     response = clients["teammate"].post(url(owned), TEXTS | {"based_on": "1", "title": "Mine"})
     assert response.status_code == 400
-    assert "Somebody changed this study meanwhile." in response.content.decode()
+    assert "Someone else has changed this study." in response.content.decode()
     owned.refresh_from_db()
     assert owned.version.title == "Wards again"
 

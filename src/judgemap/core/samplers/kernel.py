@@ -71,7 +71,7 @@ def by_steps(
 
 
 def check_block(steps: int, thin: int) -> None:
-    """Raise unless every ``thin``-th of so many steps can be kept, the last one among them."""
+    """Raise unless every ``thin``-th step can be kept, including the last."""
     if steps < 1 or thin < 1 or steps % thin:
         raise ValueError(f"a block takes some whole multiple of thin steps, received {steps} steps and thin {thin}")
 

@@ -1,4 +1,4 @@
-"""The samplers that others use for Bradley-Terry models, to hold ours against in the scalability study.
+"""The samplers that others use for Bradley-Terry models, to compare ours with in the scalability study.
 
 They are plain and exact, with every advantage their authors give them. None is meant for use on a study.
 

@@ -30,7 +30,7 @@ START_SPREAD = 1.5
 BLOCKS = 40
 """Into how many blocks the draws are cut: so often there is news, and so soon Ctrl-C is answered."""
 FEWEST = 4
-"""Draws a chain with which diagnostics can do something; an interrupted run with fewer is given up."""
+"""Draws per chain with which diagnostics can do something; an interrupted run with fewer is given up."""
 WATCHED_AREAS = 20
 
 

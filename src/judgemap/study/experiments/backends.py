@@ -18,11 +18,11 @@ PATIENCE = 6.0
 LONGEST_GREETING = 100_000
 """Bytes; a scheduler's is of some hundred."""
 
-AGAIN = "the finished sets are kept: run the same command again to go on"
+AGAIN = "the finished sets are kept: run the same command again to continue"
 
 
 def on_cores(cores: int) -> Backend:
-    """Run sets on so many cores of this machine, a process each."""
+    """Run sets on several cores of this machine, one process each."""
 
     def go(job: Job, numbers: Sequence[int]) -> Generator[SetResult, None, None]:
         from joblib import Parallel, delayed

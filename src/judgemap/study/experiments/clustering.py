@@ -1,7 +1,7 @@
 """The clustering study: how well clusters and strengths are recovered, where both are known.
 
 Section 5.2 of the paper: clusters and strengths from the clustering prior with β = 1e-8 and h = e^A, 2,000 comparisons,
-the clustering model fitted, one partition taken from its posterior and held against the one that was simulated. That
+the clustering model fitted, one partition taken from its posterior and compared with the one that was simulated. That
 partition minimises the expected variation of information; Binder's loss gives another one, measured beside it.
 """
 
@@ -66,7 +66,7 @@ class Clustering:
     def __post_init__(self) -> None:
         check_whole("comparisons", self.comparisons)
         if self.chains < 2:
-            raise StudyError("the clustering study needs two chains at least, to see whether they agree")
+            raise StudyError("the clustering study needs at least two chains, to see whether they agree")
         self.plan()
 
     def plan(self) -> Plan:

@@ -55,7 +55,7 @@ class Experiment(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """What to simulate: a study on a graph of areas, so many sets, from a seed."""
+    """What to simulate: a study on a graph of areas, a number of sets, and a seed."""
 
     experiment: Experiment
     graph: AreaGraph
@@ -178,7 +178,7 @@ def stored_seed(folder: Path) -> int | None:
 
 
 def finished_sets(folder: Path, sets: int) -> int:
-    """Count the sets that a folder holds, of so many that were wanted."""
+    """Count the sets that a folder holds, of those that were wanted."""
     return len(_finished(folder, sets))
 
 

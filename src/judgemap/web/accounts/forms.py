@@ -21,7 +21,7 @@ class PasswordForm(forms.Form):
         help_text="At least 10 characters. Three or four words that do not belong together are easy to remember.",
     )
     again = forms.CharField(
-        label="The password again", widget=forms.PasswordInput(NEW_PASSWORD), strip=False, max_length=200
+        label="Password again", widget=forms.PasswordInput(NEW_PASSWORD), strip=False, max_length=200
     )
 
     def clean(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class NewResearcherForm(PasswordForm):
         label="E-mail address",
         max_length=254,
         widget=forms.EmailInput({"autocomplete": "username"}),
-        help_text="You sign in with it, and colleagues share studies with you by it.",
+        help_text="You sign in with it, and colleagues use it to share studies with you.",
     )
     name = forms.CharField(
         label="Your name",
@@ -64,5 +64,5 @@ class NewResearcherForm(PasswordForm):
         """Check that nobody has the address already; in capitals it is the same address."""
         email = str(self.cleaned_data["email"]).lower()
         if Researcher.objects.filter(email=email).exists():
-            raise ValidationError("A researcher has this address already. Sign in with it instead.")
+            raise ValidationError("A researcher already has this address. Sign in with it instead.")
         return email

@@ -52,7 +52,7 @@ class Invitation(models.Model):
     invited_by = models.ForeignKey(Researcher, models.SET_NULL, null=True, related_name="+")
     """None for the first link, and for links made on the command line."""
     researcher = models.ForeignKey(Researcher, models.CASCADE, null=True, related_name="+")
-    """Whose password the link sets anew; None where it makes a new researcher."""
+    """Whose password the link resets; None where it creates a researcher."""
 
     def __str__(self) -> str:
         return f"invitation {self.pk}"

@@ -49,7 +49,7 @@ def _enter(request: HttpRequest, researcher: Researcher | None, *, is_new: bool)
 def _gone(request: HttpRequest) -> HttpResponse:
     if not WRONG_GUESSES.allows():
         return kind_page(request, 429, "One moment", "Too many links were tried at once. Please wait a minute.")
-    text = "This link was used already, or is too old, or was not copied whole. Ask whoever sent it for a new one."
+    text = "This link has already been used, has expired, or was not copied in full. Ask whoever sent it for a new one."
     return kind_page(request, 404, "This link does not work", text)
 
 

@@ -14,11 +14,11 @@ from judgemap.web.studies.models import Study
 
 A_SECOND = 5.0
 BURST = 60.0
-"""What one token may ask: so many requests at once, and so many a second for long."""
+"""The limits of one token: requests in a burst, and requests per second over time."""
 SAID = {
-    400: "The request makes no sense; see /api/v1/openapi.json.",
-    404: "There is nothing at this address; see /api/v1/openapi.json for those that there are.",
-    405: "This address is only read: use GET.",
+    400: "The request is not valid; see /api/v1/openapi.json.",
+    404: "There is nothing at this address; see /api/v1/openapi.json for the list.",
+    405: "This address is read-only: use GET.",
 }
 
 
@@ -38,8 +38,8 @@ class TokenAuth(HttpBearer):
         found = find_token(token)
         if found is None:
             if not WRONG_GUESSES.allows():
-                raise ApiError(429, "There were too many wrong tokens; wait a second and try again.")
-            raise ApiError(401, "This token is not in force: it is wrong, has expired or was revoked; make a new one.")
+                raise ApiError(429, "Too many wrong tokens; wait a second and try again.")
+            raise ApiError(401, "This token is not valid: it is wrong, has expired or was revoked; make a new one.")
         if not _brake(found.pk).allows():
             raise ApiError(429, f"This token asks too often; it may {A_SECOND:.0f} times a second.")
         return found
@@ -62,7 +62,7 @@ def study_for(request: HttpRequest, slug: str, scope: str) -> Study:
     """Find a study that the request's token opens; any other is not there."""
     study = studies_of_token(token_of(request, scope)).filter(slug=slug).first()
     if study is None:
-        raise ApiError(404, "This token opens no study of that name.")
+        raise ApiError(404, "This token gives access to no study of that name.")
     return study
 
 

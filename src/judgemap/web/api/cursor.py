@@ -2,7 +2,7 @@
 
 Answers are handed out in the order of their keys; a changed mind is a new answer, with a higher key. A cursor is the
 key of the last answer handed out, and how many judges had withdrawn by then: when another one withdraws, their answers
-are deleted, every older cursor is worth nothing, and its holder has to begin anew.
+are deleted, every older cursor becomes invalid, and its holder has to start again.
 """
 
 import re
@@ -94,9 +94,9 @@ def _read_cursor(after: str, generation: int) -> int:
         return 0
     read = re.fullmatch(r"([0-9]{1,9})\.([0-9]{1,18})", after, re.ASCII)
     if read is None:
-        raise ApiError(400, "This is no cursor: give 'after' as 'next' of an earlier page has it, or leave it out.")
+        raise ApiError(400, "This is not a cursor: set 'after' to the 'next' of an earlier page, or leave it out.")
     if int(read[1]) != generation:
         raise ApiError(
-            410, "A judge withdrew since this cursor was handed out: delete your copy and begin without 'after'."
+            410, "A judge has withdrawn since this cursor was issued: delete your copy and start without 'after'."
         )
     return int(read[2])

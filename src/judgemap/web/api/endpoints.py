@@ -64,7 +64,7 @@ def nonsense(request: HttpRequest, error: ValidationError) -> HttpResponse:  # n
 @api.exception_handler(Http404)
 def nothing(request: HttpRequest, error: Http404) -> HttpResponse:  # noqa: ARG001 - ninja's
     """Answer what is not there."""
-    return problem(404, "There is no such thing in this study.")
+    return problem(404, "This study has no such item.")
 
 
 def _route(path: str, response: object, summary: str) -> Callable[[View], View]:
@@ -72,7 +72,7 @@ def _route(path: str, response: object, summary: str) -> Callable[[View], View]:
     return api.get(path, response={200: response, codes_4xx: schemas.Problem}, summary=summary)
 
 
-@_route("/studies", list[schemas.StudyLine], "The studies that the token opens")
+@_route("/studies", list[schemas.StudyLine], "The studies the token can read")
 def studies(request: HttpRequest) -> list[dict[str, str]]:
     """Needs the scope `study:read`."""
     found = studies_of_token(token_of(request, "study:read")).order_by("-created_at")
@@ -132,7 +132,7 @@ def comparisons(request: HttpRequest, slug: str, asked: Query[schemas.Comparison
     found = study_for(request, slug, "comparisons:read")
     if asked.format == "csv":
         if asked.after:
-            raise ApiError(400, "A CSV table is the whole of it: leave out 'after', or the format.")
+            raise ApiError(400, "A CSV table always holds everything: leave out 'after', or the format.")
         return _csv(COMPARISON_COLUMNS, [_row(each) for each in read_latest(found)])
     page = read_page(found, asked.after, asked.limit)
     return {"comparisons": page.answers, "next": page.cursor, "more": page.more}

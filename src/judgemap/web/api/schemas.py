@@ -78,19 +78,19 @@ class ComparisonOut(Schema):
     outcome: Outcome
     seconds: float = Field(description="How long the pair was in view.")
     answered_at: datetime
-    revision: int = Field(description="1, and more where the answer was changed.")
+    revision: int = Field(description="1, and higher if the answer was changed.")
     position: int = Field(description="1 for the judge's first pair, and so on.")
     version: int = Field(description="The version of the study that the pair was shown under.")
     design: str
-    probability: float = Field(description="With which the design drew this pair for this judge.")
+    probability: float = Field(description="Probability with which the design drew this pair for this judge.")
 
 
 class ComparisonsOut(Schema):
     """A page of answers, in the order in which they came."""
 
     comparisons: list[ComparisonOut]
-    next: str = Field(description="Give it as `after` to go on from here, now or next week.")
-    more: bool = Field(description="Whether there are more at this moment.")
+    next: str = Field(description="Give it as `after` to continue from here, now or next week.")
+    more: bool = Field(description="Whether there are more now.")
 
 
 class FitLine(Schema):

@@ -17,14 +17,14 @@ from judgemap.web.results.models import Exclusion, FitRun
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
 
-NOTE = "asked for on the judges' page"
-BASE_NOTE = "to hold others against"
+NOTE = "requested on the judges' page"
+BASE_NOTE = "for comparison"
 
 
 def leave_out(study: Study, names: Collection[str], reason: str, by: Researcher | None = None) -> list[str]:
     """Leave judges out of all fits from now on, with a reason; their answers stay."""
     if not reason.strip():
-        raise StudyError("say why these judges are left out; the reason is kept in the log")
+        raise StudyError("give a reason for leaving these judges out; it is kept in the log")
     with transaction.atomic():
         found = _named(study, names)
         for name in found:
@@ -39,16 +39,16 @@ def take_back(study: Study, names: Collection[str], by: Researcher | None = None
         rows = Exclusion.objects.filter(judge_id__in=_named(study, names))
         found = sorted(rows.values_list("judge_id", flat=True))
         if not found:
-            raise StudyError("none of these judges is left out, so there is nothing to take back")
+            raise StudyError("none of these judges is left out, so there is nothing to undo")
         rows.delete()
-        record(study, by, "judges let in again", {"judges": found})
+        record(study, by, "judges included again", {"judges": found})
     return found
 
 
 def refit_without(
     study: Study, names: Collection[str], by: Researcher | None = None, reason: str = ""
 ) -> tuple[FitRun, FitRun]:
-    """Ask for a fit without some judges; return the fit to hold it against, and the new one."""
+    """Ask for a fit without some judges; return the fit to compare it with, and the new one."""
     found = _named(study, names)
     base = _base(study, by)
     settings = FitSettings.from_dict(base.settings)
@@ -58,7 +58,7 @@ def refit_without(
 def refit_with_only(
     study: Study, names: Collection[str], by: Researcher | None = None, reason: str = ""
 ) -> tuple[FitRun, FitRun]:
-    """Ask for a fit of some judges' answers alone; return the fit to hold it against, and the new one."""
+    """Ask for a fit of some judges' answers alone; return the fit to compare it with, and the new one."""
     found = _named(study, names)
     base = _base(study, by)
     return base, ask_for_fit(study, FitSettings.from_dict(base.settings), by, only=found, note=reason.strip() or NOTE)
@@ -68,9 +68,7 @@ def ask_for_forecast(study: Study, by: Researcher | None = None) -> Forecast:
     """Ask what more answers would bring, going by the last fit; a worker works it out. The same is not asked twice."""
     run = pilot_of(study)
     if run is None:
-        raise StudyError(
-            "a forecast goes by a fit of the spatial or the standard model; ask for one on the page Results"
-        )
+        raise StudyError("a forecast needs a fit of the spatial or the standard model; ask for one on the Results page")
     with transaction.atomic():
         fresh = {"asked_by": by, "seed": secrets.randbits(32)}
         forecast, made = Forecast.objects.select_for_update().get_or_create(fit=run, defaults=fresh)
@@ -111,7 +109,7 @@ def _named(study: Study, names: Collection[str]) -> list[str]:
     """Return the names of judges that there are; refuse none at all, and any that is not of this study."""
     wanted = set(names)
     if not wanted:
-        raise StudyError("choose one judge at least")
+        raise StudyError("choose at least one judge")
     there = Judge.objects.filter(study=study, withdrawn_at=None, name__in=list(wanted)[:5000])
     found = sorted(there.values_list("name", flat=True))
     if len(found) < len(wanted):

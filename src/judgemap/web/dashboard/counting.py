@@ -1,8 +1,9 @@
 """A study's comparisons for counting, however many there are: packed judge by judge, and re-read where a judge went on.
 
 A page that counts a hundred thousand answers cannot read them all each time. So each judge's comparisons are kept as
-one array in a row of the database, where every process finds them, and whoever looks brings up to date those that have
-changed. What they hold is a function of the pairs and answers alone; nothing is added up that could drift.
+one array in a row of the database, where every process finds them. The worker brings them up to date every few seconds;
+a page reads what came since, and writes nothing. What they hold is a function of the pairs and answers alone; nothing
+is added up that could drift.
 
 Whether a judge has changed is read off the judge's stamp: every answer and every changed answer moves the judge's
 ``busy_until`` on, every pair that is shown or left alone moves the last position or whether a pair is open, and a
@@ -41,11 +42,11 @@ ROW = np.dtype(
 )
 """A pair that was shown and what was last said of it: columns of `History`."""
 FORMAT = "3"
-"""Changed with `ROW`, so that tallies of an earlier version are made anew."""
+"""Changed with `ROW`, so that tallies of an earlier version are rebuilt."""
 Rows = NDArray[np.void]
 
 NEAR = 5000
-"""A judge who was last read so many pairs or answers ago (of all judges) is read anew; the others' news are few."""
+"""A judge last read this many pairs or answers ago (of all judges) is read again; the others have little news."""
 AT_ONCE = 500
 
 
@@ -88,18 +89,10 @@ class Counted:
 
 
 def count(study: Study) -> Counted:
-    """Return a study's comparisons as they are now, and keep what had to be read anew."""
+    """Return a study's comparisons as they are now."""
     judges = list(_judges(study))
     tallies = {row[0]: JudgeTally(*row) for row in _tallies(study)}
-    stale = {
-        name: stamp
-        for name, stamp, facts in judges
-        if not facts.withdrawn and (name not in tallies or tallies[name].stamp != stamp)
-    }
-    if stale:
-        fresh = _brought_up_to_date(study, stale, tallies)
-        _keep(fresh)
-        tallies |= {tally.judge_id: tally for tally in fresh}
+    tallies |= {tally.judge_id: tally for tally in _fresh(study, judges, tallies)}
     packed = [tallies[name].rows if name in tallies else b"" for name, *_ in judges]
     rows = np.frombuffer(b"".join(packed), ROW)
     judge = np.repeat(np.arange(len(packed)), [len(each) // ROW.itemsize for each in packed])
@@ -108,6 +101,40 @@ def count(study: Study) -> Counted:
     data = Comparisons(area_ids(study), names, judge, *columns)
     position, unknown_side = rows["position"].astype(np.int64), rows["unknown_side"].astype(np.int64)
     return Counted([facts for *_, facts in judges], data, position, unknown_side)
+
+
+def keep_tallies(study: Study) -> None:
+    """Bring the kept tallies of a study up to date."""
+    tallies = {row[0]: JudgeTally(*row) for row in _tallies(study)}
+    if fresh := _fresh(study, list(_judges(study)), tallies):
+        _keep(fresh)
+
+
+class Upkeep:
+    """Keeps the tallies of every study that has new answers; one in a process, called now and then."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+
+    def __call__(self, **_: object) -> None:
+        """Look for answers that came since the last call."""
+        newest = Answer.objects.aggregate(last=Max("pk"))["last"] or 0
+        if newest > self._seen:
+            for study in Study.objects.filter(judges__pairs__answers__pk__gt=self._seen).distinct():
+                keep_tallies(study)
+        self._seen = newest
+
+
+def _fresh(
+    study: Study, judges: Sequence[tuple[str, str, JudgeFacts]], tallies: dict[str, JudgeTally]
+) -> list[JudgeTally]:
+    """Return new tallies of the judges who went on since theirs were kept."""
+    stale = {
+        name: stamp
+        for name, stamp, facts in judges
+        if not facts.withdrawn and (name not in tallies or tallies[name].stamp != stamp)
+    }
+    return _brought_up_to_date(study, stale, tallies) if stale else []
 
 
 def _judges(study: Study) -> Iterator[tuple[str, str, JudgeFacts]]:
@@ -215,7 +242,7 @@ def _packed(history: History) -> Rows:
 
 
 def _keep(tallies: list[JudgeTally]) -> None:
-    """Keep tallies for the next look. Where that fails, the next look reads again what this one has read.
+    """Keep tallies for the next look. Where that fails, the next round reads again what this one has read.
 
     The judges' rows are held, so that nothing is kept of a judge who withdraws at this moment.
     """

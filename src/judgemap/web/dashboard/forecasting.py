@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from judgemap.study.planning import StudyPlan
 
 TIMES = 2
-"""The study that is planned has so many times the answers; others have from a quarter to one and a half of that."""
+"""How many times the present answers the planned study has; others have from a quarter to one and a half of that."""
 SIMULATIONS = 24
 LARGE = 100
 """Areas from which on the adaptive design is too slow to simulate here."""

@@ -77,10 +77,10 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
             return _compare(request, study, *refits[what](study, names, by, reason))
         if what == "leave out":
             done = actions.leave_out(study, names, reason, by)
-            messages.success(request, f"Left out of fits from now on: {', '.join(done)}. Their answers stay.")
+            messages.success(request, f"Left out of fits from now on: {', '.join(done)}. Their answers are kept.")
         elif what == "take back":
             done = actions.take_back(study, names, by)
-            messages.success(request, f"In fits again from now on: {', '.join(done)}.")
+            messages.success(request, f"Included in fits again from now on: {', '.join(done)}.")
     except StudyError as error:
         messages.error(request, sentence(error))
     return redirect("dashboard:judges", study.slug)
@@ -91,8 +91,6 @@ def _compare(request: HttpRequest, study: Study, base: FitRun, new: FitRun) -> H
     address = f"{reverse('results:compare', args=[study.slug, base.number])}?{urlencode({'with': new.number})}"
     if base.status == FitRun.Status.DONE:
         return redirect(address)
-    said = (
-        "Fit {} of all judges and fit {} are being made. When both are there, <a href='{}'>hold them side by side</a>."
-    )
+    said = "Fit {} of all judges and fit {} are being made. When both are ready, <a href='{}'>compare them</a>."
     messages.success(request, format_html(said, base.number, new.number, address))
     return redirect("fits:list", study.slug)

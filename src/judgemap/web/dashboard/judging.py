@@ -1,4 +1,4 @@
-"""What the pages about judges show: counted from the database now, and held against the others by the last fit."""
+"""What the pages about judges show: counted from the database now, and compared with the others by the last fit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -122,7 +122,7 @@ def time_chart(data: Comparisons) -> Chart:
     """Draw the times of one judge's comparisons."""
     low, middle, high = time_quartiles(data)[0].tolist()
     if not np.isfinite(middle):
-        return bar_chart("Time for a pair", "This judge has answered no pair yet.", [], [])
+        return bar_chart("Time for a pair", "This judge has not answered any pairs yet.", [], [])
     _, edges, counts = time_histogram(data, BINS)
     labels = [f"{start:g} to {end:g} s" for start, end in pairwise(edges[:-1].tolist())] + [f"{edges[-2]:g} s or more"]
     alt = f"Half of the pairs took between {low:.1f} and {high:.1f} seconds, the middle one {middle:.1f}."
@@ -135,10 +135,10 @@ def notes(rows: Sequence[JudgeRow], fit: FitRun | None) -> list[str]:
         return ["Nobody has answered yet: invite judges, and come back when they have answered."]
     said = []
     if len(rows) == 1:
-        said.append("There is only one judge so far: agreement with others needs a second one.")
+        said.append("There is only one judge so far: agreement cannot be checked without a second.")
     if fit is None:
         said.append(
             "There is no fit yet, so agreement, infit, outfit and surprising decisions are missing: ask for one on the "
-            "page Results."
+            "Results page."
         )
     return said

@@ -19,7 +19,7 @@ ACTIVE = timedelta(minutes=10)
 HOUR = 3600
 """In seconds."""
 STEPS = ((72, 1, "hour"), (120 * 24, 24, "day"), (10**9, 7 * 24, "week"))
-"""Up to so many hours, bars of so many hours."""
+"""Up to how many hours, bars of how many hours."""
 MONDAY = 4 * 24
 """Hours from 1 January 1970, a Thursday, to the first Monday."""
 
@@ -173,7 +173,7 @@ def answers_over_time(answered: FloatArray) -> Chart:
 
 def drop_out(position: IntArray) -> Chart:
     """Count how many judges answered their first pair, their second, and so on."""
-    title = "How far judges go"
+    title = "How far judges get"
     if len(position) == 0:
         return bar_chart(title, "No answers yet.", [], [])
     reached = np.bincount(position)[1:]
@@ -182,7 +182,7 @@ def drop_out(position: IntArray) -> Chart:
     labels = [f"pair {1 + i * group}" for i in range(len(shown))]
     half = int(np.flatnonzero(reached * 2 >= reached[0])[-1]) + 1
     alt = (
-        f"Of {int(reached[0]):,} who answered a first pair, half or more came to pair {half}, and {int(reached[-1]):,} "
+        f"Of {int(reached[0]):,} who answered a first pair, half or more reached pair {half}, and {int(reached[-1]):,} "
         f"to pair {len(reached)}."
     )
     return bar_chart(title, alt, shown.tolist(), labels, ("Pair", "Judges who answered it"))
@@ -193,14 +193,14 @@ def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcom
     if study.status == Study.Status.DRAFT:
         return ["The study is a draft, so nobody can answer yet: open it on the overview."]
     if not counted.judges:
-        return ["Nobody has a link yet: make links for judges on the page Invite."]
+        return ["Nobody has been invited yet: make links for judges on the Invite page."]
     if outcomes.answered == 0:
         return ["Nobody has answered yet: send the judges their links, or remind them."]
     if outcomes.decided == 0:
         return ["No pair was decided yet (all are ties, skipped or unknown): a fit needs answers with a winner."]
     said = []
     if sum(judge.judged > 0 for judge in counted.judges) == 1:
-        said.append("All answers are one judge's, so nothing can be said about agreement: invite a second judge.")
+        said.append("All answers come from one judge, so agreement cannot be checked: invite a second judge.")
     counts = counted.data.counts().decided()
     linked = counts.per_area() > 0
     parts, compared = len(np.unique(counts.components()[linked])), int(linked.sum())
@@ -211,8 +211,8 @@ def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcom
         said.append(f"{alone} of {len(names)} areas were not decided in any pair yet: ask for more answers.")
     if parts > 1:
         said.append(
-            f"The areas compared fall into {parts} groups that no answer links, so how one group stands to another "
-            "rests on the map of neighbours alone: ask for more answers."
+            f"The areas compared fall into {parts} groups that no answer links, so how one group compares with another "
+            "depends only on which areas are neighbours: ask for more answers."
         )
     return said
 

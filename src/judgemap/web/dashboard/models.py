@@ -8,7 +8,7 @@ from judgemap.web.server.jobs import Job, job_constraints
 
 
 class JudgeTally(models.Model):
-    """A judge's comparisons in one packed row, brought up to date by whoever looks. It may be thrown away any time."""
+    """A judge's comparisons in one packed row, brought up to date by the worker. It may be thrown away any time."""
 
     judge = models.OneToOneField(Judge, models.CASCADE, primary_key=True, related_name="tally")
     stamp = models.CharField(max_length=80)

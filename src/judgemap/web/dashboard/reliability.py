@@ -11,7 +11,7 @@ from judgemap.web.dashboard.models import Forecast
 GRADES = (
     (0.9, "almost the same order of the areas"),
     (0.8, "much the same order of the areas"),
-    (0.6, "an order that is alike in outline, with many areas in other places"),
+    (0.6, "a broadly similar order of the areas, with many in other places"),
     (-1.0, "a rather different order of the areas"),
 )
 """What a correlation between the results of two panels means for a reader."""
@@ -48,10 +48,10 @@ def in_words(found: Mapping[str, Any]) -> str:
         return f"Another panel of {judges} judges would give {_grade(panel)} (expected correlation {panel:.2f})."
     if seen is not None:
         return (
-            f"If judges agree, as many answers again would give {_grade(seen)} (expected correlation {seen:.2f}); "
-            "whether judges agree cannot be told yet."
+            f"If judges agree, the same number of answers again would give {_grade(seen)} (expected correlation "
+            f"{seen:.2f}); it is too early to tell whether judges agree."
         )
-    return str(found.get("note") or "Nothing can be said of reliability yet: ask for more answers.")
+    return str(found.get("note") or "It is too early to judge reliability: ask for more answers.")
 
 
 def figures(found: Mapping[str, Any]) -> list[Figure]:
@@ -61,22 +61,22 @@ def figures(found: Mapping[str, Any]) -> list[Figure]:
             "Split halves",
             found.get("split_half_full"),
             None,
-            f"The judges are parted into halves ({found.get('splits') or 0} times), each half is fitted by itself, and "
-            f"the two are correlated: {_or_dash(found.get('split_half'))}, stepped up to all answers. It alone sees "
-            "where judges differ.",
+            f"The judges are split into halves ({found.get('splits') or 0} times), each half is fitted separately, and "
+            f"the two are correlated: {_or_dash(found.get('split_half'))}, stepped up to all answers. Only this "
+            "measure reflects differences between judges.",
         ),
         Figure(
             "Bayesian",
             found.get("bayes"),
             _interval(found, "bayes"),
-            "The squared correlation of estimate and truth, as the fitted model sees it, with all that it borrows from "
-            "neighbours.",
+            "The squared correlation of estimate and truth, according to the fitted model, including what it borrows "
+            "from neighbours.",
         ),
         Figure(
             "Scale separation (SSR)",
             found.get("ssr"),
             None,
-            "The same for estimates area by area, without neighbours, as other tools of comparative judgement have it.",
+            "The same for estimates area by area, without neighbours, as in other comparative judgement tools.",
         ),
     ]
 
@@ -105,7 +105,7 @@ def forecast_page(forecast: Forecast) -> ForecastPage | None:
         return None
     lengths, top = [float(each) for each in found["comparisons"]], int(found["top"])
     measures = {
-        "rank_error": ("Places off", "The average area is off by so many places in the order"),
+        "rank_error": ("Places off", "How many places the average area is off in the order"),
         "found": (f"Of the top {top} found", f"The share of the {top} areas of highest risk that are found"),
         "sd": ("Uncertainty of an area", "Standard deviation of an area's risk, on the scale of the map"),
     }
@@ -138,7 +138,7 @@ def _sentences(found: Mapping[str, Any], lengths: list[float], top: int) -> list
     order = f"the average area is expected to be off by {off:.1f} places in the order"
     hits = f"{top * hit:.1f} are expected to be found now, and {top * hit_later:.1f} with twice as many"
     return [
-        f"With the {plain(now)} answers that there are, {order}; with twice as many, by {off_later:.1f}.",
+        f"With the {plain(now)} answers so far, {order}; with twice as many, by {off_later:.1f}.",
         f"Of the {top} areas of highest risk, {hits}.",
     ]
 

@@ -108,7 +108,7 @@ def visit_as_researcher(address: str, email: str, password: str) -> Visitor:
     visitor = Visitor(address)
     page = visitor.get("/account/login/")
     if "/account/logout/" not in visitor.post(page, login=email, password=password).text:
-        raise StudyError(f"{email} could not sign in at {address}; remove the data folder and start anew")
+        raise StudyError(f"{email} could not sign in at {address}; remove the data folder and start again")
     visitor.follow(["/studies/"])
     return visitor
 

@@ -58,7 +58,7 @@ def has_consented(judge: Judge) -> bool:
 
 
 def invite(study: Study, count: int, by: Researcher | None = None) -> list[Invited]:
-    """Make personal links for so many judges, and write down who asked for them."""
+    """Make personal links for a number of judges, and record who asked for them."""
     invited = [Invited(make_name(), make_token()) for _ in range(count)]
     with transaction.atomic():
         Judge.objects.bulk_create([_new_judge(study, each) for each in invited])
@@ -79,7 +79,7 @@ def join(study: Study) -> Invited:
 
 
 def give_consent(token: str, language: str, practice: int) -> None:
-    """Keep that the judge agreed to the consent text in force, and wants so many pairs for practice."""
+    """Record that the judge agreed to the current consent text, and how many practice pairs they want."""
     with transaction.atomic():
         judge = _held(token)
         version = judge.study.version

@@ -23,7 +23,7 @@ from judgemap.web.studies.models import StudyVersion
 VARIANCE = FixedVariance(9.0)
 TEMPERATURE = 1.0
 FEW = 20
-"""Answers that are added one by one; for more, the state is found anew."""
+"""Answers that are added one by one; for more, the state is computed again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
 """The fast path of an answer: statements compiled once, and acts that wait for the disk together.
 
-Writing a statement anew takes the ORM ten times as long as the database takes to answer it.
+Building a statement takes the ORM ten times as long as the database takes to answer it.
 
 SQLite writes one transaction at a time, and a safe one waits for the disk, some milliseconds. So that a crowd of judges
 does not queue for the disk one by one, the acts that are waiting when the disk is free go into one transaction: each in

@@ -37,7 +37,7 @@ class Judge(models.Model):
 
 
 class Consent(models.Model):
-    """A judge agreed to a version's consent text. A new text asks anew."""
+    """A judge agreed to a version's consent text. A new text asks again."""
 
     judge = models.ForeignKey(Judge, models.CASCADE, related_name="consents")
     version = models.ForeignKey(StudyVersion, models.PROTECT, related_name="+")

@@ -111,6 +111,11 @@ def home(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
         return HttpResponse('{"place":"elsewhere"}', "application/json")
     if place == Place.PAIR:
         return redirect(_where_no_pair_is_left(token), token)
+    return show_place(request, judge, token, place)
+
+
+def show_place(request: HttpRequest, judge: Judge, token: str, place: Place) -> HttpResponse:
+    """Show the page of a place that has no pair: what the study says there."""
     version, language = judge.study.version, translation.get_language() or "en"
     texts = {each: render_markdown(version.text(each, language)) for each in ("consent", "instructions", "thanks")}
     context = common(judge, token) | {

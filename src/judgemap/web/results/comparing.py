@@ -11,7 +11,7 @@ from judgemap.core.types import FloatArray
 from judgemap.report.colours import RISK
 from judgemap.report.text import number, signed
 from judgemap.report.ticks import round_step
-from judgemap.web.results.ground import Ground, Point, middle
+from judgemap.web.results.ground import Ground, Point
 from judgemap.web.results.layers import interval
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.runs import title_of
@@ -72,7 +72,7 @@ class Likeness:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """Another fit held against the base."""
+    """Another fit compared with the base."""
 
     run: FitRun
     title: str
@@ -99,7 +99,7 @@ class Compared:
 
 
 def compare(ground: Ground, base: FitRun, others: Sequence[FitRun]) -> Compared:
-    """Hold fits of the same areas beside each other."""
+    """Compare fits of the same areas."""
     runs = [base, *others]
     risks = [medians(run) for run in runs]
     limits = RISK.limits_for(np.concatenate(risks))
@@ -192,7 +192,7 @@ def _change_map(ground: Ground, base: FitRun, change: FloatArray, cuts: FloatArr
     signs: list[tuple[float, float, str]] = []
     for position, each in enumerate(classes):
         if each in (0, 1, 5, 6):
-            at: Point = middle(ground.places[position].path)
+            at: Point = ground.places[position].x, ground.places[position].y
             signs.append((*at, "+" if each > 3 else "−"))
     still = sum(each == 3 for each in classes)
     up, down = (base.rows[int(place)]["name"] for place in (change.argmax(), change.argmin()))

@@ -80,7 +80,7 @@ def download(request: HttpRequest, study: Study, run: FitRun, kind: str) -> Http
         try:
             _write(study, run, kind, path)
         except StudyError as error:
-            return kind_page(request, 409, "This file cannot be made", sentence(error))
+            return kind_page(request, 409, "This file is not available", sentence(error))
         return FileResponse(path.open("rb"), as_attachment=True, filename=path.name, content_type=media_type)
 
 
@@ -97,7 +97,7 @@ def _write(study: Study, run: FitRun, kind: str, path: Path) -> None:
 
         text = _briefing(run)
         if not text:
-            raise StudyError("the briefing of this fit is not written yet; come back in a minute, or make a new fit")
+            raise StudyError("the briefing of this fit is not ready yet; come back in a minute, or make a new fit")
         write_pdf(text, path)
     elif kind == "replication":
         from judgemap.study.replication import replication

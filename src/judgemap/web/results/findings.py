@@ -127,10 +127,10 @@ def check_answers(fit: "Fit", data: "Comparisons") -> "PredictiveCheck":
 
 def _judges_note(judges: "pd.DataFrame") -> str:
     if len(judges) == 0:
-        return "The answers do not name their judges, so nothing can be said of them."
+        return "The answers do not name their judges, so nothing can be said about them."
     missing = []
     if judges["infit"].isna().all():
-        missing.append("only one judge has decided, so agreement with others cannot be told")
+        missing.append("only one judge has made decisions, so agreement with others cannot be checked")
     if judges["left_share"].isna().all():
         missing.append("no answer was for the right area, so sides cannot be judged")
     if judges["seconds_median"].isna().all():

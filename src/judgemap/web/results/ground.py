@@ -2,13 +2,12 @@
 
 import json
 import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from django.db.models import F, Q, QuerySet
 
+from judgemap.web.studies.maps import circle
 from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
 
 MARGIN = 12
@@ -25,6 +24,9 @@ class Place:
     code: str
     name: str
     path: str
+    x: float
+    y: float
+    """A point well inside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Ground:
 
     def badges(self, positions: Sequence[int]) -> list[Badge]:
         """Set the numbers 1, 2, 3 … on areas, or beside them where numbers would cover each other."""
-        anchors = [middle(self.places[position].path) for position in positions]
+        anchors = [(self.places[position].x, self.places[position].y) for position in positions]
         spots: list[Point] = []
         for each, anchor in enumerate(anchors):
             taken = [*spots, *(other for place, other in enumerate(anchors) if place > each)]
@@ -82,15 +84,19 @@ class Ground:
 
 def lay_ground(study: Study, version: StudyVersion, layout: Sequence[Sequence[float]] | None = None) -> Ground:
     """Return the drawing of a study's areas; ``layout`` places them where there is no map, else a circle does."""
-    rows = list(Area.objects.filter(study=study).order_by("position").values_list("position", "code", "name", "shape"))
+    fields = ("position", "code", "name", "shape", "label_x", "label_y")
+    rows = list(Area.objects.filter(study=study).order_by("position").values_list(*fields))
     if study.outline:
         places = [Place(*row) for row in rows]
         rings = json.loads(study.outline)["rings"]
         corners = [point for ring in rings for point in zip(ring[::2], ring[1::2], strict=True)]
         return Ground(places, [], _box(corners), is_map=True)
-    points: Sequence[Sequence[float]] = layout or _circle(len(rows))
+    points: Sequence[Sequence[float]] = layout or circle(len(rows))
     radius = max(6.0, min(26.0, 330 / math.sqrt(len(rows))))
-    places = [Place(*row[:3], _disc(point[0], point[1], radius)) for row, point in zip(rows, points, strict=True)]
+    places = [
+        Place(position, code, name, _disc(x, y, radius), x, y)
+        for (position, code, name, *_), (x, y, *_) in zip(rows, points, strict=True)
+    ]
     edges = _edges(version).values_list(F("a__position"), F("b__position"))
     lines = [(*points[a][:2], *points[b][:2]) for a, b in edges]
     return Ground(places, lines, _box(points, radius), is_map=False)
@@ -103,49 +109,14 @@ def neighbours_of(version: StudyVersion, position: int) -> list[int]:
     return sorted(b if a == position else a for a, b in pairs)
 
 
-def middle(path: str) -> Point:
-    """Return a point well inside the largest ring of a path.
-
-    >>> middle("M0 0l100 0 0 100 -100 0z")
-    (50.0, 50.0)
-    """
-    import shapely
-
-    rings = list(_rings(path))
-    parts = [part for ring in rings if len(ring) > 2 for part in shapely.get_parts(shapely.Polygon(ring).buffer(0))]
-    if not parts:
-        x, y = rings[0].mean(axis=0)
-    else:
-        largest = max(parts, key=lambda part: float(part.area))
-        x, y = shapely.get_coordinates(shapely.maximum_inscribed_circle(largest, tolerance=2.0))[0]
-    return round(float(x), 1), round(float(y), 1)
-
-
 def _edges(version: StudyVersion) -> QuerySet[Edge]:
     there = Q(removed_in=None) | Q(removed_in__gt=version.number)
     return Edge.objects.filter(there, study_id=version.study_id, added_in__lte=version.number)
 
 
-def _rings(path: str) -> Iterable[np.ndarray]:
-    """Read a path of `display.svg_path`, relative steps and all, or a disc."""
-    for ring in path.removesuffix("z").split("z"):
-        numbers = np.array([float(each) for each in re.findall(r"-?\d+(?:\.\d+)?", ring)])
-        if "a" in ring:
-            x, y, radius = numbers[0] + numbers[2], numbers[1], numbers[2]
-            turns = np.linspace(0, 2 * np.pi, 16, endpoint=False)
-            yield np.column_stack([x + radius * np.cos(turns), y + radius * np.sin(turns)])
-        else:
-            yield np.cumsum(numbers.reshape(-1, 2), axis=0)
-
-
 def _disc(x: float, y: float, radius: float) -> str:
     r = round(radius, 1)
     return f"M{round(x - r, 1)} {round(y, 1)}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 -{2 * r} 0z"
-
-
-def _circle(count: int) -> list[Point]:
-    turns = [2 * math.pi * place / count for place in range(count)]
-    return [(round(500 + 450 * math.sin(turn), 1), round(500 - 450 * math.cos(turn), 1)) for turn in turns]
 
 
 def _box(points: Sequence[Sequence[float]], radius: float = 0.0) -> tuple[int, int, int, int]:

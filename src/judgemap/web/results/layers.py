@@ -79,7 +79,7 @@ def _risk(rows: Sequence[Row]) -> Layer:
 
 def _uncertainty(rows: Sequence[Row]) -> Layer:
     values = [row["risk_sd"] for row in rows]
-    words = ("sd", "Uncertainty", "The darker an area, the less the answers tell about it.")
+    words = ("sd", "Uncertainty", "The darker an area, the less the answers tell us about it.")
     return _layer(words, UNCERTAINTY, values, [f"{value:.2f}" for value in values])
 
 
@@ -109,7 +109,8 @@ def _tops(rows: Sequence[Row], top: Mapping[str, list[float]]) -> list[Layer]:
     known = {int(k): chances for k, chances in top.items()} | {ten: [row["p_top10"] for row in rows]}
     layers = []
     for k, chances in sorted(known.items()):
-        words = (f"top{k}", f"Top {k}", f"The darker an area, the surer that it is one of the {k} of highest risk.")
+        says = f"The darker an area, the more likely it is to be among the {k} with the highest risk."
+        words = (f"top{k}", f"Top {k}", says)
         scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
         layer = _layer(words, scale, chances, [percentage(chance) for chance in chances])
         layers.append(replace(layer, ticks=CHANCES))
@@ -123,8 +124,8 @@ def _clusters(rows: Sequence[Row]) -> Layer:
     return Layer(
         name="cluster",
         label="Cluster",
-        scale=replace(RISK, title="Clusters of areas of like risk that lie together"),
-        says="Areas of like risk that lie together, cluster 1 of the highest risk.",
+        scale=replace(RISK, title="Clusters of neighbouring areas of similar risk"),
+        says="Neighbouring areas of similar risk; cluster 1 has the highest risk.",
         values=[float(label) for label in labels],
         texts=[f"{row['cluster']} ({percentage(row['probability'])})" for row in rows],
         classes=[label - 1 for label in labels],
@@ -137,7 +138,7 @@ def _clusters(rows: Sequence[Row]) -> Layer:
 def _membership(rows: Sequence[Row]) -> Layer:
     """Make the layer of how sure it is that each area belongs to its cluster."""
     chances = [row["probability"] for row in rows]
-    words = ("membership", "Cluster certainty", "The darker an area, the surer that it belongs to its cluster.")
+    words = ("membership", "Cluster certainty", "The darker an area, the more certain that it belongs to its cluster.")
     scale = replace(CHANCE, title="Probability of belonging to its cluster")
     texts = [f"{percentage(row['probability'])} in cluster {row['cluster']}" for row in rows]
     return replace(_layer(words, scale, chances, texts), ticks=CHANCES)

@@ -12,7 +12,7 @@ from judgemap.web.judge.models import Judge
 from judgemap.web.server.jobs import SILENCE, Job, job_constraints, log_line
 from judgemap.web.studies.models import Study, StudyVersion
 
-UNEXPLAINED = "the worker was heard of no more: pictures and briefing may be missing; fit again to have all"
+UNEXPLAINED = "the worker stopped responding: pictures and briefing may be missing; make a new fit to get them all"
 
 
 class FitRun(Job):
@@ -115,7 +115,7 @@ class Exclusion(models.Model):
 
 
 class AutoFit(models.Model):
-    """A study that is fitted again by itself, every so many answers."""
+    """A study that is fitted automatically, every ``every`` answers."""
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="auto_fit")
     every = models.PositiveIntegerField()

@@ -16,8 +16,7 @@ from judgemap.web.results.models import FitRun
 MOMENTS = 50
 """How many moments are tried at which as many pairs had been shown as the fit knows of."""
 ANSWERS_CHANGED = (
-    "the answers that this fit was made of are not all there any more: a judge withdrew; make a new fit, and download "
-    "its archive"
+    "not all answers of this fit are still there: a judge withdrew; make a new fit and download its archive"
 )
 
 

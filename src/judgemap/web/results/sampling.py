@@ -41,11 +41,12 @@ def figures(run: FitRun) -> list[Fact]:
     facts = [
         Fact(
             "Largest R-hat", _decimals(rhat), f"at most {GOOD_RHAT}", chains_agree,
-            "Several chains were started from different places. Where they end up in the same place, R-hat is near 1.",
+            "Several chains start from different places. If they end up in the same place, R-hat is near 1.",
         ),
         Fact(
             "Smallest effective sample size", _count(bulk), f"at least {GOOD_ESS}", enough,
-            f"Draws resemble those before them. Of {found.get('ess_bulk_min_of')}, they are worth so many that do not.",
+            "Draws resemble those before them. Those of "
+            f"{found.get('ess_bulk_min_of')} are equivalent to this many independent draws.",
         ),
         Fact(
             "The same in the tails", _count(tail), f"at least {GOOD_ESS}", enough_in_tails,
@@ -56,7 +57,7 @@ def figures(run: FitRun) -> list[Fact]:
         gap = judged["together_gap"]
         facts.append(
             Fact("Largest difference between chains", _decimals(gap), "at most 0.1", gap <= 0.1,
-                 "Of the probability that two areas share a cluster, between chains that began with other clusters.")
+                 "In the probability that two areas share a cluster, between chains with different starting clusters.")
         )  # fmt: skip
     return facts
 

@@ -142,7 +142,7 @@ def compare(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 @require_POST
 @fit_page
 def sensitivity(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
-    """Ask for the fit under other priors, and lead to where they are held beside it."""
+    """Ask for the fit under other priors, and redirect to where they are compared."""
     address = reverse("results:compare", args=[study.slug, run.number])
     try:
         made = try_other_priors(run, researcher_of(request))

@@ -15,8 +15,8 @@ def limit_bodies(get_response: Callable[[HttpRequest], HttpResponse]) -> Callabl
     def middleware(request: HttpRequest) -> HttpResponse:
         length = request.META.get("CONTENT_LENGTH") or "0"
         if not length.isdecimal() or int(length) > settings.LONGEST_BODY:
-            text = _("Files may have up to 25 MB. Go back and choose a smaller one: simplified boundaries do well.")
-            return kind_page(request, 413, _("Too much at once"), text)
+            text = _("Files can be up to 25 MB. Go back and choose a smaller one: simplified boundaries work well.")
+            return kind_page(request, 413, _("That file is too large"), text)
         return get_response(request)
 
     return middleware

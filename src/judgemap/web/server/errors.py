@@ -18,7 +18,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001 - Django's
     """Answer somebody who may not see a page."""
-    return kind_page(request, 403, _("Not for you"), _("You may not see this page."))
+    return kind_page(request, 403, _("You do not have access"), _("You do not have permission to see this page."))
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001 - Django's

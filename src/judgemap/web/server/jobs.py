@@ -39,7 +39,7 @@ HERE: set[tuple[type["Job"], int]] = set()
 """The jobs that this process does, by kind and key: the worker's pulse says that it still does."""
 
 worker_round = Signal()
-"""Sent by a worker every few seconds while no job keeps it busy, for what is due now and then."""
+"""Sent by a worker every few seconds, for what is due now and then."""
 
 
 class CancelledError(Exception):
@@ -58,7 +58,7 @@ class Job(models.Model):
     """Something that a researcher asked for and a worker does. Never changed once it is over."""
 
     class Status(models.TextChoices):
-        """Where a job is. `LOST` is one whose worker was heard of no more."""
+        """Where a job is. `LOST` is one whose worker stopped responding."""
 
         WAITING = "waiting"
         RUNNING = "running"
@@ -180,7 +180,7 @@ class Job(models.Model):
     def cancel(self) -> bool:
         """Take the job back where it waits, ask the worker to stop where it runs; return whether that was news."""
         rows = self._rows().filter(pk=self.pk)
-        ended = {"status": self.Status.CANCELLED, "finished_at": timezone.now(), "said": "Cancelled before it began."}
+        ended = {"status": self.Status.CANCELLED, "finished_at": timezone.now(), "said": "Cancelled before it started."}
         taken_back = rows.filter(status=self.Status.WAITING).update(**ended)
         return bool(taken_back or rows.filter(status=self.Status.RUNNING, cancel_asked=False).update(cancel_asked=True))
 
@@ -217,7 +217,7 @@ class Job(models.Model):
             self._end(self.Status.FAILED, sentence(error))
         except Exception:
             logger.exception("%s broke down", self)
-            text = "broke down, which is our fault and not yours; the server's log has the details."
+            text = "failed, which is our fault, not yours; the server's log has the details."
             self._end(self.Status.FAILED, f"The {self.NAME} {text} {self.AGAIN}")
         return None
 
@@ -245,7 +245,7 @@ class Job(models.Model):
     def _put_back(self) -> None:
         """Let the next worker do it."""
         self.log += log_line(f"the worker was asked to end; the {self.NAME} waits for the next one")
-        said = "The server was stopped in the middle of it; it begins anew when the server is back."
+        said = "The server was stopped partway through; it starts again when the server is back."
         self._mine().update(status=self.Status.WAITING, progress=0.0, started_at=None, said=said, log=self.log)
 
 

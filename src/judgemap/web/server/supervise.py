@@ -1,4 +1,4 @@
-"""The processes of a server: its port, workers beside it, and an end for all when the server ends."""
+"""The processes of a server: its port, its workers, and how they all end with the server."""
 
 import errno
 import os
@@ -71,7 +71,7 @@ def _sentence(problem: OSError, host: str, port: int) -> str:
 
 
 def _watch(server: int) -> None:
-    """Wait until the server is not this process's parent any more, and end: with a word first, then without."""
+    """Wait until the server is not this process's parent any more, and end: SIGTERM, then SIGKILL."""
     while os.getppid() == server:
         time.sleep(SECONDS_BETWEEN_LOOKS)
     os.kill(os.getpid(), signal.SIGTERM)
@@ -94,7 +94,7 @@ class Fitters:
             each.start()
 
     def stop(self) -> None:
-        """End them all: with a word first, then without."""
+        """End them all: SIGTERM, then SIGKILL."""
         self._ending.set()
         until = time.monotonic() + SECONDS_TO_STOP
         for child in list(self._children.values()):

@@ -33,16 +33,13 @@ def work(prepare: Callable[[], None], parent: int | None = None) -> None:
     """Do jobs until SIGTERM or Ctrl-C, or until the process ``parent`` is gone; ``prepare`` for them first."""
     os.nice(NICENESS)
     threading.Thread(target=_beat, args=(parent,), daemon=True).start()
+    threading.Thread(target=_rounds, daemon=True).start()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, _stop)
     prepare()
-    next_round = time.monotonic()
     while not STOPPING.is_set():
         try:
             close_old_connections()
-            if time.monotonic() >= next_round:
-                go_round()
-                next_round = time.monotonic() + SECONDS_BETWEEN_ROUNDS
             if not take_one():
                 STOPPING.wait(SECONDS_BETWEEN_LOOKS)
         except DatabaseError:
@@ -70,6 +67,18 @@ def go_round() -> None:
     for kind in kinds():
         kind.mark_lost()
     worker_round.send(None)
+
+
+def _rounds() -> None:
+    """Go round every few seconds, also while a job keeps the worker busy."""
+    while not STOPPING.is_set():
+        try:
+            close_old_connections()
+            go_round()
+        except DatabaseError:
+            logger.exception("the database does not answer; the worker goes round again later")
+            connection.close()
+        STOPPING.wait(SECONDS_BETWEEN_ROUNDS)
 
 
 def _step() -> bool:

@@ -41,11 +41,20 @@ def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | 
             outline=drawings.outline,
             join_code=make_token() if definition.access == "open" else None,
         )
-        columns = zip(areas.ids, areas.names, drawings.geojson, drawings.scenes, drawings.shapes, strict=True)
         Area.objects.bulk_create(
             [
-                Area(study=study, position=i, code=code, name=name, outline=outline, scene=scene, shape=shape)
-                for i, (code, name, outline, scene, shape) in enumerate(columns)
+                Area(
+                    study=study,
+                    position=i,
+                    code=areas.ids[i],
+                    name=areas.names[i],
+                    outline=drawings.geojson[i],
+                    scene=drawings.scenes[i],
+                    shape=drawings.shapes[i],
+                    label_x=label_x,
+                    label_y=label_y,
+                )
+                for i, (label_x, label_y) in enumerate(drawings.labels)
             ],
             batch_size=500,
         )
@@ -96,12 +105,12 @@ def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None
 
 
 def open_study(study: Study, by: Researcher | None = None) -> Study:
-    """Let judges in."""
+    """Open a study to its judges."""
     return _move(study, Study.Status.OPEN, by, {Study.Status.DRAFT, Study.Status.PAUSED})
 
 
 def pause_study(study: Study, by: Researcher | None = None) -> Study:
-    """Keep judges out for a while."""
+    """Pause a study: judges cannot answer for now."""
     return _move(study, Study.Status.PAUSED, by, {Study.Status.OPEN})
 
 

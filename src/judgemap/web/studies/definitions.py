@@ -27,7 +27,7 @@ def check_limits(definition: StudyDefinition) -> None:
         if not isinstance(text, str) or len(text) > longest:
             raise StudyError(f"{key} is too long; write at most {longest} characters")
         if not all(each.isprintable() or each in "\n\r\t\u200e\u200f\u00ad\u200c\u200d\u00a0" for each in text):
-            raise StudyError(f"{key} has characters that cannot be shown; type it anew")
+            raise StudyError(f"{key} has characters that cannot be shown; type it again")
     if definition.maximum > MOST:
         raise StudyError(f"maximum is {definition.maximum}; nobody judges more than {MOST:,} pairs")
 

@@ -48,4 +48,6 @@ def make_design(name: str, graph: AreaGraph, packed: bytes | None) -> PairDesign
             n_areas = int(stored["n_areas"])
             return PairDesign(np.arange(n_areas), 0.0, PairValues(n_areas, stored["keys"], stored["values"]))
     makers = {"uniform": lambda each: uniform(each.n_areas), "naive": naive_spatial, "principal": principal_component}
-    return makers.get(name, principal_component)(graph)
+    if name not in makers:
+        raise StudyError(f"there is no design {name!r}; there are {', '.join(sorted(makers))}")
+    return makers[name](graph)

@@ -32,11 +32,12 @@ Rings = list[list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Drawings:
-    """What is stored for display: the whole map's outline, and each area's scene, shape and own outline."""
+    """What is stored for display: the whole map's outline, and each area's scene, shape, label and outline."""
 
     outline: str
     scenes: list[str]
     shapes: list[str]
+    labels: list[tuple[float, float]] | list[tuple[None, None]]
     geojson: list[str]
 
 
@@ -44,14 +45,16 @@ def draw_areas(areas: Areas) -> Drawings:
     """Make the drawings of every area; all are empty where there is no map."""
     if areas.geometry is None:
         empty = [""] * len(areas)
-        return Drawings("", empty, empty, empty)
+        return Drawings("", empty, empty, [(None, None)] * len(areas), empty)
     geographic = areas.geometry.to_crs("EPSG:4326")
     polygons = _mercator(geographic)
     frame = _Square.around(shapely.total_bounds(polygons), margin=0.02)
+    rings = [frame.rings(polygon, simplify=1.0) for polygon in polygons]
     return Drawings(
         outline=json.dumps(_locator(polygons, frame), separators=(",", ":")),
         scenes=_scenes(areas.names, polygons, frame),
-        shapes=[svg_path(frame.rings(polygon, simplify=1.0)) for polygon in polygons],
+        shapes=[svg_path(each) for each in rings],
+        labels=[label_point(each) for each in rings],
         geojson=[shapely.to_geojson(polygon) for polygon in shapely.set_precision(geographic.to_numpy(), 1e-7)],
     )
 
@@ -68,6 +71,23 @@ def svg_path(rings: Rings) -> str:
         steps = " ".join(f"{dx} {dy}" for dx, dy in np.diff(points, axis=0))
         parts.append(f"M{points[0, 0]} {points[0, 1]}l{steps}z")
     return "".join(parts)
+
+
+def label_point(rings: Rings) -> tuple[float, float]:
+    """Return a point well inside the largest of an area's rings.
+
+    >>> label_point([[0, 0, 100, 0, 100, 100, 0, 100]])
+    (50.0, 50.0)
+    """
+    polygons = [shapely.Polygon(np.reshape(ring, (-1, 2))).buffer(0) for ring in rings]
+    parts = [part for polygon in polygons for part in shapely.get_parts(polygon)]
+    if parts:
+        largest = max(parts, key=lambda part: float(part.area))
+        middle = shapely.maximum_inscribed_circle(largest, tolerance=2.0)
+        x, y = shapely.get_coordinates(middle)[0]
+    else:
+        x, y = np.reshape(rings[0], (-1, 2)).mean(axis=0)
+    return round(float(x), 1), round(float(y), 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,18 @@ from judgemap.web.studies.upload.forms import DIRECTIONS
 
 MARKDOWN = "You can use **bold**, lists with - and [links](https://…)."
 DESIGNS = (
-    ("principal", "Spatial (recommended): neighbours tell about each other, so pairs that teach most come more often"),
-    ("uniform", "Uniform: every pair is as likely as any other"),
-    ("naive", "Neighbours first: the nearer two areas, the likelier the pair"),
+    (
+        "principal",
+        "Spatial (recommended): neighbours tell us about each other, so the most informative pairs come up more often",
+    ),
+    ("uniform", "Uniform: every pair is equally likely"),
+    ("naive", "Neighbours first: the closer two areas are, the more likely the pair"),
     ("optimal", "Optimal for the map: for up to 2,000 areas; takes a while to prepare"),
     ("adaptive", "Adaptive: learns from the answers so far; for up to 1,000 areas"),
 )
 ACCESS = (
     ("personal", "By personal links, one for each judge: you know how many there are"),
-    ("open", "By one open link that can be passed on: anybody who has it may join"),
+    ("open", "By one open link that can be passed on: anyone who has it can join"),
 )
 
 
@@ -38,9 +41,7 @@ class VersionForm(forms.Form):
         """Notice a colleague's edit since the form was shown."""
         based_on: int | None = self.cleaned_data["based_on"]
         if based_on is not None and based_on != self.version.number:
-            self.add_error(
-                None, "Somebody changed this study meanwhile. Open the page anew, and make your change again."
-            )
+            self.add_error(None, "Someone else has changed this study. Reload the page and make your change again.")
         return based_on or 0
 
     def add_study_error(self, error: StudyError) -> None:
@@ -63,14 +64,14 @@ class TextsForm(VersionForm):
     """What judges read."""
 
     title = forms.CharField(max_length=200, help_text="At the top of every page.")
-    question = forms.CharField(max_length=300, help_text="In view all the time. Name the direction in it.")
+    question = forms.CharField(max_length=300, help_text="Always in view. State the direction in it.")
     direction = forms.ChoiceField(label="Judges choose", choices=DIRECTIONS, widget=forms.RadioSelect)
     example = text_field(3, f"An example under the question, so that nobody gets the direction wrong. {MARKDOWN}")
     instructions = text_field(5, "How to decide, what counts and what does not.")
     consent = text_field(
         7,
-        "What judges agree to before they begin. Whoever agreed to the old text is asked again when you change it. "
-        "Add who runs the study and whom to ask.",
+        "What judges agree to before they begin. If you change it, judges who agreed to the old text are asked again. "
+        "Say who runs the study and whom to contact.",
         required=True,
     )
     thanks = text_field(3, "Shown at the end.")
@@ -100,29 +101,29 @@ class JudgingForm(VersionForm):
     """How judges are asked, and who may be one."""
 
     recommended = forms.IntegerField(
-        label="Pairs that you ask each judge for",
+        label="Pairs you ask each judge for",
         min_value=1,
         max_value=MOST,
-        help_text="A pair takes about ten seconds. At this number judges are thanked, and may go on.",
+        help_text="A pair takes about ten seconds. At this number judges are thanked and may continue.",
     )
-    maximum = forms.IntegerField(label="Most pairs that one judge can do", min_value=1, max_value=MOST)
+    maximum = forms.IntegerField(label="Most pairs one judge can do", min_value=1, max_value=MOST)
     ties = forms.BooleanField(required=False, label="Judges may say “about the same”")
     skips = forms.BooleanField(required=False, label="Judges may skip a pair")
-    access = forms.ChoiceField(label="How judges come in", choices=ACCESS, widget=forms.RadioSelect)
-    design = forms.ChoiceField(label="How pairs are drawn", choices=DESIGNS, widget=forms.RadioSelect)
-    language = forms.ChoiceField(label="The language that you write in", choices=settings.LANGUAGES)
+    access = forms.ChoiceField(label="How judges join", choices=ACCESS, widget=forms.RadioSelect)
+    design = forms.ChoiceField(label="How pairs are chosen", choices=DESIGNS, widget=forms.RadioSelect)
+    language = forms.ChoiceField(label="The language you write in", choices=settings.LANGUAGES)
     more_languages = forms.MultipleChoiceField(
         label="Judges may also read the pages in",
         required=False,
         choices=settings.LANGUAGES,
         widget=forms.CheckboxSelectMultiple,
-        help_text="The buttons are translated already. Translate your own texts on the page of texts.",
+        help_text="The buttons are translated already. Translate your own texts on the Texts page.",
     )
     base_map = forms.CharField(
         label="Address of a base map",
         required=False,
         max_length=300,
-        help_text="Leave it empty unless you must. With a base map, streets are drawn behind the areas, but "
+        help_text="Leave it empty unless you need one. With a base map, streets are drawn behind the areas, but "
         "the company that serves them learns the internet address of every judge. Form: https://tiles.example.org/{z}/{x}/{y}.png",
     )
     base_map_credit = forms.CharField(
@@ -180,5 +181,5 @@ class ColleagueForm(forms.Form):
     email = forms.EmailField(
         label="Your colleague's e-mail address",
         max_length=254,
-        help_text="The one that they sign in with here. Somebody new is invited under Researchers first.",
+        help_text="The one they sign in with here. Invite someone new under Researchers first.",
     )

@@ -1,15 +1,10 @@
 """The map of a study's areas with who is whose neighbour, as one SVG that works with a script and without."""
 
-import json
 import math
 from dataclasses import dataclass
 
 from judgemap.web.studies.areas import load_graph
-from judgemap.web.studies.display import UNITS
 from judgemap.web.studies.models import Area, Edge, Study
-
-RADIUS = 6_378_137.0
-"""Of the Earth in metres, as Web Mercator has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +51,7 @@ class StudyMap:
 def draw_map(study: Study) -> StudyMap:
     """Draw a study's areas and the edges of its version in force."""
     rows = list(study.areas.order_by("position"))
-    points = _points(study, rows)
+    points = _points(rows)
     areas = [
         DrawnArea(row.position, row.name, row.code, row.shape, *point) for row, point in zip(rows, points, strict=True)
     ]
@@ -69,27 +64,16 @@ def draw_map(study: Study) -> StudyMap:
     return StudyMap(areas, edges, int(parts.max()) + 1, alone)
 
 
-def _points(study: Study, rows: list[Area]) -> list[tuple[float, float]]:
+def _points(rows: list[Area]) -> list[tuple[float, float]]:
     """Return a point inside each area, in the units of the map; on a circle where there is no map."""
-    if not study.outline:
-        turns = [2 * math.pi * i / len(rows) for i in range(len(rows))]
-        return [(round(500 + 450 * math.sin(turn), 1), round(500 - 450 * math.cos(turn), 1)) for turn in turns]
-    import shapely
-
-    west, north, size = json.loads(study.outline)["box"]
-    inside = shapely.point_on_surface(shapely.from_geojson([row.outline for row in rows]))
-    lon, lat = shapely.get_coordinates(inside).T
-    unit = size / UNITS
+    around = circle(len(rows))
     return [
-        (round((RADIUS * math.radians(a) - west) / unit, 1), round((north - mercator(b)) / unit, 1))
-        for a, b in zip(lon.tolist(), lat.tolist(), strict=True)
+        point if row.label_x is None or row.label_y is None else (row.label_x, row.label_y)
+        for row, point in zip(rows, around, strict=True)
     ]
 
 
-def mercator(latitude: float) -> float:
-    """Return a latitude's place in Web Mercator, in metres.
-
-    >>> round(mercator(51.5))
-    6710219
-    """
-    return RADIUS * math.log(math.tan(math.pi / 4 + math.radians(latitude) / 2))
+def circle(count: int) -> list[tuple[float, float]]:
+    """Place so many areas on a circle, in the units of a map."""
+    turns = [2 * math.pi * place / count for place in range(count)]
+    return [(round(500 + 450 * math.sin(turn), 1), round(500 - 450 * math.cos(turn), 1)) for turn in turns]

@@ -26,7 +26,7 @@ class Study(models.Model):
     join_code = models.CharField(max_length=22, unique=True, null=True)
     """The open link, which is meant to be passed on; None where judges come by personal links."""
     outline = models.TextField(blank=True)
-    """The whole map for the locator, as JSON of `display.Locator`; empty where there is no map."""
+    """The whole map for the locator, as JSON that `display.draw_areas` writes; empty where there is no map."""
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
@@ -117,9 +117,12 @@ class Area(models.Model):
     outline = models.TextField(blank=True)
     """The geometry as it was uploaded, GeoJSON in longitude and latitude."""
     scene = models.TextField(blank=True)
-    """The area among its neighbours, as JSON of `display.Scene`."""
+    """The area among its neighbours, as JSON that `display.draw_areas` writes."""
     shape = models.TextField(blank=True)
     """The area on the map of all areas, as an SVG path."""
+    label_x = models.FloatField(null=True)
+    label_y = models.FloatField(null=True)
+    """A point well inside the area, in the units of ``shape``: where labels stand; None where there is no map."""
 
     class Meta:
         constraints = (

@@ -61,7 +61,7 @@ def show_map(request: HttpRequest, study: Study) -> HttpResponse:
 def _edge_changed(request: HttpRequest, study: Study, form: EdgeForm) -> HttpResponse:
     a, b = form.cleaned_data["a"], form.cleaned_data["b"]
     edge = actions.change_edge(study, a, b, researcher_of(request))
-    verb = "are neighbours now" if edge else "are no neighbours any more"
+    verb = "are now neighbours" if edge else "are no longer neighbours"
     said = f"{a.name} and {b.name} {verb}."
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"said": said, "joined": edge is not None, "a": a.position, "b": b.position})
@@ -151,7 +151,7 @@ def close(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method != "POST":
         return render(request, "studies/close.html", {"study": study})
     actions.close_study(study, researcher_of(request))
-    messages.success(request, "The study is closed. Its answers stay.")
+    messages.success(request, "The study is closed. Its answers are kept.")
     return redirect("studies:overview", study.slug)
 
 

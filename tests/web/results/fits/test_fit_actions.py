@@ -38,7 +38,7 @@ def test_fits_are_numbered_in_each_study(judged, draft, answers, ask):
 def test_without_answers_nothing_is_asked_for(owned, answers, ask, outcomes):
     if outcomes:
         answers(owned, outcomes=outcomes)
-    with pytest.raises(StudyError, match="nothing to fit yet: nobody has decided between two areas; invite judges"):
+    with pytest.raises(StudyError, match="nothing to fit yet: nobody has chosen between two areas; invite judges"):
         ask(owned)
     assert not FitRun.objects.exists()
 
@@ -67,7 +67,7 @@ def test_more_than_the_server_can_do(judged, ask, more, said):
 def test_only_so_many_wait(judged, ask):
     for _ in range(actions.MOST_WAITING):
         last = ask(judged)
-    with pytest.raises(StudyError, match="20 fits of this study are waiting already"):
+    with pytest.raises(StudyError, match="20 fits of this study are already waiting"):
         ask(judged)
     actions.cancel_fit(last)
     assert ask(judged).number == 21

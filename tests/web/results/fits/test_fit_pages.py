@@ -44,7 +44,7 @@ def test_one_button_is_enough(judged, send, page, make):
     assert response["Location"] == f"/studies/{judged.slug}/fits/1/progress"
     assert {**run.settings, "seed": 0} == FitSettings(seed=0).to_dict()
     assert (run.left_out, run.only, run.note) == ([], [], "")
-    assert "It waits for a worker." in text(page("1/progress"))
+    assert "Waiting for a worker." in text(page("1/progress"))
 
 
 def test_the_form_has_every_option_of_the_command(judged):
@@ -116,7 +116,7 @@ def test_what_is_wrong_is_said_beside_the_field(judged, send, fields, said):
 def test_without_answers_the_page_says_what_to_do(owned, clients):
     address = f"/studies/{owned.slug}/fits/"
     shown = text(clients["owner"].get(address))
-    assert "nobody has decided between two areas" in shown
+    assert "nobody has chosen between two areas" in shown
     assert "Invite judges" in shown
     assert "Fit now" not in shown
     response = clients["owner"].post(f"{address}new")
@@ -128,7 +128,7 @@ def test_the_list_has_what_tells_fits_apart(judged, page, ask, make):
     name = judged.judge_names[0]
     run = make(ask(judged, left_out=[name], note="without the fast one"))
     shown = text(page())
-    for each in ("Fit 1: spatial", f"without {name}", "40 comparisons of 2 judges", run.data_sha256[:8], "done",
+    for each in ("Fit 1: spatial", f"without {name}", "40 comparisons by 2 judges", run.data_sha256[:8], "done",
                  "without the fast one", run.said[:40]):  # fmt: skip
         assert each in shown, each
     assert reverse("results:map", args=[judged.slug, 1]) in shown
@@ -200,7 +200,7 @@ def test_a_page_shows_a_lost_fit_and_leaves_the_writing_to_a_worker(judged, page
 def test_what_it_waits_for(judged, page, ask):
     ask(judged)
     run = ask(judged)
-    assert "It waits for 1 other fit." in text(page("2/progress"))
+    assert "Waiting for 1 other fit." in text(page("2/progress"))
     FitRun.objects.filter(number=1).update(status="done")
     assert "No worker has taken it yet" not in text(page("2/progress"))
     FitRun.objects.filter(pk=run.pk).update(asked_at=timezone.now() - timedelta(minutes=1))
@@ -215,7 +215,7 @@ def test_cancelling_on_the_page(judged, page, send, ask):
     ask(judged)
     FitRun.objects.filter(number=2).update(status="running", heard_at=timezone.now())
     assert send("2/cancel")["Location"].endswith("/fits/2/progress")
-    assert "It stops as soon as the worker hears of it." in text(page("2/progress"))
+    assert "Stopping: the worker has been told." in text(page("2/progress"))
 
 
 def test_the_log_has_the_command_that_does_the_same(judged, page, ask, make):

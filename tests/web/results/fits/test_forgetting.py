@@ -70,7 +70,7 @@ def test_a_fit_of_the_one_judge_loses_its_results(judged, ask, make, leave, how)
     leave(gone)
     run.refresh_from_db()
     assert (run.status, run.rows, run.findings, run.info) == ("failed", [], {}, {})
-    assert run.said == "The only judge of this fit withdrew, so its results are removed."
+    assert run.said == "The only judge in this fit withdrew, so its results were removed."
     assert not FitFiles.objects.filter(fit=run).exists()
 
 

@@ -210,7 +210,7 @@ def test_a_mistake_of_the_user_s_is_a_sentence(owned, answers, make):
     run = FitRun.objects.create(study=owned, number=1, version=owned.version, settings=QUICK.to_dict(), left_out=names)
     run = make(run)
     assert run.status == FitRun.Status.FAILED
-    assert run.said == "No answers are left for this fit: its judges have none, or are left out; choose others."
+    assert run.said == "No answers are left for this fit: its judges have given none, or are left out; choose others."
     assert run.said in run.log
     assert run.finished_at
 
@@ -223,7 +223,7 @@ def test_a_fault_of_ours_is_logged_and_never_shown(judged, ask, make, monkeypatc
     with caplog.at_level(logging.ERROR):
         run = make(ask(judged))
     assert run.status == FitRun.Status.FAILED
-    assert run.said.startswith("The fit broke down, which is our fault and not yours;")
+    assert run.said.startswith("The fit failed, which is our fault, not yours;")
     assert "secret detail" not in run.said + run.log
     assert "secret detail" in caplog.text
 
@@ -287,7 +287,7 @@ def test_news_on_the_way(judged, ask, make, monkeypatch):
     shares = [share for share, _, _ in seen]
     assert shares == sorted(shares)
     assert 0 < shares[10] < 1
-    assert any("draws a chain, worth at least" in said and "R-hat" in said for _, said, _ in seen)
+    assert any("draws per chain; effective sample size at least" in said and "R-hat" in said for _, said, _ in seen)
     assert {status for *_, status in seen} == {"running"}
 
 
@@ -296,7 +296,7 @@ def test_a_worker_that_is_asked_to_end_puts_the_fit_back(judged, ask, make):
     jobs.STOPPING.set()
     run = make(run)
     assert run.status == FitRun.Status.WAITING
-    assert "begins anew" in run.said
+    assert "starts again when" in run.said
     jobs.STOPPING.clear()
     assert make(run).status == FitRun.Status.DONE
 

@@ -19,8 +19,7 @@ from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.judge.preview.state import State, read_state, write_state
 from judgemap.web.judge.scheduling import draw_pair
 from judgemap.web.judge.screens import Place, language_of, place_of
-from judgemap.web.judge.views import TEMPLATES, common, show_pair, wants_json
-from judgemap.web.server.markdown import render_markdown
+from judgemap.web.judge.views import common, show_pair, show_place, wants_json
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.access import study_page
 from judgemap.web.studies.models import Area, Study
@@ -101,11 +100,7 @@ def home(request: HttpRequest, study: Study, state: State) -> HttpResponse:
         return show_pair(request, study.slug, pair) if pair else redirect("preview:areas", study.slug)
     if wants_json(request):
         return HttpResponse('{"place":"elsewhere"}', "application/json")
-    version, language = study.version, translation.get_language() or "en"
-    written = ("consent", "instructions", "thanks", "example")
-    texts = {each: render_markdown(version.text(each, language)) for each in written}
-    context = common(judge, study.slug) | {"texts": texts, "example": texts["example"]}
-    return render(request, TEMPLATES[place], context)
+    return show_place(request, judge, study.slug, place)
 
 
 @require_POST

@@ -68,7 +68,7 @@ def cancel_fit(run: FitRun, by: Researcher | None = None) -> FitRun:
 def set_auto_fit(
     study: Study, every: int | None, settings: FitSettings | None = None, by: Researcher | None = None
 ) -> None:
-    """Have the study fitted again after every so many new answers; None for no more."""
+    """Fit the study again after every ``every`` new answers; None turns this off."""
     if every is not None and every < LEAST_EVERY:
         raise StudyError(f"every: fit after every {LEAST_EVERY} answers or more, not every {every}")
     with transaction.atomic():
@@ -121,7 +121,7 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
     """Refuse what cannot come to anything, before a worker is asked."""
     if not has_decided(study):
         raise StudyError(
-            "there is nothing to fit yet: nobody has decided between two areas; invite judges, and come back when "
+            "there is nothing to fit yet: nobody has chosen between two areas; invite judges, and come back when "
             "they have answered"
         )
     known = set(Judge.objects.filter(study=study).values_list("name", flat=True))
@@ -137,7 +137,7 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
             f"draws: that is {steps} steps in all; the server makes {MOST_STEPS} at most, so ask for fewer"
         )
     if FitRun.objects.filter(study=study, status__in=FitRun.UNDER_WAY).count() >= MOST_WAITING:
-        raise StudyError(f"{MOST_WAITING} fits of this study are waiting already; cancel some, or come back later")
+        raise StudyError(f"{MOST_WAITING} fits of this study are already waiting; cancel some, or come back later")
 
 
 def _ask(study: Study, settings: FitSettings, by: Researcher | None, judges: dict[str, Any]) -> FitRun:

@@ -16,7 +16,7 @@ from judgemap.web.results.models import FitFiles, FitPicture, FitRun
 from judgemap.web.server.jobs import log_line
 
 SOMEBODY = "a judge who withdrew"
-REMOVED = "The only judge of this fit withdrew, so its results are removed."
+REMOVED = "The only judge in this fit withdrew, so its results were removed."
 _GONE = object()
 
 

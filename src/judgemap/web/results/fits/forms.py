@@ -14,17 +14,17 @@ from judgemap.web.server.forms import sentence
 from judgemap.web.studies.models import Study
 
 MODELS = (
-    ("spatial", "Spatial: neighbours are alike, so that an answer about one area tells of the next"),
-    ("clusters", "Clusters: areas fall into groups of like risk, by place and answers together"),
-    ("standard", "Standard: every area for itself"),
+    ("spatial", "Spatial: neighbours are alike, so an answer about one area tells us about the next"),
+    ("clusters", "Clusters: areas fall into groups of similar risk, by location and answers together"),
+    ("standard", "Standard: every area on its own"),
 )
 USES = (
-    ("all", "All judges, but those who are left out of this study’s fits"),
-    ("without", "All but the judges ticked below"),
+    ("all", "All judges, except those left out of this study’s fits"),
+    ("without", "All except the judges ticked below"),
     ("only", "Only the judges ticked below"),
 )
 USUAL: dict[str, Any] = {each.name: each.default for each in fields(FitSettings) if each.name != "seed"}
-EMPTY = "Empty: as usual."
+EMPTY = "Leave empty for the default."
 
 
 def number(label: str, help_text: str = "") -> forms.FloatField:
@@ -53,31 +53,33 @@ class FitForm(forms.Form):
     note = forms.CharField(
         label="A note to yourself", required=False, max_length=200, help_text="For example: after the second workshop."
     )
-    prior = choice("Who is like whom", [(each, each) for each in PRIORS], "Spatial model: the correlation of areas.")
-    length = number("Length scale", "Of that correlation, or of the clusters’ reach, where it has one. " + EMPTY)
-    alpha = number("α, fixed", "The prior’s standard deviation, where you know it. Empty: learnt from the answers.")
+    prior = choice("Prior correlation", [(each, each) for each in PRIORS], "Spatial model: the correlation of areas.")
+    length = number("Length scale", "Of the prior correlation or the cluster affinity, if it has one. " + EMPTY)
+    alpha = number(
+        "α, fixed", "The prior’s standard deviation, if you know it. Leave empty to learn it from the answers."
+    )
     chi = number("χ", "Shape of the inverse-gamma prior of α².")
     omega = number("ω", "Scale of the inverse-gamma prior of α².")
-    affinity = choice("Who draws whom into a cluster", [(each, each) for each in AFFINITIES])
-    beta = number("β", "The weight of an area’s link to itself: more of it, more clusters.")
+    affinity = choice("Cluster affinity", [(each, each) for each in AFFINITIES])
+    beta = number("β", "The weight of an area’s link to itself: the larger, the more clusters.")
     mu0 = number("μ₀", "Prior mean of a cluster’s strength.")
     kappa0 = number("κ₀", "Prior weight of that mean.")
     a0 = number("a₀", "Shape of the prior of a cluster’s variance.")
     b0 = number("b₀", "Scale of that prior.")
-    clusters = count("Number of clusters to show", "Empty: as many as the answers speak for.")
+    clusters = count("Number of clusters to show", "Leave empty for the number the answers suggest.")
     loss = choice(
         "Which partition is best", [("vi", "least variation of information"), ("binder", "least Binder loss")]
     )
     sampler = choice("Sampler", [("hmc", "Hamiltonian Monte Carlo"), ("gibbs", "Gibbs, as in the paper")])
-    chains = count("Chains", "Usually 8, of clusters 4.")
-    warmup = count("Warm-up", "Steps thrown away at the start of a chain: usually 100, of clusters 1000.", least=0)
-    draws = count("Draws a chain", "Usually 1000.", least=4)
-    thin = count("Keep one draw in", "Usually 1, of clusters 10.")
+    chains = count("Chains", "Usually 8; 4 for clusters.")
+    warmup = count("Warm-up", "Steps discarded at the start of a chain: usually 100; 1000 for clusters.", least=0)
+    draws = count("Draws per chain", "Usually 1000.", least=4)
+    thin = count("Keep one draw in", "Usually 1; 10 for clusters.")
     seed = forms.IntegerField(
         required=False,
         min_value=0,
         max_value=LARGEST_SEED,
-        help_text="The same seed and answers give the same numbers. Empty: drawn.",
+        help_text="The same seed and answers give the same numbers. Leave empty for a random seed.",
     )
 
     groups = (
@@ -132,7 +134,7 @@ class FitForm(forms.Form):
 
 
 def initial_of(run: FitRun) -> dict[str, Any]:
-    """Fill the form as it was for an earlier fit; the seed is drawn anew."""
+    """Fill the form as it was for an earlier fit; with a new seed."""
     kept = {key: value for key, value in run.settings.items() if key != "seed"}
     use = "only" if run.only else "without" if run.left_out else "all"
     return kept | {"use": use, "judges": run.only or run.left_out, "note": run.note}
@@ -146,6 +148,6 @@ class AutoFitForm(forms.Form):
         required=False,
         min_value=LEAST_EVERY,
         max_value=10**6,
-        help_text=f"A fit is made after every so many, {LEAST_EVERY} or more. Empty: never.",
+        help_text=f"A fit is made after this many, {LEAST_EVERY} or more. Leave empty for never.",
     )
     model = forms.ChoiceField(choices=[("spatial", "spatial"), ("clusters", "clusters"), ("standard", "standard")])

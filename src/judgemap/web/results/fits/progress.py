@@ -8,7 +8,7 @@ from judgemap.web.results.models import FitRun
 
 SAMPLED = 0.97
 """The share of the work that is sampling; the rest is what follows it."""
-WARMING_UP = "The chains are finding their way to where the answers point."
+WARMING_UP = "The chains are warming up."
 
 
 def watch(run: FitRun, draws: Draws, wanted: int) -> None:
@@ -24,5 +24,5 @@ def describe(draws: Draws, wanted: int) -> str:
         return WARMING_UP
     watched = draws.watched()
     moving = watched[:, :, np.ptp(watched, axis=(0, 1)) > 0]
-    worth = f"worth at least {ess_bulk(moving).min():.0f} independent ones; largest R-hat {rhat(moving).max():.3f}"
-    return f"{done} of {wanted} draws a chain, {worth}."
+    worth = f"effective sample size at least {ess_bulk(moving).min():.0f}; largest R-hat {rhat(moving).max():.3f}"
+    return f"{done} of {wanted} draws per chain; {worth}."

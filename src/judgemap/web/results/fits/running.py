@@ -57,13 +57,13 @@ def read_answers(run: FitRun) -> "Comparisons":
         data = data.only(set(data.judges) & set(run.only))
     data = data.without(set(data.judges) & set(run.left_out))
     if not len(data):
-        raise StudyError("no answers are left for this fit: its judges have none, or are left out; choose others")
+        raise StudyError("no answers are left for this fit: its judges have given none, or are left out; choose others")
     return data
 
 
 def keep(run: FitRun, fit: "Fit") -> None:
     """Keep the results, all or nothing; from here on the map can be seen."""
-    run.progress, run.said = SAMPLED, "The draws are made; the results are being put together."
+    run.progress, run.said = SAMPLED, "The draws are done; the results are being prepared."
     run.write()
     run.info = plain(fit.info)
     run.rows = table_of(fit)
@@ -95,10 +95,8 @@ def verdict(fit: "Fit") -> str:
     if fit.warnings:
         return fit.warnings[0]
     found = fit.info["diagnostics"]
-    return (
-        f"The draws are good: worth at least {found['ess_bulk_min']:.0f} independent ones, "
-        f"largest R-hat {found['rhat_max']:.3f}."
-    )
+    least, worst = found["ess_bulk_min"], found["rhat_max"]
+    return f"The draws are good: effective sample size at least {least:.0f}, largest R-hat {worst:.3f}."
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
@@ -117,7 +115,7 @@ def explain(run: FitRun, fit: "Fit", data: "Comparisons") -> Iterator[None]:
     for what, step in (("figures", _find), ("pictures", _draw), ("briefing", _brief)):
         run.log += log_line(_try(what, step, (run, fit, data)))
         FitRun.objects.filter(pk=run.pk).update(log=run.log, heard_at=timezone.now())
-        forget_withdrawn(run, set(data.judge))
+        forget_withdrawn(run, set(data.judges))
         yield
     FitRun.objects.filter(pk=run.pk).update(explained_at=timezone.now())
 

@@ -147,7 +147,7 @@ def auto(request: HttpRequest, study: Study) -> HttpResponse:
         return _list(request, study, form)
     every = form.cleaned_data["every"]
     actions.set_auto_fit(study, every, FitSettings(model=form.cleaned_data["model"]), researcher_of(request))
-    said = f"A fit is made after every {every} new answers." if every else "No fit is made by itself."
+    said = f"A fit is made after every {every} new answers." if every else "Automatic fits are off."
     messages.success(request, said)
     return redirect("fits:list", study.slug)
 

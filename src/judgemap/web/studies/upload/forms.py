@@ -27,7 +27,7 @@ class UploadForm(forms.Form):
         required=False,
         max_length=255,
         widget=forms.FileInput({"accept": ".toml"}),
-        help_text="Title, question, texts and settings of a study, not to type them. Most people have none.",
+        help_text="Fills in the title, question, texts and settings. Most people do not have one.",
     )
 
     def clean_definition(self) -> str:
@@ -44,7 +44,7 @@ class ColumnsForm(forms.Form):
     id = forms.ChoiceField(
         label="Column with the ids",
         required=False,
-        help_text="A code of its own for every area, such as E05012345. It links the answers to other data.",
+        help_text="A unique code for each area, such as E05012345. It links the answers to other data.",
     )
     name = forms.ChoiceField(
         label="Column with the names", required=False, help_text="What judges will read on the screen."
@@ -60,21 +60,21 @@ class ColumnsForm(forms.Form):
         label="Coordinate reference system",
         required=False,
         max_length=60,
-        help_text="Only where the file does not say it, or says it wrongly. Great Britain: EPSG:27700.",
+        help_text="Only if the file does not state it, or states it wrongly. Great Britain: EPSG:27700.",
     )
     title = forms.CharField(
         max_length=200, help_text="Judges see it at the top of every page. For example: Hidden harm in our wards."
     )
     question = forms.CharField(
         max_length=300,
-        help_text="In view all the time. For example: Which ward has the LOWER rate of forced marriage?",
+        help_text="Always in view. For example: Which ward has the LOWER rate of forced marriage?",
     )
     direction = forms.ChoiceField(
         label="Judges choose",
         choices=DIRECTIONS,
         widget=forms.RadioSelect,
         initial="lower",
-        help_text="Say it in the question too. The analysis turns the answers the right way round by this.",
+        help_text="Say it in the question too. The analysis uses this to read the answers the right way round.",
     )
 
     def __init__(self, upload: Upload, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's

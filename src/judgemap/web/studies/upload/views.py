@@ -36,7 +36,7 @@ def columns(request: HttpRequest, upload: int) -> HttpResponse:
     if form.is_valid():
         try:
             study = make_study(found, form.cleaned_data, researcher_of(request))
-            messages.success(request, "Your draft is made. Look at its map first.")
+            messages.success(request, "Your draft is ready. Look at its map first.")
             return redirect("studies:map", study.slug)
         except StudyError as error:
             form.add_study_error(error)

@@ -17,7 +17,7 @@ document.body.addEventListener("htmx:afterRequest", (event) => {
   const time = new Date().toISOString().slice(11, 19);
   pulse.textContent = event.detail.successful
     ? `Live: these are the numbers at ${time} UTC.`
-    : "The server does not answer at the moment. These numbers are kept up to date again as soon as it does.";
+    : "The server is not responding. Updates will resume when it does.";
 });
 document.addEventListener("visibilitychange", look);
 window.addEventListener("load", look);

@@ -64,5 +64,5 @@ drawing.addEventListener("click", (event) => {
 if (form) {
   canvas.classList.add("picking");
   document.getElementById("how").textContent =
-    "Click two areas on the map, or choose them here. If they are neighbours they are parted, otherwise they are joined.";
+    "Click two areas on the map, or choose them here. If they are neighbours, the link is removed; otherwise it is added.";
 }
