@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @inputs.with_areas
 def plan(
     *,
-    places: Areas,
+    areas: Areas,
     judges: Annotated[int, typer.Option(help="How many judges.")] = 10,
     per_judge: Annotated[int, typer.Option(help="How many comparisons each.")] = 50,
     alpha: Annotated[
@@ -52,7 +52,7 @@ def plan(
     try:
         with counting_progress("studies") as watch:
             planned = simulate(
-                places,
+                areas,
                 judges,
                 per_judge,
                 seed=inputs.choose_seed(seed),

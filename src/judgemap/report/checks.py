@@ -27,21 +27,23 @@ def rank_plot(fit: Fit) -> Picture:
         raise StudyError("a rank plot compares chains, and this fit has only one; fit with two chains or more")
     shown = [("α", np.sqrt(fit.posterior["alpha2"].to_numpy()))] if "alpha2" in fit.posterior else []
     shown = [(name, values) for name, values in shown if np.ptp(values) > 0]
-    worst = np.argsort(ess_bulk(risk), kind="stable")[:3]
+    judged = [(float(rhat(values)), float(ess_bulk(values))) for _, values in shown]
+    worst = np.argsort(fit.sampling.ess_bulk, kind="stable")[:3]
     shown += [(fit.map.names[area], risk[:, :, area]) for area in worst]
+    judged += [(fit.sampling.rhat[area], fit.sampling.ess_bulk[area]) for area in worst]
     expected = draws / BINS
     with drawing(24 + 76 * len(shown), rows=len(shown)) as (figure, panels):
-        for axes, (name, values) in zip(panels, shown, strict=True):
-            worth = min(float(ess_bulk(values)) / values.size, 1.0)
+        for axes, (name, values), (agreement, size) in zip(panels, shown, judged, strict=True):
+            worth = min(size / values.size, 1.0)
             half = 1.96 * np.sqrt(expected * (1 - 1 / BINS) * (1 - 1 / chains) / max(worth, 1e-3))
             axes.axhspan(expected - half, expected + half, color=FAINT, linewidth=0, alpha=0.6)
             for chain, counts in enumerate(_rank_counts(values)):
                 colour = CHAINS[chain % len(CHAINS)]
                 axes.stairs(counts, np.linspace(0, 1, BINS + 1), baseline=None, color=colour, linewidth=1.0)
-            axes.set_title(f"{shortened(name, 40)}: R-hat {rhat(values):.3f}", loc="left", fontsize=SMALL, pad=3)
+            axes.set_title(f"{shortened(name, 40)}: R-hat {agreement:.3f}", loc="left", fontsize=SMALL, pad=3)
             axes.set(yticks=[0, expected], yticklabels=["0", f"{expected:.0f}"], ylim=(0, None))
         panels[-1].set(xlabel="rank among all draws, as a share")
-    facts = "; ".join(f"{name}: R-hat {rhat(values):.3f}" for name, values in shown)
+    facts = "; ".join(f"{name}: R-hat {agreement:.3f}" for (name, _), (agreement, _) in zip(shown, judged, strict=True))
     caption = (
         "Draws of each chain (one colour each) by their rank among all draws. Chains that agree stay in the grey band."
     )

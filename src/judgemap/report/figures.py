@@ -162,12 +162,18 @@ def comparison_times(data: Comparisons) -> Picture:
 def traces(fit: Fit) -> Picture:
     """Draw the draws of α, or of the number of clusters, and of the three areas that mix worst, one line per chain."""
     risk = fit.posterior["risk"].to_numpy()
-    worst = np.argsort(ess_bulk(risk), kind="stable")[:3]
+    judged = fit.sampling
+    worst = np.argsort(judged.ess_bulk, kind="stable")[:3]
     shown = [(name, draws) for name, draws in _scalars(fit) if np.ptp(draws) > 0]
     first = listed([name for name, _ in shown], most=9)
     shown += [(fit.map.names[area], risk[:, :, area]) for area in worst]
     every = -(-risk.shape[1] // TRACED)
-    facts = [f"{shortened(name, 24)}: R-hat {rhat(draws):.3f}, ESS {ess_bulk(draws):.0f}" for name, draws in shown]
+    figures = [(float(rhat(draws)), float(ess_bulk(draws))) for _, draws in shown[: len(shown) - len(worst)]]
+    figures += [(judged.rhat[area], judged.ess_bulk[area]) for area in worst]
+    facts = [
+        f"{shortened(name, 24)}: R-hat {agreement:.3f}, ESS {size:.0f}"
+        for (name, _), (agreement, size) in zip(shown, figures, strict=True)
+    ]
     with drawing(20 + 78 * len(shown), rows=len(shown)) as (figure, panels):
         for axes, fact, (_, draws) in zip(panels, facts, shown, strict=True):
             for chain, line in enumerate(draws[:, ::every]):

@@ -7,7 +7,8 @@ from judgemap.report.briefing import limits
 from judgemap.report.page import Section
 from judgemap.report.tables import Cell, Table, columns
 from judgemap.report.text import counted
-from judgemap.study.result import GOOD_ESS, GOOD_RHAT, Fit
+from judgemap.study.record import GOOD_ESS, GOOD_RHAT
+from judgemap.study.result import Fit
 
 SAMPLERS = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Pólya-Gamma Gibbs sampling"}
 MODELS = {
