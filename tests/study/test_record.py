@@ -3,11 +3,12 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import judgemap as jm
 from judgemap.core.prior import FixedVariance
-from judgemap.study.record import Correlation, FitRecord, Note, NoteKind
+from judgemap.study.record import Correlation, FitRecord, Note, NoteKind, json_value
 
 NOTES = (
     Note(NoteKind.MAP, "Borders that almost meet, or overlap, were taken to meet: 'a' and 'b'."),
@@ -81,3 +82,8 @@ def test_what_a_database_keeps_for_no_number(records):
 def test_rubbish_is_said_to_be(rubbish):
     with pytest.raises(jm.StudyError, match="makes no sense"):
         FitRecord.from_dict(rubbish)
+
+
+def test_no_number_becomes_none():
+    given = {"a": [np.float64("nan"), np.int64(3), float("inf")], 2: np.array([1.5])}
+    assert json_value(given) == {"a": [None, 3, None], "2": [1.5]}

@@ -24,7 +24,7 @@ from judgemap.study.sensitivity import (
     read_variation,
     variance_sensitivity,
 )
-from judgemap.study.settings import AFFINITIES, PRIORS, FitSettings
+from judgemap.study.settings import FitSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,29 +33,14 @@ if TYPE_CHECKING:
 
 
 @inputs.with_areas
+@inputs.with_settings
 def fit(
     comparisons: Annotated[Path, typer.Argument(help="comparisons.csv: judge,left,right,outcome or winner,loser.")],
     *,
-    places: Areas,
+    areas: Areas,
+    settings: FitSettings,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")],
-    model: Annotated[str, typer.Option(help="spatial, standard or clusters.")] = "spatial",
     winner_is: Annotated[str, typer.Option(help="The chosen area has the 'lower' or the 'higher' rate.")] = "lower",
-    prior: Annotated[str, typer.Option(help="Correlation of the spatial model, see 'judgemap prior'.")] = PRIORS[0],
-    length: Annotated[float | None, typer.Option(help="Length scale of that prior, where it has one.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="Fix α, the prior's standard deviation; else inferred.")] = None,
-    chi: Annotated[float, typer.Option(help="Shape of the inverse-gamma prior of α².")] = 0.1,
-    omega: Annotated[float, typer.Option(help="Scale of the inverse-gamma prior of α².")] = 0.1,
-    sampler: Annotated[str, typer.Option(help="hmc, or gibbs: the paper's.")] = "hmc",
-    affinity: Annotated[str, typer.Option(help=f"Of the cluster model: {', '.join(AFFINITIES)}.")] = AFFINITIES[0],
-    beta: Annotated[float, typer.Option(help="Cluster model: weight of an area's link to itself.")] = 1e-8,
-    mu0: Annotated[float, typer.Option(help="Cluster model: prior mean of a cluster's strength.")] = 0.0,
-    kappa0: Annotated[float, typer.Option(help="Cluster model: prior weight of that mean.")] = 1.0,
-    a0: Annotated[float, typer.Option(help="Cluster model: shape of the prior of a cluster's variance.")] = 1.0,
-    b0: Annotated[float, typer.Option(help="Cluster model: scale of that prior.")] = 1.0,
-    clusters: Annotated[
-        int | None, typer.Option(help="Cluster model: show the best partition into this many clusters.")
-    ] = None,
-    loss: Annotated[str, typer.Option(help="Cluster model: vi (variation of information) or binder.")] = "vi",
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -64,42 +49,29 @@ def fit(
             "or beta=1e-10,1e-8. Repeatable.",
         ),
     ] = None,
-    chains: Annotated[int | None, typer.Option(help="Independent chains: 8, or 4 for clusters.")] = None,
-    warmup: Annotated[
-        int | None, typer.Option(help="Discarded at each chain's start: 100, or 1000 for clusters.")
-    ] = None,
-    draws: Annotated[int | None, typer.Option(help="Draws kept from each chain: 1000.")] = None,
-    thin: Annotated[int | None, typer.Option(help="Keep one draw in this many: 1, or 10 for clusters.")] = None,
     cores: Annotated[int | None, typer.Option(min=1, help="Threads; the results do not depend on it.")] = None,
-    seed: inputs.Seed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print fit.json instead of the table.")] = False,
 ) -> None:
     """Fit a model to comparisons: writes areas.csv, areas.geojson, posterior.nc, fit.json, and clusters.csv.
 
     Example: judgemap fit comparisons.csv --areas wards.gpkg -o results --seed 1
     """
-    if model != "clusters" and clusters is not None:
-        raise StudyError("--clusters belongs to --model clusters; add it, or leave it out")
-    if vary and alpha is not None:
+    if vary and settings.alpha is not None:
         raise StudyError("--sensitivity varies the prior of α, which --alpha fixes; leave one of them out")
-    settings = FitSettings(
-        model=model, prior=prior, length=length, alpha=alpha, chi=chi, omega=omega, sampler=sampler, affinity=affinity,
-        beta=beta, mu0=mu0, kappa0=kappa0, a0=a0, b0=b0, clusters=clusters, loss=loss, chains=chains, warmup=warmup,
-        draws=draws, thin=thin, seed=inputs.choose_seed(seed),
-    )  # fmt: skip
-    variations = [read_variation(text, NUMBERS if model == "clusters" else VARIANCE_NUMBERS) for text in vary or []]
+    names = NUMBERS if settings.model == "clusters" else VARIANCE_NUMBERS
+    variations = [read_variation(text, names) for text in vary or []]
     check_folder(output)
-    data = read_comparisons(comparisons, places, cast("Direction", winner_is))
+    data = read_comparisons(comparisons, areas, cast("Direction", winner_is))
     threads = cores or inputs.available_cores()
     with sampling_progress() as watch:
-        result = settings.run(data, places, cores=threads, watch=watch)
+        result = settings.run(data, areas, cores=threads, watch=watch)
     folder = result.save(output)
     typer.echo(
         json.dumps(result.record.to_dict(), indent=2, ensure_ascii=False) if as_json else describe(result, folder)
     )
     if variations:
         with sampling_progress() as watch:
-            again = partial(FitSettings.run, data=data, areas=places, cores=threads, watch=watch)
+            again = partial(FitSettings.run, data=data, areas=areas, cores=threads, watch=watch)
             table = _vary(result, settings, variations, again)
         table.to_csv(folder / "sensitivity.csv", index=False)
         if not as_json:

@@ -1,9 +1,8 @@
-"""The options that several commands share: where the areas come from, and the seed."""
+"""The options that several commands share: where the areas come from, the settings of a fit, and the seed."""
 
 import functools
 import inspect
 import os
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +11,10 @@ import typer
 
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas, read_areas, read_edges, read_names
+from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings, Setting, draw_seed
+
+Options = dict[str, tuple[Any, Any]]
+"""Of a command: the annotation and the default of each, by name."""
 
 Seed = Annotated[
     int | None, typer.Option(min=0, help="The same seed gives the same numbers; drawn and shown if left out.")
@@ -48,21 +51,50 @@ AREA_OPTIONS: dict[str, Any] = {
 
 
 def with_areas(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options above instead of its parameter ``places``, which receives the areas they name."""
+    """Give a command the options above instead of its parameter ``areas``, which receives the areas they name."""
+    options = {name: (kind, None) for name, kind in AREA_OPTIONS.items()}
+    return _with_options(command, "areas", options, load_areas)
+
+
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each setting of a fit instead of its parameter ``settings``."""
+    options: Options = {
+        name: (Annotated[each.kind | None, typer.Option(help=_help(each))], DEFAULTS.get(name))
+        for name, each in SETTINGS.items()
+    }
+    return _with_options(command, "settings", options, _settings)
+
+
+def _help(setting: Setting) -> str:
+    """Write what a setting means: for which model, where not for all, and what it can be."""
+    text = setting.help if not setting.choices else f"{setting.help[:-1]}: {', '.join(setting.choices)}."
+    return f"Cluster model: {text[0].lower()}{text[1:]}" if setting.models == ("clusters",) else text
+
+
+def _settings(chosen: dict[str, Any]) -> FitSettings:
+    if chosen["model"] != "clusters" and chosen["clusters"] is not None:
+        raise StudyError("--clusters belongs to --model clusters; add it, or leave it out")
+    return FitSettings(**{name: value for name, value in chosen.items() if value is not None})
+
+
+def _with_options(
+    command: Callable[..., None], parameter: str, options: "Options", build: Callable[[dict[str, Any]], object]
+) -> Callable[..., None]:
+    """Replace a command's parameter by options, from which ``build`` makes its value; typer reads the signature."""
     signature = inspect.signature(command)
-    kept = [parameter for parameter in signature.parameters.values() if parameter.name != "places"]
+    kept = [each for each in signature.parameters.values() if each.name != parameter]
     added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in AREA_OPTIONS.items()
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in options.items()
     ]
 
     @functools.wraps(command)
-    def wrapped(*args: Any, **options: Any) -> None:  # noqa: ANN401 - typer passes what the signature says
-        chosen = {name: options.pop(name) for name in AREA_OPTIONS}
-        command(*args, places=load_areas(chosen), **options)
+    def wrapped(*args: Any, **given: Any) -> None:  # noqa: ANN401 - typer passes what the signature says
+        chosen = {name: given.pop(name) for name in options}
+        command(*args, **{parameter: build(chosen)}, **given)
 
     wrapped.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in [*kept, *added]}
+    wrapped.__annotations__ = {each.name: each.annotation for each in [*kept, *added]}
     return wrapped
 
 
@@ -90,7 +122,7 @@ def load_areas(chosen: dict[str, Any]) -> Areas:
 
 def choose_seed(seed: int | None) -> int:
     """Return the seed given, or a fresh one that will be written into the results."""
-    return secrets.randbits(32) if seed is None else seed
+    return draw_seed() if seed is None else seed
 
 
 def available_cores() -> int:

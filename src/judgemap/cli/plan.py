@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @inputs.with_areas
 def plan(
     *,
-    places: Areas,
+    areas: Areas,
     judges: Annotated[int, typer.Option(help="How many judges.")] = 10,
     per_judge: Annotated[int, typer.Option(help="How many comparisons each.")] = 50,
     alpha: Annotated[
@@ -70,7 +70,7 @@ def plan(
             )
         with counting_progress("studies") as watch:
             planned = simulate(
-                places,
+                areas,
                 judges,
                 per_judge,
                 seed=seed,

@@ -13,7 +13,7 @@ from judgemap.study.settings import PRIORS, prior_covariance
 @inputs.with_areas
 def prior(
     *,
-    places: Areas,
+    areas: Areas,
     of: Annotated[str, typer.Option("--of", help="The area whose correlation with the others is drawn: id or name.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Picture to write: .svg, .png or .pdf.")],
     kind: Annotated[str, typer.Option("--prior", help=f"One of {', '.join(PRIORS)}.")] = PRIORS[0],
@@ -27,7 +27,7 @@ def prior(
     """
     from judgemap.report.maps import prior_correlation_map
 
-    prior_correlation_map(places, prior_covariance(places, kind, length), of).save(output)
-    for note in places.notes:
+    prior_correlation_map(areas, prior_covariance(areas, kind, length), of).save(output)
+    for note in areas.notes:
         typer.echo(f"Note: {note}")
     typer.echo(f"The picture is in {output}")

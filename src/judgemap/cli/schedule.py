@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @inputs.with_areas
 def schedule(
     *,
-    places: Areas,
+    areas: Areas,
     output: Annotated[Path, typer.Option("-o", "--output", help="The list to write, as CSV.")],
     design: Annotated[str, typer.Option(help=f"One of {', '.join(DESIGNS)}.")] = DESIGNS[0],
     weights: Annotated[
@@ -63,11 +63,11 @@ def schedule(
     except ValueError as error:
         raise StudyError(str(error)) from None
     drawn = draw(
-        places,
-        design if weights is None else read_weights(weights, places),
+        areas,
+        design if weights is None else read_weights(weights, areas),
         pairs,
         seed=inputs.choose_seed(seed),
-        knows=None if knows is None else read_known(knows, places),
+        knows=None if knows is None else read_known(knows, areas),
         options=options,
         alpha=alpha,
     )

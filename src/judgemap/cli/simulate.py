@@ -34,7 +34,7 @@ app = typer.Typer(help="Run the paper's simulation studies on a map.", no_args_i
 @inputs.with_areas
 def scalability(
     *,
-    places: Areas,
+    areas: Areas,
     output: Output,
     quick: Quick = False,
     sets: Sets = None,
@@ -58,14 +58,14 @@ def scalability(
     small = {"sets": 2, "draws": 150} if quick else {}
     chosen = _chosen(small, sets=sets, comparisons=comparisons, alpha=alpha, chains=chains, draws=draws)
     wanted = chosen.pop("sets", Scalability.paper_sets)
-    _simulate(Scalability(**chosen), wanted, places, output, _Where(cores, cluster, seed, as_json))
+    _simulate(Scalability(**chosen), wanted, areas, output, _Where(cores, cluster, seed, as_json))
 
 
 @app.command()
 @inputs.with_areas
 def clustering(
     *,
-    places: Areas,
+    areas: Areas,
     output: Output,
     quick: Quick = False,
     sets: Sets = None,
@@ -104,14 +104,14 @@ def clustering(
     }
     chosen = _chosen(small, sets=sets, **given)
     wanted = chosen.pop("sets", Clustering.paper_sets)
-    _simulate(Clustering(**chosen), wanted, places, output, _Where(cores, cluster, seed, as_json))
+    _simulate(Clustering(**chosen), wanted, areas, output, _Where(cores, cluster, seed, as_json))
 
 
 @app.command()
 @inputs.with_areas
 def scheduling(
     *,
-    places: Areas,
+    areas: Areas,
     output: Output,
     quick: Quick = False,
     sets: Sets = None,
@@ -138,7 +138,7 @@ def scheduling(
     given = {"comparisons": comparisons, "alpha": alpha, "sampler": sampler, "chains": chains, "warmup": warmup}
     chosen = _chosen(small, sets=sets, draws=draws, **given)
     wanted = chosen.pop("sets", Scheduling.paper_sets)
-    _simulate(Scheduling(**chosen), wanted, places, output, _Where(cores, cluster, seed, as_json))
+    _simulate(Scheduling(**chosen), wanted, areas, output, _Where(cores, cluster, seed, as_json))
 
 
 class _Where(NamedTuple):
@@ -155,13 +155,13 @@ def _chosen(small: dict[str, Any], **given: object) -> dict[str, Any]:
     return small | {name: value for name, value in given.items() if value is not None}
 
 
-def _simulate(experiment: "Experiment", sets: int, places: Areas, output: Path, where: _Where) -> None:
+def _simulate(experiment: "Experiment", sets: int, areas: Areas, output: Path, where: _Where) -> None:
     """Run what is missing, and write sets.csv, summary.csv and the picture."""
     from judgemap.study.experiments import backends, runner
 
     stored = runner.stored_seed(output)
     seed = inputs.choose_seed(stored if where.seed is None else where.seed)
-    job = runner.Job(experiment, places.graph, sets, seed)
+    job = runner.Job(experiment, areas.graph, sets, seed)
     if where.cluster is None:
         backend = backends.on_cores(where.cores or inputs.available_cores())
     else:
@@ -175,10 +175,10 @@ def _simulate(experiment: "Experiment", sets: int, places: Areas, output: Path, 
         raise typer.Exit(130) from None
     write_whole(output / "sets.csv", runner.to_csv(results.rows).encode())
     write_whole(output / "summary.csv", runner.to_csv(results.summary()).encode())
-    _tell(results, places, output, where)
+    _tell(results, areas, output, where)
 
 
-def _tell(results: "Results", places: Areas, output: Path, where: _Where) -> None:
+def _tell(results: "Results", areas: Areas, output: Path, where: _Where) -> None:
     from judgemap.report.experiments import remarks, summary_picture, summary_table
 
     name = results.job.experiment.name
@@ -188,7 +188,7 @@ def _tell(results: "Results", places: Areas, output: Path, where: _Where) -> Non
         typer.echo(json.dumps({**record, "summary": results.summary()}, indent=2, ensure_ascii=False))
         return
     table = summary_table(results)
-    typer.echo(f"{table.caption}, {len(places)} areas, seed {results.job.seed}.\n\n{table.text()}\n")
-    for note in (*places.notes, *remarks(results)):
+    typer.echo(f"{table.caption}, {len(areas)} areas, seed {results.job.seed}.\n\n{table.text()}\n")
+    for note in (*areas.notes, *remarks(results)):
         typer.echo(f"Note: {note}")
     typer.echo(f"{results.cpu_seconds:.0f} s of CPU time in all. The table, every set and the picture are in {output}/")

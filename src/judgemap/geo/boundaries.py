@@ -100,7 +100,7 @@ def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopand
             wanted = pyproj.CRS.from_user_input(int(crs) if str(crs).isdigit() else crs)
         except pyproj.exceptions.CRSError:
             raise StudyError(
-                f"crs={crs!r} is no coordinate reference system; give a code such as 'EPSG:27700'"
+                f"crs={crs!r} is no coordinate reference system; give a code such as 'EPSG:27700'", field="crs"
             ) from None
         geometry = geometry.set_crs(wanted, allow_override=True)
         if said is not None and not said.equals(wanted, ignore_axis_order=True):
@@ -108,7 +108,8 @@ def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopand
     elif said is None:
         raise StudyError(
             "the file does not say its coordinate reference system (a Shapefile says it in a .prj file beside it); "
-            "say which, for example crs='EPSG:27700' (--crs EPSG:27700 on the command line)"
+            "say which, for example crs='EPSG:27700' (--crs EPSG:27700 on the command line)",
+            field="crs",
         )
     return geometry, notes + _doubts(geometry)
 
@@ -121,10 +122,10 @@ def _doubts(geometry: geopandas.GeoSeries) -> list[str]:
     true = "say the true reference system, for example crs='EPSG:27700'"
     degrees = west >= -360 and east <= 360 and south >= -90.001 and north <= 90.001
     if crs.is_geographic and not degrees:
-        raise StudyError(f"{seen} cannot be degrees, as {crs.name} has them; {true}")
+        raise StudyError(f"{seen} cannot be degrees, as {crs.name} has them; {true}", field="crs")
     corners = geopandas.GeoSeries.from_xy([west, east], [south, north], crs=crs)
     if crs.is_projected and not np.isfinite(corners.to_crs("EPSG:4326").total_bounds).all():
-        raise StudyError(f"{seen} are nowhere on Earth in {crs.name}; {true}")
+        raise StudyError(f"{seen} are nowhere on Earth in {crs.name}; {true}", field="crs")
     if crs.is_projected and degrees:
         return [f"T{seen[1:]} look like degrees, which {crs.name} does not have; check the reference system."]
     return []

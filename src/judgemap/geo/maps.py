@@ -178,7 +178,7 @@ def read_areas(
         frame, notes = boundaries.load(path)
         outlines = boundaries.outlines(frame, id, name, crs)
     except StudyError as error:
-        raise StudyError(f"{path.name or path}: {error}") from None
+        raise StudyError(f"{path.name or path}: {error}", error.field) from None
     outlines = outlines._replace(notes=(*notes, *outlines.notes))
     if edges is not None:
         return _joined_by(outlines, edges, extra_edges)

@@ -27,21 +27,23 @@ def rank_plot(fit: Fit) -> Picture:
         raise StudyError("a rank plot compares chains, and this fit has only one; fit with two chains or more")
     shown = [("α", np.sqrt(fit.posterior["alpha2"].to_numpy()))] if "alpha2" in fit.posterior else []
     shown = [(name, values) for name, values in shown if np.ptp(values) > 0]
-    worst = np.argsort(ess_bulk(risk), kind="stable")[:3]
+    judged = [(float(rhat(values)), float(ess_bulk(values))) for _, values in shown]
+    worst = np.argsort(fit.sampling.ess_bulk, kind="stable")[:3]
     shown += [(fit.map.names[area], risk[:, :, area]) for area in worst]
+    judged += [(fit.sampling.rhat[area], fit.sampling.ess_bulk[area]) for area in worst]
     expected = draws / BINS
     with drawing(24 + 76 * len(shown), rows=len(shown)) as (figure, panels):
-        for axes, (name, values) in zip(panels, shown, strict=True):
-            worth = min(float(ess_bulk(values)) / values.size, 1.0)
+        for axes, (name, values), (agreement, size) in zip(panels, shown, judged, strict=True):
+            worth = min(size / values.size, 1.0)
             half = 1.96 * np.sqrt(expected * (1 - 1 / BINS) * (1 - 1 / chains) / max(worth, 1e-3))
             axes.axhspan(expected - half, expected + half, color=FAINT, linewidth=0, alpha=0.6)
             for chain, counts in enumerate(_rank_counts(values)):
                 colour = CHAINS[chain % len(CHAINS)]
                 axes.stairs(counts, np.linspace(0, 1, BINS + 1), baseline=None, color=colour, linewidth=1.0)
-            axes.set_title(f"{shortened(name, 40)}: R-hat {rhat(values):.3f}", loc="left", fontsize=SMALL, pad=3)
+            axes.set_title(f"{shortened(name, 40)}: R-hat {agreement:.3f}", loc="left", fontsize=SMALL, pad=3)
             axes.set(yticks=[0, expected], yticklabels=["0", f"{expected:.0f}"], ylim=(0, None))
         panels[-1].set(xlabel="rank among all draws, as a share")
-    facts = "; ".join(f"{name}: R-hat {rhat(values):.3f}" for name, values in shown)
+    facts = "; ".join(f"{name}: R-hat {agreement:.3f}" for (name, _), (agreement, _) in zip(shown, judged, strict=True))
     caption = (
         "Draws of each chain (one colour each) by their rank among all draws. Chains that agree stay in the grey band."
     )
@@ -56,8 +58,8 @@ def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
     >>> predictive_check(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)).caption[:57]
     'Share of its comparisons that each area won, against what'
     """
-    found = check or checks.predictive_check(fit, seed=1)
-    table = found.areas[found.areas["comparisons"] > 0]
+    measured = check or checks.predictive_check(fit, seed=1)
+    table = measured.areas[measured.areas["comparisons"] > 0]
     observed, expected = table["observed"].to_numpy(), table["expected"].to_numpy()
     low, high = table["low"].to_numpy(), table["high"].to_numpy()
     outside = (observed < low) | (observed > high)
@@ -68,7 +70,7 @@ def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
             axes.plot(observed[members], expected[members], mark, color=colour, markersize=4)
         axes.set(xlabel="observed win rate", ylabel="the model's, with 95 % interval", xlim=(-0.03, 1.03))
     where = f"{int(outside.sum())} of {len(table)} areas lie outside their interval"
-    p = "; ".join(f"{row['words']}: p = {row['p']:.2f}" for row in found.checks.to_dict("records"))
+    p = "; ".join(f"{row['words']}: p = {row['p']:.2f}" for row in measured.checks.to_dict("records"))
     caption = f"Share of its comparisons that each area won, against what the fit predicts. {where.capitalize()}."
     alt = f"Scatter of the model's against the observed win rate of {counted(len(table), 'area')}. {where}. {p}."
     return Picture(figure, alt, caption)

@@ -11,15 +11,13 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from judgemap.core.predictive import Shown, circular_triads, replicate, tail_share
+from judgemap.core.predictive import EXTREME, Shown, circular_triads, replicate, tail_share
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.quick_fit import check_areas
 from judgemap.study.result import Fit
 
-EXTREME = 0.005
-"""A p-value nearer to 0 or 1 than this is called a misfit."""
 WORDS = {
     "areas": "how far the areas' win rates are from what the model expects",
     "pairs": "how far single pairs are from what the model expects",

@@ -21,9 +21,8 @@ from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.fit import Run, RunOptions, checked_counts, settle
 from judgemap.study.provenance import data_facts, data_notes, versions
-from judgemap.study.record import FitRecord, Note, NoteKind, PartitionChoice
+from judgemap.study.record import GOOD_GAP, GOOD_RHAT, FitRecord, Note, NoteKind, PartitionChoice
 from judgemap.study.result import (
-    GOOD_RHAT,
     Fit,
     diagnose,
     named_draws,
@@ -31,9 +30,6 @@ from judgemap.study.result import (
     named_statistics,
 )
 from judgemap.study.settings import CLUSTER_PLAN, LOSSES, ClusterSettings
-
-GOOD_GAP = 0.1
-"""The largest difference between chains in a co-clustering probability that needs no warning."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +105,7 @@ class ClusterFit(Fit):
     def with_partition(self, n_clusters: int | None, loss: str) -> "ClusterFit":
         """Return the same fit with another choice of partition, which `best`, `clusters` and its folder then show."""
         other = replace(self, record=replace(self.record, partition=PartitionChoice(n_clusters, loss)))
-        return other.with_sampling(self.sampling)
+        return other.remembering(sampling=self.sampling)
 
     @property
     def settings(self) -> ClusterSettings:
@@ -217,7 +213,7 @@ def run_clusters(data: Comparisons, areas: Areas, settings: ClusterSettings, run
         n_clusters={k: round(float(chance), 6) for k, chance in enumerate(chances) if chance > 0},
     )
     made = ClusterFit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
-    return made.with_sampling(sampling)
+    return made.remembering(sampling=sampling)
 
 
 def _parts_note(prior: ClusterPrior) -> list[Note]:

@@ -91,35 +91,40 @@ class StudyDefinition:
         for text, longest in LONGEST.items():
             length = len(str(getattr(self, text)).strip())
             if not 1 <= length <= longest:
-                raise StudyError(f"{text} has {length} characters; write at least one and at most {longest}")
+                raise StudyError(f"{text} has {length} characters; write at least one and at most {longest}", text)
         _one_of("direction", self.direction, ("lower", "higher"))
         _one_of("design", self.design, DESIGNS)
         _one_of("access", self.access, ("personal", "open"))
         if not 1 <= self.recommended <= self.maximum:
             raise StudyError(
                 f"recommended is {self.recommended} and maximum is {self.maximum}; "
-                "they must be at least 1, and recommended no more than maximum"
+                "they must be at least 1, and recommended no more than maximum",
+                field="recommended",
             )
         self._check_languages()
         if self.base_map and not _TILES.fullmatch(self.base_map):
             raise StudyError(
                 f"base_map.tiles is {self.base_map[:80]!r}; it must begin with https:// and a host, and hold "
-                "{z}, {x} and {y}, as https://tiles.example.org/{z}/{x}/{y}.png does"
+                "{z}, {x} and {y}, as https://tiles.example.org/{z}/{x}/{y}.png does",
+                field="base_map",
             )
 
     def _check_languages(self) -> None:
         if not self.languages or len(set(self.languages)) != len(self.languages):
-            raise StudyError("languages must name at least one language, each once; for example ['en', 'fr']")
+            text = "languages must name at least one language, each once; for example ['en', 'fr']"
+            raise StudyError(text, field="languages")
         for language, texts in self.translations.items():
             if language not in self.languages:
-                raise StudyError(f"translations.{language} is not one of the study's languages; add it to languages")
-            for text in texts:
-                _one_of(f"translations.{language}", text, TEXTS)
+                text = f"translations.{language} is not one of the study's languages; add it to languages"
+                raise StudyError(text, field="languages")
+            for key in texts:
+                _one_of(f"translations.{language}", key, TEXTS)
 
 
 def _one_of(key: str, value: object, choices: Sequence[str]) -> None:
     if value not in choices:
-        raise StudyError(f"{key} is {value!r}{did_you_mean(str(value), choices)}; it is one of {quoted(choices)}")
+        hint = did_you_mean(str(value), choices)
+        raise StudyError(f"{key} is {value!r}{hint}; it is one of {quoted(choices)}", field=key)
 
 
 def read_definition(path: str | Path) -> StudyDefinition:
@@ -145,7 +150,7 @@ def read_definition(path: str | Path) -> StudyDefinition:
     try:
         return parse_definition(tables)
     except StudyError as error:
-        raise StudyError(f"{path.name}: {error}") from None
+        raise StudyError(f"{path.name}: {error}", error.field) from None
 
 
 def parse_definition(tables: Mapping[str, Any]) -> StudyDefinition:

@@ -139,8 +139,8 @@ def _run(name: str, data: Comparisons, areas: Areas, prior: tuple[Covariance, Va
         notes=data_notes(data, counts, areas, name),
         diagnostics=diagnose(areas.names, sampling, moving, seconds),
     )
-    made = Fit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record, covariance)
-    return made.with_sampling(sampling)
+    made = Fit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
+    return made.remembering(sampling=sampling, covariance=covariance)
 
 
 def checked_counts(data: Comparisons, areas: Areas) -> PairCounts:

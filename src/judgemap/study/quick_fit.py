@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.gaussian import Gaussian, gaussian
-from judgemap.core.prior import Covariance, InverseGamma, Model, VariancePrior, independent
+from judgemap.core.prior import Covariance, InverseGamma, Model, VariancePrior
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
-from judgemap.study.settings import PRIORS, ClusterSettings, prior_covariance
+from judgemap.study.settings import ClusterSettings
 
 if TYPE_CHECKING:
     from judgemap.study.result import Fit
@@ -33,26 +33,15 @@ def belief_of(fit: "Fit") -> Belief:
     >>> belief_of(jm.fit_standard(data, areas, seed=1, chains=2, draws=50)).variance
     InverseGamma(shape=0.1, scale=0.1)
     """
-    correlation, variance = fit.record.correlation, fit.record.hyperparameters
-    if correlation is None or isinstance(variance, ClusterSettings):
-        return Belief(prior_covariance(fit.map), InverseGamma())
-    if fit.covariance is not None:
-        return Belief(fit.covariance, variance)
-    if correlation.kind == "independent":
-        return Belief(independent(len(fit.map)), variance)
-    if correlation.kind not in PRIORS:
-        raise StudyError(
-            f"the fit's prior, {correlation.kind!r}, was made by hand, and a saved fit does not hold it; "
-            "fit again, and ask the new fit before it is saved"
-        )
-    return Belief(prior_covariance(fit.map, correlation.kind, correlation.length), variance)
+    variance = fit.record.hyperparameters
+    return Belief(fit.covariance, InverseGamma() if isinstance(variance, ClusterSettings) else variance)
 
 
 def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) -> Gaussian:
     """Fit in milliseconds, starting from a fit ``near`` by where there is one.
 
     >>> from judgemap.core.comparisons import count_pairs
-    >>> from judgemap.core.prior import FixedVariance
+    >>> from judgemap.core.prior import FixedVariance, independent
     >>> fit = quick_fit(count_pairs([0, 0], [1, 1], n_areas=2), Belief(independent(2), FixedVariance(4.0)))
     >>> bool(fit.chances([0], [1])[0] > 0.5)
     True

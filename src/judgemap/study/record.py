@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from judgemap.study.comparisons import Direction
 
 Json = dict[str, Any]
+GOOD_RHAT = 1.01
+GOOD_ESS = 400
+GOOD_GAP = 0.1
+"""The largest difference between chains in a co-clustering probability that needs no warning."""
 
 
 class NoteKind(StrEnum):
@@ -210,6 +214,27 @@ class FitRecord:
             raise StudyError(f"fit.json says nothing of {error}") from None
         except (TypeError, AttributeError, ValueError):
             raise StudyError("fit.json makes no sense") from None
+
+
+def json_value(value: Any, figures: int | None = None) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    """Make a value fit for strict JSON: NumPy's numbers become Python's, to so many ``figures``; no number is None.
+
+    >>> json_value({1: (0.123456, float("nan"), True, "a")}, figures=3)
+    {'1': [0.123, None, True, 'a']}
+    """
+    if isinstance(value, Mapping):
+        return {
+            str(key): each if isinstance(each, int | str) else json_value(each, figures) for key, each in value.items()
+        }
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [each if isinstance(each, int | str) else json_value(each, figures) for each in value]
+    if not isinstance(value, float):
+        return value
+    if not math.isfinite(value):
+        return None
+    return value if figures is None else float(f"{value:.{figures}g}")
 
 
 def _read(told: Mapping[str, Any]) -> FitRecord:

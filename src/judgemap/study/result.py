@@ -16,19 +16,18 @@ from judgemap.core import posterior
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.diagnostics import Sampling, judge_sampling
 from judgemap.core.graph import AreaGraph
-from judgemap.core.prior import Covariance
+from judgemap.core.prior import Covariance, independent
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import new_folder
-from judgemap.study.record import Diagnostics, FitRecord
+from judgemap.study.record import GOOD_ESS, GOOD_RHAT, Diagnostics, FitRecord
+from judgemap.study.settings import PRIORS, prior_covariance
 
 if TYPE_CHECKING:
     import arviz as az
 
-GOOD_RHAT = 1.01
-GOOD_ESS = 400
 GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
 
 
@@ -53,8 +52,6 @@ class Fit:
     sample_stats: xr.Dataset
     observed_data: xr.Dataset
     record: FitRecord
-    covariance: Covariance | None = None
-    """The prior's correlation, as long as the fit is in memory; a saved fit keeps how to build it again."""
 
     @property
     def info(self) -> dict[str, Any]:
@@ -121,9 +118,24 @@ class Fit:
         """R-hat and effective sample sizes of every area's risk."""
         return judge_sampling(self.posterior["risk"].to_numpy())
 
-    def with_sampling(self, known: Sampling) -> Self:
-        """Remember `sampling`, where it was computed for the record already."""
-        vars(self)["sampling"] = known
+    @cached_property
+    def covariance(self) -> Covariance:
+        """The prior correlation of areas, built again from the record; for clusters, the spatial model's."""
+        correlation = self.record.correlation
+        if correlation is None:
+            return prior_covariance(self.map)
+        if correlation.kind == "independent":
+            return independent(len(self.map))
+        if correlation.kind not in PRIORS:
+            raise StudyError(
+                f"the fit's prior, {correlation.kind!r}, was made by hand, and a saved fit does not hold it; "
+                "fit again, and ask the new fit before it is saved"
+            )
+        return prior_covariance(self.map, correlation.kind, correlation.length)
+
+    def remembering(self, **known: object) -> Self:
+        """Keep `sampling` or `covariance`, where it was computed while fitting: both take long on a large map."""
+        vars(self).update(known)
         return self
 
     @property

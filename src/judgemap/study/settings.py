@@ -37,6 +37,7 @@ LOSSES = {"vi": "least variation of information", "binder": "least Binder loss"}
 SAMPLER_NAMES = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Gibbs, as in the paper"}
 LARGEST_SEED = 2**53
 """Every program that reads JSON has whole numbers up to here."""
+NORMAL_PLAN = Plan()
 CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
 """How much is drawn of the cluster model by default; its chains mix more slowly than the others'."""
 _CLUSTERS: dict[str, Any] = {each.name: each.default for each in fields(ClusterPrior)}
@@ -113,7 +114,7 @@ def _of_clusters(name: str, symbol: str, text: str) -> Any:  # noqa: ANN401 - as
 
 def _of_plan(name: str, label: str, text: str, least: int) -> Any:  # noqa: ANN401 - as `field` has it
     """Make a number of the plan; None is the model's default, which the help text names."""
-    default, clusters = getattr(Plan(), name), getattr(CLUSTER_PLAN, name)
+    default, clusters = getattr(NORMAL_PLAN, name), getattr(CLUSTER_PLAN, name)
     usual = f"{default}" if default == clusters else f"{default}, clusters {clusters}"
     return _setting(None, int, label, f"{text} Default: {usual}.", least=least, most=None)
 
@@ -156,7 +157,7 @@ class FitSettings:
         PRIORS[0],
         str,
         "Prior correlation",
-        "Correlation of areas, see 'judgemap prior'.",
+        "Correlation of areas in the spatial model.",
         choices={each: each for each in PRIORS},
         models=("spatial",),
     )
@@ -164,7 +165,8 @@ class FitSettings:
         None,
         float,
         "Length scale",
-        "Length scale of the prior correlation or of the cluster affinity, where it has one.",
+        "Length scale of the prior correlation or of the cluster affinity, where it has one; by default one border or "
+        "the typical distance of neighbours.",
         models=("spatial", "clusters"),
         check=_check_length,
     )
@@ -240,7 +242,7 @@ class FitSettings:
     def plan(self) -> Plan:
         """How much is drawn."""
         given = {name: getattr(self, name) for name in ("chains", "warmup", "draws", "thin")}
-        usual = CLUSTER_PLAN if self.model == "clusters" else Plan()
+        usual = CLUSTER_PLAN if self.model == "clusters" else NORMAL_PLAN
         return replace(usual, **{name: value for name, value in given.items() if value is not None})
 
     @property

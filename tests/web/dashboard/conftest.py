@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
+from judgemap.study.explain import explain as explain_fit
+from judgemap.study.record import json_value
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.results.findings import work_out
+from judgemap.web.results.findings import findings_of
 from judgemap.web.results.fits.files import keep_files, open_fit
-from judgemap.web.results.fits.running import plain, table_of
+from judgemap.web.results.fits.running import table_of
 from judgemap.web.results.models import FitRun
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.areas import load_areas
@@ -64,7 +66,7 @@ def fit_of(study, **more) -> FitRun:
     run = FitRun.objects.create(
         study=study, number=study.fits.count() + 1, version=study.version, settings=settings.to_dict(),
         status=FitRun.Status.DONE, answers=sum(study.judges.values_list("judged", flat=True)), rows=table_of(fit),
-        info=plain(fit.info), explained_at=timezone.now(), **more,
+        info=json_value(fit.info), explained_at=timezone.now(), **more,
     )  # fmt: skip
     keep_files(run, fit)
     return run
@@ -72,7 +74,8 @@ def fit_of(study, **more) -> FitRun:
 
 def explain(run: FitRun) -> FitRun:
     """Work out what a worker works out after a fit."""
-    run.findings = plain(work_out(open_fit(run), load_comparisons(run.study)))
+    fit, data = open_fit(run), load_comparisons(run.study)
+    run.findings = findings_of(fit, explain_fit(fit, data))
     run.save()
     return run
 

@@ -11,10 +11,12 @@ import pytest
 from django.urls import reverse
 
 from judgemap.study.comparisons import Comparisons
+from judgemap.study.explain import explain
+from judgemap.study.record import json_value
 from judgemap.study.result import Fit
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.models import Answer, Judge, Pair
-from judgemap.web.results.describing import describe
+from judgemap.web.results.findings import findings_of
 from judgemap.web.results.fits import files, running
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun
 from judgemap.web.studies.models import Study
@@ -60,8 +62,11 @@ def made(areas, said) -> dict[str, Made]:
     found = {}
     for name, settings in SETTINGS.items():
         left_out = (JUDGES[0],) if name == "without" else ()
-        fit = settings.run(said.without(left_out), areas)
-        found[name] = Made(settings, fit, running.plain(describe(fit)), left_out)
+        data = said.without(left_out)
+        fit = settings.run(data, areas)
+        findings = findings_of(fit, explain(fit, data))
+        on_the_map = {key: findings[key] for key in ("top", "met", "sampling", "layout", "between") if key in findings}
+        found[name] = Made(settings, fit, on_the_map, left_out)
     return found
 
 
@@ -99,7 +104,7 @@ def keep(made, archives):
 
     def in_database(study: Study, name: str = "spatial", **fields) -> FitRun:
         each = made[name]
-        info = running.plain(each.fit.info)
+        info = json_value(each.fit.info)
         fields = {
             "status": FitRun.Status.DONE, "progress": 1.0, "settings": each.settings.to_dict(), "info": info,
             "rows": running.table_of(each.fit), "left_out": list(each.left_out), "explained_at": BEGAN,

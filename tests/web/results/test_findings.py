@@ -8,10 +8,11 @@ import pytest
 
 import judgemap as jm
 from judgemap.study.comparisons import Outcome
+from judgemap.study.explain import explain
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Pair
-from judgemap.web.results.findings import explain, work_out
+from judgemap.web.results.findings import findings_of
 from judgemap.web.results.models import FitRun
 from judgemap.web.studies.areas import load_areas
 
@@ -20,10 +21,7 @@ JUDGE_KEYS = {
     "left_high", "seconds_median", "seconds_low", "seconds_high", "infit", "infit_z", "outfit", "outfit_z", "agreement",
     "agreement_low", "agreement_high", "agreement_expected", "repeats", "consistency", "stands_out",
 }  # fmt: skip
-AREA_KEYS = {
-    "id", "wins", "losses", "win_rate", "win_expected", "win_low", "win_high", "win_p", "p_top5", "p_top10", "p_top20",
-    "quantiles", "density",
-}  # fmt: skip
+AREA_KEYS = {"id", "wins", "losses", "win_rate", "win_low", "win_high", "density"}
 
 
 def play(token, answers, rng):
@@ -71,7 +69,7 @@ def numbers(value):
 
 
 def test_it_is_plain_json_with_the_keys_it_promises(run, fit, data):
-    found = work_out(fit, data)
+    found = findings_of(fit, explain(fit, data))
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert all(math.isfinite(number) for number in numbers(found))
     assert all(set(row) == JUDGE_KEYS for row in found["judges"])
@@ -80,21 +78,21 @@ def test_it_is_plain_json_with_the_keys_it_promises(run, fit, data):
     assert [row["id"] for row in found["areas"]] == list(fit.map.ids)
     assert {"note", "bayes", "ssr", "split_half", "split_half_full", "splits"} <= set(found["reliability"])
     assert [row["answers"] for row in found["reliability_over_time"]][-1] == found["reliability"]["answers"]
-    assert found["areas"][0]["p_top20"] is None, "there are sixteen areas"
+    assert list(found["top"]) == ["1", "3", "5", "10"], "there are sixteen areas"
     assert len(found["risk_edges"]) == 41
     assert all(995 <= sum(row["density"]) <= 1005 for row in found["areas"])
 
 
 def test_numbers_are_the_librarys(run, fit, data):
-    found = work_out(fit, data)
+    found = findings_of(fit, explain(fit, data))
     table = jm.judge_table(fit, data)
     for name in ("comparisons", "left_share", "infit", "outfit", "agreement", "seconds_median"):
         np.testing.assert_allclose([row[name] for row in found["judges"]], table[name], rtol=1e-4)
     counts = data.counts()
     played = [row["wins"] + row["losses"] for row in found["areas"]]
     assert played == counts.per_area().tolist()
-    np.testing.assert_allclose([row["p_top5"] for row in found["areas"]], fit.p_top(5), rtol=1e-4)
-    np.testing.assert_allclose([row["quantiles"][4] for row in found["areas"]], fit.areas["risk_median"], atol=1e-3)
+    np.testing.assert_array_equal(found["top"]["5"], fit.p_top(5))
+    assert sum(won for area in found["met"] for _, won, _ in area) == fit.record.data.comparisons
     first = jm.surprising_answers(fit, data).iloc[0]
     assert found["surprises"][0]["chosen"] == first["chosen"]
     assert found["surprises"][0]["probability"] == pytest.approx(first["probability"], rel=1e-4)
@@ -113,9 +111,9 @@ def test_comparisons_know_when_they_were_answered(data):
 
 def test_a_lone_judge_is_noted(fit, data):
     alone = data.only(data.judges[:1])
-    found = explain(fit, alone)
-    assert found["judges_note"] == "Only one judge has made decisions, so agreement with others cannot be checked."
-    assert "one judge" in found["reliability"]["note"]
+    told = explain(fit, alone)
+    assert told.judges_note == "Only one judge has made decisions, so agreement with others cannot be checked."
+    assert "one judge" in told.reliability.note
 
 
 def _pairs_of(judge):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from judgemap.study.checks import predictive_check
 from judgemap.web.results.pictures import draw
 
 ALL = ["traces", "ranks", "predictive", "variance"]
@@ -10,7 +11,8 @@ CLUSTERS = ["cluster-number", "cluster-violins", "co-clustering"]
 
 @pytest.mark.parametrize(("name", "expected"), [("spatial", [*ALL, "alpha"]), ("clusters", ALL + CLUSTERS)])
 def test_every_picture_has_its_words(made, said, name, expected):
-    drawn = draw(made[name].fit, said)
+    fit = made[name].fit
+    drawn = draw(fit, predictive_check(fit, said, seed=1, draws=50))
     assert list(drawn) == expected
     for picture in drawn.values():
         assert picture.svg().startswith("<svg")
@@ -21,4 +23,4 @@ def test_a_fixed_alpha_has_no_posterior_to_draw(areas, said, made):
     fit = made["spatial"].fit
     still = fit.posterior.assign(alpha2=fit.posterior["alpha2"] * 0 + 1.0)
     fixed = type(fit)(fit.map, still, fit.sample_stats, fit.observed_data, fit.record)
-    assert "alpha" not in draw(fixed, said)
+    assert "alpha" not in draw(fixed, predictive_check(fixed, said, seed=1, draws=50))

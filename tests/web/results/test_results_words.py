@@ -6,14 +6,6 @@ import sys
 import numpy as np
 
 from judgemap.core.diagnostics import ess_bulk, rhat
-from judgemap.study import checks, result
-from judgemap.web.results import measures, sampling
-from judgemap.web.results.describing import describe
-
-
-def test_the_limits_are_the_librarys():
-    assert (sampling.GOOD_RHAT, sampling.GOOD_ESS) == (result.GOOD_RHAT, result.GOOD_ESS)
-    assert measures.EXTREME == checks.EXTREME
 
 
 def test_a_fit_that_does_not_converge_says_what_to_do(run, page, made, text_of):
@@ -22,7 +14,7 @@ def test_a_fit_that_does_not_converge_says_what_to_do(run, page, made, text_of):
     assert fit.warnings
     assert "Not yet." in html
     assert all(warning in html for warning in fit.warnings)
-    assert f"{fit.info['diagnostics']['rhat_max']:.3f}" in html
+    assert f"{fit.record.diagnostics.rhat_max:.3f}" in html
     assert "2 chains of 120 draws, after 60 to warm up" in html
 
 
@@ -76,15 +68,6 @@ def test_checks(answered, keep, page, made, text_of, table_rows):
 def test_checks_before_they_are_there(answered, keep, page):
     run = keep(answered, findings={}, explained_at=None)
     assert "Being computed" in page(run, "checks").content.decode()
-
-
-def test_chances_and_meetings_are_the_librarys(made):
-    fit = made["spatial"].fit
-    found = describe(fit)
-    assert sorted(found["top"], key=int) == ["1", "3", "5", "10"]
-    for k, chances in found["top"].items():
-        np.testing.assert_array_equal(chances, fit.p_top(int(k)))
-    assert sum(won for area in found["met"] for _, won, _ in area) == fit.info["data"]["comparisons"]
 
 
 def test_pages_load_nothing_heavy():

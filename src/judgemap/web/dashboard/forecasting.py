@@ -21,7 +21,7 @@ def simulate(forecast: Forecast) -> dict[str, Any]:
     from judgemap.web.results.fits.files import open_fit
 
     pilot = open_fit(forecast.fit)
-    answers = int(pilot.info["data"]["comparisons"])
+    answers = pilot.record.data.comparisons
     least = max(6, len(pilot.map) - 1)
     design = forecast.fit.version.design
     if design == "adaptive" and len(pilot.map) > LARGE:

@@ -226,5 +226,5 @@ def _answers(base: FitRun, other: FitRun) -> str:
     """Say whether two fits were made of the same answers."""
     if base.data_sha256 and base.data_sha256 == other.data_sha256:
         return "Both fits use the same answers."
-    counts = [run.info.get("data", {}).get("comparisons", run.answers) for run in (base, other)]
+    counts = [run.record.data.comparisons for run in (base, other)]
     return f"The fits use different answers: {counts[0]:,} comparisons here, {counts[1]:,} there."

@@ -104,7 +104,7 @@ def describe_area(study: Study, run: FitRun, position: int) -> Detail:
         between=_between(known.get("between")),
         won=sum(each.won for each in met),
         lost=sum(each.lost for each in met),
-        chosen_as=str(run.info.get("winner_is", run.version.direction)),
+        chosen_as=run.record.winner_is,
         posterior=draw_posterior(run.rows, position, known.get("areas", {}).get("density"), edges),
         met=met,
         neighbours=[(other, names[other]) for other in neighbours_of(run.version, position)],

@@ -53,7 +53,7 @@ class Layer:
 def make_layers(rows: Sequence[Row], more: Mapping[str, Any]) -> dict[str, Layer]:
     """Make every layer that a fit has, by name: risk, sd, rank, width, top1 … top50, cluster, membership.
 
-    ``rows`` is the table of areas, ``more`` what `describing.describe` found; it may still be missing.
+    ``rows`` is the table of areas, ``more`` what `study.explain` says; it may still be missing.
     """
     made = [_risk(rows), _uncertainty(rows), _rank(rows), _width(rows), *_tops(rows, more.get("top") or {})]
     if "cluster" in rows[0]:

@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from judgemap.core.predictive import EXTREME
 from judgemap.report.text import measured
-
-EXTREME = 0.005
-"""As `judgemap.study.checks` has it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Fits of a study, their files, and the judges that are left out of them."""
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from django.conf import settings
 from django.db import models
@@ -8,6 +9,7 @@ from django.db.models import F, Q, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
+from judgemap.study.record import FitRecord
 from judgemap.web.judge.models import Judge
 from judgemap.web.server.jobs import SILENCE, Job, job_constraints, log_line
 from judgemap.web.studies.models import Study, StudyVersion
@@ -54,6 +56,11 @@ class FitRun(Job):
 
     def __str__(self) -> str:
         return f"fit {self.number} of {self.study_id}"
+
+    @cached_property
+    def record(self) -> FitRecord:
+        """What fit.json says, typed; of a fit that is done."""
+        return FitRecord.from_dict(self.info)
 
     def work(self) -> Iterator[None]:
         """Make the fit; what explains it is left for when no other job waits."""

@@ -5,18 +5,17 @@ from collections.abc import Callable
 from judgemap.errors import StudyError
 from judgemap.report import checks, clusters, figures
 from judgemap.report.picture import Picture
+from judgemap.study.checks import PredictiveCheck
 from judgemap.study.clusters import ClusterFit
-from judgemap.study.comparisons import Comparisons
 from judgemap.study.result import Fit
-from judgemap.web.results.findings import check_answers
 
 
-def draw(fit: Fit, data: Comparisons) -> dict[str, Picture]:
+def draw(fit: Fit, check: PredictiveCheck) -> dict[str, Picture]:
     """Draw a fit's pictures by name. What a fit has not, such as a posterior of a fixed α, is left out."""
     wanted: dict[str, Callable[[], Picture]] = {
         "traces": lambda: figures.traces(fit),
         "ranks": lambda: checks.rank_plot(fit),
-        "predictive": lambda: checks.predictive_check(fit, check_answers(fit, data)),
+        "predictive": lambda: checks.predictive_check(fit, check),
         "variance": lambda: figures.variance_against_median(fit),
     }
     if isinstance(fit, ClusterFit):

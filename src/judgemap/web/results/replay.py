@@ -31,7 +31,7 @@ def answers_of(run: FitRun) -> Comparisons:
     ids, winner_is = area_ids(run.study), direction(run.version.direction)
     issued = np.sort(history.last().issued)
     times = np.unique(np.concatenate([issued, history.answered[history.answered >= 0]]))
-    known = run.info["data"]["shown"]
+    known = run.record.data.shown
     at_its_size = (
         each for each in _moments(run, times) if np.searchsorted(issued, microseconds(each), side="right") == known
     )

@@ -9,13 +9,13 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
+from judgemap.study.record import DataFacts
+from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.web.results.models import FitRun
 from judgemap.web.studies.access import View, study_page
 from judgemap.web.studies.models import Study
 
 MODELS = {"spatial": "spatial model", "standard": "model without neighbours", "clusters": "cluster model"}
-USUAL = {"chi": 0.1, "omega": 0.1, "beta": 1e-8, "mu0": 0.0, "kappa0": 1.0, "a0": 1.0, "b0": 1.0}
-SYMBOLS = {"chi": "χ", "omega": "ω", "beta": "β", "mu0": "μ₀", "kappa0": "κ₀", "a0": "a₀", "b0": "b₀", "alpha": "α"}
 
 
 def fit_page(view: View) -> View:
@@ -55,29 +55,26 @@ def title_of(run: FitRun) -> str:
     >>> title_of(FitRun(number=2, settings={"model": "spatial", "chi": 1.0}, left_out=["ann"]))
     'Fit 2: spatial model, without ann, χ = 1'
     """
-    model = str(run.settings.get("model") or run.info.get("model") or "spatial")
-    parts = [MODELS.get(model, model)]
+    settings = FitSettings.from_dict(run.settings)
+    parts = [MODELS[settings.model]]
     if run.left_out:
         parts.append(f"without {_listed(run.left_out)}")
     if run.only:
         parts.append(f"only {_listed(run.only)}")
-    assumed = {**run.info.get("hyperparameters", {}), **run.settings}
+    changed = {name: getattr(settings, name) for name, each in SETTINGS.items() if each.symbol}
     parts += [
-        f"{symbol} = {assumed[name]:g}"
-        for name, symbol in SYMBOLS.items()
-        if isinstance(assumed.get(name), int | float) and assumed[name] != USUAL.get(name)
+        f"{SETTINGS[name].symbol} = {value:g}" for name, value in changed.items() if value not in (None, DEFAULTS[name])
     ]
     return f"Fit {run.number}: {', '.join(parts)}"
 
 
-def facts_of(run: FitRun) -> list[str]:
+def facts_of(data: DataFacts) -> list[str]:
     """Say what a fit was made of.
 
-    >>> facts_of(FitRun(info={"data": {"comparisons": 1848, "judges": 12, "areas": 76}}))
+    >>> facts_of(DataFacts(sha256="", areas=76, shown=1900, comparisons=1848, pairs=900, judges=12))
     ['1,848 comparisons', '12 judges', '76 areas']
     """
-    data = run.info.get("data", {})
-    counted = [(data.get(f"{name}s", 0), name) for name in ("comparison", "judge", "area")]
+    counted = [(data.comparisons, "comparison"), (data.judges, "judge"), (data.areas, "area")]
     return [f"{count:,} {name}{'' if count == 1 else 's'}" for count, name in counted]
 
 

@@ -1,13 +1,13 @@
 """How well a fit was sampled, in words first."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from judgemap.study.record import GOOD_ESS, GOOD_GAP, GOOD_RHAT
 from judgemap.web.results.models import FitRun
 
-GOOD_RHAT, GOOD_ESS = 1.01, 400
-"""As `judgemap.study.result` has them."""
 SHOWN = 10
 
 
@@ -34,29 +34,28 @@ class Mixed:
 
 def figures(run: FitRun) -> list[Fact]:
     """Return the figures of a fit's sampling, each with what it should be and what it means."""
-    found = run.info["diagnostics"]
-    rhat, bulk, tail = (found.get(name) for name in ("rhat_max", "ess_bulk_min", "ess_tail_min"))
-    chains_agree = rhat is not None and rhat <= GOOD_RHAT
-    enough, enough_in_tails = (each is not None and each >= GOOD_ESS for each in (bulk, tail))
+    judged = run.record.diagnostics
     facts = [
         Fact(
-            "Largest R-hat", _decimals(rhat), f"at most {GOOD_RHAT}", chains_agree,
+            "Largest R-hat", _decimals(judged.rhat_max), f"at most {GOOD_RHAT}", judged.rhat_max <= GOOD_RHAT,
             "Several chains start from different places. If they end up in the same place, R-hat is near 1.",
         ),
         Fact(
-            "Smallest effective sample size", _count(bulk), f"at least {GOOD_ESS}", enough,
+            "Smallest effective sample size", _count(judged.ess_bulk_min), f"at least {GOOD_ESS}",
+            judged.ess_bulk_min >= GOOD_ESS,
             "Draws resemble those before them. Those of "
-            f"{found.get('ess_bulk_min_of')} are equivalent to this many independent draws.",
+            f"{judged.ess_bulk_min_of} are equivalent to this many independent draws.",
         ),
         Fact(
-            "The same in the tails", _count(tail), f"at least {GOOD_ESS}", enough_in_tails,
+            "The same in the tails", _count(judged.ess_tail_min), f"at least {GOOD_ESS}",
+            judged.ess_tail_min >= GOOD_ESS,
             "The ends of the 95 % intervals rest on the tails.",
         ),
     ]  # fmt: skip
-    if judged := found.get("clusters"):
-        gap = judged["together_gap"]
+    if judged.clusters is not None:
+        gap = judged.clusters.together_gap
         facts.append(
-            Fact("Largest difference between chains", _decimals(gap), "at most 0.1", gap <= 0.1,
+            Fact("Largest difference between chains", _decimals(gap), f"at most {GOOD_GAP}", gap <= GOOD_GAP,
                  "In the probability that two areas share a cluster, between chains with different starting clusters.")
         )  # fmt: skip
     return facts
@@ -81,17 +80,17 @@ def worst(run: FitRun, sampling: Mapping[str, Sequence[Any]]) -> list[Mixed]:
 
 def how_drawn(run: FitRun) -> str:
     """Say how much was drawn, in a sentence."""
-    plan = run.info["plan"]
-    thin = f", one draw in {plan['thin']} kept" if plan.get("thin", 1) > 1 else ""
+    plan = run.record.plan
+    thin = f", one draw in {plan.thin} kept" if plan.thin > 1 else ""
     return (
-        f"{plan['chains']} chains of {plan['draws']:,} draws, after {plan['warmup']:,} to warm up{thin}; "
-        f"{run.info['seconds']:.1f} seconds; seed {run.info['seed']}."
+        f"{plan.chains} chains of {plan.draws:,} draws, after {plan.warmup:,} to warm up{thin}; "
+        f"{run.record.seconds:.1f} seconds; seed {run.record.seed}."
     )
 
 
 def _decimals(value: float | None) -> str:
-    return "not known" if value is None else f"{value:.3f}"
+    return "not known" if value is None or math.isnan(value) else f"{value:.3f}"
 
 
 def _count(value: float | None) -> str:
-    return "not known" if value is None else f"{value:,.0f}"
+    return "not known" if value is None or math.isnan(value) else f"{value:,.0f}"

@@ -80,7 +80,7 @@ def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse
     more = found(run, "warnings", "sampling")
     context = {
         "warnings": more.get("warnings", []),
-        "notes": run.info.get("notes", []),
+        "notes": [note.text for note in run.record.notes],
         "drawn": sampling.how_drawn(run),
         "figures": sampling.figures(run),
         "worst": sampling.worst(run, more.get("sampling", {})),
@@ -107,7 +107,7 @@ def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "measures": measures,
         "fits": not any(each.unusual for each in measures),
         "outside": outside,
-        "winner_is": run.info["winner_is"],
+        "winner_is": run.record.winner_is,
         "pictures": _pictures(run, "predictive", "variance"),
     }
     return _page(request, "results/checks.html", study, run, context)
@@ -163,7 +163,7 @@ def show_files(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "prints": find_renderer() is not None,
         "has_map": bool(study.outline),
         "command": FitSettings.from_dict(run.settings).command(
-            "comparisons.csv", "areas.geojson" if study.outline else "edges.csv", run.info["winner_is"]
+            "comparisons.csv", "areas.geojson" if study.outline else "edges.csv", run.record.winner_is
         ),
     }
     return _page(request, "results/files.html", study, run, context)
@@ -177,6 +177,7 @@ def _pictures(run: FitRun, *names: str) -> list[FitPicture]:
 
 def _page(request: HttpRequest, template: str, study: Study, run: FitRun, context: dict[str, object]) -> HttpResponse:
     shared = {
-        "study": study, "run": run, "title": title_of(run), "facts": facts_of(run), "here": "results", "tab": template,
+        "study": study, "run": run, "title": title_of(run), "facts": facts_of(run.record.data), "here": "results",
+        "tab": template,
     }  # fmt: skip
     return render(request, template, shared | context)

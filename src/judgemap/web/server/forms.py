@@ -1,5 +1,6 @@
 """How every form looks: label, help and error beside the field; errors as sentences."""
 
+from django import forms
 from django.forms.renderers import TemplatesSetting
 
 from judgemap.errors import StudyError
@@ -20,3 +21,11 @@ def sentence(error: StudyError) -> str:
     """
     text = str(error)
     return f"{text[:1].upper()}{text[1:]}." if not text.endswith((".", "?")) else f"{text[:1].upper()}{text[1:]}"
+
+
+class StudyForm(forms.Form):
+    """A form whose data can be refused with a `StudyError`, which is shown beside the field that it names."""
+
+    def add_study_error(self, error: StudyError) -> None:
+        """Show a mistake beside its field, or above the form where it has none here."""
+        self.add_error(error.field if error.field in self.fields else None, sentence(error))

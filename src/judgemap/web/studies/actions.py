@@ -220,4 +220,5 @@ def _check_languages(definition: StudyDefinition) -> None:
     known = [code for code, _ in settings.LANGUAGES]
     for language in definition.languages:
         if language not in known:
-            raise StudyError(f"languages: {language!r} is not translated yet; there are {quoted(known)}")
+            text = f"languages: {language!r} is not translated yet; there are {quoted(known)}"
+            raise StudyError(text, field="languages")

@@ -23,13 +23,14 @@ def check_limits(definition: StudyDefinition) -> None:
     for language, translated in definition.translations.items():
         texts |= {f"translations.{language}.{key}": translated[key] for key in TEXTS if key in translated}
     for key, text in texts.items():
-        longest = LONGEST[key.rpartition(".")[2]]
+        field = key.rpartition(".")[2]
+        longest = LONGEST[field]
         if not isinstance(text, str) or len(text) > longest:
-            raise StudyError(f"{key} is too long; write at most {longest} characters")
+            raise StudyError(f"{key} is too long; write at most {longest} characters", field)
         if not all(each.isprintable() or each in "\n\r\t\u200e\u200f\u00ad\u200c\u200d\u00a0" for each in text):
-            raise StudyError(f"{key} has characters that cannot be shown; type it again")
+            raise StudyError(f"{key} has characters that cannot be shown; type it again", field)
     if definition.maximum > MOST:
-        raise StudyError(f"maximum is {definition.maximum}; nobody judges more than {MOST:,} pairs")
+        raise StudyError(f"maximum is {definition.maximum}; nobody judges more than {MOST:,} pairs", field="maximum")
 
 
 def change_study(study: Study, by: Researcher, changes: dict[str, Any]) -> bool:

@@ -26,11 +26,11 @@ def prepare_design(name: str, graph: AreaGraph, recommended: int) -> bytes | Non
     True
     """
     if name == "adaptive" and graph.n_areas > ADAPTIVE_LIMIT:
-        raise StudyError(f"the adaptive design is for up to {ADAPTIVE_LIMIT} areas; choose 'principal'")
+        raise StudyError(f"the adaptive design is for up to {ADAPTIVE_LIMIT} areas; choose 'principal'", field="design")
     if name != "optimal":
         return None
     if graph.n_areas > OPTIMAL_LIMIT:
-        raise StudyError(f"the optimal design is for up to {OPTIMAL_LIMIT} areas; choose 'principal'")
+        raise StudyError(f"the optimal design is for up to {OPTIMAL_LIMIT} areas; choose 'principal'", field="design")
     offsets = optimal(communicability(graph), ALPHA, JUDGES * recommended).offsets
     packed = io.BytesIO()
     np.savez_compressed(packed, n_areas=np.array(offsets.n_areas), keys=offsets.keys, values=offsets.values)

@@ -5,8 +5,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from judgemap.errors import StudyError
-from judgemap.web.server.forms import sentence
+from judgemap.web.server.forms import StudyForm
 from judgemap.web.studies.definitions import MOST
 from judgemap.web.studies.models import Area, Study, StudyVersion
 from judgemap.web.studies.upload.forms import DIRECTIONS
@@ -28,7 +27,7 @@ ACCESS = (
 )
 
 
-class VersionForm(forms.Form):
+class VersionForm(StudyForm):
     """A form that changes a study, and knows which version it was filled in for."""
 
     based_on = forms.IntegerField(widget=forms.HiddenInput, required=False)
@@ -43,11 +42,6 @@ class VersionForm(forms.Form):
         if based_on is not None and based_on != self.version.number:
             self.add_error(None, "Someone else has changed this study. Reload the page and make your change again.")
         return based_on or 0
-
-    def add_study_error(self, error: StudyError) -> None:
-        """Put a sentence beside the field that its first words name."""
-        words = [*str(error).split()[0].split("."), *str(error).split()[:4]]
-        self.add_error(next((word for word in words if word in self.fields), None), sentence(error))
 
     def changes(self) -> dict[str, Any]:
         """Return what to change in the study's definition."""

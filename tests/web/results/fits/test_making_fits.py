@@ -4,7 +4,6 @@ import logging
 from dataclasses import replace
 from datetime import timedelta
 
-import numpy as np
 import pytest
 from django.utils import timezone
 
@@ -341,11 +340,6 @@ def test_pictures_that_nobody_makes_any_more_are_not_waited_for(judged, ask, mak
     assert run.status == FitRun.Status.DONE
     assert run.explained_at
     assert "may be missing" in run.log
-
-
-def test_no_number_becomes_none():
-    given = {"a": [np.float64("nan"), np.int64(3), float("inf")], 2: np.array([1.5])}
-    assert running.plain(given) == {"a": [None, 3, None], "2": [1.5]}
 
 
 def test_old_fits_are_kept(judged, ask, make, answers):

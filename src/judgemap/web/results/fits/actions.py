@@ -70,7 +70,7 @@ def set_auto_fit(
 ) -> None:
     """Fit the study again after every ``every`` new answers; None turns this off."""
     if every is not None and every < LEAST_EVERY:
-        raise StudyError(f"every: fit after every {LEAST_EVERY} answers or more, not every {every}")
+        raise StudyError(f"every: fit after every {LEAST_EVERY} answers or more, not every {every}", field="every")
     with transaction.atomic():
         if every is None:
             removed, _ = AutoFit.objects.filter(study=study).delete()
@@ -126,15 +126,18 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
         )
     known = set(Judge.objects.filter(study=study).values_list("name", flat=True))
     for judge in sorted(judges - known):
-        raise StudyError(f"there is no judge {judge!r}{did_you_mean(judge, known)}; the judges are {quoted(known)}")
+        hint = did_you_mean(judge, known)
+        raise StudyError(f"there is no judge {judge!r}{hint}; the judges are {quoted(known)}", field="judges")
     plan, areas = settings.plan, study.areas.count()
     most = MOST_NUMBERS // (areas * plan.chains)
     if plan.draws > most:
-        raise StudyError(f"draws: {plan.chains} chains of {areas} areas have room for {most} draws each; ask for fewer")
+        text = f"draws: {plan.chains} chains of {areas} areas have room for {most} draws each; ask for fewer"
+        raise StudyError(text, field="draws")
     steps = plan.chains * (plan.warmup + plan.draws * plan.thin)
     if steps > MOST_STEPS:
         raise StudyError(
-            f"draws: that is {steps} steps in all; the server makes {MOST_STEPS} at most, so ask for fewer"
+            f"draws: that is {steps} steps in all; the server makes {MOST_STEPS} at most, so ask for fewer",
+            field="draws",
         )
     if FitRun.objects.filter(study=study, status__in=FitRun.UNDER_WAY).count() >= MOST_WAITING:
         raise StudyError(f"{MOST_WAITING} fits of this study are already waiting; cancel some, or come back later")

@@ -1,10 +1,10 @@
 """Making a fit: read the answers, sample, keep the results, and then explain them."""
 
 import logging
-import math
 import os
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -12,6 +12,7 @@ from django.db.models import Max, Min
 from django.utils import timezone
 
 from judgemap.errors import StudyError
+from judgemap.study.record import json_value
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer
@@ -26,10 +27,11 @@ from judgemap.web.studies.models import StudyVersion
 
 if TYPE_CHECKING:
     from judgemap.study.comparisons import Comparisons
+    from judgemap.study.explain import Explanation
     from judgemap.study.result import Fit
 
 logger = logging.getLogger(__name__)
-Step = Callable[[FitRun, "Fit", "Comparisons"], None]
+Step = Callable[["Subject"], None]
 
 
 def make_fit(run: FitRun) -> Iterator[None]:
@@ -65,13 +67,13 @@ def keep(run: FitRun, fit: "Fit") -> None:
     """Keep the results, all or nothing; from here on the map can be seen."""
     run.progress, run.said = SAMPLED, "The draws are done; the results are being prepared."
     run.write()
-    run.info = plain(fit.info)
+    run.info = json_value(fit.record.to_dict())
     run.rows = table_of(fit)
     run.findings = {"warnings": fit.warnings}
-    run.data_sha256 = run.info["data"]["sha256"]
-    run.said = verdict(fit)[:400]
-    run.log += log_line(f"drew {run.info['plan']['chains']} chains in {run.info['seconds']:.1f} s")
-    run.log += "".join(log_line(f"note: {note}") for note in run.info["notes"])
+    run.data_sha256 = fit.record.data.sha256
+    run.said = fit.verdict[:400]
+    run.log += log_line(f"drew {fit.record.plan.chains} chains in {fit.record.seconds:.1f} s")
+    run.log += "".join(log_line(f"note: {note.text}") for note in fit.record.notes)
     run.log += "".join(log_line(f"warning: {warning}") for warning in fit.warnings)
     archive = pack(fit)  # before the transaction, which judges wait for on SQLite
     with transaction.atomic():
@@ -86,64 +88,62 @@ def table_of(fit: "Fit") -> list[dict[str, Any]]:
     table = fit.areas
     if isinstance(fit, ClusterFit):
         table = table.merge(fit.clusters.drop(columns="name"), on="id", validate="one_to_one")
-    rows: list[dict[str, Any]] = plain(table.to_dict("records"))
+    rows: list[dict[str, Any]] = json_value(table.to_dict("records"))
     return rows
-
-
-def verdict(fit: "Fit") -> str:
-    """Say in a sentence how good the draws are."""
-    if fit.warnings:
-        return fit.warnings[0]
-    found = fit.info["diagnostics"]
-    least, worst = found["ess_bulk_min"], found["rhat_max"]
-    return f"The draws are good: effective sample size at least {least:.0f}, largest R-hat {worst:.3f}."
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """Make a value fit for JSON in a database: numpy's numbers become Python's, and what is no number None."""
-    if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def explain(run: FitRun, fit: "Fit", data: "Comparisons") -> Iterator[None]:
     """Work out what explains a fit that is done, a step at a time. What fails here is logged, and spoils nothing."""
+    subject = Subject(run, fit, data)
     for what, step in (("figures", _find), ("pictures", _draw), ("briefing", _brief)):
-        run.log += log_line(_try(what, step, (run, fit, data)))
+        run.log += log_line(_try(what, step, subject))
         FitRun.objects.filter(pk=run.pk).update(log=run.log, heard_at=timezone.now())
         forget_withdrawn(run, set(data.judges))
         yield
     FitRun.objects.filter(pk=run.pk).update(explained_at=timezone.now())
 
 
-def _try(what: str, step: Step, given: "tuple[FitRun, Fit, Comparisons]") -> str:
+@dataclass(frozen=True)
+class Subject:
+    """A fit to explain. Its explanation is worked out once, for the pages and the pictures alike."""
+
+    run: FitRun
+    fit: "Fit"
+    data: "Comparisons"
+
+    @cached_property
+    def explanation(self) -> "Explanation":
+        """What is said about the fit."""
+        from judgemap.study.explain import explain
+
+        return explain(self.fit, self.data)
+
+
+def _try(what: str, step: Step, subject: Subject) -> str:
     """Take a step, and return what to write about it."""
     if STOPPING.is_set():
         return f"no {what}: the worker was asked to end; fit again to have all"
     try:
-        step(*given)
+        step(subject)
     except Exception:
-        run = given[0]
+        run = subject.run
         logger.exception("%s of fit %s of %s failed", what, run.number, run.study.slug)
         return f"no {what}: making them broke down; the server's log has the details"
     return f"{what} made"
 
 
-def _find(run: FitRun, fit: "Fit", data: "Comparisons") -> None:
-    from judgemap.web.results.findings import work_out
+def _find(subject: Subject) -> None:
+    from judgemap.web.results.findings import findings_of
 
-    run.findings |= plain(work_out(fit, data))
+    run = subject.run
+    run.findings |= findings_of(subject.fit, subject.explanation)
     FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
 
 
-def _draw(run: FitRun, fit: "Fit", data: "Comparisons") -> None:
+def _draw(subject: Subject) -> None:
     from judgemap.web.results.pictures import draw
 
-    drawn = draw(fit, data)
+    run, drawn = subject.run, draw(subject.fit, subject.explanation.check)
     rows = [
         FitPicture(fit=run, name=name, svg=each.svg(), alt=each.alt, caption=each.caption)
         for name, each in drawn.items()
@@ -151,9 +151,10 @@ def _draw(run: FitRun, fit: "Fit", data: "Comparisons") -> None:
     FitPicture.objects.bulk_create(rows)
 
 
-def _brief(run: FitRun, fit: "Fit", data: "Comparisons") -> None:
+def _brief(subject: Subject) -> None:
     from judgemap.report.briefing import About, briefing
 
+    run, fit, data = subject.run, subject.fit, subject.data
     times = Answer.objects.filter(pair__judge__study=run.study, pair__judge__in=data.judges, pair__practice=False)
     days = times.aggregate(first=Min("answered_at"), last=Max("answered_at"))
     about = About(

@@ -135,7 +135,7 @@ def _run(action: str, name: str, content: bytes, options: Mapping[str, Any]) -> 
     except ValueError:
         raise StudyError(TOO_MUCH) from None
     if "error" in found:
-        raise StudyError(found["error"])
+        raise StudyError(found["error"], found.get("field"))
     return found
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from judgemap.errors import StudyError
-from judgemap.web.server.forms import sentence
+from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.models import Upload
 from judgemap.web.studies.upload.actions import read_toml
 
@@ -38,7 +38,7 @@ class UploadForm(forms.Form):
             raise forms.ValidationError(sentence(error)) from None
 
 
-class ColumnsForm(forms.Form):
+class ColumnsForm(StudyForm):
     """Step 2: what identifies an area, where the map is, and what is asked."""
 
     id = forms.ChoiceField(
@@ -85,10 +85,3 @@ class ColumnsForm(forms.Form):
         self.fields["id"].choices = [("", "Number the areas for me"), *own]  # type: ignore[attr-defined]
         self.fields["name"].choices = [("", "The same as the ids"), *names]  # type: ignore[attr-defined]
         self.fields["crs"].required = not upload.inspection["crs"]
-
-    def add_study_error(self, error: StudyError) -> None:
-        """Put a sentence beside the field that it speaks of."""
-        text = str(error)
-        about = {"reference system": "crs", "crs=": "crs", "the column": "id", "title": "title", "question": "question"}
-        field = next((name for words, name in about.items() if words in text[:120]), None)
-        self.add_error(field, sentence(error))

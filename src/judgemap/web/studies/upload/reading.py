@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     try:
         result = inspect(path) if action == "inspect" else read(path, json.loads(arguments[2]))
     except StudyError as error:
-        result = {"error": str(error)}
+        result = {"error": str(error), "field": error.field}
     except MemoryError:
         result = {"error": f"{path.name}: the file needs too much memory; simplify its boundaries"}
     sys.stdout.write(json.dumps(result))
