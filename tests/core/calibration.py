@@ -96,10 +96,15 @@ def geweke(
     """
     exact = np.concatenate([_joint_draw(rng, setting) for _ in range(reference)])
     averages = np.array([_successive_conditional(rng, build, setting, length) for _ in range(chains)])
-    error = np.sqrt(averages.var(axis=0, ddof=1) / chains + exact.var(axis=0, ddof=1) / reference)
+    return dict(zip(setting.names(), normal_scores(averages, exact).tolist(), strict=True))
+
+
+def normal_scores(averages: FloatArray, exact: FloatArray) -> FloatArray:
+    """Compare averages over chains, one row each, with exact draws: t scores, given as normal ones."""
+    error = np.sqrt(averages.var(axis=0, ddof=1) / len(averages) + exact.var(axis=0, ddof=1) / len(exact))
     t = (averages.mean(axis=0) - exact.mean(axis=0)) / error
-    z = np.sign(t) * -ndtri(stdtr(chains - 1, -np.abs(t)))
-    return dict(zip(setting.names(), z.tolist(), strict=True))
+    z: FloatArray = np.sign(t) * -ndtri(stdtr(len(averages) - 1, -np.abs(t)))
+    return z
 
 
 def geweke_limit(functions: int, false_alarm: float = 1e-3) -> float:

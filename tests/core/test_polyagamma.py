@@ -48,3 +48,12 @@ def test_mean_is_smooth_at_zero():
 def test_same_seed_same_draws():
     one, two = (draw_polyagamma(np.random.default_rng(4), np.ones(9), np.zeros(9)) for _ in range(2))
     np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("d", [99.0, 101.0, -400.0, 5000.0])
+def test_moments_far_out(d):
+    """The mean n tanh(d/2)/(2d) and the variance n/(2|d|³) in the limit; 5 standard errors."""
+    draws = draw_polyagamma(np.random.default_rng(1), np.full(20_000, 3.0), np.full(20_000, d))
+    mean, variance = 3 / (2 * abs(d)), 3 / (2 * abs(d) ** 3)
+    assert abs(draws.mean() - mean) < 5 * np.sqrt(variance / 20_000)
+    assert abs(draws.var() / variance - 1) < 0.06

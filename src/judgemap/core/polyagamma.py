@@ -10,6 +10,9 @@ from polyagamma import random_polyagamma
 
 from judgemap.core.types import FloatArray
 
+FAR = 100.0
+"""Where |d| is larger, ω is drawn as an inverse Gaussian."""
+
 
 def draw_polyagamma(rng: np.random.Generator, n: FloatArray, d: FloatArray) -> FloatArray:
     """Draw ω_r ~ PG(n_r, d_r), n_r a whole number of comparisons; cost grows with n.
@@ -17,7 +20,12 @@ def draw_polyagamma(rng: np.random.Generator, n: FloatArray, d: FloatArray) -> F
     >>> draw_polyagamma(np.random.default_rng(1), np.array([1.0, 3.0]), np.array([0.0, 2.0])).shape
     (2,)
     """
-    omega: FloatArray = random_polyagamma(n, d, method="devroye", disable_checks=True, random_state=rng)
+    near = np.clip(d, -FAR, FAR)
+    omega: FloatArray = random_polyagamma(n, near, method="devroye", disable_checks=True, random_state=rng)
+    far = np.abs(d) > FAR
+    if far.any():
+        # A sum of n inverse Gaussians: the rest of the series is below e^−100 there, and the package's draws are wrong.
+        omega[far] = rng.wald(2 * n[far] / np.abs(d[far]), n[far] ** 2) / 4
     return omega
 
 

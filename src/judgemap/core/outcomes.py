@@ -1,0 +1,185 @@
+"""The likelihood of an answer: left, right or "about the same", and answers given without looking.
+
+Each row is one judge's answers on one pair, shown one way round: y₁ for the first area, y₂ for the second, t ties. With
+η the log-odds of the first area, p the chance that two equal areas tie, and T = tanh(η/2), S = sech(η/2):
+
+    no ties         P₁ = σ(η),                            P₂ = σ(−η)
+    Rao-Kupper      P₁ = σ(η)(1 − p)/(1 − pT),            P₂ = σ(−η)(1 − p)/(1 + pT),       P_tie = pS²/(1 − p²T²)
+    Davidson        P₁ = σ(η)(1 − p)/(1 − p + pS),        P₂ = σ(−η)(1 − p)/(1 − p + pS),   P_tie = pS/(1 − p + pS)
+
+In the usual symbols p = tanh(θ/2) for Rao and Kupper's θ, P₁ = σ(η − θ), and p = ν/(2 + ν) for Davidson's ν. Written in
+p both rules have one prior, p ~ U(0, 1), and p has one meaning. A judge who lapses with probability ε picks either area
+with probability ½: P₁ and P₂ become (1 − ε)P + ε/2, and P_tie becomes (1 − ε)P_tie.
+Sources: Rao and Kupper (1967), JASA 62, 194-204; Davidson (1970), JASA 65, 317-328.
+"""
+
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from judgemap.core.types import FloatArray
+
+
+class TieRule(Enum):
+    """How the chance of a tie falls as two areas come apart.
+
+    >>> TieRule("davidson").name
+    'DAVIDSON'
+    """
+
+    RAO_KUPPER = "rao-kupper"
+    DAVIDSON = "davidson"
+
+
+class Answers(NamedTuple):
+    """What was answered: one row each, shape (rows, 1), so that chains can stand beside each other."""
+
+    first: FloatArray
+    second: FloatArray
+    ties: FloatArray
+
+
+class Odds(NamedTuple):
+    """η and what follows from it, all of shape (rows, chains)."""
+
+    size: FloatArray
+    """|η|."""
+    decay: FloatArray
+    """e^{−|η|}."""
+    T: FloatArray
+    S: FloatArray
+
+
+class Slopes(NamedTuple):
+    """Derivatives of the log-likelihood: in η and ε by row, in p added up over rows; 0 where there is no p or ε."""
+
+    eta: FloatArray
+    tie_chance: FloatArray
+    lapse: FloatArray
+
+
+NO_LAPSE = np.zeros((1, 1))
+
+
+def odds(eta: FloatArray) -> Odds:
+    """Find T and S with one exponential, accurate where either nearly vanishes.
+
+    >>> o = odds(np.array([[np.log(3.0)]]))
+    >>> float(o.T[0, 0]), float(o.S[0, 0].round(4))
+    (0.5, 0.866)
+    """
+    size = np.abs(eta)
+    root = np.exp(-0.5 * size)
+    decay = root * root
+    inverse = 1 / (1 + decay)
+    return Odds(size, decay, np.copysign((1 - decay) * inverse, eta), 2 * root * inverse)
+
+
+def log_likelihood(
+    answers: Answers, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray, lapse: FloatArray = NO_LAPSE
+) -> FloatArray:
+    """Add up y₁ log P₁ + y₂ log P₂ + t log P_tie for every row; p has shape (chains,), ε (rows, chains).
+
+    >>> answers = Answers(*(np.array([[n]]) for n in (1.0, 0.0, 1.0)))
+    >>> p = np.array([0.2])
+    >>> value = log_likelihood(answers, TieRule.RAO_KUPPER, np.array([[0.0]]), p)
+    >>> bool(np.isclose(value, np.log(0.4) + np.log(0.2)).all())
+    True
+    """
+    at = odds(eta)
+    first, second, tie = log_chances(rule, eta, at, tie_chance)
+    if np.any(lapse):
+        first, second = (np.log((1 - lapse) * np.exp(each) + lapse / 2) for each in (first, second))
+        tie = tie + np.log1p(-lapse)
+    value = answers.first * first + answers.second * second
+    if rule is not None:
+        value = value + answers.ties * tie
+    return value
+
+
+def log_chances(
+    rule: TieRule | None, eta: FloatArray, at: Odds, tie_chance: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Find log P₁, log P₂ and log P_tie of an attentive judge."""
+    p = tie_chance
+    cosh = 0.5 * at.size + np.log(1 + at.decay)
+    first, second = 0.5 * eta - cosh, -0.5 * eta - cosh
+    match rule:
+        case None:
+            return first, second, np.full_like(first, -np.inf)
+        case TieRule.RAO_KUPPER:
+            up, down = np.log(1 - p * at.T), np.log(1 + p * at.T)
+            tie = np.log(4 * p) - 2 * cosh - up - down
+            return first + np.log1p(-p) - up, second + np.log1p(-p) - down, tie
+        case TieRule.DAVIDSON:
+            total = np.log(1 - p + p * at.S)
+            tie = np.log(2 * p) - cosh - total
+            return first + np.log1p(-p) - total, second + np.log1p(-p) - total, tie
+
+
+def slopes(
+    answers: Answers, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray, lapse: FloatArray = NO_LAPSE
+) -> Slopes:
+    """Differentiate the log-likelihood.
+
+    With lapses y₁ counts only in so far as it was attentive: times (1 − ε)P₁/((1 − ε)P₁ + ε/2).
+
+    >>> answers = Answers(*(np.array([[n]]) for n in (1.0, 0.0, 0.0)))
+    >>> slopes(answers, None, np.array([[0.0]]), np.array([0.0])).eta
+    array([[0.5]])
+    """
+    at = odds(eta)
+    if not np.any(lapse):
+        return Slopes(*_attentive(answers.first, answers.second, answers.ties, rule, at, tie_chance), np.zeros((1, 1)))
+    chances = log_chances(rule, eta, at, tie_chance)
+    first, second = ((1 - lapse) * np.exp(each) for each in chances[:2])
+    mixed = [each + lapse / 2 for each in (first, second)]
+    y1, y2 = (y * each / mix for y, each, mix in zip(answers[:2], (first, second), mixed, strict=True))
+    lapsed = sum(
+        y * (0.5 - each / (1 - lapse)) / mix for y, each, mix in zip(answers[:2], (first, second), mixed, strict=True)
+    )
+    slope_lapse = lapsed - answers.ties / (1 - lapse)
+    return Slopes(*_attentive(y1, y2, answers.ties, rule, at, tie_chance), slope_lapse)
+
+
+def _attentive(
+    y1: FloatArray, y2: FloatArray, t: FloatArray, rule: TieRule | None, at: Odds, p: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Slopes in η, by row, and in p, added up, for an attentive judge."""
+    half = 0.5 * (y1 - y2)
+    match rule:
+        case None:
+            return half - 0.5 * (y1 + y2) * at.T, np.zeros(1)
+        case TieRule.RAO_KUPPER:
+            pT = p * at.T
+            pull = (y1 + t) / (1 - pT) - (y2 + t) / (1 + pT)
+            eta = half - (0.5 * (y1 + y2) + t) * at.T + 0.5 * p * (at.S * at.S) * pull
+            mixed = (at.T * pull).sum(axis=0)
+        case TieRule.DAVIDSON:
+            share = (y1 + y2 + t) / (1 - p + p * at.S)
+            eta = half - 0.5 * at.T * ((y1 + y2 + t) - p * at.S * share)
+            mixed = ((1 - at.S) * share).sum(axis=0)
+    return eta, mixed + t.sum() / p - (y1 + y2).sum(axis=0) / (1 - p)
+
+
+def curvature(answers: Answers, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray) -> FloatArray:
+    """−∂²ℓ/∂η² of an attentive judge, by row.
+
+    >>> answers = Answers(*(np.array([[n]]) for n in (2.0, 2.0, 0.0)))
+    >>> curvature(answers, None, np.array([[0.0]]), np.array([0.0]))
+    array([[1.]])
+    """
+    y1, y2, t = answers
+    at, p = odds(eta), tie_chance
+    T, S = at.T, at.S
+    match rule:
+        case None:
+            return (y1 + y2) / 4 * S * S
+        case TieRule.RAO_KUPPER:
+            weight = (y1 + t) / (1 - p * T) ** 2 + (y2 + t) / (1 + p * T) ** 2
+            return (1 - p * p) / 4 * S * S * weight
+        case TieRule.DAVIDSON:
+            total = 1 - p + p * S
+            bent = S * (S * S - T * T) / total + p * (S * T / total) ** 2
+            return (y1 + y2 + t) / 4 * (S * S - p * bent)

@@ -1,0 +1,150 @@
+"""The model of a panel of judges: ties, judges who differ, sides, attention, lapses, and how smooth the map is.
+
+Judge k compares the areas i and j, the first of them shown on the left (x = 1), on the right (x = −1), or nobody knows
+where (x = 0). The outcome has the chances of `core.outcomes` at
+
+    η = a_k (μ_ki − μ_kj) + x b_k,   μ_k = λ + u_k
+
+    λ ~ N(0, α² C)                  the population's map; with `Smoothness`, N(0, α²(ρC + (1 − ρ)I)), ρ ~ U(0, 1)
+    u_k ~ N(0, σ² C_u)              `Disagreement`: judge k's own view; σ ~ half-Cauchy(scale), so for all below
+    b_k ~ N(b, σ_b²)                `Side`: the lean to the left; b ~ N(0, 1)
+    a_k ~ N(1, σ_a²)                `Attention`: 0 answers at random, negative takes the question the wrong way round
+    ε_k ~ Beta(1, 4)                `Lapses`: the share of answers given without looking
+    p ~ U(0, 1)                     `TieRule`: the chance that two equal areas tie
+
+Each part is on where its value is given and off where it is ``None``; with all off this is the paper's model.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgemap.core.comparisons import JudgedCounts, PairCounts
+from judgemap.core.outcomes import TieRule
+from judgemap.core.prior import Covariance, VariancePrior
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothness:
+    """λ ~ N(0, α²(ρC + (1 − ρ)I)), ρ ~ U(0, 1): the data say how smooth the map is. ρ = 1 is the paper's model."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Disagreement:
+    """u_k ~ N(0, σ² C_u), σ ~ half-Cauchy(scale): C_u as for the strengths, or the identity for views off the map."""
+
+    covariance: Covariance
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_scale("σ", self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """b_k ~ N(b, σ_b²), b ~ N(0, 1), σ_b ~ half-Cauchy(scale): how far each judge leans to the left, in log-odds."""
+
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_scale("σ_b", self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """a_k ~ N(1, σ_a²), σ_a ~ half-Cauchy(scale): how closely each judge's answers follow the judge's map."""
+
+    scale: float = 0.5
+
+    def __post_init__(self) -> None:
+        _check_scale("σ_a", self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Lapses:
+    """ε_k ~ Beta(1, rest): the share of each judge's answers given without looking; by default a fifth on average."""
+
+    rest: float = 4.0
+
+    def __post_init__(self) -> None:
+        _check_scale("second parameter of ε", self.rest)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Which parts of the model are on."""
+
+    ties: TieRule | None = None
+    smoothness: Smoothness | None = None
+    disagreement: Disagreement | None = None
+    side: Side | None = None
+    attention: Attention | None = None
+    lapses: Lapses | None = None
+
+    @property
+    def by_judge(self) -> bool:
+        """Whether anything differs from judge to judge."""
+        return any(each is not None for each in (self.disagreement, self.side, self.attention, self.lapses))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PanelModel:
+    """Counts by judge, the covariance of the strengths, what is believed of α², and which parts are on.
+
+    >>> from judgemap.core.comparisons import count_judged
+    >>> from judgemap.core.prior import InverseGamma, independent
+    >>> counts = count_judged([0, 1], left=[0, 1], right=[1, 0], choice=[1, 0], n_areas=2, n_judges=2)
+    >>> PanelModel(counts, independent(2), InverseGamma(), Parts(ties=TieRule.RAO_KUPPER)).n_judges
+    2
+    """
+
+    counts: JudgedCounts
+    covariance: Covariance
+    variance: VariancePrior
+    parts: Parts = Parts()
+
+    def __post_init__(self) -> None:
+        n = self.counts.n_areas
+        if n != self.covariance.n_areas:
+            raise ValueError(f"the comparisons know {n} areas, the covariance {self.covariance.n_areas}")
+        views = self.parts.disagreement
+        if views is not None and views.covariance.n_areas != n:
+            raise ValueError(f"the comparisons know {n} areas, the disagreement {views.covariance.n_areas}")
+        if self.parts.side is not None and not np.any(self.counts.first_left >= 0):
+            raise ValueError("a side for each judge needs to know which area was on the left; these counts do not")
+
+    @property
+    def n_areas(self) -> int:
+        """The number of areas."""
+        return self.counts.n_areas
+
+    @property
+    def n_judges(self) -> int:
+        """The number of judges, those without an answer among them."""
+        return self.counts.n_judges
+
+
+def as_one_judge(counts: PairCounts) -> JudgedCounts:
+    """Give all comparisons to one judge, sides unknown, for the parts that do not look at judges.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> as_one_judge(count_pairs([0], [1], n_areas=2)).first_left
+    array([-1])
+    """
+    rows = len(counts.n)
+    return JudgedCounts(
+        n_areas=counts.n_areas,
+        n_judges=1,
+        judge=np.zeros(rows, dtype=np.int64),
+        first=counts.first,
+        second=counts.second,
+        first_left=np.full(rows, -1),
+        n=counts.n,
+        wins=counts.wins,
+        ties=counts.ties,
+    )
+
+
+def _check_scale(name: str, value: float) -> None:
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"the {name} of a prior must be a positive number, received {value}")

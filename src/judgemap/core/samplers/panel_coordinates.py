@@ -1,0 +1,182 @@
+"""Coordinates in which the posterior of a panel is nearly standard normal.
+
+Every block of effects, the map λ = αVw, the views σBw, the sides σ_b w and the attention σ_a w, has w ~ N(0, I) in its
+prior and, near the centre, a likelihood with linear term r and information diag(g) in its own coordinates. For every
+scale s at once its posterior is then nearly N(s r/P, 1/P), P = 1 + s²g, and
+
+    w = s r/P + q/√P,   log |dw/dq| = −½ Σ log P
+
+has q nearly N(0, I): at small s the prior rules (non-centred), at large s the answers do (centred), coordinate by
+coordinate. A view's r follows λ: r_k = B_kᵀ(κ − W X_k λ); what λ learns is then what is left of the information once
+the views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k, diagonal in VᵀS(σ̂)V at the typical σ̂ and
+shrinking as g (σ²/σ̂²)^−γ around it. With `Smoothness` the map's w ~ N(0, M(ρ)), M(ρ)⁻¹ = Vᵀ(ρC + (1 − ρ)I)⁻¹V, and
+P has its diagonal in place of 1. Scales stand in one vector, x = m + Lv. Exactness needs none of this to be accurate.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from judgemap.core.samplers.panel_layout import Layout, Views, onto_areas
+from judgemap.core.types import FloatArray
+
+
+class Effects(NamedTuple):
+    """What the answers say of one block of effects: linear term and information, shape (coordinates, 1)."""
+
+    r: FloatArray
+    g: FloatArray
+
+
+class Placed(NamedTuple):
+    """Effects in units of their scale, with what their derivatives need."""
+
+    w: FloatArray
+    root: FloatArray
+    """1/√P."""
+    centre: FloatArray
+    """s r/P."""
+
+
+def place(q: FloatArray, effects: Effects, scale: FloatArray, base: FloatArray | float = 1.0) -> Placed:
+    """Go from coordinates q to w, P being ``base`` + s²g."""
+    root = 1 / np.sqrt(base + scale**2 * effects.g)
+    centre = scale * effects.r * root**2
+    return Placed(centre + q * root, root, centre)
+
+
+class Pulled(NamedTuple):
+    """Derivatives with respect to q, r, log s², and P."""
+
+    q: FloatArray
+    r: FloatArray
+    log_scale2: FloatArray
+    base: FloatArray
+
+
+def pull_back(slope: FloatArray, q: FloatArray, at: Placed, effects: Effects, scale: FloatArray) -> Pulled:
+    """Turn the slope in w into slopes in what w was made of, the volume −½ Σ log P counted in."""
+    base = -(slope * (at.centre + q * at.root / 2) + 0.5) * at.root**2
+    log_scale2 = (slope * at.centre).sum(axis=0) / 2 + scale**2 * (effects.g * base).sum(axis=0)
+    return Pulled(slope * at.root, slope * scale * at.root**2, log_scale2, base)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """What is known of the posterior: means over draws, of rows (rows, 1), of judges (judges, 1), of scales.
+
+    Weight and score are −∂²ℓ/∂e² and ∂ℓ/∂e in e = X_k μ_k, information and score of a and b likewise.
+    """
+
+    difference: FloatArray
+    weight: FloatArray
+    score: FloatArray
+    side: Effects
+    attention: Effects
+    lapse_mean: FloatArray
+    lapse_sd: FloatArray
+    scale_mean: FloatArray
+    scale_factor: FloatArray
+    log_disagreement: float | None
+    smoothness: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coordinates:
+    """The map from q to the parameters: see the module's text."""
+
+    V: FloatArray
+    strengths: Effects
+    fade: FloatArray
+    """γ: how fast the map's information fades as σ² grows."""
+    log_disagreement: float
+    """log σ̂²."""
+    views: list[Views]
+    weight: FloatArray
+    """W of every row."""
+    seen: Effects
+    """r at λ = 0, and g, of all views."""
+    side: Effects
+    attention: Effects
+    lapse_mean: FloatArray
+    lapse_sd: FloatArray
+    scale_mean: FloatArray
+    scale_factor: FloatArray
+
+
+def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: Summary) -> Coordinates:
+    """Place the coordinates around what is known of the posterior; ``factor`` is F with prior covariance FFᵀ."""
+    weight = known.weight
+    linear = weight * known.difference + known.score
+    turned, seen = _diagonal_views(layout, views, weight, linear)
+    upsilon = 0.0 if known.log_disagreement is None else known.log_disagreement
+    S, pull = _information(layout, turned, weight, linear, seen, upsilon)
+    g, Q = linalg.eigh(factor.T @ S @ factor)
+    Q *= settled_signs(Q)
+    V, g = factor @ Q, np.maximum(g, 0.0)
+    fade = np.zeros_like(g)
+    if turned:
+        more = [_information(layout, turned, weight, linear, seen, upsilon + step)[0] for step in (-0.5, 0.5)]
+        low, high = (np.maximum(np.einsum("ji,jk,ki->i", V, each, V), 1e-12) for each in more)
+        fade = np.clip(np.log(low / high), 0.0, 1.0)
+    return Coordinates(
+        V=V,
+        strengths=Effects((V.T @ pull)[:, None], g[:, None]),
+        fade=fade[:, None],
+        log_disagreement=upsilon,
+        views=turned,
+        weight=weight,
+        seen=seen,
+        side=known.side,
+        attention=known.attention,
+        lapse_mean=known.lapse_mean,
+        lapse_sd=known.lapse_sd,
+        scale_mean=known.scale_mean,
+        scale_factor=known.scale_factor,
+    )
+
+
+def settled_signs(vectors: FloatArray) -> FloatArray:
+    """Choose the sign of each column, which an eigensolver leaves free: its largest entry is positive."""
+    largest = np.argmax(np.abs(vectors), axis=-2)
+    return np.where(np.take_along_axis(vectors, largest[..., None, :], axis=-2) < 0, -1.0, 1.0)
+
+
+def _diagonal_views(
+    layout: Layout, views: list[Views], weight: FloatArray, linear: FloatArray
+) -> tuple[list[Views], Effects]:
+    """Turn every judge's coordinates so that BᵀWB is diagonal."""
+    turned, r, g = [], [np.zeros((0, 1))], [np.zeros((0, 1))]
+    for block, (B, V) in zip(layout.blocks, views, strict=False):
+        W = block.by_judge(weight)
+        values, Q = np.linalg.eigh(np.swapaxes(B, 1, 2) @ (W * B))
+        Q = Q * settled_signs(Q)
+        B_turned = B @ Q
+        turned.append(Views(B_turned, V @ Q))
+        r.append((np.swapaxes(B_turned, 1, 2) @ block.by_judge(linear)).reshape(-1, 1))
+        g.append(np.maximum(values, 0.0).reshape(-1, 1))
+    return turned, Effects(np.concatenate(r), np.concatenate(g))
+
+
+def _information(
+    layout: Layout, views: list[Views], weight: FloatArray, linear: FloatArray, seen: Effects, log_disagreement: float
+) -> tuple[FloatArray, FloatArray]:
+    """S(σ) and the linear term that λ is left with, the views integrated out."""
+    n, first, second = layout.n_areas, layout.first, layout.second
+    S = np.zeros((n, n))
+    w = weight[:, 0]
+    np.add.at(S, (first, first), w)
+    np.add.at(S, (second, second), w)
+    np.add.at(S, (first, second), -w)
+    np.add.at(S, (second, first), -w)
+    rest = linear[:, 0].copy()
+    variance = np.exp(log_disagreement)
+    for block, (B, _) in zip(layout.blocks, views, strict=False):
+        shrink = variance / (1 + variance * block.coordinates(seen.g))
+        W = block.by_judge(weight)
+        Y = np.swapaxes(W * B, 1, 2) @ layout.dense(block)
+        S -= np.tensordot(shrink * Y, Y, axes=([0, 1], [0, 1]))
+        rest[block.rows] -= (W * (B @ (shrink * block.coordinates(seen.r)))).ravel()
+    return S, onto_areas(layout, rest)

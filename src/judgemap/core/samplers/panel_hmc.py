@@ -1,0 +1,178 @@
+"""Split Hamiltonian Monte Carlo for a panel of judges, many chains at a time: the default for every panel.
+
+As `hmc`, in the coordinates of `panel_coordinates`: a trajectory rotates exactly under the N(0, I) part of the
+posterior and is kicked by the rest of the gradient; a Metropolis step makes it exact.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy.special import expit, logit
+
+from judgemap.core.panel import PanelModel
+from judgemap.core.panel_simulation import Panel
+from judgemap.core.samplers.kernel import Arrays, Kernel, broke_down, by_steps
+from judgemap.core.samplers.panel_layout import summarise_views
+from judgemap.core.samplers.panel_target import (
+    Point,
+    Target,
+    gradient,
+    lapse_rate,
+    lapse_score,
+    log_density,
+    parameters,
+)
+from judgemap.core.types import FloatArray, IntArray
+
+QUARTER_TURN = np.pi / 2
+JITTER = 0.1
+GOOD_ACCEPTANCE = 0.8
+MOST_KICKS = 64
+START_SPREAD = 1.5
+"""How much wider than the posterior the chains start."""
+
+
+class State(NamedTuple):
+    """Where the chains are, one column each."""
+
+    q: FloatArray
+    residual: FloatArray
+    """∇log p(q) + q: what the rotation leaves to the kicks."""
+    log_density: FloatArray
+    acceptance: FloatArray
+    divergences: IntArray
+    seed: IntArray
+    """With which to draw what the answers do not see of the views."""
+
+
+def kernel(model: PanelModel, *, keep_views: bool = False) -> Kernel:
+    """Build the sampler of ``model``; coordinates and kicks are found by a short pilot with a seed of its own.
+
+    ``keep_views`` keeps every judge's view in every draw, which takes judges × areas numbers each.
+    """
+    from judgemap.core.samplers.panel_pilot import build_target
+
+    target, kicks = build_target(model)
+    return transition(target, kicks, keep_views=keep_views)
+
+
+def transition(target: Target, kicks: int, *, keep_views: bool = True) -> Kernel:
+    """Return the kernel with a given number of kicks a trajectory; exact for any, efficient for enough."""
+
+    def init(rng: np.random.Generator, chains: IntArray) -> State:
+        return start(rng, target, START_SPREAD * rng.standard_normal((target.size, len(chains))))
+
+    def step(rng: np.random.Generator, state: State) -> State:
+        return trajectory(rng, target, state, kicks)
+
+    return by_steps(init, step, lambda state: read(target, state, keep_views=keep_views), batch_width(target))
+
+
+def batch_width(target: Target) -> int:
+    """How many chains share a NumPy call: many while arrays stay in cache, a few at least to read each B_k for."""
+    return int(np.clip(60_000 // max(len(target.layout.first), target.size), 4, 32))
+
+
+def start(rng: np.random.Generator, target: Target, q: FloatArray) -> State:
+    """Begin chains at q."""
+    point, chains = parameters(target, q), q.shape[1]
+    residual = gradient(target, q, point) + q
+    seed = _seeds(rng, chains)
+    return State(q, residual, log_density(target, point), np.ones(chains), np.zeros(chains, np.int64), seed)
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: int) -> State:
+    """Propose by one trajectory of ``kicks`` rotations between half kicks; accept for each chain, or stay."""
+    chains = state.q.shape[1]
+    momentum = rng.standard_normal(state.q.shape)
+    energy = state.log_density - (momentum**2).sum(axis=0) / 2
+    angle = QUARTER_TURN / kicks * (1 + JITTER * rng.uniform(-1, 1, chains))
+    cos, sin = np.cos(angle), np.sin(angle)
+    q, residual = state.q, state.residual
+    for _ in range(kicks):
+        momentum += angle / 2 * residual
+        q, momentum = cos * q + sin * momentum, cos * momentum - sin * q
+        point = parameters(target, q)
+        residual = gradient(target, q, point)
+        residual += q
+        momentum += angle / 2 * residual
+    density = log_density(target, point)
+    change = density - (momentum**2).sum(axis=0) / 2 - energy
+    broken = broke_down(change)
+    change = np.where(broken, -np.inf, np.minimum(change, 0.0))
+    accepted = np.log(rng.random(chains)) < change
+    seed = _seeds(rng, chains)
+    end = State(q, residual, density, np.exp(change), state.divergences, seed)
+    kept = State._make(np.where(accepted, new, old) for new, old in zip(end, state, strict=True))
+    return kept._replace(acceptance=end.acceptance, divergences=state.divergences + broken, seed=seed)
+
+
+def read(target: Target, state: State, *, keep_views: bool) -> Arrays:
+    """Return to the parameters: see `sample_panel` for their names."""
+    point, parts = parameters(target, state.q), target.model.parts
+    order = np.argsort(target.layout.order)
+    arrays: Arrays = {"strengths": point.strengths.T}
+    arrays |= {name: values for name, values in point.x.items() if name not in ("smoothness", "tie_chance")}
+    arrays |= {name: expit(point.x[name]) for name in ("smoothness", "tie_chance") if name in point.x}
+    if parts.disagreement is not None:
+        views = _views(target, state, point)[:, order]
+        arrays |= summarise_views(arrays["strengths"], views, keep_views=keep_views)
+    if point.side is not None:
+        arrays["side"] = (point.x["lean"] + np.exp(point.x["log_side"] / 2) * point.side.w)[order].T
+    if point.attention is not None:
+        arrays["attention"] = (1 + np.exp(point.x["log_attention"] / 2) * point.attention.w)[order].T
+    if point.lapse is not None and parts.lapses is not None:
+        arrays["lapse"] = lapse_rate(parts.lapses, point.lapse)[order].T
+    return arrays | {"acceptance": state.acceptance, "divergences": state.divergences}
+
+
+def _seeds(rng: np.random.Generator, chains: int) -> IntArray:
+    seeds: IntArray = rng.integers(2**62, size=chains)
+    return seeds
+
+
+def _views(target: Target, state: State, point: Point) -> FloatArray:
+    """Complete the views, (chain, judge, area): u = σF(V(w − Vᵀε) + ε), ε ~ N(0, I) the part that no answer sees."""
+    layout, disagreement = target.layout, target.model.parts.disagreement
+    if disagreement is None:
+        raise ValueError("this model has no views")
+    size = (layout.n_judges, layout.n_areas)
+    noise = np.stack([np.random.default_rng(seed).standard_normal(size) for seed in state.seed], axis=2)
+    for block, (_, V) in zip(layout.blocks, target.coordinates.views, strict=True):
+        missing = block.coordinates(point.views.w) - np.swapaxes(V, 1, 2) @ noise[block.judges]
+        noise[block.judges] += V @ missing
+    views: FloatArray = np.einsum("ij,kjc->cki", disagreement.covariance.factor, noise * point.sigma, optimize=True)
+    return views
+
+
+def to_coordinates(target: Target, panel: Panel) -> FloatArray:
+    """Find the coordinates q of one panel: the inverse of `read`."""
+    layout, at, part = target.layout, target.coordinates, target.sections()
+    values = dict(panel.scales)
+    values |= {name: float(logit(values[name])) for name in ("smoothness", "tie_chance") if name in values}
+    q = np.zeros((target.size, 1))
+    x = np.array([values[scale.name] for scale in target.scales])
+    q[part["scales"], 0] = linalg.solve_triangular(at.scale_factor, x - at.scale_mean, lower=True)
+    point = parameters(target, q)
+    w = linalg.solve(at.V, panel.strengths)[:, None] / point.alpha
+    q[part["map"]] = (w - point.map.centre) / point.map.root
+    if target.model.parts.disagreement is not None:
+        point = parameters(target, q)
+        v = linalg.solve(target.model.parts.disagreement.covariance.factor, panel.views[layout.order].T) / point.sigma
+        seen = [
+            (np.swapaxes(V, 1, 2) @ v.T[b.judges, :, None]).reshape(-1, 1)
+            for b, (_, V) in zip(layout.blocks, at.views, strict=True)
+        ]
+        q[part["views"]] = (np.concatenate(seen) - point.views.centre) / point.views.root
+    if point.side is not None:
+        w = (panel.side[layout.order] - values["lean"])[:, None] / np.exp(values["log_side"] / 2)
+        q[part["side"]] = (w - point.side.centre) / point.side.root
+    if point.attention is not None:
+        w = (panel.attention[layout.order] - 1)[:, None] / np.exp(values["log_attention"] / 2)
+        q[part["attention"]] = (w - point.attention.centre) / point.attention.root
+    if target.model.parts.lapses is not None:
+        z = lapse_score(target.model.parts.lapses, panel.lapse[layout.order])[:, None]
+        q[part["lapses"]] = (z - at.lapse_mean) / at.lapse_sd
+    return q

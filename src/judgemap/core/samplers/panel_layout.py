@@ -1,0 +1,189 @@
+"""How the samplers of a panel lay out its data: rows by judge, in blocks of judges with about as many rows each.
+
+Judge k's view matters only through the differences X_k u_k of the pairs judged, n_k of them, or N where that is fewer.
+So u_k = σ F v_k with C_u = FFᵀ and v_k ~ N(0, I) is split into the part w_k = V_kᵀv_k that the answers see, as long as
+min(n_k, N), and the rest, of which they say nothing and which is drawn from its prior when somebody asks:
+
+    X_k u_k = σ B_k w_k,   B_k = X_k F V_k,   V_kᵀV_k = I,   w_k ~ N(0, I)
+
+This is what lets thousands of judges of few answers fit in memory. Judges are sorted by their number of rows and padded
+to blocks of equal size, with rows that hold no answer and coordinates that nothing sees, so that a block is one call.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from judgemap.core.outcomes import Answers
+from judgemap.core.panel import PanelModel
+from judgemap.core.samplers.kernel import Arrays
+from judgemap.core.types import FloatArray, IntArray
+
+FULL = 0.75
+"""A block takes judges down to this share of its largest, so that little of it is padding."""
+
+
+class Block(NamedTuple):
+    """Judges that are worked on together: where their rows, their numbers and their coordinates are."""
+
+    rows: slice
+    judges: slice
+    views: slice
+    n_judges: int
+    n_rows: int
+    n_views: int
+
+    def by_judge(self, rows: FloatArray) -> FloatArray:
+        """Rows of this block, (judge, row, chain)."""
+        return rows[self.rows].reshape(self.n_judges, self.n_rows, -1)
+
+    def coordinates(self, views: FloatArray) -> FloatArray:
+        """Coordinates of this block's views, (judge, coordinate, chain)."""
+        return views[self.views].reshape(self.n_judges, self.n_views, -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """The rows of all blocks behind each other. Judges stand in an order of their own: ``order`` names them."""
+
+    n_areas: int
+    first: IntArray
+    second: IntArray
+    x: FloatArray
+    """Whether the first area was on the left, 1, on the right, −1, or nobody knows, 0; shape (rows, 1)."""
+    judge: IntArray
+    """Place of each row's judge in ``order``."""
+    answers: Answers
+    order: IntArray
+    blocks: tuple[Block, ...]
+
+    @property
+    def n_views(self) -> int:
+        """How many coordinates all views have together."""
+        return self.blocks[-1].views.stop if self.blocks else 0
+
+    @property
+    def n_judges(self) -> int:
+        """How many judges there are."""
+        return len(self.order)
+
+    def differences(self, strengths: FloatArray) -> FloatArray:
+        """Xλ: one row an answered pair."""
+        d: FloatArray = np.take(strengths, self.first, axis=0)
+        d -= np.take(strengths, self.second, axis=0)
+        return d
+
+    def sum_by_judge(self, rows: FloatArray) -> FloatArray:
+        """Add up the rows of each judge, (judge, chain)."""
+        return np.concatenate([block.by_judge(rows).sum(axis=1) for block in self.blocks])
+
+    def spread(self, judges: FloatArray) -> FloatArray:
+        """Give each row its judge's value: (judge, chain) → (row, chain)."""
+        return np.take(judges, self.judge, axis=0)
+
+    def dense(self, block: Block) -> FloatArray:
+        """X_k of the judges of a block, (judge, row, area)."""
+        rows = block.rows.stop - block.rows.start
+        X = np.zeros((rows, self.n_areas))
+        at = np.arange(rows)
+        X[at, self.first[block.rows]] += 1.0
+        X[at, self.second[block.rows]] -= 1.0
+        return X.reshape(block.n_judges, block.n_rows, self.n_areas)
+
+
+def lay_out(model: PanelModel) -> Layout:
+    """Sort and pad the rows. Parts that do not look at judges or sides have them added up first."""
+    parts, n = model.parts, model.n_areas
+    counts = model.counts
+    judge = counts.judge if parts.by_judge else np.zeros_like(counts.judge)
+    n_judges = counts.n_judges if parts.by_judge else 1
+    side = counts.first_left if parts.side is not None else np.full_like(counts.first_left, -1)
+    x = np.where(side < 0, 0, 2 * side - 1)
+    use = (counts.n > 0) | ((counts.ties > 0) if parts.ties is not None else False)
+    key = ((judge * n + counts.first) * n + counts.second) * 3 + x + 1
+    keys, row = np.unique(key[use], return_inverse=True)
+    ties = counts.ties if parts.ties is not None else np.zeros_like(counts.ties)
+    sums = (
+        np.bincount(row, each[use], len(keys)).astype(np.int64) for each in (counts.wins, counts.n - counts.wins, ties)
+    )
+    pair = keys // 3
+    return _pad(n, n_judges, pair // n**2, (pair // n % n, pair % n, keys % 3 - 1, *sums))
+
+
+def _pad(n_areas: int, n_judges: int, judge: IntArray, columns: tuple[IntArray, ...]) -> Layout:
+    sizes = np.bincount(judge, minlength=n_judges)
+    order = np.argsort(-sizes, kind="stable")
+    starts = np.searchsorted(judge, np.arange(n_judges))
+    blocks: list[Block] = []
+    source: list[IntArray] = []
+    done = rows = views = 0
+    while done < n_judges:
+        n_rows = max(1, int(sizes[order[done]]))
+        members = int(np.sum(sizes[order[done:]] >= FULL * n_rows)) or n_judges - done
+        n_views = min(n_rows, n_areas)
+        chosen = order[done : done + members]
+        at = np.arange(n_rows)
+        source.append(np.where(at < sizes[chosen, None], starts[chosen, None] + at, -1).ravel())
+        blocks.append(
+            Block(
+                slice(rows, rows + members * n_rows),
+                slice(done, done + members),
+                slice(views, views + members * n_views),
+                members,
+                n_rows,
+                n_views,
+            )
+        )
+        done, rows, views = done + members, rows + members * n_rows, views + members * n_views
+    taken = np.concatenate(source)
+    # Index −1 reads the row of zeros appended here: a pair of area 0 with itself, never answered.
+    first, second, x, wins, losses, ties = (np.append(each, 0)[taken] for each in columns)
+    return Layout(
+        n_areas=n_areas,
+        first=first.astype(np.int64),
+        second=second.astype(np.int64),
+        x=x[:, None].astype(np.float64),
+        judge=np.concatenate([np.repeat(np.arange(b.judges.start, b.judges.stop), b.n_rows) for b in blocks]),
+        answers=Answers(*(each[:, None].astype(np.float64) for each in (wins, losses, ties))),
+        order=order,
+        blocks=tuple(blocks),
+    )
+
+
+class Views(NamedTuple):
+    """Factors of one block's views: B (judge, row, coordinate) and V (judge, area, coordinate)."""
+
+    B: FloatArray
+    V: FloatArray
+
+
+def onto_areas(layout: Layout, rows: FloatArray) -> FloatArray:
+    """Xᵀv: add each row's value to its first area and take it from its second."""
+    gained: FloatArray = np.bincount(layout.first, rows, layout.n_areas).astype(np.float64)
+    return gained - np.bincount(layout.second, rows, layout.n_areas)
+
+
+def build_views(layout: Layout, factor: FloatArray) -> list[Views]:
+    """Find B_k and V_k of every judge, from C_u = FFᵀ."""
+    return [_views(layout, block, factor) for block in layout.blocks]
+
+
+def _views(layout: Layout, block: Block, factor: FloatArray) -> Views:
+    if block.n_rows >= layout.n_areas:
+        identity = np.broadcast_to(np.eye(layout.n_areas), (block.n_judges, layout.n_areas, layout.n_areas))
+        return Views(layout.dense(block) @ factor, identity)
+    # Orthonormal rows: X F = Rᵀ Vᵀ. The sign of each is settled by R's diagonal, which other processors may turn round.
+    V, R = np.linalg.qr(np.swapaxes(layout.dense(block) @ factor, 1, 2))
+    sign = np.where(np.diagonal(R, axis1=1, axis2=2) < 0, -1.0, 1.0)[:, None, :]
+    return Views(np.swapaxes(R, 1, 2) * sign, V * sign)
+
+
+def summarise_views(strengths: FloatArray, views: FloatArray, *, keep_views: bool) -> Arrays:
+    """Make of the views (chain, judge, area) what is kept: the panel's map, judges' distances, themselves if wanted."""
+    own = views - views.mean(axis=2, keepdims=True)
+    arrays: Arrays = {
+        "panel_strengths": strengths + views.mean(axis=1),
+        "distance": np.sqrt((own**2).mean(axis=2)),
+    }
+    return arrays | ({"views": views.astype(np.float32)} if keep_views else {})

@@ -1,0 +1,184 @@
+"""Where the coordinates of a panel are placed: by short runs, each of which places those of the next.
+
+The first round stands on the pooled model without ties. Means over the second half of a round's draws of weights
+−∂²ℓ/∂e², scores ∂ℓ/∂e and scales place the next; the generator has a seed of its own, so nothing depends on the run's.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+from scipy import linalg
+from scipy.special import expit
+
+from judgemap.core.laplace import approximate
+from judgemap.core.outcomes import curvature, slopes
+from judgemap.core.panel import PanelModel
+from judgemap.core.prior import Model
+from judgemap.core.samplers.panel_coordinates import Coordinates, Effects, Summary, coordinates
+from judgemap.core.samplers.panel_hmc import GOOD_ACCEPTANCE, MOST_KICKS, batch_width, start, trajectory
+from judgemap.core.samplers.panel_layout import Layout, Views, build_views, lay_out
+from judgemap.core.samplers.panel_scales import Scale, scales
+from judgemap.core.samplers.panel_target import (
+    Point,
+    Spectrum,
+    Target,
+    build_scatter,
+    diagonalise,
+    lapse_rows,
+    parameters,
+    tie_chance,
+)
+from judgemap.core.types import FloatArray
+
+ROUNDS = (16, 16, 24)
+"""Steps of each round; the second half of them counts."""
+CHAINS = 16
+FIRST_KICKS = 3
+FIRST_SCALE_SD = 0.5
+FIRST_TIE_CHANCE = 0.2
+FLATTEST = 4.0
+"""Coordinates are placed at a logit ρ no further from 0 than this: beyond, the map's factor is nearly singular."""
+
+
+def build_target(model: PanelModel) -> tuple[Target, int]:
+    """Lay out the data, place the coordinates, and choose the number of kicks."""
+    layout = lay_out(model)
+    disagreement = model.parts.disagreement
+    views = build_views(layout, disagreement.covariance.factor) if disagreement is not None else []
+    rng, kicks = np.random.default_rng(0), FIRST_KICKS
+    target = first_target(model, layout, views)
+    for steps in ROUNDS:
+        summary, kicks = pilot(rng, target, steps, kicks)
+        target = placed(target, views, summary)
+    return target, choose_kicks(rng, target)
+
+
+def choose_kicks(rng: np.random.Generator, target: Target) -> int:
+    """Raise the number of kicks from 2 until a few steps accept often."""
+    kicks = 2
+    while kicks < MOST_KICKS:
+        state, seen = start(rng, target, rng.standard_normal((target.size, min(CHAINS, batch_width(target))))), []
+        for _ in range(8):
+            state = trajectory(rng, target, state, kicks)
+            seen.append(float(state.acceptance.mean()))
+        if np.mean(seen[3:]) >= GOOD_ACCEPTANCE:
+            break
+        kicks += 1 + kicks // 4
+    return kicks
+
+
+def placed(target: Target, views: list[Views], known: Summary) -> Target:
+    """Place the coordinates around what is known."""
+    at, turned = _place(target.model, target.layout, target.spectrum, views, known)
+    return replace(target, coordinates=at, spectrum=turned)
+
+
+def _place(
+    model: PanelModel, layout: Layout, spectrum: Spectrum | None, views: list[Views], known: Summary
+) -> tuple[Coordinates, Spectrum | None]:
+    if spectrum is None or known.smoothness is None:
+        return coordinates(layout, model.covariance.factor, views, known), None
+    rho = expit(known.smoothness)
+    at = coordinates(layout, spectrum.E * np.sqrt(rho * spectrum.c + 1 - rho), views, known)
+    return at, spectrum._replace(U=spectrum.E.T @ at.V)
+
+
+def first_target(model: PanelModel, layout: Layout, views: list[Views]) -> Target:
+    """Stand on the pooled model without ties, every judge alike."""
+    laplace = approximate(Model(model.counts.pairs().decided(), model.covariance, model.variance))
+    tau = laplace.log_variance_mean
+    e = layout.differences(laplace.V @ (laplace.r / (laplace.g + np.exp(-tau))))[:, None]
+    chosen, parts = scales(model, tau), model.parts
+    p = np.full(1, FIRST_TIE_CHANCE if parts.ties is not None else 0.0)
+    weight, score = curvature(layout.answers, parts.ties, e, p), slopes(layout.answers, parts.ties, e, p).eta
+    judges = np.zeros((layout.n_judges, 1))
+    known = Summary(
+        difference=e,
+        weight=weight,
+        score=score,
+        side=Effects(layout.sum_by_judge(layout.x * score), layout.sum_by_judge(layout.x**2 * weight)),
+        attention=Effects(layout.sum_by_judge(e * score), layout.sum_by_judge(e**2 * weight)),
+        lapse_mean=judges,
+        lapse_sd=judges + 1.0,
+        scale_mean=np.array([scale.start for scale in chosen]),
+        scale_factor=FIRST_SCALE_SD * np.eye(len(chosen)),
+        log_disagreement=_named(chosen, [scale.start for scale in chosen], "log_disagreement"),
+        smoothness=_named(chosen, [scale.start for scale in chosen], "smoothness"),
+    )
+    at, turned = _place(model, layout, diagonalise(model), views, known)
+    return Target(model, layout, chosen, build_scatter(layout), turned, at)
+
+
+def pilot(rng: np.random.Generator, target: Target, steps: int, kicks: int) -> tuple[Summary, int]:
+    """Run short chains, with more kicks where too few are accepted, and sum up the second half."""
+    state = start(rng, target, rng.standard_normal((target.size, min(CHAINS, batch_width(target)))))
+    recent: list[float] = []
+    draws: list[dict[str, FloatArray]] = []
+    for step in range(steps):
+        state = trajectory(rng, target, state, kicks)
+        recent.append(float(state.acceptance.mean()))
+        if len(recent) >= 3 and np.mean(recent[-3:]) < GOOD_ACCEPTANCE - 0.15:
+            kicks, recent = min(kicks + 1 + kicks // 3, MOST_KICKS), []
+        if step >= steps // 2:
+            draws.append(_observed(target, parameters(target, state.q)))
+    return _summary(target, draws), kicks
+
+
+def _observed(target: Target, point: Point) -> dict[str, FloatArray]:
+    """Find what the next coordinates need of some draws: means over chains, except for scales and lapses."""
+    layout, parts = target.layout, target.model.parts
+    lapse, p = lapse_rows(target, point), tie_chance(point.x)
+    weight = curvature(layout.answers, parts.ties, point.eta, p) * (1 - lapse)
+    score = slopes(layout.answers, parts.ties, point.eta, p, lapse).eta
+    seen = {"scales": np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)}
+    means: dict[str, FloatArray] = {}
+    attention = np.ones((1, 1))
+    if point.side is not None:
+        means["side"] = point.x["lean"] + np.exp(point.x["log_side"] / 2) * point.side.w
+        means["side g"] = layout.sum_by_judge(weight * layout.x**2)
+        means["side score"] = layout.sum_by_judge(score * layout.x)
+    if point.attention is not None:
+        means["attention"] = np.exp(point.x["log_attention"] / 2) * point.attention.w
+        means["attention g"] = layout.sum_by_judge(weight * point.e**2)
+        means["attention score"] = layout.sum_by_judge(score * point.e)
+        attention = layout.spread(1 + means["attention"])
+    if point.lapse is not None:
+        seen["lapse"] = point.lapse
+    means |= {"difference": point.e, "weight": attention**2 * weight, "score": attention * score}
+    return seen | {name: values.mean(axis=1, keepdims=True) for name, values in means.items()}
+
+
+def _summary(target: Target, draws: list[dict[str, FloatArray]]) -> Summary:
+    mean = {name: np.mean([draw[name].mean(axis=1, keepdims=True) for draw in draws], axis=0) for name in draws[0]}
+    at, x = target.coordinates, np.concatenate([draw["scales"] for draw in draws], axis=1)
+    covariance = np.atleast_2d(np.cov(x)).astype(np.float64) if len(x) else np.zeros((0, 0))
+    side, attention, lapse_sd = at.side, at.attention, at.lapse_sd
+    if "side" in mean:
+        side = Effects(mean["side g"] * mean["side"] + mean["side score"], mean["side g"])
+    if "attention" in mean:
+        g = np.maximum(mean["attention g"], 0.0)
+        attention = Effects(g * mean["attention"] + mean["attention score"], g)
+    if "lapse" in mean:
+        lapse_sd = np.concatenate([draw["lapse"] for draw in draws], axis=1).std(axis=1, keepdims=True) + 0.05
+    centres = mean["scales"][:, 0]
+    # Shrunk to its diagonal a little: few draws stand behind it.
+    factor: FloatArray = linalg.cholesky(0.9 * covariance + np.diag(0.1 * np.diagonal(covariance) + 1e-4), lower=True)
+    rho = _named(target.scales, centres, "smoothness")
+    return Summary(
+        difference=mean["difference"],
+        weight=np.maximum(mean["weight"], 0.0),
+        score=mean["score"],
+        side=side,
+        attention=attention,
+        lapse_mean=mean.get("lapse", at.lapse_mean),
+        lapse_sd=lapse_sd,
+        scale_mean=centres,
+        scale_factor=factor,
+        log_disagreement=_named(target.scales, centres, "log_disagreement"),
+        smoothness=None if rho is None else float(np.clip(rho, -FLATTEST, FLATTEST)),
+    )
+
+
+def _named(chosen: tuple[Scale, ...], values: Iterable[float], name: str) -> float | None:
+    return next((float(value) for scale, value in zip(chosen, values, strict=True) if scale.name == name), None)

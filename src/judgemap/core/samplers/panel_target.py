@@ -1,0 +1,317 @@
+"""The posterior of a panel in the coordinates of `panel_coordinates`, with its gradient: all parts, all chains at once.
+
+q holds, one under the other, the coordinates of the map, of the views, of the sides, of the attention, of the lapses
+(z_k = m_k + s_k q, where 1 − ε_k = Φ(−z_k)^{1/rest}, so that z_k ~ N(0, 1) in the prior), and of the scales
+(x = m + Lv). The log density, up to a constant, is
+
+    ℓ(η) + Σ log prior of the scales − ½ Σ w² − ½ Σ log P − ½ Σ z²
+
+with −½wᵀM(ρ)⁻¹w − ½log|ρC + (1 − ρ)I| for the map where ρ is inferred. Gradients are written out by hand, backwards
+through the same steps.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.special import expit, log_ndtr, ndtri_exp
+
+from judgemap.core import outcomes
+from judgemap.core.panel import Lapses, PanelModel
+from judgemap.core.prior import FixedVariance
+from judgemap.core.samplers.panel_coordinates import Coordinates, Effects, Placed, place, pull_back, settled_signs
+from judgemap.core.samplers.panel_layout import Layout
+from judgemap.core.samplers.panel_scales import Scale
+from judgemap.core.types import FloatArray
+
+
+class Spectrum(NamedTuple):
+    """C = E diag(c) Eᵀ, for covariances ρC + (1 − ρ)I, and U = EᵀV."""
+
+    E: FloatArray
+    c: FloatArray
+    U: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """Everything that `evaluate` reads."""
+
+    model: PanelModel
+    layout: Layout
+    scales: tuple[Scale, ...]
+    scatter: sparse.csr_array
+    """Xᵀ."""
+    spectrum: Spectrum | None
+    coordinates: Coordinates
+
+    def sections(self) -> dict[str, slice]:
+        """Where in q each block of coordinates is."""
+        parts, judges = self.model.parts, self.layout.n_judges
+        sizes = {
+            "map": self.layout.n_areas,
+            "views": self.layout.n_views if parts.disagreement is not None else 0,
+            "side": judges if parts.side is not None else 0,
+            "attention": judges if parts.attention is not None else 0,
+            "lapses": judges if parts.lapses is not None else 0,
+            "scales": len(self.scales),
+        }
+        ends = np.cumsum(list(sizes.values()))
+        return {name: slice(int(end) - size, int(end)) for (name, size), end in zip(sizes.items(), ends, strict=True)}
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates."""
+        return int(self.sections()["scales"].stop)
+
+
+class Point(NamedTuple):
+    """The parameters at q, one column a chain, and what the gradient needs again."""
+
+    x: dict[str, FloatArray]
+    """Scales by name, (chains,)."""
+    alpha: FloatArray
+    sigma: FloatArray
+    map_effects: Effects
+    base: FloatArray | float
+    """Diagonal of M(ρ)⁻¹, or 1."""
+    map: Placed
+    strengths: FloatArray
+    views_effects: Effects
+    views: Placed
+    e: FloatArray
+    """X_k μ_k."""
+    side: Placed | None
+    attention: Placed | None
+    lapse: FloatArray | None
+    """z_k, (judges, chains)."""
+    eta: FloatArray
+    """The log-odds of every row."""
+
+
+def build_scatter(layout: Layout) -> sparse.csr_array:
+    """Xᵀ as a sparse matrix."""
+    rows, ones = np.arange(len(layout.first)), np.ones(len(layout.first))
+    at = (np.r_[layout.first, layout.second], np.r_[rows, rows])
+    return sparse.csr_array((np.r_[ones, -ones], at), shape=(layout.n_areas, len(rows)))
+
+
+def diagonalise(model: PanelModel) -> Spectrum | None:
+    """Diagonalise C where ρ is inferred."""
+    if model.parts.smoothness is None:
+        return None
+    c, E = linalg.eigh(model.covariance.matrix)
+    return Spectrum(E * settled_signs(E), np.maximum(c, 0.0), np.zeros((0, 0)))
+
+
+def tie_chance(x: dict[str, FloatArray]) -> FloatArray:
+    """Read p, 0 where there are no ties."""
+    chance: FloatArray = expit(x["tie_chance"]) if "tie_chance" in x else np.zeros(1)
+    return chance
+
+
+def parameters(target: Target, q: FloatArray) -> Point:
+    """Go from q to the parameters and the log-odds of every row."""
+    layout, at, part = target.layout, target.coordinates, target.sections()
+    values = at.scale_mean[:, None] + at.scale_factor @ q[part["scales"]]
+    x = {scale.name: row for scale, row in zip(target.scales, values, strict=True)}
+    variance = target.model.variance
+    tau = x.get(
+        "log_variance", np.full(q.shape[1], np.log(variance.value if isinstance(variance, FixedVariance) else 1.0))
+    )
+    alpha = np.exp(tau / 2)
+    upsilon = x.get("log_disagreement", np.full(q.shape[1], at.log_disagreement))
+    sigma = np.exp(upsilon / 2)
+
+    fading = np.exp(-at.fade * (upsilon - at.log_disagreement))
+    map_effects = Effects(at.strengths.r * fading, at.strengths.g * fading)
+    base = _smooth_diagonal(target, x)[0]
+    placed = place(q[part["map"]], map_effects, alpha, base)
+    strengths = at.V @ (alpha * placed.w)
+    e = layout.differences(strengths)
+
+    views_effects, views = at.seen, Placed(*[np.zeros((0, q.shape[1]))] * 3)
+    if target.model.parts.disagreement is not None:
+        r = np.array(np.broadcast_to(at.seen.r, q[part["views"]].shape))
+        weighted = at.weight * e
+        for block, (B, _) in zip(layout.blocks, at.views, strict=True):
+            block.coordinates(r)[...] -= np.swapaxes(B, 1, 2) @ block.by_judge(weighted)
+        views_effects = Effects(r, at.seen.g)
+        views = place(q[part["views"]], views_effects, sigma)
+        scaled = sigma * views.w
+        for block, (B, _) in zip(layout.blocks, at.views, strict=True):
+            block.by_judge(e)[...] += B @ block.coordinates(scaled)
+
+    eta, attention, side = e, None, None
+    if target.model.parts.attention is not None:
+        attention = place(q[part["attention"]], at.attention, np.exp(x["log_attention"] / 2))
+        eta = layout.spread(1 + np.exp(x["log_attention"] / 2) * attention.w) * e
+    if target.model.parts.side is not None:
+        effects = Effects(at.side.r - at.side.g * x["lean"], at.side.g)
+        side = place(q[part["side"]], effects, np.exp(x["log_side"] / 2))
+        eta = eta + layout.x * layout.spread(x["lean"] + np.exp(x["log_side"] / 2) * side.w)
+    lapse = at.lapse_mean + at.lapse_sd * q[part["lapses"]] if target.model.parts.lapses is not None else None
+    return Point(
+        x, alpha, sigma, map_effects, base, placed, strengths, views_effects, views, e, side, attention, lapse, eta
+    )
+
+
+def lapse_rows(target: Target, point: Point) -> FloatArray:
+    """ε of every row, or 0."""
+    lapses = target.model.parts.lapses
+    if point.lapse is None or lapses is None:
+        return outcomes.NO_LAPSE
+    return target.layout.spread(lapse_rate(lapses, point.lapse))
+
+
+def lapse_rate(lapses: Lapses, z: FloatArray) -> FloatArray:
+    """ε = 1 − Φ(−z)^{1/rest}: z ~ N(0, 1) makes it Beta(1, rest)."""
+    rate: FloatArray = -np.expm1(log_ndtr(-z) / lapses.rest)
+    return rate
+
+
+def lapse_score(lapses: Lapses, rate: FloatArray) -> FloatArray:
+    """Invert `lapse_rate`."""
+    score: FloatArray = -ndtri_exp(lapses.rest * np.log1p(-rate))
+    return score
+
+
+def gradient(target: Target, q: FloatArray, point: Point) -> FloatArray:
+    """∇ log p(q), one column a chain."""
+    layout, at, part, parts = target.layout, target.coordinates, target.sections(), target.model.parts
+    x, slope = point.x, np.empty_like(q)
+    to_scale = {scale.name: scale.slope(x[scale.name]) for scale in target.scales}
+    lapse = lapse_rows(target, point)
+    rows = outcomes.slopes(layout.answers, parts.ties, point.eta, tie_chance(x), lapse)
+    if parts.ties is not None:
+        p = tie_chance(x)
+        to_scale["tie_chance"] += rows.tie_chance * p * (1 - p)
+    if point.lapse is not None and parts.lapses is not None:
+        z, rest = point.lapse, parts.lapses.rest
+        speed = np.exp(-(z**2) / 2 + (1 / rest - 1) * log_ndtr(-z)) / (np.sqrt(2 * np.pi) * rest)
+        slope[part["lapses"]] = at.lapse_sd * (layout.sum_by_judge(rows.lapse) * speed - z)
+    to_e = rows.eta
+    if point.side is not None:
+        scale = np.exp(x["log_side"] / 2)
+        to_side = layout.sum_by_judge(layout.x * rows.eta)
+        effects = Effects(at.side.r - at.side.g * x["lean"], at.side.g)
+        pulled = pull_back(scale * to_side - point.side.w, q[part["side"]], point.side, effects, scale)
+        slope[part["side"]] = pulled.q
+        to_scale["lean"] += to_side.sum(axis=0) - (at.side.g * pulled.r).sum(axis=0)
+        to_scale["log_side"] += pulled.log_scale2 + scale * (to_side * point.side.w).sum(axis=0) / 2
+    if point.attention is not None:
+        scale = np.exp(x["log_attention"] / 2)
+        to_attention = layout.sum_by_judge(point.e * rows.eta)
+        pulled = pull_back(
+            scale * to_attention - point.attention.w, q[part["attention"]], point.attention, at.attention, scale
+        )
+        slope[part["attention"]] = pulled.q
+        to_scale["log_attention"] += pulled.log_scale2 + scale * (to_attention * point.attention.w).sum(axis=0) / 2
+        to_e = layout.spread(1 + scale * point.attention.w) * to_e
+    if parts.disagreement is not None:
+        to_e = _pull_views(target, q[part["views"]], point, to_e, slope[part["views"]], to_scale)
+    _pull_map(target, q[part["map"]], point, target.scatter @ to_e, slope[part["map"]], to_scale)
+    slope[part["scales"]] = at.scale_factor.T @ np.array([to_scale[each.name] for each in target.scales])
+    return slope
+
+
+def _pull_views(
+    target: Target,
+    q: FloatArray,
+    point: Point,
+    to_e: FloatArray,
+    slope: FloatArray,
+    to_scale: dict[str, FloatArray],
+) -> FloatArray:
+    """Write the slope in the views' coordinates; return the slope in Xλ."""
+    layout, at = target.layout, target.coordinates
+    to_w = np.empty_like(q)
+    for block, (B, _) in zip(layout.blocks, at.views, strict=True):
+        block.coordinates(to_w)[...] = np.swapaxes(B, 1, 2) @ block.by_judge(to_e)
+    to_w *= point.sigma
+    to_scale["log_disagreement"] += (to_w * point.views.w).sum(axis=0) / 2
+    to_w -= point.views.w
+    pulled = pull_back(to_w, q, point.views, point.views_effects, point.sigma)
+    slope[...] = pulled.q
+    to_scale["log_disagreement"] += pulled.log_scale2
+    back = np.empty_like(to_e)
+    for block, (B, _) in zip(layout.blocks, at.views, strict=True):
+        block.by_judge(back)[...] = B @ block.coordinates(pulled.r)
+    back *= at.weight
+    return np.subtract(to_e, back, out=back)
+
+
+def _pull_map(
+    target: Target,
+    q: FloatArray,
+    point: Point,
+    to_strengths: FloatArray,
+    slope: FloatArray,
+    to_scale: dict[str, FloatArray],
+) -> None:
+    """Write the slope in the map's coordinates."""
+    at, w = target.coordinates, point.map.w
+    to_w = point.alpha * (at.V.T @ to_strengths)
+    direct = (to_w * w).sum(axis=0) / 2
+    _, bent, seen, k = _smooth_diagonal(target, point.x, w)
+    to_w -= w if seen is None else bent
+    pulled = pull_back(to_w, q, point.map, point.map_effects, point.alpha)
+    slope[...] = pulled.q
+    if "log_variance" in to_scale:
+        to_scale["log_variance"] += direct + pulled.log_scale2
+    if "log_disagreement" in to_scale:
+        faded = to_w * point.map.centre + point.alpha**2 * point.map_effects.g * pulled.base
+        to_scale["log_disagreement"] -= (at.fade * faded).sum(axis=0)
+    if seen is not None and k is not None and target.spectrum is not None:
+        rho = expit(point.x["smoothness"])
+        step = (target.spectrum.c - 1)[:, None] / k
+        change = ((seen * seen / k - 1) * step).sum(axis=0) / 2
+        U = target.spectrum.U
+        change -= (((U * U).T @ (step / k)) * pulled.base).sum(axis=0)
+        to_scale["smoothness"] += rho * (1 - rho) * change
+
+
+class Smooth(NamedTuple):
+    """diag(M(ρ)⁻¹) and, at some w, M(ρ)⁻¹w, EᵀVw, and the eigenvalues k of ρC + (1 − ρ)I."""
+
+    diagonal: FloatArray | float
+    bent: FloatArray
+    seen: FloatArray | None
+    k: FloatArray | None
+
+
+def _smooth_diagonal(target: Target, x: dict[str, FloatArray], w: FloatArray | None = None) -> Smooth:
+    if target.spectrum is None:
+        return Smooth(1.0, np.zeros(0), None, None)
+    rho = expit(x["smoothness"])
+    U = target.spectrum.U
+    k = rho * target.spectrum.c[:, None] + 1 - rho
+    diagonal: FloatArray = (U * U).T @ (1 / k)
+    if w is None:
+        return Smooth(diagonal, np.zeros(0), None, k)
+    seen = U @ w
+    return Smooth(diagonal, U.T @ (seen / k), seen, k)
+
+
+def log_density(target: Target, point: Point) -> FloatArray:
+    """Find log p(q), up to a constant, for each chain."""
+    parts, x = target.model.parts, point.x
+    lapse = lapse_rows(target, point)
+    rows = outcomes.log_likelihood(target.layout.answers, parts.ties, point.eta, tie_chance(x), lapse)
+    value: FloatArray = rows.sum(axis=0)
+    for scale in target.scales:
+        value = value + scale.log_prior(x[scale.name])
+    if target.spectrum is None:
+        value -= (point.map.w**2).sum(axis=0) / 2
+    else:
+        _, _, seen, k = _smooth_diagonal(target, x, point.map.w)
+        if seen is not None and k is not None:
+            value -= (seen * seen / k + np.log(k)).sum(axis=0) / 2
+    value += np.log(point.map.root).sum(axis=0)
+    for placed in (point.views, point.side, point.attention):
+        if placed is not None:
+            value += (np.log(placed.root) - placed.w**2 / 2).sum(axis=0)
+    if point.lapse is not None:
+        value -= (point.lapse**2).sum(axis=0) / 2
+    return value

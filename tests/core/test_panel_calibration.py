@@ -1,0 +1,203 @@
+"""Geweke's joint test and simulation-based calibration of the samplers of a panel, and planted bugs that they catch.
+
+As `calibration` for the other samplers: the joint distribution of a whole panel and its answers. Half-Cauchy scales
+leave effects without moments, so that test functions of effects are bounded. False alarms: every test compares its
+worst statistic with a bound passed with probability 1e-3 by an exact sampler.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from calibration import geweke_limit, normal_scores, uniformity
+from panel_quadrature import log_chances
+from threadpoolctl import threadpool_limits
+
+from judgemap.core.graph import AreaGraph
+from judgemap.core.outcomes import TieRule
+from judgemap.core.panel import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
+from judgemap.core.panel_simulation import Panel, draw_panel, simulate_panel
+from judgemap.core.prior import InverseGamma, communicability
+from judgemap.core.samplers import panel_gibbs, panel_hmc, panel_layout, panel_pilot
+
+pytestmark = pytest.mark.statistical
+
+FALSE_ALARM = 1e-3
+PATH = communicability(AreaGraph(3, [[0, 1], [1, 2]]))
+ANSWERS = np.array([7, 5, 4])
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The joint distribution to simulate from."""
+
+    parts: Parts
+    variance: InverseGamma = InverseGamma(5, 5)  # noqa: RUF009 - a frozen value
+    answers: tuple[int, ...] = tuple(ANSWERS)
+
+    def draw(self, rng):
+        return draw_panel(rng, PATH, self.variance, self.parts, len(self.answers))
+
+    def counts(self, rng, panel):
+        return simulate_panel(rng, panel, self.parts.ties, np.array(self.answers))
+
+    def model(self, counts):
+        return PanelModel(counts, PATH, self.variance, self.parts)
+
+    def evaluate(self, counts, panel):
+        """Evaluate the test functions: bounded, or with moments."""
+        values = {f"strength_{i}": panel.strengths[i] for i in range(3)}
+        values |= {f"strength_{i}²": panel.strengths[i] ** 2 for i in range(3)}
+        values |= panel.scales
+        shown = {"view": panel.views[:, 0] - panel.views[:, 2], "side": panel.side, "attention": panel.attention - 1}
+        parts = {"view": self.parts.disagreement, "side": self.parts.side, "attention": self.parts.attention}
+        for name in (name for name, part in parts.items() if part is not None):
+            values[name] = np.arctan(shown[name][0])
+            values[f"|{name}|"] = np.abs(np.arctan(shown[name])).mean()
+            values[f"{name} with the map"] = np.arctan(shown[name][1] * (panel.strengths[0] - panel.strengths[2]))
+        if self.parts.lapses is not None:
+            values["lapse"] = panel.lapse[0]
+        values["log_likelihood"] = log_likelihood(self.parts, counts, panel)
+        return values
+
+
+def log_likelihood(parts, counts, panel):
+    """Written out afresh: no code shared with what is tested."""
+    k, i, j = counts.judge, counts.first, counts.second
+    maps = panel.strengths + panel.views
+    x = np.where(counts.first_left == 1, 1.0, -1.0)
+    d = panel.attention[k] * (maps[k, i] - maps[k, j]) + x * panel.side[k]
+    first, second, tie = log_chances(parts.ties, d, panel.scales.get("tie_chance", 0.0))
+    if parts.lapses is not None:
+        lapse = panel.lapse[k]
+        first, second = (np.log((1 - lapse) * np.exp(each) + lapse / 2) for each in (first, second))
+        tie = tie + np.log1p(-lapse)
+    value = counts.wins @ first + (counts.n - counts.wins) @ second
+    return value + counts.ties[counts.ties > 0] @ tie[counts.ties > 0]
+
+
+MAP = Disagreement(PATH)
+SETTINGS = {
+    "ties": Setting(Parts(ties=TieRule.RAO_KUPPER)),
+    "Davidson's ties": Setting(Parts(ties=TieRule.DAVIDSON)),
+    "views": Setting(Parts(disagreement=MAP)),
+    "views and ties": Setting(Parts(ties=TieRule.RAO_KUPPER, disagreement=MAP)),
+    "side and attention": Setting(Parts(side=Side(), attention=Attention())),
+    "smoothness and lapses": Setting(Parts(smoothness=Smoothness(), lapses=Lapses())),
+    "everything": Setting(Parts(TieRule.RAO_KUPPER, Smoothness(), MAP, Side(), Attention(), Lapses())),
+}
+
+
+class Hmc:
+    """Three kicks from the first coordinates: a pilot would cost more than the step, and exactness needs none."""
+
+    def __init__(self, model):
+        layout, views = panel_layout.lay_out(model), model.parts.disagreement
+        factors = panel_layout.build_views(layout, views.covariance.factor) if views is not None else []
+        self.target = panel_pilot.first_target(model, layout, factors)
+
+    def advance(self, rng, panels, steps):
+        q = np.hstack([panel_hmc.to_coordinates(self.target, panel) for panel in panels])
+        state = panel_hmc.start(rng, self.target, q)
+        return panels_of(panel_hmc.transition(self.target, 3).advance(rng, state, steps, steps)[1], panels)
+
+
+class Gibbs:
+    def __init__(self, model):
+        self.setup = panel_gibbs.build_setup(model)
+
+    def advance(self, rng, panels, steps):
+        done = []
+        for panel in panels:
+            state = panel_gibbs.state_of(rng, self.setup, panel)
+            for _ in range(steps):
+                state = panel_gibbs.step(rng, self.setup, state)
+            arrays = panel_gibbs.read(self.setup, state, keep_views=True)
+            done += panels_of({name: each[:, None] for name, each in arrays.items()}, [panel])
+        return done
+
+
+SAMPLERS = {"hmc": Hmc, "gibbs": Gibbs}
+
+
+def panels_of(draws, before):
+    """Make panels of the last of some draws."""
+    last = {name: each[:, -1].astype(float) for name, each in draws.items()}
+    return [
+        Panel(
+            last["strengths"][chain],
+            *(
+                last[name][chain] if name in last else getattr(old, attribute)
+                for name, attribute in (("views", "views"), ("side",) * 2, ("attention",) * 2, ("lapse",) * 2)
+            ),
+            scales={name: float(last[name][chain]) if name in last else value for name, value in old.scales.items()},
+        )
+        for chain, old in enumerate(before)
+    ]
+
+
+def worst_score(seed, sampler, setting, chains, length=25, reference=3000):
+    """Run Geweke's joint test; return the largest |z| over its limit."""
+    rng = np.random.default_rng(seed)
+
+    def joint():
+        panel = setting.draw(rng)
+        return list(setting.evaluate(setting.counts(rng, panel), panel).values())
+
+    def average():
+        panel, total = setting.draw(rng), 0.0
+        for _ in range(length):
+            counts = setting.counts(rng, panel)
+            panel = sampler(setting.model(counts)).advance(rng, [panel], 1)[0]
+            total = total + np.array(list(setting.evaluate(counts, panel).values()))
+        return total / length
+
+    exact, averages = np.array([joint() for _ in range(reference)]), np.array([average() for _ in range(chains)])
+    return worst(normal_scores(averages, exact))
+
+
+def worst(scores):
+    return float(np.abs(scores).max() / geweke_limit(len(scores), FALSE_ALARM))
+
+
+def smallest_p(seed, sampler, setting, replicates, draws=15, steps=25):
+    """Run simulation-based calibration; return the smallest p-value, corrected for how many there are."""
+    rng = np.random.default_rng(seed)
+    ranks = []
+    for _ in range(replicates):
+        truth = setting.draw(rng)
+        counts = setting.counts(rng, truth)
+        panels = sampler(setting.model(counts)).advance(rng, [setting.draw(rng) for _ in range(draws)], steps)
+        values = np.array([list(setting.evaluate(counts, panel).values()) for panel in panels])
+        true = np.array(list(setting.evaluate(counts, truth).values()))
+        equal = np.sum(values == true, axis=0)
+        ranks.append(np.sum(values < true, axis=0) + rng.integers(equal + 1))
+    p = [uniformity(each, draws=draws, bins=8) for each in np.array(ranks).T]
+    return min(p) * len(p)
+
+
+def cases(*names):
+    return [(s, n) for n in names for s in SAMPLERS if not (s == "gibbs" and "Davidson" in n)]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with threadpool_limits(limits=1):
+        yield
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_geweke(sampler):
+    assert worst_score(11, SAMPLERS[sampler], SETTINGS["everything"], chains=20, length=12, reference=1000) < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sampler", "name"), cases(*SETTINGS))
+def test_geweke_long(sampler, name):
+    assert worst_score(13, SAMPLERS[sampler], SETTINGS[name], chains=300) < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sampler", "name"), cases(*SETTINGS))
+def test_calibrated(sampler, name):
+    assert smallest_p(12, SAMPLERS[sampler], SETTINGS[name], replicates=300) > FALSE_ALARM

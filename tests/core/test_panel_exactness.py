@@ -1,0 +1,179 @@
+"""Both samplers of a panel against brute-force integration, and the planted bugs that this catches.
+
+Limits: 5 Monte Carlo standard errors for each of up to 14 moments, false alarm below 1e-5 a test. Tails are
+heavy: spread is compared as E|x − mean|, scales by their logarithms.
+"""
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from panel_quadrature import exact_moments, sample_means
+
+from judgemap.core.comparisons import count_judged
+from judgemap.core.diagnostics import ess_bulk
+from judgemap.core.graph import AreaGraph
+from judgemap.core.outcomes import TieRule
+from judgemap.core.panel import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
+from judgemap.core.prior import FixedVariance, InverseGamma, communicability, independent
+from judgemap.core.samplers import panel_gibbs, panel_hmc, panel_pilot, panel_target
+from judgemap.core.samplers.panel import sample_panel
+from judgemap.core.samplers.run import Plan
+
+pytestmark = pytest.mark.statistical
+
+LIMIT = 5.0
+PLANS = {"hmc": Plan(chains=32, warmup=40, draws=250), "gibbs": Plan(chains=2, warmup=50, draws=1200)}
+PAIR = independent(2)
+PATH = communicability(AreaGraph(3, [[0, 1], [1, 2]]))
+
+
+def two_areas(parts, variance=FixedVariance(2.0)):  # noqa: B008 - a frozen value
+    judge = [0] * 7 + [1] * 6
+    left = [0, 0, 1, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1]
+    choice = [1, 1, -1, 0, -1, 1, 1, -1, 1, 0, 1, 1, -1]
+    if parts.ties is None:
+        choice = [c or 1 for c in choice]
+    counts = count_judged(judge, left, [1 - a for a in left], choice, n_areas=2, n_judges=2)
+    return PanelModel(counts, PAIR, variance, parts)
+
+
+def three_areas(parts, variance=FixedVariance(1.5)):  # noqa: B008
+    judge, left, right = [0] * 5 + [1] * 4, [0, 1, 0, 0, 2, 0, 1, 2, 1], [1, 2, 2, 1, 1, 2, 2, 0, 0]
+    counts = count_judged(judge, left, right, [1, 1, 1, -1, 1, 1, -1, 1, 1], n_areas=3, n_judges=2)
+    return PanelModel(counts, PATH, variance, parts)
+
+
+MODELS = {
+    "ties": (two_areas(Parts(ties=TieRule.RAO_KUPPER), InverseGamma(3, 3)), (81, 60, 1)),
+    "Davidson's ties": (two_areas(Parts(ties=TieRule.DAVIDSON), InverseGamma(3, 3)), (81, 60, 1)),
+    "views": (two_areas(Parts(disagreement=Disagreement(PAIR)), InverseGamma(3, 3)), (31, 40, 61)),
+    "views and ties": (
+        two_areas(Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(PAIR))),
+        (31, 30, 61),
+    ),
+    "views on three areas": (three_areas(Parts(disagreement=Disagreement(PATH))), (21, 40, 31)),
+    "side": (two_areas(Parts(side=Side())), (31, 30, 61)),
+    "attention": (two_areas(Parts(attention=Attention())), (81, 80, 121)),
+    "lapses": (two_areas(Parts(lapses=Lapses()), InverseGamma(3, 3)), (81, 60, 80)),
+    "smoothness": (three_areas(Parts(smoothness=Smoothness()), InverseGamma(3, 3)), (31, 30, 1)),
+}
+
+
+@functools.cache
+def exact_answer(name):
+    return exact_moments(*MODELS[name])
+
+
+def moment_errors(sampler, name, plans=PLANS):
+    """Difference of each moment from the exact one, in Monte Carlo standard errors."""
+    model, exact = MODELS[name][0], exact_answer(name)
+    draws = sample_panel(np.random.default_rng(1), model, sampler, plans[sampler])
+    series = sample_means(draws, model.parts)
+    assert series.keys() == exact.keys()
+    errors = {}
+    for quantity, x in series.items():
+        mean, spread = exact[quantity]
+        errors[quantity] = (x.mean() - mean) / (x.std() / np.sqrt(ess_bulk(x)))
+        if spread is not None:
+            away = np.abs(x - mean)
+            errors[f"{quantity}, spread"] = (away.mean() - spread) / (away.std() / np.sqrt(ess_bulk(away)))
+    return errors
+
+
+def largest(errors):
+    return max(abs(error) for error in errors.values())
+
+
+SLOW = pytest.mark.slow
+"""What takes more than a few seconds."""
+CASES = [
+    pytest.param(sampler, name, marks=SLOW if "three" in name or (sampler == "gibbs" and name != "views") else ())
+    for name in MODELS
+    for sampler in PLANS
+    if not (sampler == "gibbs" and "Davidson" in name)
+]
+
+
+@pytest.mark.parametrize(("sampler", "name"), CASES)
+def test_agrees_with_integration(sampler, name):
+    errors = moment_errors(sampler, name)
+    assert largest(errors) < LIMIT, errors
+
+
+def test_gibbs_has_no_davidson():
+    with pytest.raises(ValueError, match="Davidson's ties have no Gibbs sampler"):
+        sample_panel(np.random.default_rng(1), MODELS["Davidson's ties"][0], "gibbs")
+
+
+# Planted bugs. Each must be caught by comparison with the integral, in short runs.
+
+
+SHORT = {"hmc": Plan(chains=32, warmup=20, draws=100), "gibbs": Plan(chains=2, warmup=20, draws=400)}
+
+
+def caught(monkeypatch, place, attribute, bug, case):
+    with monkeypatch.context() as patch:
+        patch.setattr(place, attribute, bug)
+        return largest(moment_errors(*case, plans=SHORT)) > LIMIT
+
+
+def test_catches_a_collapsed_term_forgotten(monkeypatch):
+    assert caught(monkeypatch, panel_gibbs, "lost_information", lambda _: 0.0, ("gibbs", "views"))
+
+
+def test_catches_a_scale_without_its_jacobian(monkeypatch):
+    """σ² given the views, but without the volume that they fill; and in Hamiltonian coordinates without −½ Σ log P."""
+    right, right_density = panel_gibbs.interweave, panel_hmc.log_density
+
+    def no_volume(rng, log_prior, old, effects, along):
+        return right(rng, log_prior, old, (0.0, effects[1]), along)
+
+    def no_volume_of_views(target, point):
+        return right_density(target, point) - np.log(point.views.root).sum(axis=0)
+
+    assert caught(monkeypatch, panel_gibbs, "interweave", no_volume, ("gibbs", "views"))
+    assert caught(monkeypatch, panel_hmc, "log_density", no_volume_of_views, ("hmc", "views"))
+
+
+def test_catches_ties_counted_once(monkeypatch):
+    """A tie is evidence against both areas: it counts as a win of neither, in A and in B."""
+    right, right_density = panel_gibbs.draw_weights, panel_hmc.log_density
+
+    def once(rng, state, answers, log_odds):
+        return right(rng, state, answers._replace(first=answers.first - answers.ties), log_odds)
+
+    def once_in_density(target, point):
+        p, ties = panel_target.tie_chance(point.x), target.layout.answers.ties
+        second = -np.logaddexp(0, point.eta + np.log((1 + p) / (1 - p)))
+        return right_density(target, point) - (ties * second).sum(axis=0)
+
+    assert caught(monkeypatch, panel_gibbs, "draw_weights", once, ("gibbs", "ties"))
+    assert caught(monkeypatch, panel_hmc, "log_density", once_in_density, ("hmc", "ties"))
+
+
+def test_catches_a_lost_sign_of_attention(monkeypatch):
+    right, right_read = panel_gibbs.draw_attention, panel_hmc.read
+
+    def positive(*arguments):
+        state = right(*arguments)
+        return state._replace(attention=np.abs(state.attention))
+
+    def read_positive(target, state, *, keep_views):
+        arrays = right_read(target, state, keep_views=keep_views)
+        return arrays | {"attention": np.abs(arrays["attention"])}
+
+    assert caught(monkeypatch, panel_gibbs, "draw_attention", positive, ("gibbs", "attention"))
+    assert caught(monkeypatch, panel_hmc, "read", read_positive, ("hmc", "attention"))
+
+
+def test_catches_a_side_on_the_wrong_area(monkeypatch):
+    right = panel_pilot.lay_out
+
+    def mirrored(model):
+        layout = right(model)
+        return replace(layout, x=-layout.x)
+
+    assert caught(monkeypatch, panel_pilot, "lay_out", mirrored, ("hmc", "side"))
+    assert caught(monkeypatch, panel_gibbs, "lay_out", mirrored, ("gibbs", "side"))
