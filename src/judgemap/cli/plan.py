@@ -64,9 +64,9 @@ def plan(
         fitted = load_fit(pilot)
     people = None
     try:
-        if judges_differ != 0 and (judges_differ is not None or len(places) <= MOST_AREAS):
+        if judges_differ != 0 and (judges_differ is not None or len(areas) <= MOST_AREAS):
             people = plan_judges(
-                places, judges, per_judge, seed=seed, differ=judges_differ, alpha=alpha, pilot=fitted, seconds=seconds
+                areas, judges, per_judge, seed=seed, differ=judges_differ, alpha=alpha, pilot=fitted, seconds=seconds
             )
         with counting_progress("studies") as watch:
             planned = simulate(
