@@ -245,7 +245,7 @@ WORDS = ["", "0", "-1", "1", "9" * 30, "0.0", "1.1", f"0.{'9' * 18}", "csv", "ge
 word = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(WORDS)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.sampled_from(PATHS),
     inner=word,
