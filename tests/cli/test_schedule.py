@@ -23,7 +23,7 @@ def test_writes_the_list_and_says_what_it_asks(judgemap, edges, tmp_path):
     assert "30 pairs of 6 areas by the principal component design, seed 1." in result.out
     assert "most likely" in result.out
     assert "least likely" in result.out
-    assert "every area is asked 10.0 times on average" in result.out
+    assert "every area comes up 10.0 times on average" in result.out
 
 
 @pytest.mark.parametrize("design", ["uniform", "naive", "optimal"])
