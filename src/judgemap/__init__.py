@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from judgemap.study.example import simulate_study as simulate_study
     from judgemap.study.fit import fit_spatial as fit_spatial
     from judgemap.study.fit import fit_standard as fit_standard
+    from judgemap.study.judge_planning import JudgePlan as JudgePlan
+    from judgemap.study.judge_planning import plan_judges as plan_judges
     from judgemap.study.judges import judge_table as judge_table
     from judgemap.study.judges import surprising_answers as surprising_answers
     from judgemap.study.judges import time_histogram as time_histogram
@@ -61,6 +63,7 @@ _HOMES = {
     "FitComparison": "study.comparing",
     "FixedVariance": "core.prior",
     "InverseGamma": "core.prior",
+    "JudgePlan": "study.judge_planning",
     "ListOptions": "core.schedule",
     "ModelComparison": "study.model_choice",
     "PanelFit": "study.panel",
@@ -81,6 +84,7 @@ _HOMES = {
     "judge_table": "study.judges",
     "load_fit": "study.result",
     "plan": "study.planning",
+    "plan_judges": "study.judge_planning",
     "predictive_check": "study.checks",
     "prior_covariance": "study.settings",
     "read_areas": "geo.maps",

@@ -20,8 +20,17 @@ def test_says_what_to_expect_and_writes_a_page(judgemap, edges, tmp_path):
     assert "24 comparisons (3 judges × 8) with the uniform design give" in result.out
     assert "Principal component design:" in result.out
     assert "What 24 comparisons give" in result.out
+    assert "If judges differ from each other by 0.5 of how far areas differ, three judges with 8 answers" in result.out
     page = (tmp_path / "plan.html").read_text(encoding="utf-8")
     assert "24 comparisons (3 judges × 8)" in page
+    assert "How many judges, how many answers each?" in page
+
+
+def test_judges_alike(judgemap, edges, tmp_path):
+    result = judgemap("plan", *edges, *QUICK, *SEED, "--judges-differ", "0", "--json", "-o", tmp_path / "plan")
+    assert result.status == 0, result.err
+    assert "judges_differ" not in json.loads(result.out)
+    assert not (tmp_path / "plan" / "judges.csv").exists()
 
 
 def test_same_seed_same_numbers_on_any_number_of_cores(judgemap, edges, tmp_path):
@@ -30,6 +39,8 @@ def test_same_seed_same_numbers_on_any_number_of_cores(judgemap, edges, tmp_path
     assert {**one, "seconds": 0} == {**two, "seconds": 0}
     assert one["comparisons"] == [6, 12, 18, 24, 36]
     assert one["expected"]["uniform"]["sd"][0][0] > one["expected"]["uniform"]["sd"][-1][0]
+    assert one["judges_differ"]["per_judge"] == [2, 4, 8, 16, 32, 64]
+    assert (tmp_path / "plan" / "judges.csv").is_file()
     stored = json.loads((tmp_path / "plan" / "plan.json").read_text(encoding="utf-8"))
     assert stored == one
     assert judgemap(*words, "-o", tmp_path / "plan").status == 0, "a second run replaces the first"
@@ -48,6 +59,8 @@ def test_a_pilot(judgemap, edges, comparisons, tmp_path):
     ("words", "sentence"),
     [
         (["--judges", "0"], "there must be at least 1 of judges, not 0"),
+        (["--judges-differ", "-1"], "how far judges differ is a positive number, σ/α, such as 0.5, not -1"),
+        (["--seconds", "0"], "the seconds that an answer takes must be a positive number, not 0"),
         (["--judges", "1", "--per-judge", "3"], "1 × 3 comparisons cannot even connect 6 areas"),
         (["--alpha", "-2"], "the guess at α must be a positive number, not -2"),
         (["--designs", "uniform,adaptve"], "there is no design 'adaptve' (did you mean 'adaptive'?)"),

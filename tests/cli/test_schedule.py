@@ -23,7 +23,7 @@ def test_writes_the_list_and_says_what_it_asks(judgemap, edges, tmp_path):
     assert "30 pairs of 6 areas by the principal component design, seed 1." in result.out
     assert "most likely" in result.out
     assert "least likely" in result.out
-    assert "every area is asked 10.0 times on average" in result.out
+    assert "every area comes up 10.0 times on average" in result.out
 
 
 @pytest.mark.parametrize("design", ["uniform", "naive", "optimal"])
@@ -77,7 +77,7 @@ def test_weights_of_ones_own(judgemap, edges, tmp_path):
         (["--pairs", "4"], "4 pairs cannot connect 6 areas; ask for at least 5"),
         (["--knows", "one.csv"], "a pair needs two different areas, but only one area can be asked"),
         (["--knows", "strange.csv"], "strange.csv line 2: area 'Oak' is not in the list of areas"),
-        (["--weights", "zero.csv"], "zero.csv: the weights of all pairs are zero"),
+        (["--weights", "zero.csv"], "zero.csv: all weights are zero"),
         (["--weights", "one.csv"], "one.csv: there is only one column, 'area'"),
         (["--design", "optimum"], "there is no design 'optimum' (did you mean 'optimal'?)"),
         (["--design", "adaptive"], "the adaptive design chooses each pair after the last answer"),

@@ -210,16 +210,19 @@ def test_quadrature_catches_a_rate_left_out_of_the_conditional(monkeypatch):
 STAR = communicability(AreaGraph(4, [[0, 1], [0, 2], [0, 3]]))
 FOUR = Setting(STAR, INFERRED, comparisons=20)
 FOUR_FIXED = Setting(STAR, FIXED, comparisons=20)
+# Slow, all of them: rivals are there to be compared with, and quadrature above already holds them to exact answers.
 QUICK_GEWEKE = {"chains": 50, "length": 20, "reference": 2_000}
 QUICK_CALIBRATION = {"replicates": 80, "steps": 30}
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @both_samplers
 def test_geweke(build):
     assert passes_geweke(np.random.default_rng(21), build, FOUR, **QUICK_GEWEKE)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("build", "setting", "name", "bug"),
@@ -233,12 +236,14 @@ def test_geweke_catches(monkeypatch, build, setting, name, bug):
     assert not passes_geweke(np.random.default_rng(22), build, setting, **QUICK_GEWEKE)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @both_samplers
 def test_calibration(build):
     assert passes_calibration(np.random.default_rng(23), build, FOUR, **QUICK_CALIBRATION)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("build", "setting", "name", "bug"),

@@ -86,11 +86,11 @@ def test_exposure_map_shades_what_the_design_asks(study):
 def test_words_where_all_areas_are_alike(study):
     drawn = jm.schedule(study.areas, "uniform", 77, seed=1, options=jm.ListOptions(balanced_exposure=True))
     assert how_often(drawn) == (
-        "With the uniform design, every area is asked about 2.0 times on average; in this list, 2 times each."
+        "With the uniform design, every area comes up 2.0 times on average; in this list, 2 times each."
     )
     exposure_map(drawn)
     known = jm.schedule(study.areas, "uniform", 30, seed=1, knows=["Loop", "Uptown", "Hyde Park"])
-    assert "each of the 3 known areas is asked 20.0 times on average" in how_often(known)
+    assert "each of the 3 known areas comes up 20.0 times on average" in how_often(known)
 
 
 def test_most_and_least_likely_pairs(bare_study, tmp_path):

@@ -103,7 +103,7 @@ def test_a_design_of_ones_own(ring, tmp_path):
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ("area_a,area_b,weight\nw0,w1,0\nw1,w2,0\n", "weights.csv: the weights of all pairs are zero"),
+        ("area_a,area_b,weight\nw0,w1,0\nw1,w2,0\n", "weights.csv: all weights are zero"),
         ("area_a,area_b,weight\nw0,w1,-1\n", "weights.csv line 2: '-1' is no weight"),
         ("area_a,area_b,weight\nw0,w1,nan\n", "weights.csv line 2: 'nan' is no weight"),
         ("area_a,area_b,weight\nw0,w1,many\n", "weights.csv line 2: 'many' is no weight"),

@@ -11,10 +11,12 @@ from judgemap.cli.progress import counting_progress
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import check_file, check_folder
+from judgemap.study.judge_planning import MOST_AREAS, SECONDS, plan_judges
 from judgemap.study.planning import DESIGNS
 from judgemap.study.planning import plan as simulate
 
 if TYPE_CHECKING:
+    from judgemap.study.judge_planning import JudgePlan
     from judgemap.study.planning import StudyPlan
 
 
@@ -33,6 +35,14 @@ def plan(
     designs: Annotated[
         str, typer.Option(help=f"Designs to try, of {', '.join(DESIGNS)}.")
     ] = "uniform,principal,optimal,adaptive",
+    judges_differ: Annotated[
+        float | None,
+        typer.Option(
+            help="Guess at how far judges differ, against how far areas do (σ/α); 0 leaves this out.  "
+            "[default: the pilot's, or 0.5]"
+        ),
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="What an answer takes a judge.")] = SECONDS,
     simulations: Annotated[int, typer.Option(help="Simulated studies under each design.")] = 40,
     output: Annotated[
         Path | None,
@@ -47,17 +57,25 @@ def plan(
     Example: judgemap plan --areas wards.gpkg --judges 12 --per-judge 50 -o plan.html --seed 1
     """
     _check_output(output)
+    seed, fitted = inputs.choose_seed(seed), None
     if pilot is not None:
         from judgemap.study.result import load_fit
+
+        fitted = load_fit(pilot)
+    people = None
     try:
+        if judges_differ != 0 and (judges_differ is not None or len(areas) <= MOST_AREAS):
+            people = plan_judges(
+                areas, judges, per_judge, seed=seed, differ=judges_differ, alpha=alpha, pilot=fitted, seconds=seconds
+            )
         with counting_progress("studies") as watch:
             planned = simulate(
                 areas,
                 judges,
                 per_judge,
-                seed=inputs.choose_seed(seed),
+                seed=seed,
                 alpha=alpha,
-                pilot=None if pilot is None else load_fit(pilot),
+                pilot=fitted,
                 designs=[each.strip() for each in designs.split(",") if each.strip()],
                 simulations=simulations,
                 cores=cores or inputs.available_cores(),
@@ -69,14 +87,21 @@ def plan(
     if output is not None:
         from judgemap.report.planning import save_plan
 
-        save_plan(planned, output)
-    typer.echo(json.dumps(planned.to_dict(), indent=2, ensure_ascii=False) if as_json else describe(planned))
+        save_plan(planned, output, people)
+    typer.echo(_to_json(planned, people) if as_json else describe(planned, people))
     if output is not None and not as_json:
         typer.echo(f"The plan is in {output}")
 
 
-def describe(planned: "StudyPlan") -> str:
-    """Say what to expect, in sentences and two tables."""
+def _to_json(planned: "StudyPlan", people: "JudgePlan | None") -> str:
+    from judgemap.report.planning import plan_record
+
+    return json.dumps(plan_record(planned, people), indent=2, ensure_ascii=False)
+
+
+def describe(planned: "StudyPlan", people: "JudgePlan | None" = None) -> str:
+    """Say what to expect, in sentences and tables."""
+    from judgemap.report.judge_planning import judge_sentences, judge_table
     from judgemap.report.planning import at_planned, by_length, sentences
 
     info = planned.info
@@ -86,7 +111,12 @@ def describe(planned: "StudyPlan") -> str:
     shown = "\n\n".join(
         f"{table.caption}\n\n{table.text()}" for table in (at_planned(planned), by_length(planned, planned.reference))
     )
-    return "\n".join([first, "", told, "", shown, "", *(f"Note: {note}" for note in info["notes"])]).rstrip()
+    differing = []
+    if people is not None:
+        grid = judge_table(people)
+        differing = [*judge_sentences(people), "", grid.caption, "", grid.text(), ""]
+    notes = [f"Note: {note}" for note in info["notes"]]
+    return "\n".join([first, "", told, "", shown, "", *differing, *notes]).rstrip()
 
 
 def _check_output(output: Path | None) -> None:

@@ -110,7 +110,8 @@ class PanelModel:
         views = self.parts.disagreement
         if views is not None and views.covariance.n_areas != n:
             raise ValueError(f"the comparisons know {n} areas, the disagreement {views.covariance.n_areas}")
-        if self.parts.side is not None and not np.any(self.counts.first_left >= 0):
+        sides = self.counts.first_left
+        if self.parts.side is not None and len(sides) and np.all(sides < 0):
             raise ValueError("a side for each judge needs to know which area was on the left; these counts do not")
 
     @property

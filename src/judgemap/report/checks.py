@@ -58,8 +58,8 @@ def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
     >>> predictive_check(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)).caption[:57]
     'Share of its comparisons that each area won, against what'
     """
-    found = check or checks.predictive_check(fit, seed=1)
-    table = found.areas[found.areas["comparisons"] > 0]
+    measured = check or checks.predictive_check(fit, seed=1)
+    table = measured.areas[measured.areas["comparisons"] > 0]
     observed, expected = table["observed"].to_numpy(), table["expected"].to_numpy()
     low, high = table["low"].to_numpy(), table["high"].to_numpy()
     outside = (observed < low) | (observed > high)
@@ -70,7 +70,7 @@ def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
             axes.plot(observed[members], expected[members], mark, color=colour, markersize=4)
         axes.set(xlabel="observed win rate", ylabel="the model's, with 95 % interval", xlim=(-0.03, 1.03))
     where = f"{int(outside.sum())} of {len(table)} areas lie outside their interval"
-    p = "; ".join(f"{row['words']}: p = {row['p']:.2f}" for row in found.checks.to_dict("records"))
+    p = "; ".join(f"{row['words']}: p = {row['p']:.2f}" for row in measured.checks.to_dict("records"))
     caption = f"Share of its comparisons that each area won, against what the fit predicts. {where.capitalize()}."
     alt = f"Scatter of the model's against the observed win rate of {counted(len(table), 'area')}. {where}. {p}."
     return Picture(figure, alt, caption)

@@ -54,13 +54,13 @@ def recovery(fit: Fit, true_risk: ArrayLike) -> Recovery:
 
 def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
     """Draw each area's estimate with its 95 % interval against the risk that its data were simulated from."""
-    truth, found = _centred(fit, true_risk), recovery(fit, true_risk)
+    truth, recovered = _centred(fit, true_risk), recovery(fit, true_risk)
     low, middle, high = _intervals(fit)
     with drawing(300) as (figure, [axes]):
         draw_diagonal(axes, low, truth, high)
         looks: list[tuple[BoolArray, dict[str, Any]]] = [
-            (found.covered, {"color": BLUE, "label": "interval contains the truth"}),
-            (~found.covered, {"color": MISSED, "marker": "D", "label": "interval misses it"}),
+            (recovered.covered, {"color": BLUE, "label": "interval contains the truth"}),
+            (~recovered.covered, {"color": MISSED, "marker": "D", "label": "interval misses it"}),
         ]
         for members, look in looks:
             if members.any():
@@ -68,10 +68,9 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
                 axes.plot(truth[members], middle[members], **{"marker": "o", "markersize": 4, "linestyle": "", **look})
         axes.set(xlabel="true risk", ylabel="estimated risk, with 95 % interval")
         axes.legend(loc="upper left", frameon=False, fontsize=SMALL, handletextpad=0.2, borderaxespad=0)
-    share = (
-        f"{found.n_covered} of {len(truth)} intervals ({100 * found.n_covered / len(truth):.0f} %) contain the truth"
-    )
-    summary = f"Correlation of estimate and truth {found.correlation:.3f}; {share}, where 95 % should."
+    inside = recovered.n_covered
+    share = f"{inside} of {len(truth)} intervals ({100 * inside / len(truth):.0f} %) contain the truth"
+    summary = f"Correlation of estimate and truth {recovered.correlation:.3f}; {share}, where 95 % should."
     return Picture(figure, f"Scatter of the estimated against the true risk of {len(truth)} areas. {summary}", summary)
 
 

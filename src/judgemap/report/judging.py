@@ -24,24 +24,24 @@ def times_by_judge(data: Comparisons, most: int = 12) -> Picture:
     >>> times_by_judge(jm.example_study(seed=1)[1]).alt[:42]
     'Histograms of the times of 12 judges. Medi'
     """
-    found = time_histogram(data)
-    totals = found.counts.sum(axis=1)
+    times = time_histogram(data)
+    totals = times.counts.sum(axis=1)
     chosen = [place for place in np.argsort(-totals, kind="stable")[:most] if totals[place]]
     rows = -(-len(chosen) // 3)
     medians = _medians(data)
     with drawing(30 + 72 * rows, rows=rows, columns=3) as (figure, panels):
         for axes, place in zip(panels, chosen, strict=False):
-            axes.stairs(found.counts[place], found.edges, fill=True, color=BLUE, alpha=0.75)
-            name = found.judges[place]
+            axes.stairs(times.counts[place], times.edges, fill=True, color=BLUE, alpha=0.75)
+            name = times.judges[place]
             axes.set_title(f"{name}: {totals[place]}, {medians[name]:.1f} s", fontsize=SMALL, loc="left", pad=3)
-            axes.axvline(min(medians[name], found.edges[-1]), **{**DASHED, "color": INK, "linewidth": 1.0, "zorder": 2})
-            axes.set(yticks=[], xlim=(0, found.edges[-1]))
+            axes.axvline(min(medians[name], times.edges[-1]), **{**DASHED, "color": INK, "linewidth": 1.0, "zorder": 2})
+            axes.set(yticks=[], xlim=(0, times.edges[-1]))
             axes.spines["left"].set_visible(False)
         for axes in panels[len(chosen) :]:
             axes.set_axis_off()
         for axes in panels[max(len(chosen) - 3, 0) : len(chosen)]:
             axes.set_xlabel("seconds")
-    summary = ", ".join(f"{found.judges[place]} {medians[found.judges[place]]:.1f} s" for place in chosen)
+    summary = ", ".join(f"{times.judges[place]} {medians[times.judges[place]]:.1f} s" for place in chosen)
     some = "" if len(chosen) == len(totals) else f" The {len(chosen)} with the most of {len(totals)} judges."
     caption = f"Times of each judge: name, number of comparisons, and median (dashed).{some}"
     return Picture(figure, f"Histograms of the times of {len(chosen)} judges. Medians: {summary}.", caption)

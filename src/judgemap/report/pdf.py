@@ -31,8 +31,8 @@ def find_renderer() -> Path | None:
     >>> found is None or found.stem in RENDERERS
     True
     """
-    found = (shutil.which(name) for name in RENDERERS)
-    return next((Path(program) for program in found if program), None)
+    programs = (shutil.which(name) for name in RENDERERS)
+    return next((Path(program) for program in programs if program), None)
 
 
 def write_pdf(html: str, path: str | Path, limit: float = LIMIT) -> Path:

@@ -3,17 +3,20 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from judgemap.core.simulation import Interval
+from judgemap.report.judge_planning import judge_picture, judge_section
 from judgemap.report.page import Section, page
 from judgemap.report.picture import BLUE, DASHED, FAINT, INK, QUIET, Picture, drawing
 from judgemap.report.schedules import NAMES
 from judgemap.report.tables import Cell, Table, columns
 from judgemap.report.text import in_words
 from judgemap.study.folder import new_folder, write_whole
+from judgemap.study.judge_planning import JudgePlan
 from judgemap.study.planning import Needed, StudyPlan
 
 MARK = "plan.json"
@@ -121,8 +124,8 @@ def curves(plan: StudyPlan) -> Picture:
     return Picture(figure, alt, caption)
 
 
-def plan_page(plan: StudyPlan) -> str:
-    """Return one self-contained page.
+def plan_page(plan: StudyPlan, people: JudgePlan | None = None) -> str:
+    """Return one self-contained page, with what ``people`` says of judges who differ.
 
     >>> import judgemap as jm
     >>> html = plan_page(jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6))
@@ -150,6 +153,7 @@ def plan_page(plan: StudyPlan) -> str:
             Section("What the planned study gives", (_gives(plan),), picture=curves(plan), table=at_planned(plan)),
             *([Section("Which pairs to ask", tuple(_savings(plan)))] if len(plan.designs) > 1 else []),
             *lengths,
+            *([judge_section(people)] if people is not None else []),
             Section("Utilities", (UTILITIES,), table=utilities(plan)),
             Section("How this was done", (MEANT,), facts=facts, remarks=tuple(info["notes"])),
         ],
@@ -177,16 +181,28 @@ UTILITIES = (
 )
 
 
-def save_plan(plan: StudyPlan, output: Path) -> Path:
-    """Write one page if the name ends in .html, else a folder: index.html, plan.json, plan.csv, plan.svg."""
+def save_plan(plan: StudyPlan, output: Path, people: JudgePlan | None = None) -> Path:
+    """Write one page if the name ends in .html, else a folder: index.html, plan.json, plan.csv, plan.svg.
+
+    With ``people`` the folder holds judges.csv and judges.svg too.
+    """
     if output.suffix.lower() in (".html", ".htm"):
-        return write_whole(output, plan_page(plan).encode())
+        return write_whole(output, plan_page(plan, people).encode())
     with new_folder(output, MARK) as draft:
-        (draft / "index.html").write_text(plan_page(plan), encoding="utf-8")
-        (draft / MARK).write_text(json.dumps(plan.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (draft / "index.html").write_text(plan_page(plan, people), encoding="utf-8")
+        told = json.dumps(plan_record(plan, people), indent=2, ensure_ascii=False)
+        (draft / MARK).write_text(told + "\n", encoding="utf-8")
         plan.to_frame().to_csv(draft / "plan.csv", index=False)
         curves(plan).save(draft / "plan.svg")
+        if people is not None:
+            people.to_frame().to_csv(draft / "judges.csv", index=False)
+            judge_picture(people).save(draft / "judges.svg")
     return output
+
+
+def plan_record(plan: StudyPlan, people: JudgePlan | None = None) -> dict[str, Any]:
+    """Return the plan for a program; what it says of judges who differ is under ``judges_differ``."""
+    return plan.to_dict() | ({} if people is None else {"judges_differ": people.to_dict()})
 
 
 def _gives(plan: StudyPlan) -> str:

@@ -27,8 +27,8 @@ def exposure_map(schedule: Schedule, title: str = "") -> Picture:
 
     >>> import judgemap as jm
     >>> picture = exposure_map(jm.schedule(jm.chicago(), "principal", 500, seed=1))
-    >>> picture.caption[:52]
-    'With the principal component design, areas are asked'
+    >>> picture.caption[:50]
+    'With the principal component design, areas come up'
     """
     scale = Scale("PuBuGn", f"Times asked, on average in {len(schedule):,} pairs", "rarely", "often")
     picture = choropleth(schedule.areas, schedule.expected(), scale, title=title)
@@ -87,11 +87,11 @@ def how_alike(schedule: Schedule) -> str:
 
 
 def how_often(schedule: Schedule) -> str:
-    """Say in a sentence how often areas are asked: by the design, and in this list.
+    """Say in a sentence how often areas come up: with the design, and in this list.
 
     >>> import judgemap as jm
     >>> how_often(jm.schedule(jm.chicago(), "uniform", 77, seed=1))[:61]
-    'With the uniform design, every area is asked about 2.0 times '
+    'With the uniform design, every area comes up 2.0 times on ave'
     """
     known = schedule.design.areas
     expected, asked = schedule.expected()[known], schedule.asked()[known]
@@ -99,10 +99,10 @@ def how_often(schedule: Schedule) -> str:
     names = schedule.areas.names
     everywhere = "every area" if len(known) == len(schedule.areas) else f"each of the {len(known)} known areas"
     if np.ptp(expected) < 0.005 * expected.mean():
-        summary = f"{everywhere} is asked about {expected.mean():.1f} times on average"
+        summary = f"{everywhere} comes up {expected.mean():.1f} times on average"
     else:
         summary = (
-            f"areas are asked about {expected.min():.1f} times ({names[least]}) to {expected.max():.1f} times "
+            f"areas come up {expected.min():.1f} times ({names[least]}) to {expected.max():.1f} times "
             f"({names[most]}) on average"
         )
     low, high = int(asked.min()), int(asked.max())

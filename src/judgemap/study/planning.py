@@ -236,7 +236,7 @@ def plan(
     """
     simulations, cores, watch = options.get("simulations", 40), options.get("cores", 1), options.get("watch")
     chosen = _check(areas, judges, per_judge, simulations, designs)
-    source = _Source.make(areas, alpha, pilot)
+    source = TruthSource.make(areas, alpha, pilot)
     began = time.perf_counter()
     planned = judges * per_judge
     shortest = max(SHORTEST, len(areas) // 2)
@@ -260,16 +260,18 @@ def plan(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Source:
+class TruthSource:
     """Where truths come from: draws of a pilot's strengths, or, without one, the prior with a guess at α."""
 
     alpha: float
     strengths: FloatArray | None
+    """The pilot's draws, (draws, areas)."""
     words: str
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def make(cls, areas: Areas, alpha: float | None, pilot: "Fit | None") -> "_Source":
+    def make(cls, areas: Areas, alpha: float | None, pilot: "Fit | None") -> "TruthSource":
+        """Choose the guess or the pilot, checked."""
         if pilot is None:
             guess = ALPHA if alpha is None else alpha
             if not (np.isfinite(guess) and guess > 0):
@@ -303,7 +305,7 @@ class _Source:
 class _Trials:
     """All trials of a plan: each design on each truth."""
 
-    source: _Source
+    source: TruthSource
     covariance: Covariance
     askers: dict[str, Asker]
     lengths: tuple[int, ...]

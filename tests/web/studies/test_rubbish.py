@@ -41,7 +41,7 @@ def test_the_addresses_are_found():
     assert len(addresses()) > 40
 
 
-@settings(max_examples=250, **loose)
+@settings(max_examples=100, **loose)
 @given(page=st.sampled_from(addresses()), method=method, form=form, who=st.sampled_from(["owner", "anonymous"]))
 def test_rubbish_to_a_researchers_pages(owned, clients, page, method, form, who):
     call = getattr(clients[who], method)

@@ -88,6 +88,8 @@ class Coordinates:
     """The map from q to the parameters: see the module's text."""
 
     V: FloatArray
+    Q: FloatArray
+    """V = FQ with F the factor of the prior."""
     strengths: Effects
     fade: FloatArray
     """γ: how fast the map's information fades as σ² grows."""
@@ -105,6 +107,20 @@ class Coordinates:
     scale_mean: FloatArray
     scale_factor: FloatArray
 
+    def noise(self, rng: np.random.Generator, layout: Layout, size: int, chains: int) -> FloatArray:
+        """Draw q ~ N(0, I), ``size`` coordinates for each chain.
+
+        The map's and the views' are drawn in areas and turned into coordinates, so that draws do not depend on which
+        eigenvectors a processor happens to find: signs are free, and so is the basis of a repeated eigenvalue.
+        """
+        n = layout.n_areas
+        q = [self.Q.T @ rng.standard_normal((n, chains))]
+        for block, (_, V) in zip(layout.blocks, self.views, strict=False):
+            v = rng.standard_normal((block.n_judges, n, chains)).astype(V.dtype, copy=False)
+            q.append((np.swapaxes(V, 1, 2) @ v).reshape(-1, chains).astype(np.float64, copy=False))
+        q.append(rng.standard_normal((size - sum(map(len, q)), chains)))
+        return np.concatenate(q)
+
 
 def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: Summary) -> Coordinates:
     """Place the coordinates around what is known of the posterior; ``factor`` is F with prior covariance FFᵀ."""
@@ -114,7 +130,6 @@ def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: S
     upsilon = 0.0 if known.log_disagreement is None else known.log_disagreement
     S, pull = _information(layout, turned, weight, linear, seen, upsilon)
     g, Q = linalg.eigh(factor.T @ S @ factor)
-    Q *= settled_signs(Q)
     V, g = factor @ Q, np.maximum(g, 0.0)
     fade = np.zeros_like(g)
     if turned:
@@ -123,6 +138,7 @@ def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: S
         fade = np.clip(np.log(low / high), 0.0, 1.0)
     return Coordinates(
         V=V,
+        Q=Q,
         strengths=Effects((V.T @ pull)[:, None], g[:, None]),
         fade=fade[:, None],
         log_disagreement=upsilon,
@@ -138,12 +154,6 @@ def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: S
     )
 
 
-def settled_signs(vectors: FloatArray) -> FloatArray:
-    """Choose the sign of each column, which an eigensolver leaves free: its largest entry is positive."""
-    largest = np.argmax(np.abs(vectors), axis=-2)
-    return np.where(np.take_along_axis(vectors, largest[..., None, :], axis=-2) < 0, -1.0, 1.0)
-
-
 def _diagonal_views(
     layout: Layout, views: list[Views], weight: FloatArray, linear: FloatArray
 ) -> tuple[list[Views], Effects]:
@@ -152,7 +162,7 @@ def _diagonal_views(
     for block, (B, V) in zip(layout.blocks, views, strict=False):
         W = block.by_judge(weight)
         values, Q = np.linalg.eigh(np.swapaxes(B, 1, 2) @ (W * B))
-        Q = Q * settled_signs(Q)
+        Q = Q.astype(B.dtype)
         B_turned = B @ Q
         turned.append(Views(B_turned, V @ Q))
         r.append((np.swapaxes(B_turned, 1, 2) @ block.by_judge(linear)).reshape(-1, 1))

@@ -30,7 +30,8 @@ JITTER = 0.1
 GOOD_ACCEPTANCE = 0.8
 MOST_KICKS = 64
 START_SPREAD = 1.5
-"""How much wider than the posterior the chains start."""
+"""How much wider than the posterior the map and the scales start. Judges' effects start as wide as they are: there can
+be so many that no trajectory would lead back."""
 
 
 class State(NamedTuple):
@@ -61,7 +62,10 @@ def transition(target: Target, kicks: int, *, keep_views: bool = True) -> Kernel
     """Return the kernel with a given number of kicks a trajectory; exact for any, efficient for enough."""
 
     def init(rng: np.random.Generator, chains: IntArray) -> State:
-        return start(rng, target, START_SPREAD * rng.standard_normal((target.size, len(chains))))
+        q, part = target.noise(rng, len(chains)), target.sections()
+        for name in ("map", "scales"):
+            q[part[name]] *= START_SPREAD
+        return start(rng, target, q)
 
     def step(rng: np.random.Generator, state: State) -> State:
         return trajectory(rng, target, state, kicks)
@@ -86,7 +90,7 @@ def start(rng: np.random.Generator, target: Target, q: FloatArray) -> State:
 def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: int) -> State:
     """Propose by one trajectory of ``kicks`` rotations between half kicks; accept for each chain, or stay."""
     chains = state.q.shape[1]
-    momentum = rng.standard_normal(state.q.shape)
+    momentum = target.noise(rng, chains)
     energy = state.log_density - (momentum**2).sum(axis=0) / 2
     angle = QUARTER_TURN / kicks * (1 + JITTER * rng.uniform(-1, 1, chains))
     cos, sin = np.cos(angle), np.sin(angle)
@@ -143,7 +147,7 @@ def _views(target: Target, state: State, point: Point) -> FloatArray:
     for block, (_, V) in zip(layout.blocks, target.coordinates.views, strict=True):
         missing = block.coordinates(point.views.w) - np.swapaxes(V, 1, 2) @ noise[block.judges]
         noise[block.judges] += V @ missing
-    views: FloatArray = np.einsum("ij,kjc->cki", disagreement.covariance.factor, noise * point.sigma, optimize=True)
+    views: FloatArray = np.moveaxis(disagreement.covariance.factor @ (noise * point.sigma), 2, 0)
     return views
 
 

@@ -22,6 +22,10 @@ from judgemap.core.types import FloatArray, IntArray
 
 FULL = 0.75
 """A block takes judges down to this share of its largest, so that little of it is padding."""
+DOUBLE_LIMIT = 10_000_000
+"""From so many entries of all B_k on they are kept in single precision: C_u is then off by a ten-millionth."""
+NOTHING = 1e-10
+"""A direction of which rows say less than this share of what they say of the best is one of which they say nothing."""
 
 
 class Block(NamedTuple):
@@ -152,10 +156,21 @@ def _pad(n_areas: int, n_judges: int, judge: IntArray, columns: tuple[IntArray, 
 
 
 class Views(NamedTuple):
-    """Factors of one block's views: B (judge, row, coordinate) and V (judge, area, coordinate)."""
+    """Factors of one block's views: B (judge, row, coordinate) and V (judge, area, coordinate).
+
+    Columns are zero where the rows of a judge are fewer, or tell less, than the block has coordinates.
+    """
 
     B: FloatArray
     V: FloatArray
+
+    def forward(self, coordinates: FloatArray) -> FloatArray:
+        """Bw, in the precision of B."""
+        return self.B @ coordinates.astype(self.B.dtype, copy=False)
+
+    def back(self, rows: FloatArray) -> FloatArray:
+        """Bᵀv, in the precision of B."""
+        return np.swapaxes(self.B, 1, 2) @ rows.astype(self.B.dtype, copy=False)
 
 
 def onto_areas(layout: Layout, rows: FloatArray) -> FloatArray:
@@ -165,18 +180,29 @@ def onto_areas(layout: Layout, rows: FloatArray) -> FloatArray:
 
 
 def build_views(layout: Layout, factor: FloatArray) -> list[Views]:
-    """Find B_k and V_k of every judge, from C_u = FFᵀ."""
-    return [_views(layout, block, factor) for block in layout.blocks]
+    """Find B_k and V_k of every judge, from C_u = FFᵀ, in single precision where they would fill gigabytes."""
+    size = sum(block.n_judges * block.n_rows * block.n_views for block in layout.blocks)
+    precision = np.float64 if size < DOUBLE_LIMIT else np.float32
+    views = []
+    for block in layout.blocks:
+        design = layout.dense(block) @ factor
+        B, V = _all_areas(design) if block.n_rows >= layout.n_areas else _seen_of(design)
+        views.append(Views(B.astype(precision, copy=False), V.astype(precision, copy=False)))
+    return views
 
 
-def _views(layout: Layout, block: Block, factor: FloatArray) -> Views:
-    if block.n_rows >= layout.n_areas:
-        identity = np.broadcast_to(np.eye(layout.n_areas), (block.n_judges, layout.n_areas, layout.n_areas))
-        return Views(layout.dense(block) @ factor, identity)
-    # Orthonormal rows: X F = Rᵀ Vᵀ. The sign of each is settled by R's diagonal, which other processors may turn round.
-    V, R = np.linalg.qr(np.swapaxes(layout.dense(block) @ factor, 1, 2))
-    sign = np.where(np.diagonal(R, axis1=1, axis2=2) < 0, -1.0, 1.0)[:, None, :]
-    return Views(np.swapaxes(R, 1, 2) * sign, V * sign)
+def _all_areas(design: FloatArray) -> Views:
+    n_judges, _, n_areas = design.shape
+    return Views(design, np.broadcast_to(np.eye(n_areas), (n_judges, n_areas, n_areas)))
+
+
+def _seen_of(design: FloatArray) -> Views:
+    """From X F = U s Vᵀ: B = U s, and V, without the directions of which the rows say nothing."""
+    square, U = np.linalg.eigh(design @ np.swapaxes(design, 1, 2))
+    seen = square > NOTHING * square[:, -1:]
+    s = np.sqrt(np.where(seen, square, 1.0))[:, None, :]
+    U = np.where(seen[:, None, :], U, 0.0)
+    return Views(U * s, (np.swapaxes(design, 1, 2) @ U) / s)
 
 
 def summarise_views(strengths: FloatArray, views: FloatArray, *, keep_views: bool) -> Arrays:

@@ -49,7 +49,8 @@ def build_target(model: PanelModel) -> tuple[Target, int]:
     rng, kicks = np.random.default_rng(0), FIRST_KICKS
     target = first_target(model, layout, views)
     for steps in ROUNDS:
-        summary, kicks = pilot(rng, target, steps, kicks)
+        # Better coordinates need fewer kicks: each round begins with half of those that the last one came to.
+        summary, kicks = pilot(rng, target, steps, max(FIRST_KICKS, kicks // 2))
         target = placed(target, views, summary)
     return target, choose_kicks(rng, target)
 
@@ -58,7 +59,7 @@ def choose_kicks(rng: np.random.Generator, target: Target) -> int:
     """Raise the number of kicks from 2 until a few steps accept often."""
     kicks = 2
     while kicks < MOST_KICKS:
-        state, seen = start(rng, target, rng.standard_normal((target.size, min(CHAINS, batch_width(target))))), []
+        state, seen = start(rng, target, target.noise(rng, min(CHAINS, batch_width(target)))), []
         for _ in range(8):
             state = trajectory(rng, target, state, kicks)
             seen.append(float(state.acceptance.mean()))
@@ -112,7 +113,7 @@ def first_target(model: PanelModel, layout: Layout, views: list[Views]) -> Targe
 
 def pilot(rng: np.random.Generator, target: Target, steps: int, kicks: int) -> tuple[Summary, int]:
     """Run short chains, with more kicks where too few are accepted, and sum up the second half."""
-    state = start(rng, target, rng.standard_normal((target.size, min(CHAINS, batch_width(target)))))
+    state = start(rng, target, target.noise(rng, min(CHAINS, batch_width(target))))
     recent: list[float] = []
     draws: list[dict[str, FloatArray]] = []
     for step in range(steps):

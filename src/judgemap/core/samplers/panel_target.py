@@ -20,7 +20,7 @@ from scipy.special import expit, log_ndtr, ndtri_exp
 from judgemap.core import outcomes
 from judgemap.core.panel import Lapses, PanelModel
 from judgemap.core.prior import FixedVariance
-from judgemap.core.samplers.panel_coordinates import Coordinates, Effects, Placed, place, pull_back, settled_signs
+from judgemap.core.samplers.panel_coordinates import Coordinates, Effects, Placed, place, pull_back
 from judgemap.core.samplers.panel_layout import Layout
 from judgemap.core.samplers.panel_scales import Scale
 from judgemap.core.types import FloatArray
@@ -65,6 +65,10 @@ class Target:
         """The number of coordinates."""
         return int(self.sections()["scales"].stop)
 
+    def noise(self, rng: np.random.Generator, chains: int) -> FloatArray:
+        """Draw q ~ N(0, I)."""
+        return self.coordinates.noise(rng, self.layout, self.size, chains)
+
 
 class Point(NamedTuple):
     """The parameters at q, one column a chain, and what the gradient needs again."""
@@ -102,7 +106,7 @@ def diagonalise(model: PanelModel) -> Spectrum | None:
     if model.parts.smoothness is None:
         return None
     c, E = linalg.eigh(model.covariance.matrix)
-    return Spectrum(E * settled_signs(E), np.maximum(c, 0.0), np.zeros((0, 0)))
+    return Spectrum(E, np.maximum(c, 0.0), np.zeros((0, 0)))
 
 
 def tie_chance(x: dict[str, FloatArray]) -> FloatArray:
@@ -135,13 +139,13 @@ def parameters(target: Target, q: FloatArray) -> Point:
     if target.model.parts.disagreement is not None:
         r = np.array(np.broadcast_to(at.seen.r, q[part["views"]].shape))
         weighted = at.weight * e
-        for block, (B, _) in zip(layout.blocks, at.views, strict=True):
-            block.coordinates(r)[...] -= np.swapaxes(B, 1, 2) @ block.by_judge(weighted)
+        for block, factors in zip(layout.blocks, at.views, strict=True):
+            block.coordinates(r)[...] -= factors.back(block.by_judge(weighted))
         views_effects = Effects(r, at.seen.g)
         views = place(q[part["views"]], views_effects, sigma)
         scaled = sigma * views.w
-        for block, (B, _) in zip(layout.blocks, at.views, strict=True):
-            block.by_judge(e)[...] += B @ block.coordinates(scaled)
+        for block, factors in zip(layout.blocks, at.views, strict=True):
+            block.by_judge(e)[...] += factors.forward(block.coordinates(scaled))
 
     eta, attention, side = e, None, None
     if target.model.parts.attention is not None:
@@ -227,8 +231,8 @@ def _pull_views(
     """Write the slope in the views' coordinates; return the slope in Xλ."""
     layout, at = target.layout, target.coordinates
     to_w = np.empty_like(q)
-    for block, (B, _) in zip(layout.blocks, at.views, strict=True):
-        block.coordinates(to_w)[...] = np.swapaxes(B, 1, 2) @ block.by_judge(to_e)
+    for block, factors in zip(layout.blocks, at.views, strict=True):
+        block.coordinates(to_w)[...] = factors.back(block.by_judge(to_e))
     to_w *= point.sigma
     to_scale["log_disagreement"] += (to_w * point.views.w).sum(axis=0) / 2
     to_w -= point.views.w
@@ -236,8 +240,8 @@ def _pull_views(
     slope[...] = pulled.q
     to_scale["log_disagreement"] += pulled.log_scale2
     back = np.empty_like(to_e)
-    for block, (B, _) in zip(layout.blocks, at.views, strict=True):
-        block.by_judge(back)[...] = B @ block.coordinates(pulled.r)
+    for block, factors in zip(layout.blocks, at.views, strict=True):
+        block.by_judge(back)[...] = factors.forward(block.coordinates(pulled.r))
     back *= at.weight
     return np.subtract(to_e, back, out=back)
 

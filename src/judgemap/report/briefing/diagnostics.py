@@ -38,16 +38,16 @@ def verdict(fit: Fit) -> str:
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> verdict(jm.fit_spatial(data, areas, seed=1, chains=4, draws=500))[:48]
-    'The sampling checks found no problem: four chai'
+    'The sampling checks found no problem: four chain'
     """
-    found = fit.record.diagnostics
+    checks = fit.record.diagnostics
     if fit.warnings:
         return "The sampling checks found a problem: " + " ".join(fit.warnings)
     chains = counted(fit.posterior.sizes["chain"], "chain")
     return (
         f"The sampling checks found no problem: {chains} from different starting points agree (largest R-hat "
-        f"{found.rhat_max:.3f}; it should be at most {GOOD_RHAT}), and the effective sample size of every area is "
-        f"at least {found.ess_bulk_min:,.0f} ({GOOD_ESS} is needed)."
+        f"{checks.rhat_max:.3f}; it should be at most {GOOD_RHAT}), and the effective sample size of every area is "
+        f"at least {checks.ess_bulk_min:,.0f} ({GOOD_ESS} is needed)."
     )
 
 
@@ -72,7 +72,7 @@ def _of(fit: Fit, heading: str) -> Section:
 
 
 def _record(fit: Fit, heading: str, notes: tuple[str, ...]) -> Section:
-    record, found, plan = fit.record, fit.record.diagnostics, fit.record.plan
+    record, checks, plan = fit.record, fit.record.diagnostics, fit.record.plan
     chains, draws = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]
     given = ", ".join(f"{name} {value}" for name, value in record.assumed.items() if name != "affinity")
     facts = (
@@ -82,10 +82,10 @@ def _record(fit: Fit, heading: str, notes: tuple[str, ...]) -> Section:
         ("Sampler", SAMPLERS.get(record.sampler, record.sampler)),
         ("Draws", f"{chains} chains of {draws:,} draws, after {plan.warmup:,} warm-up draws"),
         ("Seed", str(record.seed)),
-        ("Largest R-hat", f"{found.rhat_max:.3f} (should be at most {GOOD_RHAT})"),
+        ("Largest R-hat", f"{checks.rhat_max:.3f} (should be at most {GOOD_RHAT})"),
         (
             "Smallest effective sample size",
-            f"{found.ess_bulk_min:,.0f}, for {found.ess_bulk_min_of} (should be at least {GOOD_ESS})",
+            f"{checks.ess_bulk_min:,.0f}, for {checks.ess_bulk_min_of} (should be at least {GOOD_ESS})",
         ),
         ("Time", f"{record.seconds:.2f} seconds"),
         ("Software", ", ".join(f"{name} {version}" for name, version in record.versions.items())),

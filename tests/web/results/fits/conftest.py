@@ -64,7 +64,7 @@ def ask():
 def make(monkeypatch, carry_out):
     """Make a fit that waits, as a worker would, but for the pictures, which take long; and return it."""
     for step in ("_find", "_draw", "_brief"):
-        monkeypatch.setattr(running, step, lambda run, fit, data: None)
+        monkeypatch.setattr(running, step, lambda subject: None)
 
     def made(run):
         carry_out(run)

@@ -114,7 +114,7 @@ def test_the_only_judge_withdraws_while_the_fit_is_explained(judged, ask, make, 
     run = make(ask(judged, only=[gone]))
     fit, data = open_fit(run), load_comparisons(judged).only({gone})
 
-    def find(run, fit, data):
+    def find(subject):
         leave(gone)
         FitRun.objects.filter(pk=run.pk).update(findings={"areas": [1, 2]})
 

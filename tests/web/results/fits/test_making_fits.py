@@ -155,7 +155,7 @@ def test_what_explains_a_fit_is_made(judged, ask, carry_out):
 @pytest.mark.usefixtures("undrawn")
 def test_a_briefing_tells_of_both_models_of_the_same_answers(judged, ask, carry_out, monkeypatch):
     for step in ("_find", "_draw"):
-        monkeypatch.setattr(running, step, lambda run, fit, data: None)
+        monkeypatch.setattr(running, step, lambda subject: None)
     carry_out(ask(judged, QUICK))
     carry_out(ask(judged, CLUSTERS))
     alone, both = FitRun.objects.order_by("number")
@@ -229,11 +229,11 @@ def test_a_fault_of_ours_is_logged_and_never_shown(judged, ask, make, monkeypatc
 
 @pytest.mark.parametrize("step", ["_find", "_draw", "_brief"])
 def test_what_explains_may_fail_and_spoils_nothing(judged, ask, make, monkeypatch, caplog, step):
-    def broken(run, fit, data):
+    def broken(subject):
         raise StudyError("no picture today")
 
     for each in ("_find", "_draw", "_brief"):
-        monkeypatch.setattr(running, each, broken if each == step else lambda run, fit, data: None)
+        monkeypatch.setattr(running, each, broken if each == step else lambda subject: None)
     run = make(ask(judged))
     assert run.status == FitRun.Status.DONE
     assert run.explained_at

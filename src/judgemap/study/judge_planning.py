@@ -1,0 +1,240 @@
+"""Planning for judges who differ: how many judges to ask, and for how many answers each.
+
+The map of the population that judges come from is known only as well as there are judges to speak for it. For studies
+of a quarter to four times as many judges, with a quarter to eight times as many answers each, this says how precisely;
+see `core.population` for how. No study is sampled, so a grid takes seconds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from judgemap.core.population import Population, precision_grid
+from judgemap.core.types import FloatArray
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.study.planning import TruthSource
+from judgemap.study.schedules import pair_design
+from judgemap.study.settings import prior_covariance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from judgemap.study.result import Fit
+
+SHARES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Answers of each judge that are looked at, as shares of those planned, each double the last; judges up to fourfold."""
+DIFFER = 0.5
+"""The guess at σ/α where nobody gives one: that of the Nottinghamshire study is 0.53."""
+SECONDS = 4.0
+"""What an answer takes, where no pilot says."""
+SIMULATIONS = 12
+LITTLE = 0.1
+"""Twice as many answers help little where they lower the uncertainty by less than this share."""
+MOST_AREAS = 1_000
+"""Areas for which a grid takes minutes at most."""
+
+
+class JudgePlanOptions(TypedDict, total=False):
+    """What else to plan with; every entry has a default."""
+
+    seconds: float
+    """What one answer takes a judge, 4."""
+    design: str
+    """How pairs are drawn: ``uniform``, ``naive``, ``principal`` or ``optimal``."""
+    simulations: int
+    """True maps, each with judges of its own, that the figures are means over, 12."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgePlan:
+    """Precision of the population's map by number of judges and of answers each.
+
+    ``sd``, ``u1`` and ``correlation`` are arrays (answers each, judges). Their last row is of answers without end: each
+    judge's own map known exactly, the population's still not. ``correlation`` is that of estimate and truth over areas.
+
+    >>> import judgemap as jm
+    >>> plan = jm.plan_judges(jm.chicago(), judges=8, per_judge=40, seed=1, simulations=2)
+    >>> plan.judges, plan.per_judge
+    ((2, 4, 8, 16, 32), (10, 20, 40, 80, 160, 320))
+    >>> bool(plan.sd[2, 2] < plan.sd[1, 2] and plan.hours[2, 2] == 2 * plan.hours[1, 2])
+    True
+    """
+
+    areas: Areas
+    judges: tuple[int, ...]
+    per_judge: tuple[int, ...]
+    planned: tuple[int, int]
+    """The planned numbers of judges, and of answers each."""
+    sd: FloatArray
+    u1: FloatArray
+    correlation: FloatArray
+    seconds: float
+    """What an answer takes."""
+    differ: float
+    """σ/α: how far judges differ, against how far areas do."""
+    alpha: float
+    info: dict[str, Any]
+
+    @property
+    def hours(self) -> FloatArray:
+        """Judges' hours, (answers each, judges); breaks and reading the instructions are not counted."""
+        return np.outer(self.per_judge, self.judges) * self.seconds / 3600
+
+    def at(self, judges: int, per_judge: int) -> tuple[int, int]:
+        """Give the place of a study in the arrays."""
+        return self.per_judge.index(per_judge), self.judges.index(judges)
+
+    def helps_little(self, judges: int) -> float:
+        """Say from how many answers each on twice as many lower the sd by less than a tenth.
+
+        0 means from fewer than the fewest in the grid, inf from more than half of the most. Judges all alike would
+        gain up to 29 % from every doubling.
+
+        >>> import judgemap as jm
+        >>> plan = jm.plan_judges(jm.chicago(), judges=8, per_judge=40, differ=1.0, seed=1, simulations=2)
+        >>> 0 < plan.helps_little(8) < 160
+        True
+        """
+        sd = self.sd[:-1, self.judges.index(judges)]
+        doublings = np.diff(np.log2(self.per_judge))
+        gain = np.minimum.accumulate(1 - (sd[1:] / sd[:-1]) ** (1 / doublings))
+        below = gain < LITTLE
+        if below[0]:
+            return 0.0
+        if not below.any():
+            return np.inf
+        after = int(np.argmax(below))
+        logs = np.log(self.per_judge[after - 1 : after + 1])
+        share = (gain[after - 1] - LITTLE) / (gain[after - 1] - gain[after])
+        return float(np.exp(logs[0] + share * (logs[1] - logs[0])))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a table, one row a study: judges, per_judge, hours, sd, u1, correlation."""
+        import pandas as pd
+
+        answers, judges = np.meshgrid(self.per_judge, self.judges, indexing="ij")
+        measured = {name: getattr(self, name)[:-1].ravel() for name in ("sd", "u1", "correlation")}
+        return pd.DataFrame(
+            {"judges": judges.ravel(), "per_judge": answers.ravel(), "hours": self.hours.ravel(), **measured}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all that a program would want, fit for JSON; the last row is of answers without end."""
+        at_most = self.helps_little(self.planned[0])
+        return {
+            **self.info,
+            "differ": self.differ,
+            "alpha": self.alpha,
+            "seconds_per_answer": self.seconds,
+            "judges": list(self.judges),
+            "per_judge": list(self.per_judge),
+            "hours": self.hours.tolist(),
+            **{name: getattr(self, name).tolist() for name in ("sd", "u1", "correlation")},
+            "more_answers_help_little_from": at_most if np.isfinite(at_most) else None,
+        }
+
+
+def plan_judges(
+    areas: Areas,
+    judges: int = 10,
+    per_judge: int = 50,
+    *,
+    seed: int,
+    differ: float | None = None,
+    alpha: float | None = None,
+    pilot: "Fit | None" = None,
+    **options: Unpack[JudgePlanOptions],
+) -> JudgePlan:
+    """Say how precisely the population's map is known by number of judges and of answers each.
+
+    Parameters
+    ----------
+    areas
+        The areas of the study.
+    judges, per_judge
+        The study in the middle of the grid.
+    seed
+        The same seed gives the same numbers.
+    differ
+        A guess at σ/α, how far judges' own maps lie from the common one against how far areas differ; the pilot's, or
+        0.5 unless given.
+    alpha, pilot
+        As for `plan`. A pilot in which judges differ says what σ/α is.
+    options
+        See `JudgePlanOptions`.
+
+    Examples
+    --------
+    >>> import judgemap as jm
+    >>> plan = jm.plan_judges(jm.chicago(), judges=12, per_judge=50, differ=0.5, seed=1, simulations=2)
+    >>> more_answers, more_judges = plan.sd[3, 2], plan.sd[2, 3]
+    >>> bool(more_judges < more_answers)
+    True
+    """
+    seconds, simulations = options.get("seconds", SECONDS), options.get("simulations", SIMULATIONS)
+    design = options.get("design", "uniform")
+    source = TruthSource.make(areas, alpha, pilot)
+    ratio = _ratio(differ, pilot)
+    _check(areas, judges, per_judge, seconds, simulations)
+    judges = max(2, judges)
+    n_judges = tuple(sorted({max(2, round(share * judges)) for share in SHARES[:-1]}))
+    answers = tuple(sorted({max(1, round(share * per_judge)) for share in SHARES}))
+    covariance = prior_covariance(areas)
+    people = Population(covariance, source.alpha, (ratio * source.alpha) ** 2 * covariance.matrix)
+    drawn = pair_design(areas.graph, design, source.alpha, judges * per_judge)
+    grids, spread = [], []
+    with threadpool_limits(limits=1):
+        for number in range(simulations):
+            rng = np.random.default_rng([seed, number])
+            truth = source.draw(rng, covariance)
+            grids.append(precision_grid(rng, truth, people, drawn, n_judges, answers))
+            spread.append(float(((truth - truth.mean()) ** 2).sum()))
+    sd, trace = (np.mean(each, axis=0) for each in zip(*grids, strict=True))
+    info = {"truth": source.words, "design": design, "simulations": simulations, "seed": seed}
+    return JudgePlan(
+        areas,
+        n_judges,
+        answers,
+        (judges, per_judge),
+        sd=sd,
+        u1=1 / trace,
+        # Over areas estimate and error are nearly uncorrelated, so r² = 1 − error variance / variance of the truth.
+        correlation=np.sqrt(np.maximum(1 - trace / np.mean(spread), 0.0)),
+        seconds=seconds,
+        differ=ratio,
+        alpha=source.alpha,
+        info=info,
+    )
+
+
+def _ratio(differ: float | None, pilot: "Fit | None") -> float:
+    if differ is None:
+        if pilot is None or "sigma2" not in pilot.posterior:
+            return DIFFER
+        return float(np.sqrt(np.median(pilot.posterior["sigma2"] / pilot.posterior["alpha2"])))
+    if not (np.isfinite(differ) and differ > 0):
+        raise StudyError(f"how far judges differ is a positive number, σ/α, such as {DIFFER}, not {differ:g}")
+    return differ
+
+
+def _check(areas: Areas, judges: int, per_judge: int, seconds: float, simulations: int) -> None:
+    numbers: Sequence[tuple[str, float]] = (
+        ("judges", judges),
+        ("comparisons per judge", per_judge),
+        ("simulated maps", simulations),
+    )
+    for what, number in numbers:
+        if number < 1:
+            raise StudyError(f"there must be at least 1 of {what}, not {number}")
+    if not (np.isfinite(seconds) and seconds > 0):
+        raise StudyError(f"the seconds that an answer takes must be a positive number, not {seconds:g}")
+    if len(areas) < 2:
+        raise StudyError("a study needs two areas at least, but the map has only one")
+    if len(areas) > MOST_AREAS:
+        raise StudyError(
+            f"{len(areas):,} areas are more than the {MOST_AREAS:,} for which judges can be planned; use a coarser map"
+        )

@@ -1,0 +1,117 @@
+"""Running the samplers of a panel: shapes, odd panels, seeds and cores, and the models that a panel contains."""
+
+import numpy as np
+import pytest
+from synthetic import delaunay_map
+
+from judgemap.core.comparisons import JudgedCounts, count_judged, count_pairs
+from judgemap.core.diagnostics import ess_bulk
+from judgemap.core.outcomes import TieRule
+from judgemap.core.panel import (
+    Attention,
+    Disagreement,
+    Lapses,
+    PanelModel,
+    Parts,
+    Side,
+    Smoothness,
+    as_one_judge,
+)
+from judgemap.core.panel_simulation import draw_panel, simulate_panel
+from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
+from judgemap.core.samplers.panel import PANEL_SAMPLERS, sample_panel
+from judgemap.core.samplers.run import Plan, sample
+
+MAP = communicability(delaunay_map(12))
+EVERYTHING = Parts(TieRule.RAO_KUPPER, Smoothness(), Disagreement(MAP), Side(), Attention(), Lapses())
+SHORT = Plan(chains=6, warmup=5, draws=12)
+
+
+def study(parts, answers=(30, 20, 9, 1), seed=1):
+    rng = np.random.default_rng(seed)
+    panel = draw_panel(rng, MAP, FixedVariance(4.0), Parts(), len(answers))
+    panel.scales["tie_chance"] = 0.2
+    counts = simulate_panel(rng, panel, TieRule.RAO_KUPPER, np.array(answers))
+    return PanelModel(counts, MAP, InverseGamma(), parts)
+
+
+@pytest.mark.parametrize("sampler", PANEL_SAMPLERS)
+def test_everything_has_its_array(sampler):
+    draws = sample_panel(np.random.default_rng(1), study(EVERYTHING), sampler, SHORT)
+    shapes = {name: array.shape[2:] for name, array in draws.arrays.items()}
+    assert shapes.pop("divergences", ()) == ()
+    assert shapes == {
+        "strengths": (12,),
+        "panel_strengths": (12,),
+        "views": (4, 12),
+        **dict.fromkeys(("distance", "side", "attention", "lapse"), (4,)),
+        **dict.fromkeys(("log_variance", "smoothness", "log_disagreement", "tie_chance", "lean"), ()),
+        **dict.fromkeys(("log_side", "log_attention", "acceptance"), ()),
+    }
+    assert all(np.isfinite(array).all() for array in draws.arrays.values())
+    panel = draws["strengths"] + draws["views"].mean(axis=2)
+    np.testing.assert_allclose(draws["panel_strengths"], panel, atol=1e-4)
+
+
+@pytest.mark.parametrize("sampler", PANEL_SAMPLERS)
+def test_same_seed_same_draws_on_any_number_of_cores(sampler):
+    one, two = (sample_panel(np.random.default_rng(3), study(EVERYTHING), sampler, SHORT, cores) for cores in (1, 3))
+    for name in one.arrays:
+        np.testing.assert_array_equal(one[name], two[name])
+
+
+@pytest.mark.parametrize("sampler", PANEL_SAMPLERS)
+@pytest.mark.parametrize("answers", [(40,), (25, 0, 12), (1, 1, 1), (0, 0)])
+def test_odd_panels(sampler, answers):
+    draws = sample_panel(np.random.default_rng(1), study(EVERYTHING, answers), sampler, SHORT)
+    assert draws["views"].shape[2] == len(answers)
+    assert np.isfinite(draws["strengths"]).all()
+
+
+@pytest.mark.parametrize("sampler", PANEL_SAMPLERS)
+def test_all_answers_ties(sampler):
+    counts = count_judged([0, 1, 1], [0, 1, 2], [1, 2, 3], [0, 0, 0], n_areas=12, n_judges=2)
+    model = PanelModel(counts, MAP, InverseGamma(), Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(MAP)))
+    draws = sample_panel(np.random.default_rng(1), model, sampler, SHORT)
+    assert np.isfinite(draws["strengths"]).all()
+
+
+@pytest.mark.statistical
+def test_without_parts_it_is_the_pooled_model():
+    """Means and spreads agree with the sampler of the spatial model; 5 standard errors, false alarm below 1e-4."""
+    rng = np.random.default_rng(2)
+    counts = count_pairs(rng.integers(0, 6, 150), rng.integers(6, 12, 150), n_areas=12)
+    plan = Plan(chains=32, warmup=30, draws=250)
+    pooled = sample(np.random.default_rng(1), Model(counts, MAP, InverseGamma()), plan=plan)
+    panel = sample_panel(np.random.default_rng(1), PanelModel(as_one_judge(counts), MAP, InverseGamma()), plan=plan)
+    for mine, theirs in ((panel.centred, pooled.centred), (panel["log_variance"], pooled["log_variance"])):
+        for f in (lambda x: x, lambda x: np.abs(x - pooled["log_variance"].mean())):
+            a, b = f(mine), f(theirs)
+            error = np.sqrt(a.var(axis=(0, 1)) / ess_bulk(a) + b.var(axis=(0, 1)) / ess_bulk(b))
+            assert np.abs((a.mean(axis=(0, 1)) - b.mean(axis=(0, 1))) / error).max() < 5
+
+
+def test_ties_left_out_are_not_looked_at():
+    counts = study(Parts()).counts
+    decided = JudgedCounts(
+        *(getattr(counts, name) for name in ("n_areas", "n_judges")),
+        *(getattr(counts, name)[counts.n > 0] for name in ("judge", "first", "second", "first_left", "n", "wins")),
+    )
+    parts = Parts(disagreement=Disagreement(MAP))
+    one, two = (
+        sample_panel(np.random.default_rng(1), PanelModel(each, MAP, InverseGamma(), parts), plan=SHORT)
+        for each in (counts, decided)
+    )
+    np.testing.assert_array_equal(one.strengths, two.strengths)
+
+
+def test_mistakes():
+    counts = count_judged([0], [0], [1], [1], n_areas=2, n_judges=1, sides=False)
+    with pytest.raises(ValueError, match="which area was on the left"):
+        PanelModel(counts, independent(2), InverseGamma(), Parts(side=Side()))
+    with pytest.raises(ValueError, match="the comparisons know 2 areas, the disagreement 12"):
+        PanelModel(counts, independent(2), InverseGamma(), Parts(disagreement=Disagreement(MAP)))
+    with pytest.raises(ValueError, match="must be a positive number"):
+        Disagreement(MAP, scale=0.0)
+    with pytest.raises(ValueError, match="there is no sampler 'nuts'"):
+        sample_panel(np.random.default_rng(1), PanelModel(counts, independent(2), InverseGamma()), "nuts")
