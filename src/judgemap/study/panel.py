@@ -151,6 +151,16 @@ class PanelFit(Fit):
         risk = self._judge_risk()[:, self.judges.index(judge)]
         return self._table(posterior.summarise(risk, top=min(10, len(self.map))))
 
+    @property
+    def prior_precision(self) -> FloatArray:
+        """The precision of the strengths' prior, with α² and ρ at their medians."""
+        matrix = self.covariance.matrix
+        if "rho" in self.posterior:
+            rho = float(np.median(self._flat("rho")))
+            matrix = rho * matrix + (1 - rho) * np.eye(len(matrix))
+        precision: FloatArray = np.linalg.inv(matrix) / np.median(self.alpha) ** 2
+        return precision
+
     def shared(self, rows: IntArray) -> Shared:
         """Return what all judges share, at some of the draws."""
 
@@ -210,7 +220,7 @@ class PanelFit(Fit):
     def _own_answers(self, shown: Shown, answers: Comparisons, draws: int) -> Iterator[FloatArray]:
         """Let the same judges answer again."""
         place = {name: code for code, name in enumerate(self.judges)}
-        judge = np.array([place.get(name, 0) for name in answers.judges], dtype=np.int64)[answers.judge]
+        judge = np.array([place.get(name, 0) for name in [*answers.judges, ""]], dtype=np.int64)[answers.judge]
         first, second = shown.first[shown.pair], shown.second[shown.pair]
         rows = self.views["sample"].to_numpy() if self.settings.differ else np.arange(len(self.risk))
         by_judge = {
