@@ -95,6 +95,11 @@ class DataFacts:
     ties: int = 0
     """Ties that are part of the model."""
 
+    @property
+    def left_out(self) -> int:
+        """Pairs that were shown and tell the model nothing."""
+        return self.shown - self.comparisons - self.ties
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
