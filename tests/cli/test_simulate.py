@@ -10,7 +10,7 @@ import time
 import pytest
 
 SMALL = ["--comparisons", "40", "--chains", "2", "--draws", "25", "--seed", "3"]
-STUDIES = ("scalability", "clustering", "scheduling")
+STUDIES = ("scalability", "clustering", "scheduling", "robustness")
 
 
 def rows_of(path):

@@ -135,7 +135,9 @@ def test_what_was_not_decided(ring, read_page):
     outcome = ("tie", "skipped", "unknown", "tie", *("left",) * 16)
     data = compared(ring, pairs, outcome=outcome)
     fit = jm.fit_spatial(data, ring, **SHORT)
-    assert "Of 20 pairs shown, 4 have no winner" in points_of(fit)["What judges left undecided"]
+    assert "Of 20 pairs shown, 2 were skipped or not answered" in points_of(fit)["What judges left undecided"]
+    left_out = jm.fit_spatial(data, ring, ties="leave-out", **SHORT)
+    assert "Of 20 pairs shown, 4 have no winner" in points_of(left_out)["What judges left undecided"]
     assert "2 ties, 1 skipped, 1 without an answer" in read_page(briefing(fit, About(data=data))).words
     assert "What judges left undecided" not in points_of(jm.fit_spatial(compared(ring, pairs), ring, **SHORT))
 
@@ -153,13 +155,13 @@ def test_the_distance_of_the_ends_is_the_draws(fit):
     said = points_of(fit)["How many cases there are"]
     order = np.argsort(-np.median(fit.risk, axis=0), kind="stable")
     gap = np.median(fit.risk[:, order[0]]) - np.median(fit.risk[:, order[-1]])
-    assert f"lie {gap:.2f} apart" in said
+    assert f"are {gap:.2f} apart" in said
 
 
 def test_judges_who_were_left_out_are_counted(fit, read_page):
     about = About(left_out=2)
-    assert points_of(fit, about)["What the judges do not know"].endswith("of two other judges were left out.")
-    assert "all answers of two other judges" in read_page(briefing(fit, about)).words
+    assert points_of(fit, about)["What the judges do not know"].endswith("Answers from two other judges were left out.")
+    assert "all answers from two other judges" in read_page(briefing(fit, about)).words
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import pytest
 from judgemap.core.graph import AreaGraph
 from judgemap.report.experiments import remarks, summary_picture, summary_table
 from judgemap.study.experiments.clustering import Clustering
+from judgemap.study.experiments.robustness import Robustness
 from judgemap.study.experiments.runner import Job, Results, SetResult
 from judgemap.study.experiments.scalability import Scalability
 from judgemap.study.experiments.scheduling import Scheduling
@@ -44,6 +45,21 @@ def clustering():
     )
 
 
+@pytest.fixture
+def robustness():
+    covered = {"alike": 0.5, "remedy": 0.94}
+    row = {"scaled": 0.9, "ranks": 0.96, "r2": 0.8, "claimed": 0.85}
+    made = [{"behaviour": "careless", "fit": fit, "risk": risk, **row} for fit, risk in covered.items()]
+    return results(Robustness(behaviours=("careless",)), [made] * 2)
+
+
+def test_robustness(robustness):
+    rows = {str(row[0]): [str(cell) for cell in row[1:]] for row in summary_table(robustness).rows}
+    assert rows["one judge in five careless"][0] == "0.500 → 0.940"
+    assert rows["one judge in five careless"][3] == "0.800 → 0.800 (0.850 → 0.850)"
+    assert "over 2 sets: one judge in five careless 0.900, then 0.900" in summary_picture(robustness).alt
+
+
 def test_scheduling(scheduling):
     text = summary_table(scheduling).text()
     assert "optimal (ours)       0.0600 (0.0400–0.0800)   2.000 (2.000–2.000)" in text
@@ -67,7 +83,7 @@ def test_clustering(clustering):
     assert "adjusted Rand index 0.400" in summary_picture(clustering).alt
 
 
-@pytest.mark.parametrize("study", ["scheduling", "scalability", "clustering"])
+@pytest.mark.parametrize("study", ["scheduling", "scalability", "clustering", "robustness"])
 def test_pictures_are_written_alike_and_without_markup(request, study):
     made = request.getfixturevalue(study)
     svg = summary_picture(made).svg()

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from judgemap.errors import StudyError
 from judgemap.study.experiments import backends
 from judgemap.study.experiments.backends import on_cluster, on_cores
 from judgemap.study.experiments.clustering import MEASURES, Clustering
+from judgemap.study.experiments.robustness import Robustness, cover
 from judgemap.study.experiments.runner import Job, conduct, run_set, stored_seed
 from judgemap.study.experiments.scalability import BUILDERS, Scalability
 from judgemap.study.experiments.scheduling import DESIGNS, Scheduling, ratio_interval
@@ -125,6 +127,9 @@ def test_a_damaged_set_is_named(tmp_path):
         (lambda: Scheduling(sampler="nuts"), "there is no sampler 'nuts'; choose one of hmc, gibbs"),
         (lambda: Scheduling(draws=1), "draws must be at least 4"),
         (lambda: Scalability(chains=0), "chains must be at least 1"),
+        (lambda: Robustness(behaviours=("carless",)), "there is no behaviour 'carless'"),
+        (lambda: Robustness(behaviours=()), "no behaviour was named"),
+        (lambda: Robustness(judges=0), "judges must be at least 1"),
         (lambda: Clustering(chains=1), "needs at least two chains"),
     ],
 )
@@ -260,3 +265,30 @@ class TestCluster:
             pytest.raises(StudyError, match="has no worker; start one with: dask worker tcp://"),
         ):
             conduct(job(), tmp_path / "out", on_cluster(empty.scheduler_address))
+
+
+def test_robustness_holds_each_behaviour_against_the_truth_before_and_after(tmp_path):
+    study = Robustness(comparisons=60, judges=3, chains=2, draws=20, behaviours=("careless", "hot-spots"))
+    both = conduct(job(study, sets=2), tmp_path / "both", on_cores(1))
+    assert [(row["behaviour"], row["fit"]) for row in both.summary()] == [
+        ("careless", "alike"),
+        ("careless", "remedy"),
+        ("hot-spots", "alike"),
+        ("hot-spots", "remedy"),
+    ]
+    assert all(0 <= row[measure] <= 1 for row in both.rows for measure in ("risk", "scaled", "ranks", "r2", "claimed"))
+    one = conduct(job(replace(study, behaviours=("hot-spots",)), sets=1), tmp_path / "one", on_cores(1))
+    assert one.rows == [row for row in both.rows if row["set"] == 1 and row["behaviour"] == "hot-spots"]
+
+
+def test_coverage_of_a_known_posterior():
+    rng = np.random.default_rng(1)
+    truth = rng.normal(size=400)
+    estimate = truth + 0.5 * rng.normal(size=400)
+    honest, sure = (cover(estimate + sd * rng.normal(size=(800, 400)), truth) for sd in (0.5, 0.1))
+    assert honest.risk == pytest.approx(0.95, abs=0.04)
+    assert sure.risk < 0.4
+    assert cover(3 * (estimate + 0.5 * rng.normal(size=(800, 400))), truth).scaled == pytest.approx(
+        honest.scaled, abs=0.02
+    )
+    assert honest.r2 == pytest.approx(1 / 1.25, abs=0.05)

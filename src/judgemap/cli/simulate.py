@@ -141,6 +141,42 @@ def scheduling(
     _simulate(Scheduling(**chosen), wanted, areas, output, _Where(cores, cluster, seed, as_json))
 
 
+@app.command()
+@inputs.with_areas
+def robustness(
+    *,
+    areas: Areas,
+    output: Output,
+    quick: Quick = False,
+    sets: Annotated[int | None, typer.Option(help="Sets of strengths to simulate.  [default: 80]")] = None,
+    comparisons: Annotated[int | None, typer.Option(help="Comparisons in each set.  [default: 2000]")] = None,
+    judges: Annotated[int | None, typer.Option(help="Judges in each set.  [default: 12]")] = None,
+    alpha: Alpha = None,
+    behaviours: Annotated[str | None, typer.Option(help="Which to try, as careless,hot-spots.  [default: all]")] = None,
+    chains: Chains = None,
+    draws: Draws = None,
+    cores: Cores = None,
+    cluster: Cluster = None,
+    seed: inputs.Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let judges answer otherwise than the model says, and see what it does to the intervals, and what the remedy does.
+
+    80 sets of strengths, 12 judges with 2,000 comparisons for each way of answering. Run again, it goes on where it
+    stopped.
+
+    Example: judgemap simulate robustness --areas wards.gpkg -o robustness --seed 1
+    """
+    from judgemap.study.experiments.robustness import Robustness
+
+    small = {"sets": 2, "chains": 4, "draws": 50} if quick else {}
+    named = None if behaviours is None else tuple(each.strip() for each in behaviours.split(",") if each.strip())
+    given = {"comparisons": comparisons, "judges": judges, "alpha": alpha, "behaviours": named}
+    chosen = _chosen(small, sets=sets, chains=chains, draws=draws, **given)
+    wanted = chosen.pop("sets", Robustness.paper_sets)
+    _simulate(Robustness(**chosen), wanted, areas, output, _Where(cores, cluster, seed, as_json))
+
+
 class _Where(NamedTuple):
     """On what, from which seed, and how it is told."""
 

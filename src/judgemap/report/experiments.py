@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from judgemap.core.misbehaviour import BEHAVIOURS
 from judgemap.core.types import FloatArray
 from judgemap.report.picture import BLUE, DASHED, INK, Picture, drawing, name_rows
 from judgemap.report.tables import Cell, Heading, Table, columns
@@ -173,15 +174,48 @@ def _clustering_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
     return Picture(figure, f"Medians over {len(rows)} sets: {results}.", "One dot per set; the diamond is the median.")
 
 
+def _robustness_table(summary: Sequence[Row], sets: int) -> Table:
+    heads = columns(["Judges answer"], ["Risk", "Up to scale", "Ranks", ("r²", "claimed")])
+    rows = tuple(
+        (
+            Cell(BEHAVIOURS[before["behaviour"]].words),
+            *(Cell(f"{before[each]:.3f} → {after[each]:.3f}") for each in ("risk", "scaled", "ranks")),
+            Cell(f"{before['r2']:.3f} → {after['r2']:.3f}", f"{before['claimed']:.3f} → {after['claimed']:.3f}"),
+        )
+        for before, after in zip(summary[::2], summary[1::2], strict=True)
+    )
+    return Table(f"Coverage of 95 % intervals over {sets} sets, judges taken as alike → with the remedy", heads, rows)
+
+
+def _robustness_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
+    pairs = list(zip(summary[::2], summary[1::2], strict=True))
+    with drawing(60 + 26 * len(pairs)) as (figure, [axes]):
+        for place, (before, after) in enumerate(reversed(pairs), start=1):
+            axes.plot([before["scaled"], after["scaled"]], [place, place], color=BLUE, linewidth=1, zorder=2)
+            axes.plot(before["scaled"], place, "o", color="white", markeredgecolor=INK, markersize=6, zorder=3)
+            axes.plot(after["scaled"], place, "D", color=INK, markersize=6, zorder=4)
+        axes.axvline(0.95, **DASHED)
+        name_rows(axes, [BEHAVIOURS[before["behaviour"]].words for before, _ in pairs])
+        axes.set_xlabel("coverage of risk up to scale")
+    results = "; ".join(
+        f"{BEHAVIOURS[before['behaviour']].words} {before['scaled']:.3f}, then {after['scaled']:.3f}"
+        for before, after in pairs
+    )
+    caption = "Rings: judges taken as alike. Diamonds: with the remedy. The dashed line is what was promised."
+    return Picture(figure, f"Coverage of 95 % intervals over {len(rows) // len(summary)} sets: {results}.", caption)
+
+
 _TABLES: dict[str, Callable[[Sequence[Row], int], Table]] = {
     "scheduling": _scheduling_table,
     "scalability": _scalability_table,
     "clustering": _clustering_table,
+    "robustness": _robustness_table,
 }
 _PICTURES: dict[str, Callable[[Sequence[Row], Sequence[Row]], Picture]] = {
     "scheduling": _scheduling_picture,
     "scalability": _scalability_picture,
     "clustering": _clustering_picture,
+    "robustness": _robustness_picture,
 }
 
 

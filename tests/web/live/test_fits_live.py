@@ -86,7 +86,7 @@ def workers(server) -> list[int]:
     """The worker processes of a server's session."""
     listed = subprocess.run(["ps", "-ww", "-eo", "pid,sess,args"], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
-    return [int(pid) for pid, session, words in rows if session == str(server.process.pid) and "server.work(" in words]
+    return [int(pid) for pid, session, words in rows if session == str(server.process.pid) and "start.work(" in words]
 
 
 def wait_until(true, seconds: float = 90) -> None:
