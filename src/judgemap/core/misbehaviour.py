@@ -145,6 +145,13 @@ def hot_spots(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     return _ask(rng, setting, panel._replace(strengths=strengths))
 
 
+def rough(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
+    """Half of the variance of the strengths is smooth on the map, and half each area's own."""
+    panel = _attentive(rng, setting)
+    own = setting.alpha * rng.standard_normal(setting.graph.n_areas)
+    return _ask(rng, setting, panel._replace(strengths=(panel.strengths + own) / np.sqrt(2)))
+
+
 BEHAVIOURS = {
     "as-modelled": Behaviour("as the model says", as_modelled, lambda _: Parts()),
     "careless": Behaviour("one judge in five careless", careless, lambda _: Parts(lapses=Lapses())),
@@ -170,8 +177,9 @@ BEHAVIOURS = {
     ),
     "own-part": Behaviour("half of the map known, guesses elsewhere", own_part, lambda _: Parts(lapses=Lapses())),
     "hot-spots": Behaviour("hot spots", hot_spots, lambda _: Parts(smoothness=Smoothness())),
+    "rough": Behaviour("a map half smooth, half not", rough, lambda _: Parts(smoothness=Smoothness())),
 }
-"""Each way of answering, by name."""
+"""Each way of answering, by name; new ones come last, because a place in this list is part of a simulation's seed."""
 
 
 def _attentive(rng: np.random.Generator, setting: Setting) -> Panel:
