@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from judgemap.study.judges import judge_table as judge_table
     from judgemap.study.judges import surprising_answers as surprising_answers
     from judgemap.study.judges import time_histogram as time_histogram
+    from judgemap.study.model_choice import ModelComparison as ModelComparison
+    from judgemap.study.model_choice import compare_models as compare_models
+    from judgemap.study.panel import PanelFit as PanelFit
     from judgemap.study.planning import StudyPlan as StudyPlan
     from judgemap.study.planning import plan as plan
     from judgemap.study.reliability import Reliability as Reliability
@@ -62,6 +65,8 @@ _HOMES = {
     "InverseGamma": "core.prior",
     "JudgePlan": "study.judge_planning",
     "ListOptions": "core.schedule",
+    "ModelComparison": "study.model_choice",
+    "PanelFit": "study.panel",
     "PredictiveCheck": "study.checks",
     "Reliability": "study.reliability",
     "Schedule": "study.schedules",
@@ -71,6 +76,7 @@ _HOMES = {
     "cluster_sensitivity": "study.sensitivity",
     "compare_fits": "study.comparing",
     "compare_many": "study.comparing",
+    "compare_models": "study.model_choice",
     "example_study": "study.example",
     "fit_clusters": "study.clusters",
     "fit_spatial": "study.fit",

@@ -135,7 +135,9 @@ def test_what_was_not_decided(ring, read_page):
     outcome = ("tie", "skipped", "unknown", "tie", *("left",) * 16)
     data = compared(ring, pairs, outcome=outcome)
     fit = jm.fit_spatial(data, ring, **SHORT)
-    assert "Of 20 pairs shown, 4 have no winner" in points_of(fit)["What judges left undecided"]
+    assert "Of 20 pairs shown, 2 were skipped or not answered" in points_of(fit)["What judges left undecided"]
+    left_out = jm.fit_spatial(data, ring, ties="leave-out", **SHORT)
+    assert "Of 20 pairs shown, 4 have no winner" in points_of(left_out)["What judges left undecided"]
     assert "2 ties, 1 skipped, 1 without an answer" in read_page(briefing(fit, About(data=data))).words
     assert "What judges left undecided" not in points_of(jm.fit_spatial(compared(ring, pairs), ring, **SHORT))
 

@@ -13,7 +13,7 @@ from judgemap.core.misfit import mean_squares, share_interval
 from judgemap.core.prior import FixedVariance, independent
 from judgemap.core.simulation import answer, draw_pairs
 from judgemap.study.comparisons import Comparisons, Outcome
-from judgemap.study.judges import others_chances, pair_chances, stands_out, surprising_answers, time_histogram
+from judgemap.study.judges import others_chances, stands_out, surprising_answers, time_histogram
 from judgemap.study.quick_fit import Belief, quick_fit
 
 
@@ -144,7 +144,7 @@ def test_surprises_are_sorted_and_name_what_was_chosen(square):
     first = found.iloc[0]
     assert (first["row"], first["judge"], first["chosen"], first["other_name"]) == (15, "ann", "b", "Ash")
     assert found["probability"].is_monotonic_increasing
-    chance = pair_chances(fit, np.array([0]), np.array([1]))[0]
+    chance = fit.choice_chances(np.array([0]), np.array([1]))[0]
     assert first["probability"] == pytest.approx(1 - chance)
 
 

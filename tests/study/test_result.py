@@ -137,7 +137,9 @@ def test_no_fit_there(tmp_path):
 def test_uncompared_areas_and_ties_are_said(square):
     fit = jm.fit_spatial(few(square), square, seed=1, chains=2, draws=50)
     notes = " ".join(fit.info["notes"])
-    assert "1 of 3 shown pairs have no winner (1 tie)" in notes
+    assert "1 of 3 answers are ties, and are part of the model." in notes
+    left_out = jm.fit_spatial(few(square), square, seed=1, chains=2, draws=50, ties="leave-out")
+    assert "1 of 3 shown pairs have no winner (1 tie)" in " ".join(left_out.info["notes"])
     assert "1 of 4 areas were never compared ('Dogwood'): their risk rests on their neighbours and the prior" in notes
     assert "Judges with a single answer, used like any other: '2'." in notes
 

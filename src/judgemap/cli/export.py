@@ -35,6 +35,10 @@ def export(
     id_column: Annotated[
         str | None, typer.Option("--id", help="That map's column of ids; guessed if left out.")
     ] = None,
+    view: Annotated[
+        str | None,
+        typer.Option(help="When judges differ: the map of the 'population' or of the 'panel'; else the fit's own."),
+    ] = None,
     judges: Annotated[
         str, typer.Option(help="In a replication archive, judges are 'numbered', or their names 'kept'.")
     ] = "numbered",
@@ -57,7 +61,7 @@ def export(
     elif comparisons is not None or study is not None or areas is not None:
         raise StudyError("--comparisons, --study and --areas are for a replication archive; add --as replication")
     else:
-        write_download(open_fit(results), kind, output)
+        write_download(open_fit(results, view), kind, output)
     typer.echo(f"Written: {output}")
 
 

@@ -15,6 +15,8 @@ from judgemap.geo.maps import Areas
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparisons import Direction, read_comparisons
 from judgemap.study.folder import check_folder
+from judgemap.study.panel import PanelFit
+from judgemap.study.record import NoteKind
 from judgemap.study.result import Fit
 from judgemap.study.sensitivity import (
     NUMBERS,
@@ -101,17 +103,24 @@ def describe(fit: Fit, folder: Path) -> str:
     asked = f"{data.comparisons} comparisons of {data.areas} areas{judges}"
     drawn = f"{fit.posterior.sizes['chain']} × {fit.posterior.sizes['draw']} draws in {record.seconds:.1f} s"
     judged = f"effective sample size at least {record.diagnostics.ess_bulk_min:.0f}"
-    lines = [f"{asked}, {record.model} model, seed {record.seed}.", "", highest_risk(fit).text(), ""]
+    lines = [f"{asked}, {record.model} model, seed {record.seed}.", *panel_lines(fit), "", highest_risk(fit).text(), ""]
     if isinstance(fit, ClusterFit):
         table = cluster_table(fit)
         lines += [table.caption, table.text(), "", *between_lines(fit)]
     lines += [
         f"{drawn}; {judged}, largest R-hat {record.diagnostics.rhat_max:.3f}.",
-        *(f"Note: {note.text}" for note in record.notes),
+        *(f"{'Warning' if note.kind is NoteKind.JUDGES_DIFFER else 'Note'}: {note.text}" for note in record.notes),
         *(f"Warning: {warning}" for warning in fit.warnings),
         f"Results are in {folder}/",
     ]
     return "\n".join(lines)
+
+
+def panel_lines(fit: Fit) -> list[str]:
+    """Say whose view the map is, and what is new in the model; nothing for the paper's."""
+    if not isinstance(fit, PanelFit):
+        return []
+    return [fit.record.view.words, *([fit.words] if fit.words else [])]
 
 
 def between_lines(fit: ClusterFit) -> list[str]:

@@ -11,7 +11,8 @@ import typer
 
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas, read_areas, read_edges, read_names
-from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings, Setting, draw_seed
+from judgemap.study.setting import Setting
+from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings, draw_seed
 
 Options = dict[str, tuple[Any, Any]]
 """Of a command: the annotation and the default of each, by name."""
@@ -59,7 +60,7 @@ def with_areas(command: Callable[..., None]) -> Callable[..., None]:
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an option for each setting of a fit instead of its parameter ``settings``."""
     options: Options = {
-        name: (Annotated[each.kind | None, typer.Option(help=_help(each))], DEFAULTS.get(name))
+        name: (Annotated[each.kind | None, typer.Option(f"--{name}", help=_help(each))], DEFAULTS.get(name))
         for name, each in SETTINGS.items()
     }
     return _with_options(command, "settings", options, _settings)

@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from judgemap.cli import (
+    compare,
     demo,
     export,
     fit,
@@ -34,6 +35,7 @@ SUMMARIES = {
     "prior": "Draw how an area relates to the others before any data.",
     "import": "Read the data of other tools.",
     "fit": "Fit a model to comparisons: the risk map.",
+    "compare": "Ask which model of the judges foretells a new judge best.",
     "report": "Write the briefing of a fit, or its figures.",
     "export": "Export a fit for other programs, or to replicate it.",
     "simulate": "Run the paper's simulation studies.",
@@ -60,6 +62,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command(name="fit", short_help=SUMMARIES["fit"])(fit.fit)
+app.command(name="compare", short_help=SUMMARIES["compare"])(compare.compare)
 app.command(name="report", short_help=SUMMARIES["report"])(report.report)
 app.command(name="export", short_help=SUMMARIES["export"])(export.export)
 app.command(name="prior", short_help=SUMMARIES["prior"])(prior.prior)

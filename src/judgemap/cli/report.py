@@ -36,6 +36,10 @@ def report(
     figures: Annotated[
         Path | None, typer.Option(help="Folder for every figure, as SVG and PDF, the width of a journal column.")
     ] = None,
+    view: Annotated[
+        str | None,
+        typer.Option(help="When judges differ: the map of the 'population' or of the 'panel'; else the fit's own."),
+    ] = None,
     width: Annotated[float, typer.Option(min=20, max=400, help="Width of the figures in millimetres.")] = 88.0,
 ) -> None:
     """Write the briefing of a fit, one self-contained page in plain language, or all its figures, or both.
@@ -59,7 +63,7 @@ def report(
         from judgemap.report.briefing.gallery import MARK
 
         check_folder(figures, MARK)
-    fit = open_fit(results)
+    fit = open_fit(results, view)
     other = _second(clusters, spatial)
     about = replace(read_about(fit, study, comparisons), others=_named(against or []))
     about.check(fit)
@@ -75,15 +79,16 @@ def report(
         typer.echo(f"{len(drawn)} figures are in {write_figures(drawn, figures, width)}/")
 
 
-def open_fit(folder: Path) -> "Fit":
-    """Read a fit from a folder that a user named, or say in a sentence what is wrong with it."""
+def open_fit(folder: Path, view: str | None = None) -> "Fit":
+    """Read a fit from a folder that a user named, as a ``view`` has it; or say in a sentence what is wrong with it."""
     from judgemap.study.result import load_fit
 
     if not folder.exists():
         raise StudyError(f"there is no folder {folder}; check its name, or make a fit with 'judgemap fit'")
     if not folder.is_dir():
         raise StudyError(f"{folder} is a file; name the folder that 'judgemap fit' wrote")
-    return load_fit(folder)
+    fit = load_fit(folder)
+    return fit if view is None else fit.seen_by(view)
 
 
 def _second(clusters: Path | None, spatial: Path | None) -> "Fit | None":

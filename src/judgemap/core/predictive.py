@@ -5,6 +5,7 @@ replicates by some measure T; the Bayesian p-value is P(T(replicate) > T(answers
 use the draw of the strengths as well as the answers (realised discrepancies, Gelman, Meng and Stern, 1996).
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -71,31 +72,39 @@ class Replicates(NamedTuple):
     """Circles in the replicates, of some of the draws; empty where there are too many areas."""
 
 
-def replicate(rng: np.random.Generator, shown: Shown, strengths: FloatArray) -> Replicates:
-    """Answer the pairs again with each draw of the strengths, (draws, areas), and measure.
+def replicate(rng: np.random.Generator, shown: Shown, chances: Iterable[FloatArray]) -> Replicates:
+    """Answer the pairs again for each draw, and measure.
+
+    ``chances`` has an array a draw: P(the pair's first area is chosen), an entry for each that was shown.
 
     >>> yes = np.ones(50, bool)
     >>> shown = Shown(2, np.zeros(50, int), np.array([0]), np.array([1]), forward=yes, first_won=yes)
-    >>> replicate(np.random.default_rng(1), shown, np.zeros((3, 2))).left
+    >>> replicate(np.random.default_rng(1), shown, [np.full(50, 0.5)] * 3).left
     array([22, 25, 25])
     """
-    n_draws, n, observed = len(strengths), shown.n, shown.wins(shown.first_won)
+    n, observed = shown.n, shown.wins(shown.first_won)
     counted = int(TRIAD_WORK / (2 * shown.n_areas**3))
-    wins = np.empty((n_draws, shown.n_areas), dtype=np.int64)
-    areas, pairs = np.empty((n_draws, 2)), np.empty((n_draws, 2))
-    left, circles = np.empty(n_draws, dtype=np.int64), []
-    for each, draw in enumerate(strengths):
-        p = np.clip(expit(draw[shown.first] - draw[shown.second]), 1e-300, 1 - 1e-16)
-        first_won = rng.random(len(shown.pair)) < p[shown.pair]
+    wins, areas, pairs, left, circles = [], [], [], [], []
+    for each, chance in enumerate(chances):
+        first_won = rng.random(len(shown.pair)) < chance
         won = shown.wins(first_won)
-        wins[each] = shown.onto_areas(won, n - won)
-        variance = shown.onto_areas(n * p * (1 - p), n * p * (1 - p))
-        areas[each] = [_area_distance(shown, w - n * p, variance) for w in (observed, won)]
-        pairs[each] = [_deviance(n, p, w) for w in (observed, won)]
-        left[each] = (first_won == shown.forward).sum()
+        wins.append(shown.onto_areas(won, n - won))
+        p = np.clip(np.bincount(shown.pair, chance, len(n)) / np.maximum(n, 1), 1e-300, 1 - 1e-16)
+        spread = np.bincount(shown.pair, chance * (1 - chance), len(n))
+        variance = shown.onto_areas(spread, spread)
+        areas.append([_area_distance(shown, w - n * p, variance) for w in (observed, won)])
+        pairs.append([_deviance(n, p, w) for w in (observed, won)])
+        left.append((first_won == shown.forward).sum())
         if counted >= FEWEST_TRIADS and each < counted:
             circles.append(circular_triads(shown, won))
-    return Replicates(wins, areas, pairs, left, np.array(circles, dtype=np.int64))
+    whole = (np.array(each, dtype=np.int64) for each in (wins, left, circles))
+    return Replicates(next(whole), np.array(areas), np.array(pairs), next(whole), next(whole))
+
+
+def chosen_first(shown: Shown, strengths: FloatArray) -> Iterator[FloatArray]:
+    """P(the pair's first area is chosen) for each entry, at each draw of the strengths, (draws, areas)."""
+    for draw in strengths:
+        yield np.clip(expit(draw[shown.first] - draw[shown.second]), 1e-300, 1 - 1e-16)[shown.pair]
 
 
 def circular_triads(shown: Shown, wins: IntArray) -> int:

@@ -90,9 +90,9 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
     if draws < 20:
         raise StudyError(f"a predictive check needs at least 20 draws, not {draws}")
     shown = _counted_pairs(fit) if data is None else _shown(fit, data)
-    strengths = fit.record.sign * _spread(fit.risk, draws)
+    chances = fit.answer_chances(shown, data, draws)
     with threadpool_limits(limits=1):
-        made = replicate(np.random.default_rng(seed), shown, strengths)
+        made = replicate(np.random.default_rng(seed), shown, chances)
     rows = [_realised("areas", made.areas), _realised("pairs", made.pairs)]
     if data is not None and not shown.left_won.all():
         rows.append(_counted("left", made.left, int(shown.left_won.sum())))
@@ -117,13 +117,6 @@ def _counted_pairs(fit: Fit) -> Shown:
     nth = np.arange(len(pair)) - np.repeat(np.cumsum(n) - n, n)
     first, second = (fit.map.index(counts[end].to_numpy().tolist()) for end in ("first", "second"))
     return Shown(len(fit.map), pair, first, second, np.ones(len(pair), dtype=np.bool_), nth < wins[pair])
-
-
-def _spread(draws: FloatArray, count: int) -> FloatArray:
-    """Take ``count`` draws, evenly spaced; all where there are fewer."""
-    places = np.unique(np.linspace(0, len(draws) - 1, count).astype(np.int64))
-    chosen: FloatArray = draws[places]
-    return chosen
 
 
 def _area_table(fit: Fit, shown: Shown, wins: np.ndarray) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
-from judgemap.study.fit import Run, RunOptions, checked_counts, settle
+from judgemap.study.fit import checked_counts
 from judgemap.study.provenance import data_facts, data_notes, versions
 from judgemap.study.record import GOOD_GAP, GOOD_RHAT, FitRecord, Note, NoteKind, PartitionChoice
 from judgemap.study.result import (
@@ -29,6 +29,7 @@ from judgemap.study.result import (
     named_pairs,
     named_statistics,
 )
+from judgemap.study.run import Run, RunOptions, settle
 from judgemap.study.settings import CLUSTER_PLAN, LOSSES, ClusterSettings
 
 

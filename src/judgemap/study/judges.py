@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.misfit import mean_squares, share_interval
@@ -26,9 +25,8 @@ if TYPE_CHECKING:
 
     from judgemap.study.result import Fit
 
-WORK = 100_000_000
-"""Pairs × draws for which chances are computed; of more draws, some evenly spaced ones are used."""
-CHUNK = 4_000_000
+SURE = 0.9
+"""What is more probable than this is said of a judge."""
 STEPS = (0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
 """Widths of a histogram's bins, in seconds."""
 
@@ -47,7 +45,7 @@ def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
     max(p, 1 − p), what a judge who answers as the model says would reach on average. All are nan for a lone judge.
 
     ``repeats``: how often a pair came again to the same judge, both times decided; ``consistency``: the share of these
-    answered as the time before.
+    answered as the time before. A `PanelFit` adds the columns of `panel_judges.judge_columns`.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -71,6 +69,7 @@ def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
             "seconds_high": high,
             **_against_others(data, belief_of(fit)),
             **again,
+            **fit.judge_columns(data.judges),
         }
     )
 
@@ -116,7 +115,7 @@ def surprising_answers(fit: "Fit", data: Comparisons, most: int = 30) -> "pd.Dat
 
     check_areas(fit, data)
     first, second, number = data.pairs
-    chance = pair_chances(fit, first, second)[number]
+    chance = fit.choice_chances(first, second)[number]
     probability = np.where(data.first_won, chance, 1 - chance)
     decided = np.flatnonzero(data.decided)
     rows = decided[np.argsort(probability[decided], kind="stable")[:most]]
@@ -136,20 +135,6 @@ def surprising_answers(fit: "Fit", data: Comparisons, most: int = 30) -> "pd.Dat
             "seconds": data.seconds[rows],
         }
     )
-
-
-def pair_chances(fit: "Fit", first: IntArray, second: IntArray) -> FloatArray:
-    """E[P(first is chosen over second)] over the posterior, for each pair."""
-    sign = fit.record.sign
-    draws = fit.risk
-    step = -(-len(draws) * max(len(first), 1) // WORK)
-    strengths = np.ascontiguousarray(sign * draws[::step].T)
-    chance = np.empty(len(first))
-    size = max(1, CHUNK // strengths.shape[1])
-    for start in range(0, len(first), size):
-        part = slice(start, start + size)
-        chance[part] = expit(strengths[first[part]] - strengths[second[part]]).mean(axis=1)
-    return chance
 
 
 class TimeHistogram(NamedTuple):
@@ -204,12 +189,13 @@ def stands_out(table: "pd.DataFrame") -> dict[str, list[str]]:
 
 
 def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
-    if row["agreement_high"] < 0.5:
+    yield from _told_apart(row)
+    if row["agreement_high"] < 0.5 and "p_reversed" not in row:
         yield (
             f"Disagreed with the other judges in {1 - row['agreement']:.0%} of answers: perhaps the question was "
             "read the other way round."
         )
-    elif row["infit_z"] > 3.3 and row["infit"] > 1.2:
+    elif row["infit_z"] > 3.3 and row["infit"] > 1.2 and "p_another_view" not in row:
         yield f"Answers are further from the other judges' than chance explains (infit {row['infit']:.2f}; 1 is usual)."
     if abs(row["left_share"] - 0.5) * 2 * np.sqrt(row["decided"]) > 3.3 and abs(row["left_share"] - 0.5) > 0.1:
         side = "left" if row["left_share"] > 0.5 else "right"
@@ -220,6 +206,19 @@ def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
         yield f"Saw {row['repeats']} pairs again, and answered only {row['consistency']:.0%} of them the same way."
     if row["comparisons"] >= 10 and row["undecided"] > 0.5:
         yield f"Did not decide on {row['undecided']:.0%} of the pairs."
+
+
+def _told_apart(row: dict[Any, Any]) -> Iterator[str]:
+    """Say what a model of judges who differ makes of one; nan where it does not know the judge."""
+    if row.get("p_reversed", 0.0) > SURE:
+        yield f"Answers the other way round (probability {row['p_reversed']:.0%}): perhaps the question was misread."
+    if row.get("p_little", 0.0) > SURE:
+        yield f"Answers carry little information about any map (probability {row['p_little']:.0%})."
+    if row.get("p_another_view", 0.0) > SURE:
+        yield (
+            f"Holds another view than the population of judges (probability {row['p_another_view']:.0%}; distance "
+            f"{row['distance']:.1f}, 95 % interval {row['distance_low']:.1f} to {row['distance_high']:.1f})."
+        )
 
 
 def _groups(code: IntArray) -> Iterator[IntArray]:

@@ -28,6 +28,7 @@ def data_facts(data: Comparisons, counts: PairCounts, areas: Areas) -> DataFacts
         comparisons=counts.total,
         pairs=len(counts.n),
         judges=len(data.per_judge()),
+        ties=int(counts.ties.sum()),
     )
 
 
@@ -44,18 +45,24 @@ def versions() -> dict[str, str]:
 def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) -> tuple[Note, ...]:
     """Say, a sentence each, how the map was read, and what is unusual about these comparisons and what it means."""
     notes = [Note(NoteKind.MAP, text) for text in areas.notes]
-    left_out = len(data) - counts.total
+    ties = int(counts.ties.sum())
+    if ties:
+        text = f"{ties} of {counts.total + ties} answers are ties, and are part of the model."
+        notes.append(Note(NoteKind.TIES, text))
+    left_out = len(data) - counts.total - ties
     if left_out:
-        kinds = ", ".join(f"{count} {word}" for kind, word in UNDECIDED.items() if (count := data.count(kind)))
+        left = {kind: word for kind, word in UNDECIDED.items() if not (ties and kind is Outcome.TIE)}
+        kinds = ", ".join(f"{count} {word}" for kind, word in left.items() if (count := data.count(kind)))
         text = f"{left_out} of {len(data)} shown pairs have no winner ({kinds}) and are left out of the model."
         notes.append(Note(NoteKind.UNDECIDED, text))
-    silent = np.flatnonzero(counts.per_area() == 0)
+    compared = np.bincount(np.concatenate([counts.first, counts.second]), minlength=len(areas)) > 0
+    silent = np.flatnonzero(~compared)
     if len(silent):
         rests = "on the prior alone" if model == "standard" else "on their neighbours and the prior"
         names = quoted([areas.names[area] for area in silent], most=5)
         text = f"{len(silent)} of {len(areas)} areas were never compared ({names}): their risk rests {rests}."
         notes.append(Note(NoteKind.NEVER_COMPARED, text))
-    parts = len(set(counts.components()[counts.per_area() > 0].tolist()))
+    parts = len(set(counts.components()[compared].tolist()))
     if parts > 1:
         text = (
             f"The compared areas fall into {parts} groups that were never compared with each other: "

@@ -12,6 +12,7 @@ from judgemap.core.prior import FixedVariance, InverseGamma, VariancePrior
 from judgemap.core.samplers.run import Plan
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Bridge
+from judgemap.study.panel_settings import PanelSettings, View
 from judgemap.study.settings import ClusterSettings
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ class NoteKind(StrEnum):
     ONE_JUDGE = "one judge"
     SINGLE_ANSWERS = "single answers"
     """Judges, by name, who answered once."""
+    SILENT_JUDGES = "silent judges"
+    """Judges, by name, who gave no answer that a model can use."""
+    JUDGES_DIFFER = "judges differ"
+    """Judges differ more than chance explains, in a fit that takes them to be alike."""
+    TIES = "ties"
+    """Ties are part of the model."""
     PARTS = "parts"
     """The map is in parts that no cluster spans."""
 
@@ -54,7 +61,7 @@ class Note:
     @property
     def names_judges(self) -> bool:
         """Whether judges are named, who must stay anonymous in what is published."""
-        return self.kind is NoteKind.SINGLE_ANSWERS
+        return self.kind in (NoteKind.SINGLE_ANSWERS, NoteKind.SILENT_JUDGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,13 @@ class DataFacts:
     comparisons: int
     pairs: int
     judges: int
+    ties: int = 0
+    """Ties that are part of the model."""
+
+    @property
+    def left_out(self) -> int:
+        """Pairs that were shown and tell the model nothing."""
+        return self.shown - self.comparisons - self.ties
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +157,16 @@ class FitRecord:
     partition: PartitionChoice | None = None
     n_clusters: Mapping[int, float] | None = None
     """P(k clusters), by k."""
+    panel: PanelSettings | None = None
+    """What was assumed of judges and ties, where that is not the paper's model."""
+    view: View = View.POOLED
+    """Whose map it is."""
+
+    @property
+    def of_panel(self) -> bool:
+        """Whether the model says more of judges and ties than the paper's."""
+        panel = self.panel
+        return panel is not None and (panel.by_judge or panel.smoothness == "infer" or self.data.ties > 0)
 
     @property
     def prior(self) -> str:
@@ -187,6 +211,7 @@ class FitRecord:
             "seconds": self.seconds,
             "winner_is": self.winner_is,
             "risk": self.risk,
+            "view": self.view.value,
             "data": asdict(self.data),
             "versions": dict(self.versions),
             "bridges": [asdict(bridge) for bridge in self.bridges],
@@ -197,6 +222,8 @@ class FitRecord:
         if self.partition is not None and self.n_clusters is not None:
             told["partition"] = asdict(self.partition)
             told["n_clusters"] = {str(k): chance for k, chance in self.n_clusters.items()}
+        if self.panel is not None:
+            told["panel"] = asdict(self.panel)
         return told
 
     @classmethod
@@ -257,6 +284,8 @@ def _read(told: Mapping[str, Any]) -> FitRecord:
         diagnostics=_diagnostics(told["diagnostics"]),
         partition=PartitionChoice(**told["partition"]) if clusters else None,
         n_clusters={int(k): float(chance) for k, chance in told["n_clusters"].items()} if clusters else None,
+        panel=PanelSettings(**told["panel"]) if "panel" in told else None,
+        view=View(told.get("view", View.POOLED)),
     )
 
 

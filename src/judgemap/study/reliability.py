@@ -7,7 +7,7 @@ neighbours; `ssr` is of estimates area by area, as other tools report it, and so
 judges may differ from each other, and so are lower where they do.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from math import comb
 
@@ -18,10 +18,11 @@ from threadpoolctl import threadpool_limits
 
 from judgemap.core.gaussian import Gaussian
 from judgemap.core.prior import FixedVariance
-from judgemap.core.reliability import pearson, separation, squared_correlations, stepped_up, unpooled
+from judgemap.core.reliability import another_panel, pearson, separation, squared_correlations, stepped_up, unpooled
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
+from judgemap.study.panel import PanelFit
 from judgemap.study.quick_fit import Belief, belief_of, check_areas, quick_fit
 from judgemap.study.result import Fit
 
@@ -37,7 +38,9 @@ class Reliability:
     """How reliable the estimates are; nan where that cannot be told.
 
     ``bayes`` with its 95 % interval, ``ssr``, ``split_half`` (Pearson of the estimates of two halves of the judges: the
-    median over ``splits`` splits, and where 95 % of them lie), ``split_half_full`` = 2r/(1 + r) of that median.
+    median over ``splits`` splits, and where 95 % of them lie), ``split_half_full`` = 2r/(1 + r) of that median. Of a
+    fit in which judges differ, the expected squared correlation of its estimate with the ``population``'s map and with
+    the estimate that ``another_panel`` of the same size would give.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -57,6 +60,8 @@ class Reliability:
     split_half_high: float
     split_half_full: float
     splits: int
+    population: float = float("nan")
+    another_panel: float = float("nan")
 
     @property
     def note(self) -> str:
@@ -70,7 +75,10 @@ class Reliability:
         if not np.isfinite(self.split_half):
             return f"According to the model, {known}; half of these judges have too few answers to compare."
         halves = f"two halves of the {self.judges} judges agree with correlation {self.split_half:.2f}"
-        return f"According to the model, {known}; {halves}."
+        panels = ""
+        if np.isfinite(self.another_panel):
+            panels = f"; the estimates of another panel of the same size would share {self.another_panel:.0%}"
+        return f"According to the model, {known}{panels}; {halves}."
 
 
 def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) -> Reliability:
@@ -90,7 +98,13 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
     belief = belief_of(fit)
     with threadpool_limits(limits=1):
         whole = quick_fit(answers.counts_of(answers.decided), belief)
-        return _measure(rng, answers, belief, splits, whole, fit.risk)
+        measured = _measure(rng, answers, belief, splits, whole, fit.risk)
+        if not isinstance(fit, PanelFit) or not fit.settings.differ or len(answers) < FEWEST:
+            return measured
+        population = fit.seen_by("population").risk
+        other = another_panel(rng, population, fit.prior_precision)
+        known = squared_correlations(population)
+        return replace(measured, population=float(known.mean()), another_panel=float(other.mean()))
 
 
 def reliability_over_time(

@@ -107,7 +107,8 @@ def settings_of(fit: Fit, areas: Areas) -> FitSettings:
         told |= {"chi": assumed.shape, "omega": assumed.scale}
     if record.model == "spatial" and record.correlation is not None:
         told |= _prior(record.correlation, areas)
-    return FitSettings(**told)
+    panel = {} if record.panel is None else record.panel.options()
+    return FitSettings(**told, **panel)
 
 
 def _prior(correlation: Correlation, areas: Areas) -> dict[str, Any]:
@@ -136,6 +137,8 @@ def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterato
         yield "areas.gpkg", _map(areas)
         places = ["--areas", "areas.gpkg", "--id", "id", "--name", "name", "--edges", "edges.csv"]
     settings = settings_of(fit, areas)
+    if data.tied.any() and fit.record.panel is None and fit.record.model != "clusters":
+        settings = replace(settings, ties="leave-out")  # before ties could be modelled, a record said nothing of them
     words = ["judgemap", "fit", "comparisons.csv", *places, "--winner-is", data.winner_is, *settings.options()]
     command = shlex.join([*words, "-o", "results"])
     yield "command.sh", f"#!/bin/sh\nset -e\n{command}\n".encode()

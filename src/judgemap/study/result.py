@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy.special import expit
 
 from judgemap.core import posterior
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.diagnostics import Sampling, judge_sampling
 from judgemap.core.graph import AreaGraph
+from judgemap.core.posterior import Summary
+from judgemap.core.predictive import Shown, chosen_first
 from judgemap.core.prior import Covariance, independent
 from judgemap.core.samplers.run import Draws
-from judgemap.core.types import FloatArray
+from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import new_folder
@@ -28,6 +31,11 @@ from judgemap.study.settings import PRIORS, prior_covariance
 if TYPE_CHECKING:
     import arviz as az
 
+    from judgemap.study.comparisons import Comparisons
+
+WORK = 100_000_000
+"""Pairs × draws for which chances are computed; of more draws, some evenly spaced ones are used."""
+CHUNK = 4_000_000
 GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
 
 
@@ -54,6 +62,11 @@ class Fit:
     record: FitRecord
 
     @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of posterior.nc."""
+        return GROUPS
+
+    @property
     def info(self) -> dict[str, Any]:
         """What fit.json says, as plain values."""
         return self.record.to_dict()
@@ -78,7 +91,9 @@ class Fit:
     @cached_property
     def areas(self) -> pd.DataFrame:
         """One row an area: risk and its 95 % interval, rank (1 = highest risk) and its interval, P(in the top ten)."""
-        summary = posterior.summarise(self.risk, top=min(10, len(self.map)))
+        return self._table(posterior.summarise(self.risk, top=min(10, len(self.map))))
+
+    def _table(self, summary: Summary) -> pd.DataFrame:
         return pd.DataFrame(
             {
                 "id": self.map.ids,
@@ -95,6 +110,15 @@ class Fit:
             }
         )
 
+    def seen_by(self, view: str) -> "Fit":
+        """Return the same fit with the map of another `View`, where there is one: see `PanelFit.seen_by`."""
+        if view == self.record.view.value:
+            return self
+        raise StudyError(
+            f"this fit has one map for all judges, and none of the {view}; fit with --judges differ for the "
+            "population's and the panel's"
+        )
+
     def p_top(self, k: int) -> pd.Series:
         """P(area is among the k of highest risk), by area id."""
         return pd.Series(posterior.p_top(self.risk, k), index=list(self.map.ids), name=f"p_top{k}")
@@ -102,6 +126,35 @@ class Fit:
     def p_riskier(self) -> pd.DataFrame:
         """P(the row's area has a higher risk than the column's), by area id."""
         return pd.DataFrame(posterior.p_riskier(self.risk), index=list(self.map.ids), columns=list(self.map.ids))
+
+    def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
+        """P(first is chosen over second), its mean over the posterior, for each pair."""
+        draws = self.risk
+        step = -(-len(draws) * max(len(first), 1) // WORK)
+        strengths = np.ascontiguousarray(self.record.sign * draws[::step].T)
+        chance = np.empty(len(first))
+        size = max(1, CHUNK // strengths.shape[1])
+        for start in range(0, len(first), size):
+            part = slice(start, start + size)
+            chance[part] = expit(strengths[first[part]] - strengths[second[part]]).mean(axis=1)
+        return chance
+
+    def judge_columns(self, judges: Sequence[str]) -> dict[str, FloatArray]:  # noqa: ARG002 - a PanelFit knows them
+        """Return what the model says of each judge, for `jm.judge_table`: nothing, where judges are alike."""
+        return {}
+
+    def answer_chances(
+        self,
+        shown: Shown,
+        data: "Comparisons | None",  # noqa: ARG002 - only a PanelFit looks at it
+        draws: int,
+    ) -> Iterator[FloatArray]:
+        """P(the pair's first area is chosen) of each entry of ``shown``, for some draws: see `core.predictive`.
+
+        ``data`` are the answers as they were given, where they are known; only a `PanelFit` looks at them.
+        """
+        rows = evenly(len(self.risk), draws)
+        return chosen_first(shown, self.record.sign * self.risk[rows])
 
     @cached_property
     def inference_data(self) -> "az.InferenceData":
@@ -188,7 +241,7 @@ class Fit:
         if self.map.geometry is not None:
             frame = self.map.to_frame().to_crs("EPSG:4326").merge(self.areas.drop(columns="name"), on="id")
             frame.to_file(folder / "areas.geojson", driver="GeoJSON", COORDINATE_PRECISION=6)
-        for group in GROUPS:
+        for group in self.groups:
             dataset = self._group(group).assign_attrs(self._attributes())
             dataset.to_netcdf(folder / "posterior.nc", mode="a", group=group, engine="h5netcdf")
         (folder / "fit.json").write_text(
@@ -231,6 +284,8 @@ def load_fit(folder: str | Path) -> Fit:
 def _load(folder: Path) -> Fit:
     groups = {group: xr.load_dataset(folder / "posterior.nc", group=group, engine="h5netcdf") for group in GROUPS}
     record = FitRecord.from_dict(json.loads((folder / "fit.json").read_text(encoding="utf-8")))
+    if record.of_panel:
+        groups["views"] = xr.load_dataset(folder / "posterior.nc", group="views", engine="h5netcdf")
     for dataset in groups.values():
         dataset.attrs.clear()
     samples = groups["posterior"]
@@ -242,6 +297,11 @@ def _load(folder: Path) -> Fit:
         from judgemap.study.clusters import ClusterFit
 
         kind = ClusterFit
+    if record.of_panel:
+        from judgemap.study.panel import PanelFit
+
+        observed = groups["observed_data"]
+        return PanelFit(areas, samples, groups["sample_stats"], observed, record, groups["views"])
     return kind(areas, samples, groups["sample_stats"], groups["observed_data"], record)
 
 
@@ -287,7 +347,8 @@ def named_pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:
     """Name the data: how often each pair was compared, and how often its first area won."""
     ids = np.array(areas.ids)
     return xr.Dataset(
-        {"n": ("pair", counts.n), "wins": ("pair", counts.wins)},
+        {"n": ("pair", counts.n), "wins": ("pair", counts.wins)}
+        | ({"ties": ("pair", counts.ties)} if counts.ties.any() else {}),
         coords={"first": ("pair", ids[counts.first]), "second": ("pair", ids[counts.second])},
     )
 
@@ -306,6 +367,11 @@ def diagnose(names: Sequence[str], areas: Sampling, others: Mapping[str, FloatAr
         ess_tail_min=float(tail.min()),
         ess_per_second=middle / max(seconds, 1e-9),
     )
+
+
+def evenly(total: int, count: int) -> IntArray:
+    """Choose ``count`` of ``total`` draws, evenly spaced; all where there are fewer."""
+    return np.unique(np.linspace(0, total - 1, count).astype(np.int64))
 
 
 def _round_up(draws: float) -> int:

@@ -3,7 +3,6 @@
 To add a setting, add one field to `FitSettings`.
 """
 
-import math
 import secrets
 import shlex
 from collections.abc import Callable, Mapping
@@ -20,12 +19,14 @@ from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
+from judgemap.study.panel_settings import PanelSettings
+from judgemap.study.setting import Setting
 
 if TYPE_CHECKING:
     from judgemap.study.comparisons import Comparisons, Direction
     from judgemap.study.result import Fit
 
-MODELS = ("spatial", "standard", "clusters")
+NORMAL_MODELS = ("spatial", "standard")
 ON_CENTROIDS: dict[str, Callable[..., Covariance]] = {
     "exponential": prior.exponential,
     "matern32": prior.matern32,
@@ -42,48 +43,7 @@ CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
 """How much is drawn of the cluster model by default; its chains mix more slowly than the others'."""
 _CLUSTERS: dict[str, Any] = {each.name: each.default for each in fields(ClusterPrior)}
 """The cluster model's default hyperparameters."""
-KINDS = {str: "a word", int: "a whole number", float: "a finite number"}
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What there is to know of one setting, beside its default.
-
-    ``check`` builds the value of `core` that the setting goes into, and so has its limits.
-    """
-
-    kind: type
-    label: str
-    help: str
-    symbol: str = ""
-    choices: Mapping[str, str] = field(default_factory=dict)
-    """The values that it can take, each with its label in a form; empty for numbers."""
-    models: tuple[str, ...] = MODELS
-    least: int | None = None
-    most: int | None = None
-    check: Callable[[float], object] | None = None
-
-    def check_value(self, name: str, value: Any) -> None:  # noqa: ANN401 - client-supplied JSON can hold anything
-        """Raise a `StudyError` unless the setting can take a value."""
-        if isinstance(value, bool) or not isinstance(value, (int, float) if self.kind is float else self.kind):
-            raise StudyError(f"{name} must be {KINDS[self.kind]}, received {value!r}", field=name)
-        try:
-            self._check_limits(name, value)
-        except ValueError as error:
-            raise StudyError(str(error), field=name) from None
-
-    def _check_limits(self, name: str, value: Any) -> None:  # noqa: ANN401
-        if self.choices and value not in self.choices:
-            hint = did_you_mean(value, tuple(self.choices)) if name in ("prior", "affinity") else ""
-            raise ValueError(f"there is no {name} {value!r}{hint}; choose one of {', '.join(self.choices)}")
-        if self.kind is float and not math.isfinite(value):
-            raise ValueError(f"{name} must be a finite number, received {value!r}")
-        if self.most is not None and not (self.least or 0) <= value <= self.most:
-            raise ValueError(f"{name} must be a whole number from {self.least or 0} to {self.most}, received {value}")
-        if self.least is not None and value < self.least:
-            raise ValueError(f"{name} must be at least {self.least}, received {value}")
-        if self.check is not None:
-            self.check(value)
+_PANEL: dict[str, Any] = {each.name: each.default for each in fields(PanelSettings)}
 
 
 def draw_seed() -> int:
@@ -100,7 +60,7 @@ def _setting(default: Any, kind: type, label: str, text: str, **more: Any) -> An
 
 def _of_normal(default: float | None, label: str, text: str, check: Callable[[float], object]) -> Any:  # noqa: ANN401
     """Make a number of the spatial and the standard model, called by its Greek letter."""
-    return _setting(default, float, label, text, symbol=label[0], models=("spatial", "standard"), check=check)
+    return _setting(default, float, label, text, symbol=label[0], models=NORMAL_MODELS, check=check)
 
 
 def _of_clusters(name: str, symbol: str, text: str) -> Any:  # noqa: ANN401 - as `field` has it
@@ -110,6 +70,14 @@ def _of_clusters(name: str, symbol: str, text: str) -> Any:  # noqa: ANN401 - as
         return ClusterPrior(np.ones((2, 2)), **{name: value})
 
     return _setting(_CLUSTERS[name], float, symbol, text, symbol=symbol, models=("clusters",), check=check)
+
+
+def _of_panel(
+    name: str, label: str, text: str, choices: Mapping[str, str] | None = None, models: tuple[str, ...] = NORMAL_MODELS
+) -> Any:  # noqa: ANN401 - as `field` has it
+    """Make a setting of judges and ties: one of some choices, or on and off."""
+    default = _PANEL[name]
+    return _setting(default, type(default), label, text, choices=choices or {}, models=models)
 
 
 def _of_plan(name: str, label: str, text: str, least: int) -> Any:  # noqa: ANN401 - as `field` has it
@@ -179,6 +147,42 @@ class FitSettings:
     omega: float = _of_normal(
         InverseGamma().scale, "ω", "Scale of the inverse-gamma prior of α².", lambda x: InverseGamma(scale=x)
     )
+    ties: str = _of_panel(
+        "ties",
+        "Ties",
+        "Answers of 'about the same', where there are any.",
+        {
+            "model": "In the model (Rao and Kupper)",
+            "davidson": "In the model (Davidson)",
+            "leave-out": "Left out, as in the paper",
+        },
+    )
+    judges: str = _of_panel(
+        "judges",
+        "Judges",
+        "Whether every judge sees the same map, or each has a view of their own around the population's.",
+        {"alike": "Alike, as in the paper", "differ": "Differ: each has a view of their own"},
+    )
+    disagreement: str = _of_panel(
+        "disagreement",
+        "Disagreement of judges",
+        "When judges differ: whether a judge's view of neighbours is alike.",
+        {"map": "Follows the map", "independent": "Independent from area to area"},
+    )
+    side: bool = _of_panel("side", "Side", "Let each judge lean to the left or the right area.")
+    attention: bool = _of_panel(
+        "attention",
+        "Attention",
+        "Let each judge's answers follow the map more or less closely, or the other way round.",
+    )
+    lapses: bool = _of_panel("lapses", "Lapses", "Let each judge give a share of the answers without looking.")
+    smoothness: str = _of_panel(
+        "smoothness",
+        "Smoothness",
+        "How smooth the map is.",
+        {"paper": "As smooth as the prior, as in the paper", "infer": "As smooth as the answers say"},
+        models=("spatial",),
+    )
     sampler: str = _setting(
         "hmc", str, "Sampler", "How the posterior is sampled.", choices={each: SAMPLER_NAMES[each] for each in SAMPLERS}
     )
@@ -232,6 +236,16 @@ class FitSettings:
         if self.clusters is not None and self.model != "clusters":
             text = "clusters: only the model 'clusters' has a number of them; choose it, or leave this out"
             raise StudyError(text, field="clusters")
+        for name in self.panel.options():
+            if self.model not in SETTINGS[name].models and name != "ties":
+                fitting = " or ".join(map(repr, SETTINGS[name].models))
+                text = f"{name}: the model {self.model!r} has no such part; choose the model {fitting}, or leave it out"
+                raise StudyError(text, field=name)
+
+    @cached_property
+    def panel(self) -> PanelSettings:
+        """What is assumed of judges and ties."""
+        return PanelSettings(**{name: getattr(self, name) for name in _PANEL})
 
     @cached_property
     def variance(self) -> VariancePrior:
@@ -265,7 +279,8 @@ class FitSettings:
         """
         given = {name: getattr(self, name) for name in SETTINGS}
         changed = {name: value for name, value in given.items() if name == "seed" or value != DEFAULTS[name]}
-        return [word for name, value in changed.items() for word in (f"--{name}", str(value))]
+        pairs = ([f"--{name}"] if value is True else [f"--{name}", str(value)] for name, value in changed.items())
+        return [word for pair in pairs for word in pair]
 
     def command(self, comparisons: str, areas_file: str, winner_is: "Direction" = "lower") -> str:
         """Write the command line that gives the same numbers.

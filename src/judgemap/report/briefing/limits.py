@@ -23,7 +23,7 @@ def points(fit: Fit, about: About, clusters: ClusterFit | None = None) -> tuple[
     'How many cases there are'
     """
     these = [_relative(fit), _knowledge(fit, about), _order(fit), _few(fit), _neighbours(fit)]
-    these += [_left_out(fit)] if fit.record.data.shown > fit.record.data.comparisons else []
+    these += [_left_out(fit)] if fit.record.data.left_out else []
     these += [_clusters(clusters)] if clusters is not None else []
     return (*these, _judges_alike(fit), _why(about), _person())
 
@@ -37,15 +37,15 @@ def pair_counts(fit: Fit) -> PairCounts:
     """Return the pair counts that a fit was made of."""
     where = {area: place for place, area in enumerate(fit.map.ids)}
     ends = [[where[str(each)] for each in fit.observed_data[end].to_numpy()] for end in ("first", "second")]
-    n, wins = (fit.observed_data[name].to_numpy() for name in ("n", "wins"))
-    return PairCounts(len(fit.map), np.array(ends[0]), np.array(ends[1]), n, wins)
+    columns = [fit.observed_data[name].to_numpy() for name in ("n", "wins", "ties") if name in fit.observed_data]
+    return PairCounts(len(fit.map), np.array(ends[0]), np.array(ends[1]), *columns)
 
 
 def _relative(fit: Fit) -> Point:
     order, names = order_of(fit), fit.map.names
     high, low = order[0], order[-1]
-    risk = fit.risk
-    chance = float((1 / (1 + np.exp(risk[:, low] - risk[:, high]))).mean())
+    chosen, other = (low, high) if fit.record.winner_is == "lower" else (high, low)
+    chance = float(fit.choice_chances(np.array([chosen]), np.array([other]))[0])
     gap = signed(fit.areas["risk_median"].iloc[high] - fit.areas["risk_median"].iloc[low])
     return (
         "How many cases there are",
@@ -165,13 +165,14 @@ def _neighbours(fit: Fit) -> Point:
 
 def _left_out(fit: Fit) -> Point:
     data = fit.record.data
-    return (
-        "What judges left undecided",
-        (
-            f"Of {data.shown:,} pairs shown, {data.shown - data.comparisons:,} have no winner (tied, skipped "
-            "or unanswered). They are left out, although a tie suggests that two areas are alike."
-        ),
-    )
+    if data.ties:
+        left = f"{data.left_out:,} were skipped or not answered. They are left out; ties are part of the model."
+    else:
+        left = (
+            f"{data.left_out:,} have no winner (tied, skipped or unanswered). They are left out, although a tie "
+            "suggests that two areas are alike."
+        )
+    return ("What judges left undecided", f"Of {data.shown:,} pairs shown, {left}")
 
 
 def _clusters(fit: ClusterFit) -> Point:

@@ -82,8 +82,8 @@ def references(paragraphs: tuple[str, ...]) -> tuple[str, ...]:
 def _data(fit: Fit) -> str:
     data, winner = fit.record.data, fit.record.winner_is
     judges = f"{counted(data.judges, 'judge').capitalize()}" if data.judges else "Judges"
-    left_out = data.shown - data.comparisons
-    undecided = f"; {left_out:,} pairs that were shown but not decided were left out" if left_out else ""
+    undecided = f", or calling them alike ({data.ties:,} ties)" if data.ties else ""
+    undecided += f"; {data.left_out:,} pairs that were shown but not decided were left out" if data.left_out else ""
     seen = pair_counts(fit).per_area()
     return (
         f"{judges} made {data.comparisons:,} comparisons of {data.pairs:,} distinct pairs of "

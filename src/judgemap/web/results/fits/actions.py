@@ -127,7 +127,7 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
     known = set(Judge.objects.filter(study=study).values_list("name", flat=True))
     for judge in sorted(judges - known):
         hint = did_you_mean(judge, known)
-        raise StudyError(f"there is no judge {judge!r}{hint}; the judges are {quoted(known)}", field="judges")
+        raise StudyError(f"there is no judge {judge!r}{hint}; the judges are {quoted(known)}", field="named")
     plan, areas = settings.plan, study.areas.count()
     most = MOST_NUMBERS // (areas * plan.chains)
     if plan.draws > most:

@@ -2,7 +2,7 @@
 
 A fit's files hold how often each pair was compared and won, over all its judges, and no judge. So a map that was made
 keeps standing; what is told of single judges (their figures, their surprising answers, pictures with their name) is cut
-out; and a fit of this judge's answers alone loses its results, for they are those answers.
+out; and a fit of this judge's answers alone, or one in whose model judges differ, loses its results.
 """
 
 from typing import Any
@@ -11,12 +11,16 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from judgemap.study.panel_settings import PanelSettings
 from judgemap.web.judge.models import Answer, Judge
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun
 from judgemap.web.server.jobs import log_line
 
 SOMEBODY = "a judge who withdrew"
 REMOVED = "The only judge in this fit withdrew, so its results were removed."
+REMOVED_OF_EACH = (
+    "A judge in this fit withdrew. The fit describes every judge, so its results were removed; make the fit again."
+)
 _GONE = object()
 
 
@@ -44,17 +48,20 @@ def forget(run: FitRun, name: str) -> None:
         kept = FitRun.objects.select_for_update().only("log", "info", "findings", "only", "left_out").get(pk=run.pk)
         used = name in kept.only if kept.only else name not in kept.left_out
         data = kept.info.get("data") or run.info.get("data", {})
+        panel = (kept.info or run.info).get("panel")
         if used and data.get("judges") == 1:
-            _remove_results(kept)
+            _remove_results(kept, REMOVED)
+        elif used and panel is not None and PanelSettings(**panel).by_judge:
+            _remove_results(kept, REMOVED_OF_EACH)
         else:
             _cut_out(kept, name)
 
 
-def _remove_results(run: FitRun) -> None:
+def _remove_results(run: FitRun, why: str) -> None:
     FitPicture.objects.filter(fit=run).delete()
     FitFiles.objects.filter(fit=run).delete()
     FitRun.objects.filter(pk=run.pk).update(
-        status=FitRun.Status.FAILED, said=REMOVED, log=run.log + log_line(REMOVED), rows=[], findings={}, info={},
+        status=FitRun.Status.FAILED, said=why, log=run.log + log_line(why), rows=[], findings={}, info={},
         data_sha256="", explained_at=timezone.now(),
     )  # fmt: skip
 

@@ -5,7 +5,8 @@ from typing import Any
 from django import forms
 
 from judgemap.errors import StudyError
-from judgemap.study.settings import DEFAULTS, MODELS, SETTINGS, FitSettings, Setting
+from judgemap.study.setting import MODELS, Setting
+from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.web.judge.models import Judge
 from judgemap.web.results.fits.actions import LEAST_EVERY
 from judgemap.web.results.models import Exclusion, FitRun
@@ -27,6 +28,8 @@ def make_field(setting: Setting) -> forms.Field:
     shown: dict[str, Any] = {"label": setting.label, "required": False, "help_text": setting.help.replace("'", "’")}
     if setting.choices:
         return forms.ChoiceField(choices=list(setting.choices.items()), **shown)
+    if setting.kind is bool:
+        return forms.BooleanField(**shown)
     if setting.kind is int:
         return forms.IntegerField(min_value=setting.least, max_value=setting.most or 10**6, **shown)
     return forms.FloatField(widget=forms.NumberInput({"step": "any"}), **shown)
@@ -51,7 +54,7 @@ class FitForm(StudyForm):
     use = forms.ChoiceField(
         label="Whose answers", required=False, choices=USES, widget=forms.RadioSelect, initial="all"
     )
-    judges = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    named = forms.MultipleChoiceField(label="Judges", required=False, widget=forms.CheckboxSelectMultiple)
     note = forms.CharField(
         label="A note to yourself", required=False, max_length=200, help_text="For example: after the second workshop."
     )
@@ -62,7 +65,7 @@ class FitForm(StudyForm):
         self.initial = {**{name: value for name, value in DEFAULTS.items() if value is not None}, **self.initial}
         excluded = set(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))
         judged = Judge.objects.filter(study=study, judged__gt=0).order_by("name").values_list("name", "judged")
-        self.fields["judges"].choices = [  # type: ignore[attr-defined]
+        self.fields["named"].choices = [  # type: ignore[attr-defined]
             (name, f"{name}, {pairs} pairs{' (left out of fits)' if name in excluded else ''}")
             for name, pairs in judged
         ]
@@ -90,22 +93,22 @@ class FitForm(StudyForm):
             given["settings"] = FitSettings(**{key: each for key, each in told.items() if each not in (None, "")})
         except StudyError as error:
             self.add_study_error(error)
-        if given.get("use") in ("without", "only") and not given.get("judges"):
-            self.add_error("judges", "Tick the judges, or choose all of them.")
+        if given.get("use") in ("without", "only") and not given.get("named"):
+            self.add_error("named", "Tick the judges, or choose all of them.")
         return given
 
     def asked(self) -> dict[str, Any]:
         """Return what `actions.ask_for_fit` takes."""
         given = self.cleaned_data
         judges = {"without": "left_out", "only": "only"}.get(given["use"])
-        return {"settings": given["settings"], "note": given["note"]} | ({judges: given["judges"]} if judges else {})
+        return {"settings": given["settings"], "note": given["note"]} | ({judges: given["named"]} if judges else {})
 
 
 def initial_of(run: FitRun) -> dict[str, Any]:
     """Fill the form as it was for an earlier fit; with a new seed."""
     kept = {key: value for key, value in run.settings.items() if key != "seed"}
     use = "only" if run.only else "without" if run.left_out else "all"
-    return kept | {"use": use, "judges": run.only or run.left_out, "note": run.note}
+    return kept | {"use": use, "named": run.only or run.left_out, "note": run.note}
 
 
 class AutoFitForm(forms.Form):

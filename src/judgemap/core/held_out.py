@@ -1,0 +1,203 @@
+"""How probable one judge's answers are before anything is known of this judge: what models are compared by.
+
+Given what all judges share (λ, σ², p, b, σ_b², σ_a²), judge k's answers have the probability
+
+    p(y_k | shared) = ∫ p(y_k | λ + u_k, b_k, a_k, ε_k) p(u_k, b_k, a_k, ε_k | shared)
+
+The unknowns are written as v ~ N(0, I): what the answers see of the view (u_k = σFv, in as many coordinates as there
+are rows or areas, see `samplers.panel_layout`), side, attention, and the score of the lapse rate. The integral is found
+by importance sampling from the Gaussian at the mode of v, H⁻¹ its covariance with H = JᵀWJ + I, J = ∂η/∂v, with longer
+tails for all but the view:
+
+    p(y_k | shared) ≈ mean of p(y_k | v) N(v; 0, I) / N(v; v̂, H⁻¹)
+
+All draws of the shared parameters are worked on together.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import t
+
+from judgemap.core.comparisons import JudgedCounts
+from judgemap.core.outcomes import Answers, curvature, log_likelihood, slopes
+from judgemap.core.panel import Parts
+from judgemap.core.samplers.panel_target import lapse_rate
+from judgemap.core.types import FloatArray, IntArray
+
+NEWTON = 25
+"""Steps to the mode, at most."""
+HALVINGS = 6
+POINTS = 8
+"""Points of the integral, each with its mirror image."""
+TAILS = 5.0
+"""Degrees of freedom of side, attention and lapses there: with views they make ridges that leave a Gaussian's reach."""
+CHUNK = 4_000_000
+"""Numbers in J at a time."""
+
+
+class Shared(NamedTuple):
+    """What all judges share, one entry a draw; 0 for parts that are off."""
+
+    strengths: FloatArray
+    """λ, (draws, areas)."""
+    tie_chance: FloatArray
+    sigma: FloatArray
+    lean: FloatArray
+    side_sd: FloatArray
+    attention_sd: FloatArray
+
+    def part(self, rows: slice) -> "Shared":
+        """Take some of the draws."""
+        return Shared(*(each[rows] for each in self))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeRows:
+    """One judge's answers, a row for each pair and side."""
+
+    first: IntArray
+    second: IntArray
+    x: FloatArray
+    """1 where the first area was on the left, −1 on the right, 0 where nobody knows."""
+    answers: Answers
+    B: FloatArray
+    """X_k u_k = σBv."""
+
+
+def rows_of(counts: JudgedCounts, judge: int, parts: Parts) -> JudgeRows:
+    """Pick one judge's rows out of the counts; ties are left out where the model has none."""
+    own = (counts.judge == judge) & ((counts.n > 0) | (parts.ties is not None))
+    first, second = counts.first[own], counts.second[own]
+    left = counts.first_left[own]
+    B = np.zeros((len(first), 0))
+    if parts.disagreement is not None:
+        F = parts.disagreement.covariance.factor
+        A = F[first] - F[second]
+        B = A if len(A) >= A.shape[1] else np.asarray(np.linalg.qr(A.T, mode="r")).T
+    ties = counts.ties[own] if parts.ties is not None else np.zeros(len(first))
+    answers = Answers(
+        *(np.asarray(y, dtype=np.float64)[:, None] for y in (counts.wins[own], counts.n[own] - counts.wins[own], ties))
+    )
+    return JudgeRows(first, second, np.where(left < 0, 0.0, 2.0 * left - 1), answers, B)
+
+
+def log_probability(rng: np.random.Generator, rows: JudgeRows, parts: Parts, shared: Shared) -> FloatArray:
+    """Find log p(y_k | shared) for each draw of the shared parameters.
+
+    >>> from judgemap.core.comparisons import count_judged
+    >>> counts = count_judged([0, 0], left=[0, 0], right=[1, 1], choice=[1, 1], n_areas=2, n_judges=1)
+    >>> zero = np.zeros(1)
+    >>> shared = Shared(np.zeros((1, 2)), zero, zero, zero, zero, zero)
+    >>> value = log_probability(np.random.default_rng(1), rows_of(counts, 0, Parts()), Parts(), shared)
+    >>> bool(np.isclose(value[0], 2 * np.log(0.5)))
+    True
+    """
+    size = max(1, CHUNK // max(1, len(rows.first) * (rows.B.shape[1] + 3)))
+    pieces = [slice(start, start + size) for start in range(0, len(shared.tie_chance), size)]
+    return np.concatenate([_Judge(rows, parts, shared.part(piece)).integrate(rng) for piece in pieces])
+
+
+class _Judge:
+    """The unknowns of one judge at several draws of the shared parameters; v has shape (draws, unknowns)."""
+
+    def __init__(self, rows: JudgeRows, parts: Parts, shared: Shared) -> None:
+        self.rows, self.parts, self.shared = rows, parts, shared
+        self.d = shared.strengths[:, rows.first] - shared.strengths[:, rows.second]
+        views = rows.B.shape[1]
+        self.side = views if parts.side is not None else None
+        self.attention = views + (parts.side is not None) if parts.attention is not None else None
+        self.size = views + (parts.side is not None) + (parts.attention is not None) + (parts.lapses is not None)
+        self.views = slice(0, views)
+
+    def e(self, v: FloatArray) -> FloatArray:
+        """X_k μ_k, (draws, rows)."""
+        view: FloatArray = self.d + self.shared.sigma[:, None] * (v[:, self.views] @ self.rows.B.T)
+        return view
+
+    def eta(self, v: FloatArray) -> FloatArray:
+        eta = self.e(v)
+        if self.attention is not None:
+            eta = eta * (1 + self.shared.attention_sd * v[:, self.attention])[:, None]
+        if self.side is not None:
+            eta = eta + (self.shared.lean + self.shared.side_sd * v[:, self.side])[:, None] * self.rows.x
+        return eta
+
+    def lapse(self, v: FloatArray) -> FloatArray:
+        if self.parts.lapses is None:
+            return np.zeros((1, 1))
+        return np.clip(lapse_rate(self.parts.lapses, v[:, -1]), 1e-12, 1 - 1e-9)[None, :]
+
+    def log_posterior(self, v: FloatArray) -> FloatArray:
+        """Find log p(y_k | v) − |v|²/2."""
+        rows = log_likelihood(self.rows.answers, self.parts.ties, self.eta(v).T, self.shared.tie_chance, self.lapse(v))
+        value: FloatArray = rows.sum(axis=0) - (v**2).sum(axis=1) / 2
+        return value
+
+    def climb(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the slope at v and H."""
+        eta, lapse, ties, p = self.eta(v), self.lapse(v), self.parts.ties, self.shared.tie_chance
+        slope = slopes(self.rows.answers, ties, eta.T, p, lapse)
+        weight = np.maximum(curvature(self.rows.answers, ties, eta.T, p), 0.0).T * (1 - lapse.T)
+        J = np.zeros((*eta.shape, self.size))
+        scale = self.shared.sigma[:, None]
+        if self.attention is not None:
+            scale = scale * (1 + self.shared.attention_sd * v[:, self.attention])[:, None]
+            J[:, :, self.attention] = self.shared.attention_sd[:, None] * self.e(v)
+        J[:, :, self.views] = scale[:, :, None] * self.rows.B
+        if self.side is not None:
+            J[:, :, self.side] = self.shared.side_sd[:, None] * self.rows.x
+        gradient = (np.swapaxes(J, 1, 2) @ slope.eta.T[:, :, None])[:, :, 0] - v
+        H = np.swapaxes(J, 1, 2) @ (weight[:, :, None] * J) + np.eye(self.size)
+        if self.parts.lapses is not None:
+            ahead, behind = (self._at_lapse(v, step) for step in (1e-3, -1e-3))
+            gradient[:, -1] += (ahead - behind) / 2e-3
+            middle = self._at_lapse(v, 0.0)
+            H[:, -1, -1] += np.maximum(-(ahead - 2 * middle + behind) / 1e-6, 0.0)
+        return gradient, H
+
+    def _at_lapse(self, v: FloatArray, step: float) -> FloatArray:
+        """Find log p(y_k | v) with the lapse score moved by a step."""
+        moved = v.copy()
+        moved[:, -1] += step
+        value: FloatArray = self.log_posterior(moved) + (moved**2).sum(axis=1) / 2
+        return value
+
+    def mode(self) -> tuple[FloatArray, FloatArray]:
+        """Return v̂ and H there."""
+        v = np.zeros((len(self.d), self.size))
+        height = self.log_posterior(v)
+        for _ in range(NEWTON):
+            gradient, H = self.climb(v)
+            step = np.linalg.solve(H, gradient[:, :, None])[:, :, 0]
+            if (gradient * step).sum(axis=1).max() < 1e-6:
+                break
+            for _ in range(HALVINGS):
+                higher = self.log_posterior(v + step)
+                worse = higher < height - 1e-9
+                if not worse.any():
+                    break
+                step[worse] /= 2
+            step[worse] = 0.0
+            v, height = v + step, np.where(worse, height, higher)
+        return v, self.climb(v)[1]
+
+    def integrate(self, rng: np.random.Generator) -> FloatArray:
+        if self.size == 0:
+            return self.log_posterior(np.zeros((len(self.d), 0)))
+        v, H = self.mode()
+        few = self.views.stop
+        L = np.linalg.cholesky(H)
+        half_log_det = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
+        values = []
+        for _ in range(POINTS):
+            z = rng.standard_normal(v.shape)
+            z[:, few:] = rng.standard_t(TAILS, z[:, few:].shape)
+            offset = np.linalg.solve(np.swapaxes(L, 1, 2), z[:, :, None])[:, :, 0]
+            density = half_log_det - (z[:, :few] ** 2).sum(axis=1) / 2
+            density += (t.logpdf(z[:, few:], TAILS) + np.log(2 * np.pi) / 2).sum(axis=1)
+            values += [self.log_posterior(v + offset) - density, self.log_posterior(v - offset) - density]
+        total: FloatArray = logsumexp(values, axis=0) - np.log(2 * POINTS)
+        return total

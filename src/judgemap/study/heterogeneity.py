@@ -1,0 +1,33 @@
+"""A warning for fits that take judges to be alike when they are not."""
+
+import numpy as np
+
+from judgemap.core.heterogeneity import differ_share
+from judgemap.core.prior import Covariance
+from judgemap.core.types import FloatArray
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.record import Note, NoteKind
+
+LEVEL = 0.01
+"""Of panels whose judges are alike, fewer than this share are warned about."""
+DRAWS = 199
+MOST_AREAS = 1_000
+"""With more areas, disagreement is looked for area by area: C would take too long."""
+
+
+def differ_note(data: Comparisons, strengths: FloatArray, covariance: Covariance, seed: int) -> list[Note]:
+    """Warn where judges differ more than chance explains; ``strengths`` are draws of a fit that takes them as alike."""
+    named = data.where(data.decided & (data.judge >= 0))
+    answers = np.bincount(named.judge, minlength=1)
+    if (answers > 1).sum() < 2:
+        return []
+    rows = np.unique(np.linspace(0, len(strengths) - 1, DRAWS).astype(np.int64))
+    factor = covariance.factor if covariance.n_areas <= MOST_AREAS else None
+    share = differ_share(np.random.default_rng(seed), named.by_judge(), strengths[rows], factor)
+    if share > LEVEL:
+        return []
+    text = (
+        f"Judges differ more than chance explains (p = {share:.3f} or less), so intervals that pool their answers are "
+        "too narrow: fit again with --judges differ."
+    )
+    return [Note(NoteKind.JUDGES_DIFFER, text)]

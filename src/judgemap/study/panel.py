@@ -1,0 +1,399 @@
+"""Fits whose model has ties, judges who differ, their sides, attention or lapses, or the map's smoothness in it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from judgemap.core import posterior
+from judgemap.core.diagnostics import judge_sampling
+from judgemap.core.held_out import Shared
+from judgemap.core.outcomes import TieRule, log_chances, odds
+from judgemap.core.panel import PanelModel, as_one_judge
+from judgemap.core.predictive import Shown
+from judgemap.core.prior import Covariance, FixedVariance, VariancePrior, independent
+from judgemap.core.samplers.panel import sample_panel
+from judgemap.core.samplers.run import Draws
+from judgemap.core.types import FloatArray, IntArray
+from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.geo.maps import Areas
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.panel_judges import judge_columns
+from judgemap.study.panel_settings import TIES, PanelSettings, View, with_answers
+from judgemap.study.provenance import data_facts, data_notes, versions
+from judgemap.study.record import Correlation, FitRecord, Note, NoteKind
+from judgemap.study.result import CHUNK, WORK, Fit, diagnose, evenly, named_draws, named_pairs, named_statistics
+from judgemap.study.run import Run
+
+KEPT = 2_000_000
+"""Of each judge's own map, so many numbers are kept in all, at least `FEWEST_KEPT` draws and at most `MOST_KEPT`."""
+FEWEST_KEPT, MOST_KEPT = 100, 1000
+VARIANCES = {
+    "log_variance": ("alpha2", "α²"),
+    "log_disagreement": ("sigma2", "σ²"),
+    "log_side": ("side_sigma2", "σ_b²"),
+    "log_attention": ("attention_sigma2", "σ_a²"),
+}
+"""By the sampler's names: what they are called in the posterior, and their symbols."""
+Scalars = dict[str, FloatArray]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PanelFit(Fit):
+    """A fit that says more of the judges. Beside what every `Fit` has, those of these that its model calls for.
+
+    When judges differ, `areas` and everything that follows from it are the population's map, what other judges of the
+    same kind would see on average; `seen_by` gives the same fit with the panel's map, and `judge_maps` each judge's.
+
+    ``posterior`` has ``sigma2`` (σ², between judges), ``theta`` (Rao and Kupper's θ) or ``nu`` (Davidson's ν), ``rho``
+    (ρ, smoothness), ``lean``, ``side_sigma2``, ``attention_sigma2`` (chain, draw); ``panel_risk`` (chain, draw, area);
+    ``distance``, ``side``, ``attention``, ``lapse`` (chain, draw, judge). ``views`` has ``judge_risk`` (sample, judge,
+    area), some draws of each judge's own map.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, judges="differ", chains=4, draws=100)
+    >>> fit.record.view, fit.seen_by("panel").record.view, fit.judge_maps.shape
+    (<View.POPULATION: 'population'>, <View.PANEL: 'panel'>, (924, 8))
+    """
+
+    views: xr.Dataset
+
+    @property
+    def settings(self) -> PanelSettings:
+        """What was assumed of judges and ties."""
+        return self.record.panel or PanelSettings()
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The judges of whom the fit says something, by name."""
+        return tuple(self.posterior["judge"].to_numpy().tolist()) if "judge" in self.posterior.coords else ()
+
+    @property
+    def sigma(self) -> FloatArray:
+        """Draws of σ, the standard deviation between judges, beside `alpha`; 0 where judges are alike."""
+        return np.sqrt(self._flat("sigma2")) if self.settings.differ else np.zeros(len(self.risk))
+
+    @property
+    def tie_chance(self) -> FloatArray:
+        """Draws of the chance that two areas of equal risk tie; 0 where ties are not modelled."""
+        if "theta" in self.posterior:
+            chance: FloatArray = np.tanh(self._flat("theta") / 2)
+            return chance
+        nu = self._flat("nu") if "nu" in self.posterior else np.zeros(len(self.risk))
+        return nu / (2 + nu)
+
+    @property
+    def view_covariance(self) -> Covariance:
+        """C_u: how a judge's view of one area goes with that of another."""
+        return self.covariance if self.settings.disagreement == "map" else independent(len(self.map))
+
+    def seen_by(self, view: str) -> "PanelFit":
+        """Return the same fit with the map of the 'population' or of the 'panel'; see `View`."""
+        if not self.settings.differ:
+            super().seen_by(view)
+            return self
+        wanted = (View.POPULATION.value, View.PANEL.value)
+        if view not in wanted:
+            raise StudyError(f"there is no view {view!r}{did_you_mean(view, wanted)}; choose one of {quoted(wanted)}")
+        shown = self.record.view.value
+        if view == shown:
+            return self
+        risk = self.posterior[f"{view}_risk"].rename("risk")
+        other = self.posterior.rename(risk=f"{shown}_risk").drop_vars(f"{view}_risk").assign(risk=risk)
+        made = replace(self, posterior=other, record=replace(self.record, view=View(view)))
+        return made.remembering(covariance=self.covariance)
+
+    @property
+    def words(self) -> str:
+        """What the model says of judges, ties and smoothness: medians and 95 % intervals, in a sentence or more."""
+        texts = []
+        if self.settings.differ:
+            ratio = _interval(self.sigma / self.alpha)
+            texts.append(f"Judges' views differ from the population's by {ratio} of the map's own spread (σ/α).")
+        if self._rule is not None:
+            texts.append(f"Two areas of equal risk tie with probability {_interval(self.tie_chance)}.")
+        if "rho" in self.posterior:
+            texts.append(f"Of the map's variance, {_interval(self._flat('rho'))} is smooth (ρ).")
+        if "lean" in self.posterior:
+            texts.append(f"The judges' mean lean to the left is {_interval(self._flat('lean'))} in log-odds.")
+        return " ".join(texts)
+
+    @cached_property
+    def judge_maps(self) -> pd.DataFrame:
+        """One row a judge and area: risk as this judge sees it, and its 95 % interval."""
+        risk = self._judge_risk()
+        low, middle, high = np.quantile(risk, [0.025, 0.5, 0.975], axis=0)
+        judges, areas = risk.shape[1:]
+        return pd.DataFrame(
+            {
+                "judge": np.repeat(np.array(self.judges, dtype=object), areas),
+                "id": list(self.map.ids) * judges,
+                "name": list(self.map.names) * judges,
+                "risk_median": middle.ravel(),
+                "risk_mean": risk.mean(axis=0).ravel(),
+                "risk_sd": risk.std(axis=0, ddof=1).ravel(),
+                "risk_low": low.ravel(),
+                "risk_high": high.ravel(),
+            }
+        )
+
+    def judge_map(self, judge: str) -> pd.DataFrame:
+        """Return the table of `areas` as one judge sees them."""
+        if judge not in self.judges:
+            known = did_you_mean(judge, self.judges)
+            raise StudyError(f"there is no judge {judge!r}{known}; the judges are {quoted(self.judges)}")
+        risk = self._judge_risk()[:, self.judges.index(judge)]
+        return self._table(posterior.summarise(risk, top=min(10, len(self.map))))
+
+    @property
+    def prior_precision(self) -> FloatArray:
+        """The precision of the strengths' prior, with α² and ρ at their medians."""
+        matrix = self.covariance.matrix
+        if "rho" in self.posterior:
+            rho = float(np.median(self._flat("rho")))
+            matrix = rho * matrix + (1 - rho) * np.eye(len(matrix))
+        precision: FloatArray = np.linalg.inv(matrix) / np.median(self.alpha) ** 2
+        return precision
+
+    def shared(self, rows: IntArray) -> Shared:
+        """Return what all judges share, at some of the draws."""
+
+        def root(name: str) -> FloatArray:
+            return np.sqrt(self._flat(name)[rows]) if name in self.posterior else np.zeros(len(rows))
+
+        lean = self._flat("lean")[rows] if "lean" in self.posterior else np.zeros(len(rows))
+        return Shared(
+            strengths=self.record.sign * self._population[rows],
+            tie_chance=self.tie_chance[rows],
+            sigma=root("sigma2"),
+            lean=lean,
+            side_sd=root("side_sigma2"),
+            attention_sd=root("attention_sigma2"),
+        )
+
+    def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
+        """P(first is chosen over second | one of them is) for another judge of the same kind, sides at random."""
+        draws = self._population
+        step = -(-len(draws) * max(len(first), 1) // WORK)
+        strengths = np.ascontiguousarray(self.record.sign * draws[::step].T)
+        rng, kept = np.random.default_rng(0), slice(None, None, step)
+        C = self.view_covariance.matrix
+        spread = np.sqrt(C[first, first] + C[second, second] - 2 * C[first, second])
+        chance = np.empty(len(first))
+        size = max(1, CHUNK // strengths.shape[1])
+        for start in range(0, len(first), size):
+            part = slice(start, start + size)
+            d = strengths[first[part]] - strengths[second[part]]
+            if self.settings.differ:
+                d += spread[part, None] * self.sigma[kept] * rng.standard_normal(d.shape)
+            chance[part] = self._decided(rng, d, kept).mean(axis=1)
+        return chance
+
+    def judge_columns(self, judges: Sequence[str]) -> dict[str, FloatArray]:
+        """Return what the model says of each judge; see `panel_judges`."""
+        return judge_columns(self, judges)
+
+    def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
+        """P(the pair's first area is chosen | one of them is): by each judge's own map, side, attention and lapses."""
+        if data is None or (self.settings.differ and "judge_risk" not in self.views):
+            return self._others_answers(shown, draws)
+        return self._own_answers(shown, data.where(data.decided), draws)
+
+    def _others_answers(self, shown: Shown, draws: int) -> Iterator[FloatArray]:
+        """Let judges drawn from the population answer, a new one each time."""
+        rng, rows = np.random.default_rng(0), evenly(len(self._population), draws)
+        C = self.view_covariance.matrix
+        spread = np.sqrt(C[shown.first, shown.first] + C[shown.second, shown.second] - 2 * C[shown.first, shown.second])
+        for row in rows:
+            strengths = self.record.sign * self._population[row]
+            d = (strengths[shown.first] - strengths[shown.second])[shown.pair, None]
+            if self.settings.differ:
+                d = d + (spread[shown.pair] * self.sigma[row] * rng.standard_normal(len(d)))[:, None]
+            yield self._decided(rng, d, slice(row, row + 1))[:, 0]
+
+    def _own_answers(self, shown: Shown, answers: Comparisons, draws: int) -> Iterator[FloatArray]:
+        """Let the same judges answer again."""
+        place = {name: code for code, name in enumerate(self.judges)}
+        judge = np.array([place.get(name, 0) for name in [*answers.judges, ""]], dtype=np.int64)[answers.judge]
+        first, second = shown.first[shown.pair], shown.second[shown.pair]
+        rows = self.views["sample"].to_numpy() if self.settings.differ else np.arange(len(self.risk))
+        by_judge = {
+            name: self.posterior[name].to_numpy().reshape(-1, len(self.judges))
+            for name in ("side", "attention", "lapse")
+            if name in self.posterior
+        }
+        left = np.where(shown.forward, 1.0, -1.0)
+        for each in evenly(len(rows), draws):
+            row = rows[each]
+            if self.settings.differ:
+                strengths = self.record.sign * self.views["judge_risk"].to_numpy()[each].astype(np.float64)
+                d = strengths[judge, first] - strengths[judge, second]
+            else:
+                d = self.record.sign * (self.risk[row, first] - self.risk[row, second])
+            if "attention" in by_judge:
+                d = d * by_judge["attention"][row, judge]
+            if "side" in by_judge:
+                d = d + left * by_judge["side"][row, judge]
+            won, lost, _ = (np.exp(each) for each in log_chances(self._rule, d, odds(d), self.tie_chance[row]))
+            if "lapse" in by_judge:
+                lapse = by_judge["lapse"][row, judge]
+                won, lost = ((1 - lapse) * each + lapse / 2 for each in (won, lost))
+            yield np.clip(won / (won + lost), 1e-300, 1 - 1e-16)
+
+    @property
+    def _rule(self) -> TieRule | None:
+        return TIES[self.settings.ties] if self.record.data.ties else None
+
+    @property
+    def _population(self) -> FloatArray:
+        name = "population_risk" if "population_risk" in self.posterior else "risk"
+        values: FloatArray = self.posterior[name].to_numpy()
+        return values.reshape(-1, values.shape[2])
+
+    def _decided(self, rng: np.random.Generator, d: FloatArray, kept: slice) -> FloatArray:
+        """P(first | not a tie) at differences d, (pairs, draws), for judges drawn from the population."""
+        if self.settings.attention:
+            d = d * (1 + np.sqrt(self._flat("attention_sigma2")[kept]) * rng.standard_normal(d.shape))
+        if self.settings.side:
+            lean = self._flat("lean")[kept] + np.sqrt(self._flat("side_sigma2")[kept]) * rng.standard_normal(d.shape)
+            d = d + rng.choice([-1.0, 1.0], d.shape) * lean
+        won, lost, _ = (np.exp(each) for each in log_chances(self._rule, d, odds(d), self.tie_chance[kept]))
+        if self.settings.lapses:
+            lapse = rng.choice(self.posterior["lapse"].to_numpy().ravel(), d.shape)
+            won, lost = ((1 - lapse) * each + lapse / 2 for each in (won, lost))
+        share: FloatArray = won / (won + lost)
+        return share
+
+    def _flat(self, name: str) -> FloatArray:
+        values: FloatArray = self.posterior[name].to_numpy().ravel()
+        return values
+
+    def _judge_risk(self) -> FloatArray:
+        if "judge_risk" not in self.views:
+            why = "judges have too many maps to keep" if self.settings.differ else "judges are alike in it"
+            raise StudyError(f"this fit has no map of each judge: {why}")
+        draws: FloatArray = self.views["judge_risk"].to_numpy().astype(np.float64)
+        return draws
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of posterior.nc: the draws of each judge's map too."""
+        return (*super().groups, "views")
+
+    def _group(self, group: str) -> xr.Dataset:
+        return self.views if group == "views" else super()._group(group)
+
+    def _write(self, folder: Path) -> None:
+        super()._write(folder)
+        if "judge_risk" in self.views:
+            self.judge_maps.to_csv(folder / "judge_maps.csv", index=False)
+
+
+def run_panel(
+    model: str, data: Comparisons, areas: Areas, prior: tuple[Covariance, VariancePrior], panel: PanelSettings, run: Run
+) -> PanelFit:
+    """Count, build the model, sample, assess, record."""
+    covariance, variance = prior
+    parts = panel.parts(data, covariance)
+    if parts.ties is TieRule.DAVIDSON and run.sampler == "gibbs":
+        raise StudyError(
+            "Davidson's ties have no Gibbs sampler; choose the sampler hmc, or the ties 'model'", field="ties"
+        )
+    used, silent = with_answers(data) if panel.by_judge else (data, ())
+    pairs = data.counts() if parts.ties else data.counts().decided()
+    counts = used.by_judge() if panel.by_judge else as_one_judge(pairs)
+    built = PanelModel(counts, covariance, variance, parts)
+    draws, seconds = run.timed(lambda rng: sample_panel(rng, built, run.sampler, run.plan, run.cores, run.watch))
+    samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
+    scalars = name_scalars(samples, draws, parts.ties, variance)
+    sign = -1.0 if data.winner_is == "lower" else 1.0
+    name_judges(samples, draws, used.judges, sign)
+    sampling = judge_sampling(samples["risk"].to_numpy())
+    record = FitRecord(
+        model=model,
+        correlation=Correlation(covariance.name, covariance.length),
+        hyperparameters=variance,
+        sampler=run.sampler,
+        seed=run.seed,
+        plan=run.plan,
+        complete=draws.complete,
+        seconds=seconds,
+        winner_is=data.winner_is,
+        data=data_facts(data, pairs, areas),
+        versions=versions(),
+        bridges=areas.bridges,
+        notes=(*data_notes(data, pairs, areas, model), *_silent_note(silent)),
+        diagnostics=diagnose(areas.names, sampling, scalars, seconds),
+        panel=panel,
+        view=panel.view,
+    )
+    views = name_views(areas, draws, used.judges, sign) if "views" in draws.arrays else xr.Dataset()
+    made = PanelFit(areas, samples, named_statistics(draws), named_pairs(areas, pairs), record, views)
+    return made.remembering(sampling=sampling, covariance=covariance)
+
+
+def name_scalars(samples: xr.Dataset, draws: Draws, rule: TieRule | None, variance: VariancePrior) -> Scalars:
+    """Add the scalars to the draws; return those whose chains are to be judged, by their symbols."""
+    arrays = dict(draws.arrays)
+    judged: Scalars = {}
+    for source, (name, symbol) in VARIANCES.items():
+        if source in arrays:
+            samples[name] = (("chain", "draw"), np.exp(arrays[source]))
+            judged[symbol] = arrays[source]
+    if isinstance(variance, FixedVariance):
+        samples["alpha2"] = (("chain", "draw"), np.full(draws.strengths.shape[:2], variance.value))
+        judged.pop("α²", None)
+    plain = {"rho": ("ρ", arrays.get("smoothness")), "lean": ("b", arrays.get("lean"))}
+    if rule is not None:
+        p = arrays["tie_chance"]
+        plain |= {"theta": ("θ", 2 * np.arctanh(p))} if rule is TieRule.RAO_KUPPER else {"nu": ("ν", 2 * p / (1 - p))}
+    for name, (symbol, values) in plain.items():
+        if values is not None:
+            samples[name] = (("chain", "draw"), values)
+            judged[symbol] = values
+    return judged
+
+
+def name_judges(samples: xr.Dataset, draws: Draws, judges: tuple[str, ...], sign: float) -> None:
+    """Add what is of each judge to the draws, and the panel's map."""
+    for name in ("distance", "side", "attention", "lapse"):
+        if name in draws.arrays:
+            samples[name] = (("chain", "draw", "judge"), draws[name])
+    if "panel_strengths" in draws.arrays:
+        panel = draws["panel_strengths"]
+        samples["panel_risk"] = (("chain", "draw", "area"), sign * (panel - panel.mean(axis=2, keepdims=True)))
+    if "judge" in samples.sizes:
+        samples.coords["judge"] = list(judges)
+
+
+def name_views(areas: Areas, draws: Draws, judges: tuple[str, ...], sign: float) -> xr.Dataset:
+    """Keep some draws of each judge's own map, evenly spaced: centred, and signed so that high is bad.
+
+    ``sample`` says which of all draws they are, the chains one after another.
+    """
+    views = draws["views"]
+    total, shape = views.shape[0] * views.shape[1], views.shape[2:]
+    count = int(np.clip(KEPT // (shape[0] * shape[1]), FEWEST_KEPT, MOST_KEPT))
+    rows = evenly(total, count)
+    maps = draws.strengths.reshape(total, 1, -1)[rows] + views.reshape(total, *shape)[rows]
+    risk = sign * (maps - maps.mean(axis=2, keepdims=True))
+    return xr.Dataset(
+        {"judge_risk": (("sample", "judge", "area"), risk.astype(np.float32))},
+        coords={"sample": rows, "judge": list(judges), "area": list(areas.ids)},
+    )
+
+
+def _interval(draws: FloatArray) -> str:
+    low, middle, high = np.quantile(draws, [0.025, 0.5, 0.975])
+    return f"{middle:.2f} (95 % interval {low:.2f} to {high:.2f})"
+
+
+def _silent_note(silent: tuple[str, ...]) -> list[Note]:
+    text = f"Judges without an answer of left, right or tie, of whom nothing is said: {quoted(silent, most=5)}."
+    return [Note(NoteKind.SILENT_JUDGES, text)] if silent else []

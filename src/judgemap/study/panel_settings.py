@@ -1,0 +1,164 @@
+"""What is assumed of judges and their answers beside the map: ties, views of their own, sides, attention, lapses."""
+
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from judgemap.core.outcomes import TieRule
+from judgemap.core.panel import Attention, Disagreement, Lapses, Parts, Side, Smoothness
+from judgemap.core.prior import Covariance, independent
+from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.study.comparisons import Comparisons
+
+JUDGES, DISAGREEMENTS, SMOOTHNESS = ("alike", "differ"), ("map", "independent"), ("paper", "infer")
+TIES: dict[str, TieRule | None] = {"model": TieRule.RAO_KUPPER, "davidson": TieRule.DAVIDSON, "leave-out": None}
+
+
+class View(StrEnum):
+    """Whose map a fit shows."""
+
+    POOLED = "pooled"
+    """All answers taken together, as if one person had given them."""
+    POPULATION = "population"
+    """What other judges of the same kind would see on average."""
+    PANEL = "panel"
+    """What these judges see on average, each counting alike."""
+
+    @property
+    def words(self) -> str:
+        """Whose view the map is, in a sentence.
+
+        >>> View.PANEL.words
+        'The map is the view of these judges, each counting alike.'
+        """
+        return _WORDS[self]
+
+
+_WORDS = {
+    View.POOLED: "The map pools all answers, as if one person had given them.",
+    View.POPULATION: "The map is the view of the population of judges: what others like these would see on average.",
+    View.PANEL: "The map is the view of these judges, each counting alike.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PanelSettings:
+    """Which parts of `core.panel` are on; with none of them on, it is the paper's model.
+
+    >>> PanelSettings(judges="differ").by_judge, PanelSettings().by_judge
+    (True, False)
+    """
+
+    ties: str = "model"
+    """By Rao and Kupper ('model'), by Davidson, or 'leave-out'; without ties in the data it makes no difference."""
+    judges: str = "alike"
+    disagreement: str = "map"
+    side: bool = False
+    attention: bool = False
+    lapses: bool = False
+    smoothness: str = "paper"
+
+    def __post_init__(self) -> None:
+        choices = {"ties": TIES, "judges": JUDGES, "disagreement": DISAGREEMENTS, "smoothness": SMOOTHNESS}
+        for name, known in choices.items():
+            value = getattr(self, name)
+            if value not in known:
+                hint = did_you_mean(str(value), tuple(known))
+                raise StudyError(f"there is no {name} {value!r}{hint}; choose one of {', '.join(known)}", field=name)
+        for name in ("side", "attention", "lapses"):
+            if not isinstance(getattr(self, name), bool):
+                raise StudyError(f"{name} must be true or false, received {getattr(self, name)!r}", field=name)
+
+    @property
+    def differ(self) -> bool:
+        """Whether each judge has a view of their own."""
+        return self.judges == "differ"
+
+    @property
+    def by_judge(self) -> bool:
+        """Whether anything differs from judge to judge."""
+        return self.differ or self.side or self.attention or self.lapses
+
+    @property
+    def view(self) -> View:
+        """Whose map the model gives, unless another is asked for."""
+        return View.POPULATION if self.differ else View.POOLED
+
+    def needs_panel(self, data: Comparisons) -> bool:
+        """Whether these data call for more than the paper's model."""
+        return self.by_judge or self.smoothness == "infer" or self._rule(data) is not None
+
+    def parts(self, data: Comparisons, covariance: Covariance) -> Parts:
+        """Choose the parts of the model for these data, or say why there is one that they cannot tell."""
+        self._check(data)
+        views = covariance if self.disagreement == "map" else independent(covariance.n_areas)
+        return Parts(
+            ties=self._rule(data),
+            smoothness=Smoothness() if self.smoothness == "infer" else None,
+            disagreement=Disagreement(views) if self.differ else None,
+            side=Side() if self.side else None,
+            attention=Attention() if self.attention else None,
+            lapses=Lapses() if self.lapses else None,
+        )
+
+    def options(self) -> dict[str, Any]:
+        """Return what is not as usual, by name.
+
+        >>> PanelSettings(judges="differ", side=True).options()
+        {'judges': 'differ', 'side': True}
+        """
+        usual = {each.name: each.default for each in fields(self)}
+        return {name: value for name, value in asdict(self).items() if value != usual[name]}
+
+    def _rule(self, data: Comparisons) -> TieRule | None:
+        return TIES[self.ties] if data.tied.any() else None
+
+    def _check(self, data: Comparisons) -> None:
+        answered = data.decided | data.tied
+        if self.side and not data.sides:
+            raise StudyError(
+                "side: no answer is 'right', so the table tells winners from losers but not left from right, and no "
+                "judge's lean can be told; leave it out, or give the columns left, right and outcome",
+                field="side",
+            )
+        if not self.by_judge:
+            return
+        part = (
+            "judges" if self.differ else next(name for name in ("side", "attention", "lapses") if getattr(self, name))
+        )
+        if unnamed := int((answered & (data.judge < 0)).sum()):
+            raise StudyError(
+                f"{part}: {unnamed} of {int(answered.sum())} answers do not name their judge, so judges cannot be told "
+                "apart; fill in the column 'judge', or fit with judges alike",
+                field=part,
+            )
+        answers = np.bincount(data.judge[answered], minlength=len(data.judges))
+        active = np.flatnonzero(answers)
+        if len(active) == 1:
+            raise StudyError(
+                f"{part}: all answers are those of one judge ({quoted([data.judges[active[0]]])}), so nothing can be "
+                "said of how judges differ; ask more judges, or fit with judges alike",
+                field=part,
+            )
+        if len(active) and answers.max() == 1:
+            raise StudyError(
+                f"{part}: each of the {len(active)} answers has a judge of its own, so judges' views cannot be told "
+                "from chance; check the column 'judge', or fit with judges alike",
+                field=part,
+            )
+
+
+def with_answers(data: Comparisons) -> tuple[Comparisons, tuple[str, ...]]:
+    """Keep the judges who answered; return the names of the others as well.
+
+    >>> data = Comparisons.from_words(("a", "b"), ["x", "y"], [0, 0], [1, 1], ["left", "skipped"])
+    >>> with_answers(data)[1]
+    ('y',)
+    """
+    answered = data.decided | data.tied
+    active = set(np.unique(data.judge[answered]).tolist())
+    silent = tuple(name for code, name in enumerate(data.judges) if code not in active)
+    return (data.only([name for name in data.judges if name not in silent]), silent) if silent else (data, ())

@@ -1,0 +1,89 @@
+"""How a fit is run: the options that callers give, and the run with nothing left out."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypedDict, TypeVar
+
+import numpy as np
+
+from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher
+from judgemap.errors import StudyError
+from judgemap.study.panel_settings import PanelSettings
+
+T = TypeVar("T")
+
+
+class RunOptions(TypedDict, total=False):
+    """How to sample; every entry has a default."""
+
+    sampler: str
+    """'hmc' (default) or 'gibbs'."""
+    chains: int
+    warmup: int
+    draws: int
+    thin: int
+    cores: int
+    """Threads to use; the draws do not depend on it."""
+    watch: Watcher | None
+    """Called with the draws so far, again and again."""
+
+
+class FitOptions(RunOptions, total=False):
+    """How to sample, and what is assumed of judges and ties: see `PanelSettings`."""
+
+    ties: str
+    """'model' (default: Rao and Kupper's, where there are ties), 'davidson' or 'leave-out'."""
+    judges: str
+    """'alike' (default) or 'differ'."""
+    disagreement: str
+    """When judges differ, their views follow the 'map' (default) or are 'independent' from area to area."""
+    side: bool
+    attention: bool
+    lapses: bool
+    smoothness: str
+    """'paper' (default): as smooth as the prior; 'infer': the answers say how smooth the map is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How to sample, with nothing left out."""
+
+    seed: int
+    plan: Plan
+    sampler: str = "hmc"
+    cores: int = 1
+    watch: Watcher | None = None
+
+    def timed(self, sampling: Callable[[np.random.Generator], T]) -> tuple[T, float]:
+        """Sample, and return the draws and the seconds taken; where it breaks down, say so in a sentence."""
+        began = time.perf_counter()
+        try:
+            draws = sampling(np.random.default_rng(self.seed))
+        except FloatingPointError as error:
+            raise StudyError(f"the fit broke down ({error}); try the other sampler, or check the map's edges") from None
+        return draws, round(time.perf_counter() - began, 3)
+
+
+def settle(seed: int, options: RunOptions, usual: Plan) -> Run:
+    """Fill in what was left out of the options."""
+    given: dict[str, Any] = dict(options)
+    how = {name: given.pop(name) for name in ("sampler", "cores", "watch") if name in given}
+    if how.get("sampler", "hmc") not in SAMPLERS:
+        raise StudyError(f"there is no sampler {how['sampler']!r}; choose one of {', '.join(SAMPLERS)}")
+    try:
+        return Run(seed, replace(usual, **given), **how)
+    except ValueError as error:
+        raise StudyError(str(error)) from None
+    except TypeError:
+        known = RunOptions.__annotations__
+        unknown = sorted(set(given) - set(known))
+        raise StudyError(f"there is no option {unknown[0]!r}; the options are {', '.join(known)}") from None
+
+
+def settle_panel(seed: int, options: FitOptions, usual: Plan) -> tuple[PanelSettings, Run]:
+    """Fill in what was left out of the options, and part those of judges and ties from the others."""
+    names = [each.name for each in fields(PanelSettings)]
+    given: dict[str, Any] = dict(options)
+    panel = PanelSettings(**{name: given.pop(name) for name in names if name in given})
+    return panel, settle(seed, RunOptions(**given), usual)  # type: ignore[typeddict-item]

@@ -1,0 +1,219 @@
+"""Fits with ties, judges who differ, side, attention, lapses and smoothness: names, views, files, bad input."""
+
+import json
+
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.core.graph import AreaGraph
+from judgemap.errors import StudyError
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.panel_settings import View
+from judgemap.study.record import NoteKind
+from judgemap.study.settings import FitSettings
+
+SHORT = {"chains": 4, "warmup": 50, "draws": 50}
+
+
+def tell(areas, rows, **more):
+    """Rows are (judge, left, right, outcome)."""
+    place = {name: code for code, name in enumerate(areas.ids)}
+    judge, left, right, outcome = zip(*rows, strict=True)
+    return Comparisons.from_words(
+        areas.ids, judge, [place[a] for a in left], [place[b] for b in right], outcome, **more
+    )
+
+
+@pytest.fixture(scope="module")
+def row():
+    return jm.Areas(("a", "b", "c", "d"), ("Ash", "Beech", "Cedar", "Dogwood"), AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
+
+
+@pytest.fixture(scope="module")
+def answers(row):
+    """Three judges, the third of whom sees it the other way round; a few ties; one who only skips."""
+    rng, rows = np.random.default_rng(1), []
+    for judge in ("ann", "bob", "eve"):
+        for _ in range(40):
+            a, b = (int(each) for each in rng.permutation(4)[:2])
+            better = "left" if (a < b) == (judge != "eve") else "right"
+            outcome = "tie" if rng.random() < 0.2 else better if rng.random() < 0.8 else "left"
+            rows.append((judge, row.ids[a], row.ids[b], outcome))
+    return tell(row, [*rows, ("sam", "a", "b", "skipped")])
+
+
+@pytest.fixture(scope="module")
+def fit(answers, row):
+    return jm.fit_spatial(
+        answers, row, seed=1, judges="differ", side=True, attention=True, lapses=True, smoothness="infer", **SHORT
+    )
+
+
+def test_everything_is_named(fit):
+    by_size = {
+        (): {"level", "alpha2", "sigma2", "theta", "rho", "lean", "side_sigma2", "attention_sigma2"},
+        ("judge",): {"distance", "side", "attention", "lapse"},
+        ("area",): {"risk", "panel_risk"},
+    }
+    for rest, names in by_size.items():
+        assert {name for name, each in fit.posterior.items() if each.dims == ("chain", "draw", *rest)} == names
+    assert fit.judges == ("ann", "bob", "eve")
+    assert set(fit.record.diagnostics.ess_bulk_of) == {"α²", "σ²", "θ", "ρ", "b", "σ_b²", "σ_a²"}
+    assert 0 < fit.tie_chance.mean() < 1
+    np.testing.assert_allclose(fit.sigma**2, fit.posterior["sigma2"].to_numpy().ravel())
+    assert "(σ/α)" in fit.words
+    assert "(ρ)" in fit.words
+
+
+def test_the_map_is_the_populations_unless_the_panels_is_asked_for(fit):
+    assert fit.record.view is View.POPULATION
+    panel = fit.seen_by("panel")
+    assert panel.record.view is View.PANEL
+    np.testing.assert_array_equal(panel.posterior["risk"], fit.posterior["panel_risk"])
+    np.testing.assert_array_equal(panel.seen_by("population").risk, fit.risk)
+    np.testing.assert_allclose(
+        panel.choice_chances(np.array([0]), np.array([1])), fit.choice_chances(np.array([0]), np.array([1]))
+    )
+    with pytest.raises(StudyError, match="there is no view 'panels'"):
+        fit.seen_by("panels")
+
+
+def test_the_mean_of_the_judges_maps_is_the_panels(fit):
+    """Every tenth draw or so of the views is kept; each judge's map averages to the panel's draw for draw."""
+    rows = fit.views["sample"].to_numpy()
+    kept = fit.views["judge_risk"].to_numpy().mean(axis=1)
+    np.testing.assert_allclose(kept, fit.seen_by("panel").risk[rows], atol=1e-5)
+    assert fit.judge_maps.groupby("judge").size().to_dict() == {"ann": 4, "bob": 4, "eve": 4}
+    assert fit.judge_map("eve").shape == fit.areas.shape
+    with pytest.raises(StudyError, match="there is no judge 'sam'"):
+        fit.judge_map("sam")
+
+
+def test_a_folder_says_whose_view_it_is_and_reads_back(fit, tmp_path):
+    folder = fit.save(tmp_path / "results")
+    told = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
+    assert (told["view"], told["panel"]["judges"], told["data"]["ties"]) == (
+        "population",
+        "differ",
+        fit.record.data.ties,
+    )
+    again = jm.load_fit(folder)
+    assert isinstance(again, jm.PanelFit)
+    assert again.record == fit.record
+    np.testing.assert_array_equal(again.risk, fit.risk)
+    np.testing.assert_array_equal(again.judge_map("eve"), fit.judge_map("eve"))
+    saved = jm.load_fit(fit.seen_by("panel").save(tmp_path / "panel"))
+    assert saved.record.view is View.PANEL
+    np.testing.assert_array_equal(saved.seen_by("population").risk, fit.risk)
+    assert {path.name for path in folder.iterdir()} == {"areas.csv", "posterior.nc", "fit.json", "judge_maps.csv"}
+
+
+def test_notes_count_ties_and_name_the_silent(fit):
+    texts = {note.kind: note.text for note in fit.record.notes}
+    assert texts[NoteKind.TIES] == f"{fit.record.data.ties} of 120 answers are ties, and are part of the model."
+    assert "(1 skipped)" in texts[NoteKind.UNDECIDED]
+    assert "'sam'" in texts[NoteKind.SILENT_JUDGES]
+    assert [note.names_judges for note in fit.record.notes if note.kind is NoteKind.SILENT_JUDGES] == [True]
+
+
+def test_ties_are_modelled_where_there_are_any(answers, row):
+    fit = jm.fit_standard(answers, row, seed=1, **SHORT)
+    assert isinstance(fit, jm.PanelFit)
+    assert fit.record.view is View.POOLED
+    assert "theta" in fit.posterior
+    davidson = jm.fit_standard(answers, row, seed=1, ties="davidson", **SHORT)
+    assert abs(davidson.tie_chance.mean() - fit.tie_chance.mean()) < 0.15
+    assert "nu" in davidson.posterior
+    with pytest.raises(StudyError, match="one map for all judges"):
+        fit.seen_by("panel")
+    with pytest.raises(StudyError, match="judges are alike in it"):
+        _ = fit.judge_maps
+
+
+def test_without_ties_nothing_changes(answers, row):
+    decided = answers.where(answers.decided)
+    plain = jm.fit_spatial(decided, row, seed=1, **SHORT)
+    left_out = jm.fit_spatial(answers, row, seed=1, ties="leave-out", **SHORT)
+    assert type(plain) is type(left_out) is jm.Fit
+    assert plain.record.panel is None
+    assert left_out.record.panel.ties == "leave-out"
+    np.testing.assert_array_equal(plain.risk, left_out.risk)
+
+
+def test_the_same_seed_gives_the_same_numbers(answers, row):
+    one, two = (jm.fit_spatial(answers, row, seed=3, judges="differ", cores=cores, **SHORT) for cores in (1, 2))
+    np.testing.assert_array_equal(one.risk, two.risk)
+    np.testing.assert_array_equal(one.views["judge_risk"], two.views["judge_risk"])
+
+
+def test_checks_and_surprises_take_a_panel(fit, answers):
+    check = jm.predictive_check(fit, answers, seed=1, draws=40)
+    assert check.areas["expected"].between(0, 1).all()
+    assert len(jm.predictive_check(fit, seed=1, draws=20).checks) == 3
+    assert len(jm.surprising_answers(fit, answers, most=5)) == 5
+
+
+BAD = {
+    "one judge": ([("ann", "a", "b", "left"), ("ann", "b", "c", "right")], {"judges": "differ"}, "one judge ('ann')"),
+    "every answer a new judge": (
+        [("ann", "a", "b", "left"), ("bob", "b", "c", "right")],
+        {"judges": "differ"},
+        "each of the 2 answers has a judge of its own",
+    ),
+    "names missing": (
+        [("ann", "a", "b", "left"), ("", "b", "c", "right"), ("bob", "a", "c", "right")],
+        {"attention": True},
+        "attention: 1 of 3 answers do not name their judge",
+    ),
+    "no sides": (
+        [("ann", "a", "b", "left"), ("ann", "a", "c", "left"), ("bob", "b", "c", "left")],
+        {"side": True},
+        "side: no answer is 'right'",
+    ),
+    "all ties": (
+        [("ann", "a", "b", "tie"), ("bob", "b", "c", "tie")],
+        {"judges": "differ"},
+        "none of the 2 comparisons",
+    ),
+    "a judge without answers": (
+        [("ann", "a", "b", "left"), ("ann", "a", "c", "left"), ("bob", "b", "c", "skipped")],
+        {"judges": "differ"},
+        "all answers are those of one judge",
+    ),
+    "no such choice": ([("ann", "a", "b", "left")], {"judges": "differ!"}, "there is no judges 'differ!'"),
+    "no truth value": ([("ann", "a", "b", "left")], {"side": "yes"}, "side must be true or false"),
+    "Davidson by Gibbs": (
+        [("ann", "a", "b", "left"), ("bob", "b", "c", "tie")],
+        {"ties": "davidson", "sampler": "gibbs"},
+        "Davidson's ties have no Gibbs sampler",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_told_in_a_sentence(row, case):
+    rows, options, text = BAD[case]
+    with pytest.raises(StudyError) as told:
+        jm.fit_spatial(tell(row, rows), row, seed=1, **options, **SHORT)
+    assert text in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"model": "clusters", "judges": "differ"}, "judges: the model 'clusters' has no such part"),
+        ({"model": "standard", "smoothness": "infer"}, "smoothness: the model 'standard' has no such part"),
+        ({"side": 1}, "side must be true or false"),
+        ({"ties": "rao"}, "there is no ties 'rao'"),
+    ],
+)
+def test_settings_that_do_not_go_together(settings, text):
+    with pytest.raises(StudyError, match=text):
+        FitSettings(seed=1, **settings)
+
+
+def test_the_command_says_what_is_on():
+    settings = FitSettings(judges="differ", side=True, seed=1)
+    assert settings.options() == ["--judges", "differ", "--side", "--seed", "1"]
