@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from judgemap.core import adaptive
-from judgemap.core.adaptive_panel import gains, judge_state
+from judgemap.core.adaptive_panel import gains, judge_state, next_pair
 from judgemap.core.comparisons import count_judged
 from judgemap.core.population import Population
 from judgemap.core.prior import FixedVariance, Model, exponential
@@ -79,6 +79,15 @@ def test_a_new_judge_tells_more_than_one_who_has_answered(counts):
     people = Population(COVARIANCE, 2.0, 2.0 * COVARIANCE.matrix)
     heard, new = (gains(judge_state(counts, people, judge)).sum() for judge in (0, 2))
     assert new > heard
+
+
+def test_pairs_are_drawn_by_their_gains(counts):
+    state = judge_state(counts, Population(COVARIANCE, 2.0, 0.8 * COVARIANCE.matrix), 1)
+    rng, gain = np.random.default_rng(1), gains(state)
+    drawn = [next_pair(rng, state, temperature=0.02) for _ in range(20)]
+    best = np.unravel_index(np.argmax(gain), gain.shape)
+    assert {frozenset(pair[:2]) for pair in drawn} == {frozenset(best)}
+    assert {*next_pair(rng, state, allowed=[1, 3])[:2]} == {1, 3}
 
 
 def test_a_judge_who_is_not_there(counts):

@@ -16,8 +16,10 @@ answering it again. α², Σ and the shape are taken as known, as in `adaptive`.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from judgemap.core.adaptive import NextPair, draw_by_gain
 from judgemap.core.comparisons import JudgedCounts
 from judgemap.core.newton import climb
 from judgemap.core.population import Population
@@ -79,6 +81,13 @@ def judge_state(counts: JudgedCounts, population: Population, judge: int) -> Jud
     V = inverse(prior + (S - S @ R @ S).sum(axis=0))
     B = R[judge] @ views
     return JudgeState(maps[0], maps[0] + maps[1 + judge], V @ B.T, R[judge] + B @ V @ B.T)
+
+
+def next_pair(
+    rng: np.random.Generator, state: JudgeState, temperature: float = 1.0, allowed: ArrayLike | None = None
+) -> NextPair:
+    """Draw the next pair for this judge, as `adaptive.next_pair` does for a judge like all others."""
+    return draw_by_gain(rng, gains(state), temperature, allowed)
 
 
 def gains(state: JudgeState) -> FloatArray:
