@@ -241,8 +241,8 @@ def test_geweke_catches_forgotten_kappa0(monkeypatch):
 def test_calibration_catches_a_bug(monkeypatch):
     true = clusters.draw_strengths
 
-    def sixth_of_the_variance(rng, counts, strengths, mean, variance):
-        return true(rng, counts, strengths, mean, variance / 6)
+    def sixth_of_the_variance(rng, counts, strengths, prior, theta):
+        return true(rng, counts, strengths, (prior[0], prior[1] / 6), theta)
 
     monkeypatch.setattr(clusters, "draw_strengths", sixth_of_the_variance)
     assert calibration(np.random.default_rng(33), clusters.gibbs_kernel, PRIOR, replicates=48, thin=8) < FALSE_ALARM

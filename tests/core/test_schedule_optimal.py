@@ -8,7 +8,7 @@ from synthetic import all_pairs, delaunay_map, matrix_of
 
 from judgemap.core import optimal as optimal_module
 from judgemap.core.designs import principal_component, uniform, weighted
-from judgemap.core.optimal import expected_information, expected_trace, optimal, sensitivity
+from judgemap.core.optimal import Panel, expected_information, expected_trace, optimal, sensitivity
 from judgemap.core.prior import communicability, independent
 from judgemap.core.utility import centred_square, centred_trace, contrasts, inverse
 
@@ -115,3 +115,19 @@ def test_a_search_that_takes_too_long_is_given_up(monkeypatch):
     monkeypatch.setattr(optimal_module, "STEPS", 2)
     with pytest.raises(ValueError, match="allow a larger tolerance"):
         optimal(*PROBLEM, tolerance=1e-9)
+
+
+def test_a_panel_of_judges_who_differ():
+    """The slope is that of f, the design beats the uniform one, and judges alike bring back the design without."""
+    panel, even = Panel(judges=3, views=2.0 * PROBLEM[0].matrix), uniform(10)
+    flat = expected_trace(even, *PROBLEM, panel)
+    assert expected_trace(optimal(*PROBLEM, panel=panel), *PROBLEM, panel) < flat
+    assert flat > expected_trace(even, *PROBLEM)
+    q, d, step = matrix_of(even), sensitivity(even, *PROBLEM, panel), 1e-6
+    for i, j in all_pairs(10)[::11]:
+        more = (1 - step) * q
+        more[[i, j], [j, i]] += step
+        slope = (expected_trace(weighted(more), *PROBLEM, panel) - flat) / step
+        assert slope == pytest.approx((q * d).sum() / 2 - d[i, j], abs=1e-3 * flat)
+    alike = Panel(judges=3, views=1e-12 * PROBLEM[0].matrix)
+    assert expected_trace(even, *PROBLEM, alike) == pytest.approx(expected_trace(even, *PROBLEM), rel=1e-6)

@@ -164,8 +164,8 @@ def test_no_banner_if_the_draws_are_good(settled, read_page):
 def test_judges_are_counted_and_not_named(bare_study, read_page):
     """A note of the fit names judges who answered once; the briefing does not."""
     data = bare_study.data
-    judge = ("Zaphod", "Trillian", *("Ford" if k % 2 else "Arthur" for k in range(len(data) - 2)))
-    data = replace(data, judge=judge)
+    judge = [0, 1, *(2 + k % 2 for k in range(len(data) - 2))]
+    data = replace(data, judges=("Zaphod", "Trillian", "Ford", "Arthur"), judge=judge)
     fit = jm.fit_spatial(data, bare_study.areas, seed=1, chains=2, draws=50)
     assert any("Zaphod" in note.text for note in fit.record.notes)
     told = read_page(briefing(fit, About(data=data)))

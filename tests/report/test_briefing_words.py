@@ -155,13 +155,13 @@ def test_the_distance_of_the_ends_is_the_draws(fit):
     said = points_of(fit)["How many cases there are"]
     order = np.argsort(-np.median(fit.risk, axis=0), kind="stable")
     gap = np.median(fit.risk[:, order[0]]) - np.median(fit.risk[:, order[-1]])
-    assert f"lie {gap:.2f} apart" in said
+    assert f"are {gap:.2f} apart" in said
 
 
 def test_judges_who_were_left_out_are_counted(fit, read_page):
     about = About(left_out=2)
-    assert points_of(fit, about)["What the judges do not know"].endswith("of two other judges were left out.")
-    assert "all answers of two other judges" in read_page(briefing(fit, about)).words
+    assert points_of(fit, about)["What the judges do not know"].endswith("Answers from two other judges were left out.")
+    assert "all answers from two other judges" in read_page(briefing(fit, about)).words
 
 
 @pytest.mark.slow

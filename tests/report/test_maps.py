@@ -184,7 +184,7 @@ def test_unknown_areas_and_wrong_sizes_are_named(fit):
     with pytest.raises(jm.StudyError, match="has no finite value"):
         maps.choropleth(areas, np.full(77, np.nan), RISK)
     for k in (0, 78):
-        with pytest.raises(jm.StudyError, match=f"k must lie in 1 … 77, not {k}"):
+        with pytest.raises(jm.StudyError, match=f"k must be between 1 and 77, not {k}"):
             maps.p_top_map(fit, k)
 
 

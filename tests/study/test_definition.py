@@ -135,7 +135,9 @@ def test_reading_what_was_written_gives_the_same(title, consent, edges, ties, fr
 
 
 def test_every_field_is_written():
-    study = StudyDefinition("T", "Q", "lower", base_map="https://t/{z}/{x}/{y}.png", translations={}, thanks="t")
+    tiles = "https://t/{z}/{x}/{y}.png"
+    study = StudyDefinition("T", "Q", "lower", repeats=0.1, base_map=tiles, translations={}, thanks="t")
+    assert parse_definition(tomllib.loads(write_definition(study))).repeats == 0.1
     written = tomllib.loads(write_definition(study))
     flat = set(written) | set(written["texts"])
     assert {each.name for each in fields(StudyDefinition)} - flat == {"translations", "base_map_credit"}
@@ -151,3 +153,9 @@ def test_areas_from_an_edge_list_with_edges_added_and_removed(tmp_path):
 def test_a_map_must_be_named(tmp_path):
     with pytest.raises(StudyError, match="areas names no map"):
         read_study_areas(StudyDefinition("T", "Q", "lower"), tmp_path)
+
+
+@pytest.mark.parametrize(("repeats", "sentence"), [(0.9, "repeats is 0.9; it is the share"), ("few", "a number")])
+def test_repeats_are_a_small_share(repeats, sentence):
+    with pytest.raises(StudyError, match=sentence):
+        parse_definition({"title": "T", "question": "Q", "direction": "lower", "repeats": repeats})

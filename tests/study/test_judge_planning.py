@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import judgemap as jm
+from judgemap.core.graph import AreaGraph
 from judgemap.report.judge_planning import judge_picture, judge_section, judge_sentences, judge_table
 from judgemap.study.judge_planning import JudgePlan
 
@@ -51,6 +52,21 @@ def test_a_pilot_gives_the_map_and_the_guess_stands_in_where_its_judges_are_alik
     assert plan.differ == 0.5
     assert plan.alpha == pytest.approx(np.median(pilot.alpha))
     assert "pilot" in plan.info["truth"]
+
+
+def test_a_pilot_in_which_judges_differ_says_how_far():
+    areas, data = jm.example_study(seed=1)
+    pilot = jm.fit_spatial(data, areas, seed=1, judges="differ", chains=2, draws=50)
+    plan = jm.plan_judges(areas, judges=4, per_judge=20, seed=1, pilot=pilot, simulations=1)
+    assert plan.differ == pytest.approx(np.median(pilot.sigma / pilot.alpha))
+
+
+def test_the_optimal_design_for_these_judges():
+    """Six areas in a row: the best pairs leave less uncertainty than equally likely ones."""
+    row = jm.Areas(tuple("abcdef"), tuple("ABCDEF"), AreaGraph(6, [[i, i + 1] for i in range(5)]))
+    given = {"judges": 4, "per_judge": 12, "seed": 1, "simulations": 8}
+    even, best = (jm.plan_judges(row, design=design, **given) for design in ("uniform", "optimal"))
+    assert best.u1[2, 1] > even.u1[2, 1]
 
 
 @pytest.mark.parametrize(

@@ -103,11 +103,22 @@ def next_pair(
     >>> 2 in pair[:2]
     True
     """
+    return draw_by_gain(rng, gains(state), temperature, allowed)
+
+
+def draw_by_gain(
+    rng: np.random.Generator, gain: FloatArray, temperature: float, allowed: ArrayLike | None = None
+) -> NextPair:
+    """Draw a pair with probability ∝ gain^{1/temperature}, sides alike; only of ``allowed`` areas if given.
+
+    >>> draw_by_gain(np.random.default_rng(1), np.array([[0.0, 2.0], [2.0, 0.0]]), temperature=1.0).probability
+    1.0
+    """
     if not (np.isfinite(temperature) and temperature > 0):
         raise ValueError(f"the temperature must be a positive number, received {temperature}")
-    n_areas = state.model.counts.n_areas
+    n_areas = len(gain)
     areas = known_areas(np.arange(n_areas) if allowed is None else allowed, n_areas)
-    weights = gains(state)[np.ix_(areas, areas)] if len(areas) < n_areas else gains(state)
+    weights = gain[np.ix_(areas, areas)] if len(areas) < n_areas else gain.copy()
     if not weights.max() > 0:
         raise ValueError("no pair of these areas can tell anything more; ask about other areas, or end the study")
     weights /= weights.max()

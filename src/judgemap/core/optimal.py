@@ -2,7 +2,12 @@
 
 f(q) = tr K (M Σ_r q_r w_r x_r x_rᵀ + C⁻¹/α²)⁻¹ K, with M comparisons, x_r = e_i − e_j for pair r, K = I − 11ᵀ/N, and
 w_r = E[p_r(1 − p_r)] under the prior, the information that an answer is expected to carry. f is convex in q.
+
+For a `Panel` of J judges who differ, u_k ~ N(0, Σ), M Σ_r q_r w_r x_r x_rᵀ = JS is replaced by what their answers tell
+of the population's map, JG with G = (S⁻¹ + Σ)⁻¹. G is concave in S, so f stays convex; dG = T dS Tᵀ, T = (I + SΣ)⁻¹.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -21,7 +26,20 @@ NEGLIGIBLE = 1e-30
 """Probabilities below this are set to zero; smaller numbers would slow the arithmetic down."""
 
 
-def optimal(covariance: Covariance, alpha: float, n_comparisons: int, tolerance: float = 5e-3) -> PairDesign:
+class Panel(NamedTuple):
+    """How many judges share the answers, and Σ, how they differ."""
+
+    judges: int
+    views: FloatArray
+
+
+def optimal(
+    covariance: Covariance,
+    alpha: float,
+    n_comparisons: int,
+    tolerance: float = 5e-3,
+    panel: Panel | None = None,
+) -> PairDesign:
     """Minimise f(q) by the multiplicative update q_r ← q_r d_r/Σ q d, where d_r = −∂f/∂q_r = M w_r ‖KVx_r‖².
 
     If a step fails to lower f it is retaken with the square root of the factor, which always does (Yu, 2010,
@@ -43,33 +61,37 @@ def optimal(covariance: Covariance, alpha: float, n_comparisons: int, tolerance:
         )
     if n_areas < 2:
         raise ValueError("a pair needs two different areas, but the map has only one")
-    prior, information = _problem(covariance, alpha, n_comparisons)
+    prior, information = _problem(covariance, alpha, n_comparisons, panel)
     q = (1 - np.eye(n_areas)) * 2 / (n_areas * (n_areas - 1))
-    value, slope = _value_and_slope(prior, information, q)
+    value, slope = _value_and_slope(prior, information, q, panel)
     for _ in range(STEPS):
         average = float((q * slope).sum() / 2)
         if slope.max() - average < tolerance * value:
             return weighted(q)
         factor = slope / average
         trial = _normalised(q * factor)
-        trial_value, trial_slope = _value_and_slope(prior, information, trial)
+        trial_value, trial_slope = _value_and_slope(prior, information, trial, panel)
         if trial_value > value:
             trial = _normalised(q * np.sqrt(factor))
-            trial_value, trial_slope = _value_and_slope(prior, information, trial)
+            trial_value, trial_slope = _value_and_slope(prior, information, trial, panel)
         q, value, slope = trial, trial_value, trial_slope
     raise ValueError(f"the optimal design did not come within {tolerance:g} of the best; allow a larger tolerance")
 
 
-def expected_trace(design: PairDesign, covariance: Covariance, alpha: float, n_comparisons: int) -> float:
+def expected_trace(
+    design: PairDesign, covariance: Covariance, alpha: float, n_comparisons: int, panel: Panel | None = None
+) -> float:
     """f(q) of a design: about what the trace of the posterior covariance of centred strengths will be."""
-    prior, information = _problem(covariance, alpha, n_comparisons)
-    return _value_and_slope(prior, information, _probabilities(design))[0]
+    prior, information = _problem(covariance, alpha, n_comparisons, panel)
+    return _value_and_slope(prior, information, _probabilities(design), panel)[0]
 
 
-def sensitivity(design: PairDesign, covariance: Covariance, alpha: float, n_comparisons: int) -> FloatArray:
+def sensitivity(
+    design: PairDesign, covariance: Covariance, alpha: float, n_comparisons: int, panel: Panel | None = None
+) -> FloatArray:
     """Give d_ij = −∂f/∂q_ij for all pairs: a design is optimal if and only if no d_ij is above Σ q d."""
-    prior, information = _problem(covariance, alpha, n_comparisons)
-    return _value_and_slope(prior, information, _probabilities(design))[1]
+    prior, information = _problem(covariance, alpha, n_comparisons, panel)
+    return _value_and_slope(prior, information, _probabilities(design), panel)[1]
 
 
 def expected_information(sd: FloatArray) -> FloatArray:
@@ -92,25 +114,38 @@ def expected_information(sd: FloatArray) -> FloatArray:
     return result
 
 
-def _problem(covariance: Covariance, alpha: float, n_comparisons: int) -> tuple[FloatArray, FloatArray]:
+def _problem(
+    covariance: Covariance, alpha: float, n_comparisons: int, panel: Panel | None
+) -> tuple[FloatArray, FloatArray]:
     """C⁻¹/α², and M w_ij for all pairs with a zero diagonal."""
     if not (np.isfinite(alpha) and alpha > 0):
         raise ValueError(f"α must be a positive number, received {alpha}")
     if n_comparisons < 1:
         raise ValueError(f"a design needs at least one comparison, received {n_comparisons}")
-    spread = alpha * np.sqrt(np.maximum(contrasts(covariance.matrix), 0.0))
+    if panel is not None and panel.judges < 1:
+        raise ValueError(f"a panel needs at least one judge, received {panel.judges}")
+    seen = alpha**2 * covariance.matrix + (0.0 if panel is None else panel.views)
+    spread = np.sqrt(np.maximum(contrasts(seen), 0.0))
     information = n_comparisons * expected_information(spread)
     np.fill_diagonal(information, 0.0)
     return covariance.inverse / alpha**2, information
 
 
-def _value_and_slope(prior: FloatArray, information: FloatArray, q: FloatArray) -> tuple[float, FloatArray]:
+def _value_and_slope(
+    prior: FloatArray, information: FloatArray, q: FloatArray, panel: Panel | None
+) -> tuple[float, FloatArray]:
     """f(q) and −∂f/∂q, the latter as a symmetric matrix with a zero diagonal."""
     weights = information * q
-    precision = prior - weights
-    precision[np.diag_indices_from(precision)] += weights.sum(axis=1)
-    V = inverse(precision)
-    return centred_trace(V), information * contrasts(centred_square(V))
+    told = -weights
+    told[np.diag_indices_from(told)] += weights.sum(axis=1)
+    if panel is None:
+        V = inverse(prior + told)
+        return centred_trace(V), information * contrasts(centred_square(V))
+    T = np.linalg.inv(np.eye(len(told)) + told @ panel.views / panel.judges)
+    G = T @ told
+    V = inverse(prior + (G + G.T) / 2)
+    slope: FloatArray = information * contrasts(T.T @ centred_square(V) @ T)
+    return centred_trace(V), slope
 
 
 def _normalised(q: FloatArray) -> FloatArray:

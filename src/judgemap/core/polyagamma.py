@@ -8,7 +8,7 @@ approximations whose error shows from n = 2 on.
 import numpy as np
 from polyagamma import random_polyagamma
 
-from judgemap.core.types import FloatArray
+from judgemap.core.types import FloatArray, IntArray
 
 FAR = 100.0
 """Where |d| is larger, ω is drawn as an inverse Gaussian."""
@@ -26,6 +26,17 @@ def draw_polyagamma(rng: np.random.Generator, n: FloatArray, d: FloatArray) -> F
     if far.any():
         # A sum of n inverse Gaussians: the rest of the series is below e^−100 there, and the package's draws are wrong.
         omega[far] = rng.wald(2 * n[far] / np.abs(d[far]), n[far] ** 2) / 4
+    return omega
+
+
+def draw_some_polyagamma(rng: np.random.Generator, n: IntArray | FloatArray, d: FloatArray) -> FloatArray:
+    """Draw ω_r ~ PG(n_r, d_r) where n_r > 0; the others are 0.
+
+    >>> draw_some_polyagamma(np.random.default_rng(1), np.array([0.0, 0.0]), np.array([0.0, 2.0]))
+    array([0., 0.])
+    """
+    omega, some = np.zeros_like(d), n > 0
+    omega[some] = draw_polyagamma(rng, n[some].astype(np.float64), d[some])
     return omega
 
 

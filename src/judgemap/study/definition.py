@@ -23,6 +23,7 @@ DESIGNS = ("principal", "uniform", "naive", "optimal", "adaptive")
 TEXTS = ("title", "question", "example", "consent", "instructions", "thanks")
 """What is written by the researcher and can be translated."""
 
+MOST_REPEATS = 0.3
 LONGEST = {"title": 200, "question": 300, "consent": 20_000}
 CONSENT = (
     "Taking part is voluntary, and you may stop at any time. We keep your answers and how long they took, under a "
@@ -77,6 +78,8 @@ class StudyDefinition:
     maximum: int = 200
     ties: bool = True
     skips: bool = True
+    repeats: float = 0.0
+    """The share of pairs that a judge has answered before, shown again with sides swapped."""
     access: Access = "personal"
     languages: tuple[str, ...] = ("en",)
     example: str = ""
@@ -100,6 +103,11 @@ class StudyDefinition:
                 f"recommended is {self.recommended} and maximum is {self.maximum}; "
                 "they must be at least 1, and recommended no more than maximum",
                 field="recommended",
+            )
+        if not 0 <= self.repeats <= MOST_REPEATS:
+            raise StudyError(
+                f"repeats is {self.repeats:g}; it is the share of pairs that come again, from 0 to {MOST_REPEATS}",
+                field="repeats",
             )
         self._check_languages()
         if self.base_map and not _TILES.fullmatch(self.base_map):
@@ -215,6 +223,10 @@ def _checked(cls: type, key: str, value: Any, prefix: str = "") -> Any:  # noqa:
         return tuple(value)
     if "bool" in kind and not isinstance(value, bool):
         raise StudyError(f"{prefix}{key} is {value!r}; it must be true or false")
+    if "float" in kind:
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise StudyError(f"{prefix}{key} is {value!r}; it must be a number")
+        return float(value)
     if "int" in kind and (not isinstance(value, int) or isinstance(value, bool)):
         raise StudyError(f"{prefix}{key} is {value!r}; it must be a whole number")
     if not isinstance(value, bool | int | str):
@@ -234,6 +246,8 @@ def write_definition(study: StudyDefinition) -> str:
         for key in ("title", "question", "direction", "design", "recommended", "maximum", "ties", "skips", "access")
         for value in [getattr(study, key)]
     }
+    if study.repeats:
+        tables["repeats"] = study.repeats
     tables["languages"] = list(study.languages)
     tables["areas"] = {
         each.name: [list(pair) for pair in value] if isinstance(value, tuple) else value

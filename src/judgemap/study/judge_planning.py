@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from judgemap.core.optimal import Panel, optimal
 from judgemap.core.population import Population, precision_grid
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
@@ -185,7 +186,10 @@ def plan_judges(
     answers = tuple(sorted({max(1, round(share * per_judge)) for share in SHARES}))
     covariance = prior_covariance(areas)
     people = Population(covariance, source.alpha, (ratio * source.alpha) ** 2 * covariance.matrix)
-    drawn = pair_design(areas.graph, design, source.alpha, judges * per_judge)
+    if design == "optimal":
+        drawn = optimal(covariance, source.alpha, judges * per_judge, panel=Panel(judges, people.views))
+    else:
+        drawn = pair_design(areas.graph, design, source.alpha, judges * per_judge)
     grids, spread = [], []
     with threadpool_limits(limits=1):
         for number in range(simulations):
@@ -215,7 +219,7 @@ def _ratio(differ: float | None, pilot: "Fit | None") -> float:
     if differ is None:
         if pilot is None or "sigma2" not in pilot.posterior:
             return DIFFER
-        return float(np.sqrt(np.median(pilot.posterior["sigma2"] / pilot.posterior["alpha2"])))
+        return float(np.median(np.sqrt(pilot.posterior["sigma2"] / pilot.posterior["alpha2"])))
     if not (np.isfinite(differ) and differ > 0):
         raise StudyError(f"how far judges differ is a positive number, σ/α, such as {DIFFER}, not {differ:g}")
     return differ

@@ -12,18 +12,22 @@ runs, so that chains run side by side in threads.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
+from scipy.special import expit
 
+from judgemap.core import outcomes
 from judgemap.core.cluster_prior import ClusterPrior, labels_of_links, log_marginal, marginal_constants
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.laplace import mode
 from judgemap.core.likelihood import information, laplacian, log_likelihood
-from judgemap.core.polyagamma import draw_polyagamma
+from judgemap.core.outcomes import Answers, TieRule
+from judgemap.core.polyagamma import draw_polyagamma, draw_some_polyagamma
 from judgemap.core.prior import FixedVariance, Model, independent
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps, check_block
+from judgemap.core.samplers.slices import slice_sample
 from judgemap.core.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -33,18 +37,26 @@ CARRY_EVERY = 4
 """Iterations between attempts to carry trees of areas, strengths and all, from cluster to cluster."""
 START_VARIANCE = 4.0
 """Variance of the independent prior under which chains find their first strengths."""
+FIRST_TIE = -1.5
+"""logit p at which chains with ties start."""
 START_SPREAD = 1.5
 """How much wider than that approximation the chains start."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterModel:
-    """logit P(i beats j) = λ_i − λ_j, strengths and clusters as in `ClusterPrior`."""
+    """logit P(i beats j) = λ_i − λ_j, strengths and clusters as in `ClusterPrior`, with Rao and Kupper's ties or none.
+
+    Ties are those of `judgemap.core.outcomes`: p ~ U(0, 1) is the chance that equal areas tie, θ = 2 artanh p.
+    """
 
     counts: PairCounts
     prior: ClusterPrior
+    ties: TieRule | None = None
 
     def __post_init__(self) -> None:
+        if self.ties is TieRule.DAVIDSON:
+            raise ValueError("clusters take Rao and Kupper's ties or none; Davidson's are not offered with them")
         if self.counts.n_areas != self.prior.n_areas:
             raise ValueError(f"the comparisons know {self.counts.n_areas} areas, the prior {self.prior.n_areas}")
 
@@ -54,6 +66,8 @@ class ClusterState(NamedTuple):
 
     links: IntArray
     strengths: FloatArray
+    tie: float = FIRST_TIE
+    """logit p, idle in a model without ties."""
 
 
 def kernel(model: ClusterModel, carry_every: int = CARRY_EVERY) -> Kernel:
@@ -68,18 +82,41 @@ def kernel(model: ClusterModel, carry_every: int = CARRY_EVERY) -> Kernel:
     """
     from judgemap.core.samplers import clusters_strengths
 
-    comparisons, tables = _comparisons(model.counts), _tables(model.prior)
+    comparisons, tables = _comparisons(model.counts, ties=model.ties is not None), _tables(model.prior)
     start = _Start(model)
+
+    def move(rng: np.random.Generator, state: ClusterState, schedule: tuple[int, int, int]) -> tuple[Any, Arrays]:
+        links, strengths = state.links.copy(), state.strengths.copy()
+        theta = _theta(state.tie) if model.ties is not None else 0.0
+        trace = clusters_strengths.advance(
+            rng, links, strengths, comparisons._replace(theta=theta), tables, start.information, schedule
+        )
+        arrays: Arrays = {name: array[None] for name, array in trace._asdict().items()}
+        return ClusterState(links, strengths, state.tie), arrays
 
     def advance(rng: np.random.Generator, state: ClusterState, steps: int, thin: int) -> tuple[ClusterState, Arrays]:
         check_block(steps, thin)
-        links, strengths = state.links.copy(), state.strengths.copy()
-        trace = clusters_strengths.advance(
-            rng, links, strengths, comparisons, tables, start.information, (steps, thin, carry_every)
-        )
-        return ClusterState(links, strengths), {name: array[None] for name, array in trace._asdict().items()}
+        if model.ties is None:
+            return move(rng, state, (steps, thin, carry_every))
+        blocks = []
+        for _ in range(steps // thin):
+            state = draw_tie(rng, model, state)
+            state, arrays = move(rng, state, (thin, thin, min(carry_every, thin)))
+            arrays["log_posterior"] = np.array([[log_posterior(model, state)]])
+            blocks.append(arrays | {"tie_chance": np.array([[expit(state.tie)]])})
+        return state, {name: np.concatenate([block[name] for block in blocks], axis=1) for name in blocks[0]}
 
     return Kernel(start.draw, advance)
+
+
+def draw_tie(rng: np.random.Generator, model: ClusterModel, state: ClusterState) -> ClusterState:
+    """Draw p given the strengths."""
+
+    def log_density(x: float) -> float:
+        prior = -np.logaddexp(0.0, x) - np.logaddexp(0.0, -x)
+        return float(_log_likelihood(model, state._replace(tie=x)) + prior)
+
+    return state._replace(tie=slice_sample(rng, state.tie, log_density))
 
 
 def gibbs_kernel(model: ClusterModel) -> Kernel:
@@ -87,22 +124,29 @@ def gibbs_kernel(model: ClusterModel) -> Kernel:
     from judgemap.core.samplers import clusters_strengths
 
     tables = _tables(model.prior)
+    counts = model.counts if model.ties is not None else model.counts.decided()
 
     def step(rng: np.random.Generator, state: ClusterState) -> ClusterState:
         links = clusters_strengths.sweep_links(rng, state.links, state.strengths, tables)
         labels = labels_of_links(links)
         mean, variance = draw_clusters(rng, model.prior, labels, state.strengths)
-        return ClusterState(links, draw_strengths(rng, model.counts, state.strengths, mean[labels], variance[labels]))
+        theta = None
+        if model.ties is not None:
+            state = draw_tie(rng, model, state)
+            theta = _theta(state.tie)
+        strengths = draw_strengths(rng, counts, state.strengths, (mean[labels], variance[labels]), theta)
+        return ClusterState(links, strengths, state.tie)
 
     def read(state: ClusterState) -> Arrays:
         labels = labels_of_links(state.links)
-        return {
+        arrays: Arrays = {
             "strengths": state.strengths[None],
             "labels": labels[None],
             "n_clusters": np.array([labels.max() + 1]),
             "log_posterior": np.array([log_posterior(model, state)]),
             "acceptance": np.ones(1),
         }
+        return arrays | ({"tie_chance": np.array([expit(state.tie)])} if model.ties is not None else {})
 
     return by_steps(_Start(model).draw, step, read)
 
@@ -121,14 +165,28 @@ def draw_clusters(
 
 
 def draw_strengths(
-    rng: np.random.Generator, counts: PairCounts, strengths: FloatArray, mean: FloatArray, variance: FloatArray
+    rng: np.random.Generator,
+    counts: PairCounts,
+    strengths: FloatArray,
+    prior: tuple[FloatArray, FloatArray],
+    theta: float | None = None,
 ) -> FloatArray:
-    """Draw z given λ, then λ given z, where λ_i ~ N(mean_i, variance_i) in the prior."""
-    z = draw_polyagamma(rng, counts.n.astype(np.float64), strengths[counts.first] - strengths[counts.second])
+    """Draw z given λ, then λ given z, where λ_i ~ N(mean_i, variance_i) in the prior.
+
+    With ties z = z₁ + z₂, z₁ ~ PG(y₁ + t, d − θ), z₂ ~ PG(y₂ + t, d + θ), and κ has (y₁ − y₂)/2 + θ(z₁ − z₂).
+    """
+    mean, variance = prior
+    d = strengths[counts.first] - strengths[counts.second]
+    if theta is not None:
+        wins, losses = counts.wins + counts.ties, counts.n - counts.wins + counts.ties
+        up, down = draw_some_polyagamma(rng, wins, d - theta), draw_some_polyagamma(rng, losses, d + theta)
+        z, linear = up + down, counts.onto_areas(counts.wins - counts.n / 2 + theta * (up - down))
+    else:
+        z, linear = draw_polyagamma(rng, counts.n.astype(np.float64), d), counts.excess()
     factor, failed = lapack.dpotrf(laplacian(counts, z) + np.diag(1 / variance), lower=1)
     if failed:
         raise FloatingPointError("the precision of the strengths is not positive definite in double precision")
-    half, _ = lapack.dtrtrs(factor, counts.excess() + mean / variance, lower=1)
+    half, _ = lapack.dtrtrs(factor, linear + mean / variance, lower=1)
     draw: FloatArray = lapack.dtrtrs(factor, half + rng.standard_normal(counts.n_areas), lower=1, trans=1)[0]
     return draw
 
@@ -138,7 +196,22 @@ def log_posterior(model: ClusterModel, state: ClusterState) -> float:
     labels = labels_of_links(state.links)
     weights = model.prior.link_weights()[np.arange(len(labels)), state.links]
     clusters = sum(log_marginal(model.prior, state.strengths[labels == k]) for k in range(labels.max() + 1))
-    return float(log_likelihood(model.counts, state.strengths) + clusters + np.log(weights).sum())
+    return float(_log_likelihood(model, state) + clusters + np.log(weights).sum())
+
+
+def _log_likelihood(model: ClusterModel, state: ClusterState) -> float:
+    counts = model.counts
+    if model.ties is None:
+        return float(log_likelihood(counts.decided(), state.strengths))
+    wins, losses, ties = (each[:, None].astype(float) for each in (counts.wins, counts.n - counts.wins, counts.ties))
+    d = (state.strengths[counts.first] - state.strengths[counts.second])[:, None]
+    p = np.array([expit(state.tie)])
+    return float(outcomes.log_likelihood(Answers(wins, losses, ties), model.ties, d, p).sum())
+
+
+def _theta(tie: float) -> float:
+    """θ = 2 artanh p from logit p."""
+    return float(2 * np.arctanh(expit(tie)))
 
 
 def links_of_labels(prior: ClusterPrior, labels: IntArray) -> IntArray:
@@ -191,9 +264,10 @@ class _Start:
     def __init__(self, model: ClusterModel) -> None:
         self.prior = model.prior
         n = model.counts.n_areas
-        plain = Model(model.counts, independent(n), FixedVariance(START_VARIANCE))
+        decided = model.counts.decided()
+        plain = Model(decided, independent(n), FixedVariance(START_VARIANCE))
         self.mode = model.prior.mu0 + mode(plain, float(np.log(START_VARIANCE)), np.zeros(n))
-        self.information = np.ascontiguousarray(np.diagonal(information(model.counts, self.mode)))
+        self.information = np.ascontiguousarray(np.diagonal(information(decided, self.mode)))
 
     def draw(self, rng: np.random.Generator, partitions: IntArray) -> ClusterState:
         """Begin a chain at a partition, the one row given."""
@@ -208,18 +282,39 @@ def _tables(prior: ClusterPrior) -> "Tables":
     return clusters_links.Tables(prior.link_weights(), marginal_constants(prior), hyper)
 
 
-def _comparisons(counts: PairCounts) -> "Comparisons":
+def _comparisons(counts: PairCounts, *, ties: bool = False) -> "Comparisons":
     from judgemap.core.samplers import clusters_links
 
-    area = np.concatenate([counts.first, counts.second])
+    first, second, n, wins, s = _rows(counts, ties=ties)
+    area = np.concatenate([first, second])
     order = np.argsort(area, kind="stable")
     return clusters_links.Comparisons(
-        first=counts.first.copy(),
-        second=counts.second.copy(),
-        n=counts.n.astype(np.float64),
-        wins=counts.wins.astype(np.float64),
+        first=first,
+        second=second,
+        n=n.astype(np.float64),
+        wins=wins.astype(np.float64),
         start=np.searchsorted(area[order], np.arange(counts.n_areas + 1)),
-        other=np.concatenate([counts.second, counts.first])[order],
-        met=np.concatenate([counts.n, counts.n])[order].astype(np.float64),
-        won=np.concatenate([counts.wins, counts.n - counts.wins])[order].astype(np.float64),
+        other=np.concatenate([second, first])[order],
+        met=np.concatenate([n, n])[order].astype(np.float64),
+        won=np.concatenate([wins, n - wins])[order].astype(np.float64),
+        s=s,
+        s_by_area=np.concatenate([s, -s])[order],
+        theta=0.0,
+    )
+
+
+def _rows(counts: PairCounts, *, ties: bool) -> tuple[IntArray, IntArray, IntArray, IntArray, FloatArray]:
+    """List first, second, n, wins and s of every row: a pair once, or with ties its wins and its losses apart."""
+    if not ties:
+        decided = counts.decided()
+        copies = (decided.first.copy(), decided.second.copy(), decided.n, decided.wins)
+        return *copies, np.zeros(len(decided.n))
+    wins, losses = counts.wins + counts.ties, counts.n - counts.wins + counts.ties
+    won, lost = wins > 0, losses > 0
+    return (
+        np.concatenate([counts.first[won], counts.first[lost]]),
+        np.concatenate([counts.second[won], counts.second[lost]]),
+        np.concatenate([wins[won], losses[lost]]),
+        np.concatenate([wins[won], np.zeros(lost.sum(), dtype=np.int64)]),
+        np.concatenate([np.ones(won.sum()), -np.ones(lost.sum())]),
     )

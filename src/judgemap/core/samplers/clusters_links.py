@@ -52,7 +52,11 @@ class Tables(NamedTuple):
 
 
 class Comparisons(NamedTuple):
-    """The pair counts twice: as pairs, and by area, those of area i from ``start[i]`` to ``start[i + 1]``."""
+    """The pair counts twice: as pairs, and by area, those of area i from ``start[i]`` to ``start[i + 1]``.
+
+    The log-odds of a row are d − sθ. Without ties s = 0. With Rao and Kupper's a pair has two rows, one of y₁ + t wins
+    with s = 1 and one of y₂ + t losses with s = −1.
+    """
 
     first: IntArray
     second: IntArray
@@ -62,6 +66,9 @@ class Comparisons(NamedTuple):
     other: IntArray
     met: FloatArray
     won: FloatArray
+    s: FloatArray
+    s_by_area: FloatArray
+    theta: float
 
 
 @compiled
@@ -328,7 +335,7 @@ def shifted_likelihood(areas: Records, n: int, inside: BoolArray, shift: float, 
         area = areas[at]["below"]
         for r in range(start[area], start[area + 1]):
             if not inside[other[r]]:
-                d = areas[area]["x"] - areas[other[r]]["x"]
+                d = areas[area]["x"] - areas[other[r]]["x"] - comparisons.s_by_area[r] * comparisons.theta
                 gain += won[r] * shift - met[r] * (log1pexp(d + shift) - log1pexp(d))
     for at in range(n):
         inside[areas[at]["below"]] = False

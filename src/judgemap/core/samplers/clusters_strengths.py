@@ -51,7 +51,7 @@ def score_likelihood(comparisons: Comparisons, x: FloatArray, score: FloatArray)
     first, second, n, wins = comparisons.first, comparisons.second, comparisons.n, comparisons.wins
     score[:] = 0.0
     for r in range(len(n)):
-        d = x[first[r]] - x[second[r]]
+        d = x[first[r]] - x[second[r]] - comparisons.s[r] * comparisons.theta
         larger = 1.0 / (1.0 + np.exp(-abs(d)))
         pull = wins[r] - n[r] * (larger if d >= 0.0 else 1.0 - larger)
         score[first[r]] += pull
@@ -64,7 +64,7 @@ def log_likelihood(comparisons: Comparisons, x: FloatArray) -> float:
     first, second, n, wins = comparisons.first, comparisons.second, comparisons.n, comparisons.wins
     value, product = 0.0, 1.0
     for r in range(len(n)):
-        d = x[first[r]] - x[second[r]]
+        d = x[first[r]] - x[second[r]] - comparisons.s[r] * comparisons.theta
         factor = 1.0 + np.exp(-abs(d))
         value += wins[r] * d - n[r] * max(d, 0.0)
         if n[r] == 1.0:

@@ -32,7 +32,8 @@ from judgemap.core.samplers.panel_target import (
 from judgemap.core.types import FloatArray
 
 ROUNDS = (16, 16, 24)
-"""Steps of each round; the second half of them counts."""
+"""Steps of each round; the second half of them counts. Where judges are alike the first coordinates are good already,
+and the first round is enough."""
 CHAINS = 16
 FIRST_KICKS = 3
 FIRST_SCALE_SD = 0.5
@@ -48,7 +49,7 @@ def build_target(model: PanelModel) -> tuple[Target, int]:
     views = build_views(layout, disagreement.covariance.factor) if disagreement is not None else []
     rng, kicks = np.random.default_rng(0), FIRST_KICKS
     target = first_target(model, layout, views)
-    for steps in ROUNDS:
+    for steps in ROUNDS if model.parts.by_judge else ROUNDS[:1]:
         # Better coordinates need fewer kicks: each round begins with half of those that the last one came to.
         summary, kicks = pilot(rng, target, steps, max(FIRST_KICKS, kicks // 2))
         target = placed(target, views, summary)

@@ -15,6 +15,7 @@ from judgemap.web.judge import fastpath, queries
 from judgemap.web.judge.fastpath import in_one_commit
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.judge.refusals import Refused
+from judgemap.web.judge.repeats import REPEAT, draw_repeat
 from judgemap.web.judge.scheduling import draw_pair
 from judgemap.web.judge.signals import judge_withdraws
 from judgemap.web.server.tokens import hashed, make_name, make_token, tidy_code, withdrawal_code
@@ -245,7 +246,9 @@ def _next_pair(judge: Judge, last_position: int) -> Pair | None:
     _save(judge)
     if not practice and (judge.judged >= version.maximum or pause):
         return None
-    drawn = draw_pair(np.random.default_rng(), version.pk, version.design, queries.unknown_positions(judge))
+    rng, unknown = np.random.default_rng(), queries.unknown_positions(judge)
+    again = None if practice else draw_repeat(rng, judge, last_position, unknown)
+    drawn = again or draw_pair(rng, version.pk, version.design, unknown)
     if drawn is None:
         return None
     left, right = queries.two_areas(judge.study_id, drawn.left, drawn.right)
@@ -257,7 +260,7 @@ def _next_pair(judge: Judge, last_position: int) -> Pair | None:
         right=right,
         position=last_position + 1,
         practice=practice,
-        design=version.design,
+        design=REPEAT if again else version.design,
         probability=drawn.probability,
         issued_at=timezone.now(),
     )

@@ -22,7 +22,7 @@ from judgemap.web.studies.models import Act, Area, Edge, Study, StudyVersion
 
 VERSION_FIELDS = (
     "title", "question", "direction", "example", "consent", "instructions", "thanks", "design", "recommended",
-    "maximum", "ties", "skips", "base_map", "base_map_credit",
+    "maximum", "ties", "skips", "repeats", "base_map", "base_map_credit",
 )  # fmt: skip
 SOURCE_FIELDS = ("file", "edges", "names", "id", "name", "crs", "contiguity", "extra_edges", "removed_edges")
 

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
+from judgemap.study.definition import MOST_REPEATS
 from judgemap.web.server.forms import StudyForm
 from judgemap.web.studies.definitions import MOST
 from judgemap.web.studies.models import Area, Study, StudyVersion
@@ -103,6 +104,14 @@ class JudgingForm(VersionForm):
     maximum = forms.IntegerField(label="Most pairs one judge can do", min_value=1, max_value=MOST)
     ties = forms.BooleanField(required=False, label="Judges may say “about the same”")
     skips = forms.BooleanField(required=False, label="Judges may skip a pair")
+    repeats = forms.FloatField(
+        label="Share of pairs that come again",
+        required=False,
+        min_value=0,
+        max_value=MOST_REPEATS,
+        help_text="0.1 shows one pair in ten a second time, later and with sides swapped, so that you see whether "
+        "judges agree with themselves. 0 repeats none on purpose.",
+    )
     access = forms.ChoiceField(label="How judges join", choices=ACCESS, widget=forms.RadioSelect)
     design = forms.ChoiceField(label="How pairs are chosen", choices=DESIGNS, widget=forms.RadioSelect)
     language = forms.ChoiceField(label="The language you write in", choices=settings.LANGUAGES)
@@ -123,6 +132,10 @@ class JudgingForm(VersionForm):
     base_map_credit = forms.CharField(
         label="Credit for the base map", required=False, max_length=200, help_text="For example: © OpenStreetMap."
     )
+
+    def clean_repeats(self) -> float:
+        """Take an empty field for none."""
+        return self.cleaned_data["repeats"] or 0.0
 
     def changes(self) -> dict[str, Any]:
         """Return the changes, with the languages in one list and translations only into those."""

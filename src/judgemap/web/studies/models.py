@@ -76,6 +76,8 @@ class StudyVersion(models.Model):
     maximum = models.PositiveIntegerField()
     ties = models.BooleanField()
     skips = models.BooleanField()
+    repeats = models.FloatField(default=0.0)
+    """The share of pairs that a judge has answered before, shown again with sides swapped."""
     practice = models.PositiveSmallIntegerField(default=2)
     languages = models.JSONField(default=list)
     """Language codes, the study's own language first."""
@@ -95,6 +97,7 @@ class StudyVersion(models.Model):
                 condition=Q(recommended__gte=1) & Q(maximum__gte=F("recommended")),
                 name="version_recommended_to_maximum",
             ),
+            models.CheckConstraint(condition=Q(repeats__gte=0) & Q(repeats__lt=0.5), name="version_repeats_are_few"),
         )
 
     def __str__(self) -> str:
