@@ -3,6 +3,7 @@
 import functools
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 # NumPy is imported; what is set outside stands, as in `make test-processors`.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# A shell that runs the tests in the background has them ignore Ctrl-C, and so would the programs that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 DATA = Path(tempfile.mkdtemp(prefix="judgemap-test-"))
 (DATA / "static").mkdir()
 os.environ["JUDGEMAP_DATA"] = str(DATA)

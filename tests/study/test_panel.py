@@ -217,3 +217,16 @@ def test_settings_that_do_not_go_together(settings, text):
 def test_the_command_says_what_is_on():
     settings = FitSettings(judges="differ", side=True, seed=1)
     assert settings.options() == ["--judges", "differ", "--side", "--seed", "1"]
+
+
+def test_the_briefing_says_whose_view_it_is(fit):
+    from judgemap.report.briefing import About
+    from judgemap.report.briefing.limits import points
+    from judgemap.report.briefing.methods import methods
+
+    text = " ".join(methods(fit))
+    assert "Ties are part of the model (Rao and Kupper, 1967)." in text
+    assert "The map is the view of the population of judges" in text
+    assert dict(points(fit.seen_by("panel"), About()))["Whose view it is"].startswith(
+        "The map is the view of these judges"
+    )

@@ -103,9 +103,9 @@ def test_a_pilots_worst_areas_are_the_worst_of_its_truths(ring, winner_is):
     strengths[4] = -6.0 if winner_is == "lower" else 6.0
     pilot = fitted(ring, strengths, alpha=3.0, winner_is=winner_is)
     assert pilot.areas["risk_median"].argmax() == 4
-    from judgemap.study.planning import _Source
+    from judgemap.study.planning import TruthSource
 
-    source = _Source.make(ring, None, pilot)
+    source = TruthSource.make(ring, None, pilot)
     drawn = np.array([source.draw(np.random.default_rng(k), None) for k in range(50)])
     assert (drawn.argmin(axis=1) == 4).all(), "a low strength is a high risk"
     assert source.alpha == pytest.approx(3.0)

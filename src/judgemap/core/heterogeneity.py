@@ -2,11 +2,16 @@
 
 Were each judge's map λ + u_k with u_k ~ N(0, σ²C), the log-likelihood would grow from σ² = 0 at the rate of
 
-    T(y, λ) = ½ Σ_k r_kᵀ C r_k  + a term without y,   r_k = X_kᵀ(y_k − n_k p_k),  p = σ(X_k λ)
+    ½ Σ_k r_kᵀ C r_k  + a term without y,   r_k = X_kᵀ(y_k − n_k p_k),  p = σ(X_k λ)
 
-so T is what a test for σ² > 0 looks at. Its distribution among judges who are alike is found by answering again: for
-draws λ of the posterior, T of the answers is compared with T of answers drawn from p. The posterior has seen the
-answers, so the share of replicates above is nearer to ½ than a p-value, and false alarms are fewer than its level says.
+A judge with most of the answers would drown the others in that sum. So each judge's part is weighted as it is near
+σ = α/2, where the answers of one judge soon tell no more:
+
+    T(y, λ) = Σ_k w_k r_kᵀ C r_k,   w_k = 1/(1 + σ² tr(C X_kᵀWX_k)/N),  W = diag n p(1 − p),  σ² = variance of λ / 4
+
+T's distribution among judges who are alike is found by answering again: for draws λ of the posterior, T of the answers
+is compared with T of answers drawn from p. The posterior has seen the answers, so the share of replicates above is
+nearer to ½ than a p-value, and false alarms are fewer than its level says.
 Source: Verbeke and Molenberghs (2003) for the score test; Gelman, Meng and Stern (1996) for the replicates.
 """
 
@@ -18,27 +23,31 @@ from judgemap.core.types import FloatArray
 
 
 def differ_share(
-    rng: np.random.Generator, counts: JudgedCounts, strengths: FloatArray, factor: FloatArray | None
+    rng: np.random.Generator, counts: JudgedCounts, strengths: FloatArray, C: FloatArray | None = None
 ) -> float:
-    """P(T of a replicate ≥ T of the answers) over draws of the strengths, (draws, areas); C = FFᵀ, or I without F.
+    """P(T of a replicate ≥ T of the answers) over draws of the strengths, (draws, areas); without C it is I.
 
     >>> from judgemap.core.comparisons import count_judged
     >>> rows = [0] * 50 + [1] * 50
     >>> counts = count_judged(rows, [0] * 100, [1] * 100, [1] * 50 + [-1] * 50, n_areas=2, n_judges=2)
-    >>> differ_share(np.random.default_rng(1), counts, np.zeros((99, 2)), None)
+    >>> differ_share(np.random.default_rng(1), counts, np.zeros((99, 2)))
     0.01
     """
     judge, first, second, n = counts.judge, counts.first, counts.second, counts.n
     size = (counts.n_judges, counts.n_areas)
+    apart = np.full(len(n), 2.0) if C is None else C[first, first] + C[second, second] - 2 * C[first, second]
+    scale = strengths.var(axis=1).mean() / 4 / size[1]
 
-    def statistic(excess: FloatArray) -> float:
+    def by_judge(excess: FloatArray) -> FloatArray:
         gained = np.bincount(judge * size[1] + first, excess, size[0] * size[1])
         r = (gained - np.bincount(judge * size[1] + second, excess, size[0] * size[1])).reshape(size)
-        return float(((r if factor is None else r @ factor) ** 2).sum())
+        squares: FloatArray = ((r if C is None else r @ C) * r).sum(axis=1)
+        return squares
 
     above = 0
     for draw in strengths:
         p = expit(draw[first] - draw[second])
-        replicate = rng.binomial(n, p)
-        above += statistic(replicate - n * p) >= statistic(counts.wins - n * p)
+        weight = 1 / (1 + scale * np.bincount(judge, n * p * (1 - p) * apart, size[0]))
+        answered, replicate = (weight @ by_judge(won - n * p) for won in (counts.wins, rng.binomial(n, p)))
+        above += int(replicate >= answered)
     return (1 + above) / (1 + len(strengths))

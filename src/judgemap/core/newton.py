@@ -21,7 +21,9 @@ def climb(height: Callable[[FloatArray], float], ascent: Ascent, start: FloatArr
     gᵀH⁻¹g is twice the height that is still to be gained, if the function is nearly quadratic. A step that leads
     down is halved until it does not; for a concave function this converges from anywhere.
 
-    >>> climb(lambda x: -float(np.cosh(x - 3).sum()), lambda x: (-np.sinh(x - 3), -np.tanh(x - 3)), np.zeros(1), 1e-12)
+    >>> def up(x):
+    ...     return -np.sinh(x - 3), -np.tanh(x - 3)
+    >>> climb(lambda x: -float(np.cosh(x - 3).sum()), up, np.zeros(1), 1e-12).round(6)
     array([3.])
     """
     place, value = start, height(start)

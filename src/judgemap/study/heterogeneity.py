@@ -22,8 +22,8 @@ def differ_note(data: Comparisons, strengths: FloatArray, covariance: Covariance
     if (answers > 1).sum() < 2:
         return []
     rows = np.unique(np.linspace(0, len(strengths) - 1, DRAWS).astype(np.int64))
-    factor = covariance.factor if covariance.n_areas <= MOST_AREAS else None
-    share = differ_share(np.random.default_rng(seed), named.by_judge(), strengths[rows], factor)
+    C = covariance.matrix if covariance.n_areas <= MOST_AREAS else None
+    share = differ_share(np.random.default_rng(seed), named.by_judge(), strengths[rows], C)
     if share > LEVEL:
         return []
     text = (

@@ -152,6 +152,11 @@ class PanelFit(Fit):
         return self._table(posterior.summarise(risk, top=min(10, len(self.map))))
 
     @property
+    def strengths(self) -> FloatArray:
+        """Draws of λ, the population's strengths, not centred."""
+        return self.record.sign * self._population + self._flat("level")[:, None]
+
+    @property
     def prior_precision(self) -> FloatArray:
         """The precision of the strengths' prior, with α² and ρ at their medians."""
         matrix = self.covariance.matrix

@@ -44,6 +44,18 @@ _WORDS = {
 }
 
 
+_TITLES = {
+    ("ties", "davidson"): "Davidson's ties",
+    ("ties", "leave-out"): "ties left out",
+    ("judges", "differ"): "judges differ",
+    ("disagreement", "independent"): "independent views",
+    ("side", True): "sides",
+    ("attention", True): "attention",
+    ("lapses", True): "lapses",
+    ("smoothness", "infer"): "smoothness inferred",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class PanelSettings:
     """Which parts of `core.panel` are on; with none of them on, it is the paper's model.
@@ -112,6 +124,15 @@ class PanelSettings:
         """
         usual = {each.name: each.default for each in fields(self)}
         return {name: value for name, value in asdict(self).items() if value != usual[name]}
+
+    @property
+    def titles(self) -> list[str]:
+        """What sets a fit with these settings apart, a few words each.
+
+        >>> PanelSettings(judges="differ", side=True).titles
+        ['judges differ', 'sides']
+        """
+        return [_TITLES[name, value] for name, value in self.options().items() if (name, value) in _TITLES]
 
     def _rule(self, data: Comparisons) -> TieRule | None:
         return TIES[self.ties] if data.tied.any() else None

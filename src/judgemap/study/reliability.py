@@ -101,7 +101,7 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
         measured = _measure(rng, answers, belief, splits, whole, fit.risk)
         if not isinstance(fit, PanelFit) or not fit.settings.differ or len(answers) < FEWEST:
             return measured
-        population = fit.seen_by("population").risk
+        population = fit.strengths
         other = another_panel(rng, population, fit.prior_precision)
         known = squared_correlations(population)
         return replace(measured, population=float(known.mean()), another_panel=float(other.mean()))

@@ -8,6 +8,7 @@ from judgemap.report.briefing.about import About
 from judgemap.report.briefing.front import SURE, TOP, order_of, surely_top
 from judgemap.report.text import capital, counted, in_words, isolated, listed, per_cent, percentage, signed
 from judgemap.study.clusters import ClusterFit
+from judgemap.study.panel_settings import View
 from judgemap.study.result import Fit
 
 Point = tuple[str, str]
@@ -192,6 +193,9 @@ def _clusters(fit: ClusterFit) -> Point:
 
 
 def _judges_alike(fit: Fit) -> Point:
+    if fit.record.view is not View.POOLED:
+        allowed = "The intervals allow for judges who differ, but not for judges of another kind than these."
+        return "Whose view it is", f"{fit.record.view.words} {allowed}"
     many = fit.record.data.judges != 1
     first = "that all judges see the same order of areas, and" if many else "that"
     return (

@@ -6,8 +6,9 @@ import numpy as np
 
 from judgemap.core.prior import InverseGamma
 from judgemap.report.briefing.limits import pair_counts
-from judgemap.report.text import counted
+from judgemap.report.text import counted, listed
 from judgemap.study.clusters import ClusterFit
+from judgemap.study.panel import PanelFit
 from judgemap.study.result import Fit
 
 REFERENCES: Mapping[str, str] = {
@@ -16,6 +17,8 @@ REFERENCES: Mapping[str, str] = {
     "processes. Journal of Machine Learning Research, 12, 2461–2488.",
     "Bradley and Terry, 1952": "Bradley, R. A., and Terry, M. E. (1952). Rank analysis of incomplete block designs: "
     "I. The method of paired comparisons. Biometrika, 39(3/4), 324–345. doi:10.2307/2334029",
+    "Davidson, 1970": "Davidson, R. R. (1970). On extending the Bradley–Terry model to accommodate ties in paired "
+    "comparison experiments. Journal of the American Statistical Association, 65(329), 317–328.",
     "Estrada and Hatano, 2008": "Estrada, E., and Hatano, N. (2008). Communicability in complex networks. Physical "
     "Review E, 77, 036111. doi:10.1103/PhysRevE.77.036111",
     "Neal, 2011": "Neal, R. M. (2011). MCMC using Hamiltonian dynamics. In S. Brooks, A. Gelman, G. L. Jones, and "
@@ -23,6 +26,8 @@ REFERENCES: Mapping[str, str] = {
     "Polson et al., 2013": "Polson, N. G., Scott, J. G., and Windle, J. (2013). Bayesian inference for logistic models "
     "using Pólya–Gamma latent variables. Journal of the American Statistical Association, 108(504), 1339–1349. "
     "doi:10.1080/01621459.2013.829001",
+    "Rao and Kupper, 1967": "Rao, P. V., and Kupper, L. L. (1967). Ties in paired-comparison experiments: A "
+    "generalization of the Bradley–Terry model. Journal of the American Statistical Association, 62(317), 194–204.",
     "Seymour, Sirl et al., 2022": "Seymour, R. G., Sirl, D., Preston, S. P., Dryden, I. L., Ellis, M. J. A., Perrat, "
     "B., and Goulding, J. (2022). The Bayesian spatial Bradley–Terry model: Urban deprivation modelling in Tanzania. "
     "Journal of the Royal Statistical Society Series C: Applied Statistics, 71(2), 288–308. doi:10.1111/rssc.12532",
@@ -98,7 +103,27 @@ def _model(fit: Fit) -> str:
         "In the Bradley–Terry model (Bradley and Terry, 1952) the log-odds that area i is chosen over area j are "
         f"λᵢ − λⱼ; risk is {risk}, centred on the mean of all areas."
     )
-    return f"{likelihood} {_prior(fit)}"
+    return f"{likelihood} {_prior(fit)}{_panel(fit)}"
+
+
+def _panel(fit: Fit) -> str:
+    """Say what is assumed of judges and ties, and whose view the map is; nothing for the paper's model."""
+    if not isinstance(fit, PanelFit):
+        return ""
+    settings = fit.settings
+    sentences = []
+    if fit.record.data.ties:
+        rule = "Davidson, 1970" if settings.ties == "davidson" else "Rao and Kupper, 1967"
+        sentences.append(f"Ties are part of the model ({rule}).")
+    if settings.differ:
+        prior = "σ²C" if settings.disagreement == "map" else "σ²I"
+        sentences.append(f"Each judge k has a map of their own, λ + uₖ, uₖ ~ N(0, {prior}), σ half-Cauchy(1).")
+    effects = [name for name in ("side", "attention", "lapses") if getattr(settings, name)]
+    if effects:
+        sentences.append(f"Effects by judge: {listed(effects)}.")
+    if settings.smoothness == "infer":
+        sentences.append("The covariance of λ is α²(ρC + (1 − ρ)I), ρ uniform.")
+    return " ".join(["", *sentences, fit.record.view.words, fit.words]).rstrip()
 
 
 def _prior(fit: Fit) -> str:

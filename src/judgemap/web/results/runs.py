@@ -54,6 +54,8 @@ def title_of(run: FitRun) -> str:
 
     >>> title_of(FitRun(number=2, settings={"model": "spatial", "chi": 1.0}, left_out=["ann"]))
     'Fit 2: spatial model, without ann, χ = 1'
+    >>> title_of(FitRun(number=3, settings={"judges": "differ"}))
+    'Fit 3: spatial model, judges differ'
     """
     settings = FitSettings.from_dict(run.settings)
     parts = [MODELS[settings.model]]
@@ -61,6 +63,7 @@ def title_of(run: FitRun) -> str:
         parts.append(f"without {_listed(run.left_out)}")
     if run.only:
         parts.append(f"only {_listed(run.only)}")
+    parts += settings.panel.titles
     changed = {name: getattr(settings, name) for name, each in SETTINGS.items() if each.symbol}
     parts += [
         f"{SETTINGS[name].symbol} = {value:g}" for name, value in changed.items() if value not in (None, DEFAULTS[name])

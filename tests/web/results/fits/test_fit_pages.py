@@ -50,7 +50,7 @@ def test_one_button_is_enough(judged, send, page, make):
 def test_the_form_has_every_option_of_the_command(judged):
     assert set(FitSettings(seed=1).to_dict()) <= set(FitForm(judged).fields)
     grouped = {field.name for _, fields in FitForm(judged).grouped for field in fields}
-    assert grouped == set(FitForm(judged).fields) - {"model", "use", "judges", "note"}
+    assert grouped == set(FitForm(judged).fields) - {"model", "use", "named", "note"}
 
 
 def test_the_form_as_it_is_shown_asks_for_the_usual_fit(judged, page):
@@ -99,7 +99,7 @@ def test_ticked_judges_without_a_word_are_left_as_they_are(judged, send):
         ({"alpha": "inf"}, "Enter a number"),
         ({"clusters": "3"}, "Clusters: only the model &#x27;clusters&#x27; has a number of them"),
         ({"use": "only"}, "Tick the judges, or choose all of them"),
-        ({"use": "only", "judges": ["nobody"]}, "nobody is not one of the available choices"),
+        ({"use": "only", "named": ["nobody"]}, "nobody is not one of the available choices"),
         ({"draws": "1000000", "chains": "8"}, "8 chains of 16 areas have room for"),
         ({"seed": "9" * 30}, "less than or equal to"),
         ({"note": "x" * 201}, "at most 200 characters"),
@@ -248,7 +248,7 @@ def test_other_options_begin_with_the_earlier_ones(judged, page, ask):
     assert form["model"].value() == "clusters"
     assert form["draws"].value() == 500
     assert form["seed"].value() is None
-    assert form["judges"].value() == judged.judge_names[:1]
+    assert form["named"].value() == judged.judge_names[:1]
     assert form.opened
     for rubbish in ("2", "x", "", "-1", "٣", "9" * 5000):
         assert page(f"new?from={rubbish}").status_code == 200
@@ -274,7 +274,7 @@ def test_the_study_s_log_tells_of_fits(judged, clients, send):
     assert "note: first look" in shown
 
 
-FIELDS = sorted([*FitSettings(seed=1).to_dict(), "use", "judges", "note", "every", "from"])
+FIELDS = sorted([*FitSettings(seed=1).to_dict(), "use", "named", "note", "every", "from"])
 WORDS = ["", "0", "1", "-1", "1e999", "nan", "9" * 30, "\0", "'", "clusters", "only", "without", "communicability", "١"]
 rubbish = st.text(max_size=20) | st.sampled_from(WORDS)
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from judgemap.study.settings import FitSettings
 from judgemap.web.judge.actions import withdraw
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Judge
@@ -71,6 +72,17 @@ def test_a_fit_of_the_one_judge_loses_its_results(judged, ask, make, leave, how)
     run.refresh_from_db()
     assert (run.status, run.rows, run.findings, run.info) == ("failed", [], {}, {})
     assert run.said == "The only judge in this fit withdrew, so its results were removed."
+    assert not FitFiles.objects.filter(fit=run).exists()
+
+
+def test_a_fit_that_describes_every_judge_loses_its_results(judged, ask, make, leave):
+    gone, *_ = judged.judge_names
+    run = make(ask(judged, FitSettings(judges="differ", chains=2, warmup=20, draws=60, seed=1)))
+    assert gone in open_fit(run).judges
+    leave(gone)
+    run.refresh_from_db()
+    assert (run.status, run.rows, run.findings, run.info) == ("failed", [], {}, {})
+    assert run.said.startswith("A judge in this fit withdrew. The fit describes every judge")
     assert not FitFiles.objects.filter(fit=run).exists()
 
 

@@ -1,0 +1,100 @@
+"""Which model foretells a judge it has not seen, and the warning of fits that take judges as alike."""
+
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.core.graph import AreaGraph
+from judgemap.errors import StudyError
+from judgemap.study import model_choice
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.heterogeneity import LEVEL
+from judgemap.study.record import NoteKind
+from judgemap.study.settings import FitSettings
+
+SHORT = {"chains": 4, "warmup": 50, "draws": 100}
+
+
+@pytest.fixture(scope="module")
+def row():
+    return jm.Areas(("a", "b", "c", "d"), ("Ash", "Beech", "Cedar", "Dogwood"), AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
+
+
+def panel(row, reversed_judges, n_judges=6, each=30, outcome=("left", "right")):
+    """Judges agree that a < b < c < d, but for some who see it the other way round."""
+    rng = np.random.default_rng(1)
+    judge = np.repeat(np.arange(n_judges), each)
+    left = rng.integers(4, size=len(judge))
+    right = (left + rng.integers(1, 4, size=len(judge))) % 4
+    sees = np.where(judge < reversed_judges, -1, 1) * (left - right)
+    words = np.where(rng.random(len(judge)) < 1 / (1 + np.exp(sees)), *outcome)
+    names = [f"judge {number}" for number in judge]
+    return Comparisons.from_words(row.ids, names, left, right, words.tolist())
+
+
+def test_judges_who_differ_are_foretold_best_by_a_model_in_which_they_do(row):
+    judged = jm.compare_models(panel(row, 3), row, seed=1, models=["alike", "differ"], **SHORT)
+    best, other = judged.table.to_dict("records")
+    assert (best["model"], best["difference"], best["options"]) == ("differ", 0.0, "--judges differ")
+    assert other["difference"] < -2 * other["difference_se"]
+    assert judged.words.startswith("'differ' (judgemap fit --judges differ) foretells a new judge's answers best")
+    assert judged.judges.index.tolist() == [f"judge {number}" for number in range(6)]
+    np.testing.assert_allclose(judged.judges.sum()["differ"], best["elpd"])
+
+
+def test_judges_who_agree_need_no_more(row):
+    judged = jm.compare_models(panel(row, 0), row, seed=1, models=["alike", "differ"], **SHORT)
+    assert abs(judged.table["difference"]).max() < 3
+    assert "'" in judged.words
+
+
+def test_importance_sampling_agrees_with_fits_without_the_judge(row, monkeypatch):
+    """Both estimate the same; their Monte Carlo errors are a few hundredths with so many judges."""
+    data, settings = panel(row, 0, n_judges=10, each=15), FitSettings(judges="differ", seed=1, chains=8, draws=250)
+    quick, _ = model_choice.leave_one_judge_out(data, row, settings)
+    monkeypatch.setattr(model_choice, "GOOD_K", -np.inf)
+    slow, refits = model_choice.leave_one_judge_out(data, row, settings)
+    assert refits == 10
+    np.testing.assert_allclose(quick, slow, atol=0.3)
+
+
+@pytest.mark.parametrize("names", [("ann", "bob"), ("ann", "bob", "")])
+def test_leaving_out_needs_judges(row, names):
+    data = Comparisons.from_words(row.ids, names, [0] * len(names), [1] * len(names), ["left"] * len(names))
+    with pytest.raises(StudyError, match="which needs 3 judges, and every answer with its judge's name"):
+        jm.compare_models(data, row, seed=1)
+
+
+def test_only_what_the_answers_can_tell_is_tried(row):
+    winners = panel(row, 0, outcome=("left", "left"))
+    assert "side" not in model_choice._applicable(winners)
+    assert "davidson" not in model_choice._applicable(winners)
+
+
+def test_a_fit_that_takes_judges_as_alike_warns_where_they_are_not(row):
+    """The rate of false alarms is tested in tests/core/test_heterogeneity.py."""
+    notes = {note.kind: note.text for note in jm.fit_spatial(panel(row, 3), row, seed=1, **SHORT).record.notes}
+    assert f"(p = {LEVEL / 2:.3f} or less)" in notes[NoteKind.JUDGES_DIFFER]
+    assert notes[NoteKind.JUDGES_DIFFER].endswith("fit again with --judges differ.")
+    agreed = jm.fit_spatial(panel(row, 0), row, seed=1, **SHORT)
+    assert NoteKind.JUDGES_DIFFER not in [note.kind for note in agreed.record.notes]
+
+
+def test_a_judge_the_other_way_round_and_one_with_another_view_are_told_apart(row):
+    data = panel(row, 1, n_judges=8, each=60)
+    table = jm.judge_table(jm.fit_spatial(data, row, seed=1, attention=True, **SHORT), data)
+    assert table["p_reversed"].argmax() == 0
+    assert table["p_reversed"][0] > 0.9
+    assert (table["attention_low"] <= table["attention"]).all()
+    seen = jm.judge_table(jm.fit_spatial(data, row, seed=1, judges="differ", **SHORT), data)
+    assert seen["distance"].argmax() == 0
+    assert seen["p_another_view"][0] > 0.9
+
+
+def test_reliability_says_what_another_panel_would_give(row):
+    data = panel(row, 2)
+    told = jm.reliability(jm.fit_spatial(data, row, seed=1, judges="differ", **SHORT), data, seed=1, splits=4)
+    assert 0 < told.another_panel < 1
+    assert told.population == pytest.approx(told.bayes)
+    assert "another panel of the same size" in told.note
+    assert np.isnan(jm.reliability(jm.fit_spatial(data, row, seed=1, **SHORT), data, seed=1, splits=4).another_panel)
