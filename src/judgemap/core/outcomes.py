@@ -153,7 +153,8 @@ def _attentive(
             return half - 0.5 * (y1 + y2) * at.T, np.zeros(1)
         case TieRule.RAO_KUPPER:
             pT = p * at.T
-            pull = (y1 + t) / (1 - pT) - (y2 + t) / (1 + pT)
+            # (y₁ + t)/(1 − pT) − (y₂ + t)/(1 + pT), with one division.
+            pull = (y1 - y2 + (y1 + y2 + 2 * t) * pT) / (1 - pT * pT)
             eta = half - (0.5 * (y1 + y2) + t) * at.T + 0.5 * p * (at.S * at.S) * pull
             mixed = (at.T * pull).sum(axis=0)
         case TieRule.DAVIDSON:

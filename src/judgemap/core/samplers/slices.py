@@ -33,7 +33,7 @@ def interweave(
     return kept, moved
 
 
-@np.errstate(over="ignore", invalid="ignore")
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def slice_sample(rng: np.random.Generator, x: float, log_density: Callable[[float], float]) -> float:
     """Draw from a density on the line by a slice, stepping out and shrinking (Neal, 2003).
 
