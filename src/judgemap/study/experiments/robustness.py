@@ -48,8 +48,8 @@ def cover(draws: FloatArray, strengths: FloatArray) -> Coverage:
     >>> rng = np.random.default_rng(1)
     >>> truth = rng.normal(size=200)
     >>> held = cover(truth + 0.3 * rng.normal(size=200) + 0.3 * rng.normal(size=(500, 200)), truth)
-    >>> round(held.risk, 1), round(held.scaled, 1)
-    (0.9, 0.9)
+    >>> bool(0.9 < held.risk < 0.99), bool(0.9 < held.scaled < 0.99)
+    (True, True)
     """
     drawn, truth = draws - draws.mean(axis=1, keepdims=True), strengths - strengths.mean()
     scaled = drawn / drawn.std(axis=1, keepdims=True)

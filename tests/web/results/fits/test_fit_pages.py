@@ -79,12 +79,12 @@ def test_all_options(judged, send):
 @pytest.mark.parametrize(("use", "field"), [("without", "left_out"), ("only", "only")])
 def test_some_judges(judged, send, use, field):
     names = sorted(judged.judge_names[:2])
-    send("new", use=use, judges=names)
+    send("new", use=use, named=names)
     assert getattr(FitRun.objects.get(), field) == names
 
 
 def test_ticked_judges_without_a_word_are_left_as_they_are(judged, send):
-    send("new", use="all", judges=judged.judge_names[:1])
+    send("new", use="all", named=judged.judge_names[:1])
     assert (FitRun.objects.get().left_out, FitRun.objects.get().only) == ([], [])
 
 
