@@ -26,6 +26,7 @@ from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import StudyVersion
 
 if TYPE_CHECKING:
+    from judgemap.report.briefing import Gallery
     from judgemap.study.comparisons import Comparisons
     from judgemap.study.explain import Explanation
     from judgemap.study.result import Fit
@@ -114,9 +115,28 @@ class Subject:
     @cached_property
     def explanation(self) -> "Explanation":
         """What is said about the fit."""
-        from judgemap.study.explain import explain
+        from judgemap.study.explain import Explanation
 
-        return explain(self.fit, self.data)
+        return Explanation(self.fit, self.data)
+
+    @cached_property
+    def gallery(self) -> "Gallery":
+        """The figures of the pages and of the briefing, each drawn once."""
+        from judgemap.report.briefing import About, Gallery
+
+        run, data = self.run, self.data
+        times = Answer.objects.filter(pair__judge__study=run.study, pair__judge__in=data.judges, pair__practice=False)
+        days = times.aggregate(first=Min("answered_at"), last=Max("answered_at"))
+        about = About(
+            title=run.version.title,
+            question=run.version.question,
+            data=data,
+            first=days["first"] and days["first"].date(),
+            last=days["last"] and days["last"].date(),
+            left_out=len(run.left_out),
+            explanation=self.explanation,
+        )
+        return Gallery(self.fit, about, _beside(run))
 
 
 def _try(what: str, step: Step, subject: Subject) -> str:
@@ -143,7 +163,7 @@ def _find(subject: Subject) -> None:
 def _draw(subject: Subject) -> None:
     from judgemap.web.results.pictures import draw
 
-    run, drawn = subject.run, draw(subject.fit, subject.explanation.check)
+    run, drawn = subject.run, draw(subject.gallery)
     rows = [
         FitPicture(fit=run, name=name, svg=each.svg(), alt=each.alt, caption=each.caption)
         for name, each in drawn.items()
@@ -152,20 +172,11 @@ def _draw(subject: Subject) -> None:
 
 
 def _brief(subject: Subject) -> None:
-    from judgemap.report.briefing import About, briefing
+    from judgemap.report.briefing import briefing
 
-    run, fit, data = subject.run, subject.fit, subject.data
-    times = Answer.objects.filter(pair__judge__study=run.study, pair__judge__in=data.judges, pair__practice=False)
-    days = times.aggregate(first=Min("answered_at"), last=Max("answered_at"))
-    about = About(
-        title=run.version.title,
-        question=run.version.question,
-        data=data,
-        first=days["first"] and days["first"].date(),
-        last=days["last"] and days["last"].date(),
-        left_out=len(run.left_out),
-    )
-    FitFiles.objects.filter(fit=run).update(briefing=briefing(fit, about, _beside(run)))
+    gallery = subject.gallery
+    page = briefing(subject.fit, gallery.about, gallery.other, gallery)
+    FitFiles.objects.filter(fit=subject.run).update(briefing=page)
 
 
 def _beside(run: FitRun) -> "Fit | None":
