@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from judgemap.study.checks import predictive_check
-from judgemap.web.results.pictures import draw
+from judgemap.web.results.running import draw
 
 ALL = ["traces", "ranks", "predictive", "variance"]
 CLUSTERS = ["cluster-number", "cluster-violins", "co-clustering"]

@@ -2,27 +2,37 @@
 
 import logging
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from django.db import transaction
 from django.db.models import Max, Min
 from django.utils import timezone
 
+from judgemap.core.diagnostics import ess_bulk, rhat
+from judgemap.core.samplers.run import Draws
 from judgemap.errors import StudyError
+from judgemap.report import checks, clusters, figures
+from judgemap.report.picture import Picture
+from judgemap.study.checks import PredictiveCheck
+from judgemap.study.clusters import ClusterFit
 from judgemap.study.record import json_value
+from judgemap.study.result import Fit
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer
-from judgemap.web.results.fits.actions import answered
-from judgemap.web.results.fits.files import open_fit, pack
-from judgemap.web.results.fits.forgetting import forget_withdrawn
-from judgemap.web.results.fits.progress import SAMPLED, WARMING_UP, watch
+from judgemap.web.results.actions import answered
+from judgemap.web.results.files import open_fit, pack
+from judgemap.web.results.forgetting import forget_withdrawn
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun
 from judgemap.web.server.jobs import STOPPING, log_line
 from judgemap.web.studies.areas import load_areas
+from judgemap.web.studies.display import UNITS
 from judgemap.web.studies.models import StudyVersion
 
 if TYPE_CHECKING:
@@ -32,6 +42,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 Step = Callable[["Subject"], None]
+SAMPLED = 0.97
+"""The share of the work that is sampling; the rest is what follows it."""
+WARMING_UP = "The chains are warming up."
+EDGE = 50
+"""What is left free around a network's drawing, in units of the map."""
 
 
 def make_fit(run: FitRun) -> Iterator[None]:
@@ -133,7 +148,6 @@ def _try(what: str, step: Step, subject: Subject) -> str:
 
 
 def _find(subject: Subject) -> None:
-    from judgemap.web.results.findings import findings_of
 
     run = subject.run
     run.findings |= findings_of(subject.fit, subject.explanation)
@@ -141,7 +155,6 @@ def _find(subject: Subject) -> None:
 
 
 def _draw(subject: Subject) -> None:
-    from judgemap.web.results.pictures import draw
 
     run, drawn = subject.run, draw(subject.fit, subject.explanation.check)
     rows = [
@@ -181,3 +194,82 @@ def _beside(run: FitRun) -> "Fit | None":
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def watch(run: FitRun, draws: Draws, wanted: int) -> None:
+    """Take the draws so far, and tell of them now and then."""
+    if run.news_due():
+        run.tell(SAMPLED * draws.n_draws / wanted, describe(draws, wanted))
+
+
+def describe(draws: Draws, wanted: int) -> str:
+    """Say how far the sampling is, and how good the draws are."""
+    done = draws.n_draws
+    if done < 8:
+        return WARMING_UP
+    watched = draws.watched()
+    moving = watched[:, :, np.ptp(watched, axis=(0, 1)) > 0]
+    worth = f"effective sample size at least {ess_bulk(moving).min():.0f}; largest R-hat {rhat(moving).max():.3f}"
+    return f"{done} of {wanted} draws per chain; {worth}."
+
+
+def findings_of(fit: "Fit", explanation: "Explanation") -> dict[str, Any]:
+    """Return what is saved: the explanation, and where there is no map, ``layout``, [x, y] of each area."""
+    return explanation.to_dict() | ({"layout": _layout(fit)} if fit.map.geometry is None else {})
+
+
+def _layout(fit: "Fit") -> list[list[float]]:
+    from judgemap.report.network import layout
+
+    points = layout(fit.map.graph) * [1, -1]
+    points -= (points.min(axis=0) + points.max(axis=0)) / 2
+    widest = max(float(np.ptp(points, axis=0).max()), 1e-9)
+    placed: list[list[float]] = np.round(points * (UNITS - 2 * EDGE) / widest + UNITS / 2, 1).tolist()
+    return placed
+
+
+def draw(fit: Fit, check: PredictiveCheck) -> dict[str, Picture]:
+    """Draw a fit's pictures by name. What a fit has not, such as a posterior of a fixed α, is left out."""
+    wanted: dict[str, Callable[[], Picture]] = {
+        "traces": lambda: figures.traces(fit),
+        "ranks": lambda: checks.rank_plot(fit),
+        "predictive": lambda: checks.predictive_check(fit, check),
+        "variance": lambda: figures.variance_against_median(fit),
+    }
+    if isinstance(fit, ClusterFit):
+        wanted |= {
+            "cluster-number": lambda: clusters.cluster_number_bars(fit),
+            "cluster-violins": lambda: clusters.cluster_violins(fit),
+            "co-clustering": lambda: clusters.co_clustering_matrix(fit),
+        }
+    else:
+        wanted["alpha"] = lambda: figures.alpha_posterior(fit)
+    drawn = {}
+    for name, make in wanted.items():
+        try:
+            drawn[name] = make()
+        except StudyError:
+            continue
+    return drawn
+
+
+def warm_up() -> None:
+    """Load what fits need and run the smallest of each kind, so that a researcher does not wait for it."""
+    import geopandas
+    import numpy as np
+    import shapely
+
+    from judgemap.core.graph import AreaGraph
+    from judgemap.geo.maps import Areas
+    from judgemap.study.comparisons import Comparisons
+    from judgemap.study.settings import FitSettings
+
+    boxes = geopandas.GeoSeries([shapely.box(i, 0, i + 1, 1) for i in range(3)], crs="EPSG:4326")
+    areas = Areas(("a", "b", "c"), ("A", "B", "C"), AreaGraph(3, np.array([[0, 1], [1, 2]])), boxes)
+    sides = np.array([0, 1, 0, 1]), np.array([1, 2, 2, 0])
+    data = Comparisons.from_words(areas.ids, ("x",) * 4, *sides, ("left", "left", "right", "left"))
+    for model in ("spatial", "clusters"):
+        fit = FitSettings(model=model, chains=2, warmup=5, draws=20, thin=1, seed=1).run(data, areas)
+        table_of(fit)
+        with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+            fit.save(Path(folder, "results"))
