@@ -16,8 +16,9 @@ from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.study.comparisons import Outcome
 from judgemap.web.dashboard.charts import Chart, bar_chart
 from judgemap.web.dashboard.counting import Counted, count
-from judgemap.web.dashboard.maps import LAYERS, AreaMap, area_map, load_shapes
+from judgemap.web.dashboard.maps import LAYERS, AreaMap, area_map
 from judgemap.web.studies.access import study_page
+from judgemap.web.studies.maps import load_places
 from judgemap.web.studies.models import Area, Study
 
 ACTIVE = timedelta(minutes=10)
@@ -33,7 +34,12 @@ MONDAY = 4 * 24
 @study_page
 def live(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a study at this moment; with a script it keeps itself up to date."""
-    context = {"study": study, "live": _look(request, study), "shapes": load_shapes(study), "layers": LAYERS}
+    context = {
+        "study": study,
+        "live": _look(request, study),
+        "shapes": load_places(study) if study.outline else [],
+        "layers": LAYERS,
+    }
     return render(request, "dashboard/live.html", context | {"here": "dashboard", "page": "live"})
 
 

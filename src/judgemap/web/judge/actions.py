@@ -215,7 +215,7 @@ def _new_judge(study: Study, invited: Invited) -> Judge:
 
 def _pairs() -> QuerySet[Pair]:
     return Pair.objects.select_related("left", "right").defer(
-        "left__outline", "right__outline", "left__shape", "right__shape"
+        "left__outline", "right__outline", "left__rings", "right__rings"
     )
 
 

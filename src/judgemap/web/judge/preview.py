@@ -23,7 +23,7 @@ from judgemap.web.judge.forms import read_answer, read_positions
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.judge.scheduling import draw_pair
 from judgemap.web.judge.screens import Place, language_of, place_of
-from judgemap.web.judge.views import common, show_pair, show_place, wants_json
+from judgemap.web.judge.views import common, show_areas, show_pair, show_place, wants_json
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.access import study_page
 from judgemap.web.studies.models import Area, Study
@@ -221,14 +221,7 @@ def areas(request: HttpRequest, study: Study, state: State) -> HttpResponse:
     if request.method == "POST":
         unknown = sorted(read_positions(request.POST.getlist("unknown")))[:MOST_UNKNOWN]
         return moved(request, study, replace(state, unknown=unknown, shown=state.shown + 1))
-    rows = Area.objects.filter(study=study).order_by("name", "position").only("position", "name", "shape")
-    listed = [{"position": row.position, "name": row.name, "shape": row.shape, "unknown": row.position in state.unknown}
-              for row in rows]  # fmt: skip
-    context = common(pretend_judge(study, state), study.slug) | {
-        "areas": listed,
-        "too_few": len(listed) - len(state.unknown) < 2,
-    }
-    return render(request, "judge/areas.html", context)
+    return show_areas(request, pretend_judge(study, state), study.slug, state.unknown)
 
 
 @require_safe

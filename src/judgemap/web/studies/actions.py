@@ -58,7 +58,7 @@ def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | 
                     name=areas.names[i],
                     outline=drawings.geojson[i],
                     scene=drawings.scenes[i],
-                    shape=drawings.shapes[i],
+                    rings=drawings.rings[i],
                     label_x=label_x,
                     label_y=label_y,
                 )
