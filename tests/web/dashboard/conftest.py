@@ -9,10 +9,9 @@ from judgemap.study.record import json_value
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.results.findings import findings_of
-from judgemap.web.results.fits.files import keep_files, open_fit
-from judgemap.web.results.fits.running import table_of
+from judgemap.web.results.files import keep_files, open_fit
 from judgemap.web.results.models import FitRun
+from judgemap.web.results.running import findings_of, table_of
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.areas import load_areas
 

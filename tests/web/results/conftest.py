@@ -16,9 +16,9 @@ from judgemap.study.record import json_value
 from judgemap.study.result import Fit
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.models import Answer, Judge, Pair
-from judgemap.web.results.findings import findings_of
-from judgemap.web.results.fits import files, running
+from judgemap.web.results import files, running
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun
+from judgemap.web.results.running import findings_of
 from judgemap.web.studies.models import Study
 
 BEGAN = datetime(2026, 5, 4, 9, tzinfo=UTC)

@@ -12,8 +12,8 @@ from judgemap.study.explain import Explanation
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Pair
-from judgemap.web.results.findings import findings_of
 from judgemap.web.results.models import FitRun
+from judgemap.web.results.running import findings_of
 from judgemap.web.studies.areas import load_areas
 
 JUDGE_KEYS = {
