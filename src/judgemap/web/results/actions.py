@@ -136,7 +136,7 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
         raise StudyError(f"there is no judge {judge!r}{hint}; the judges are {quoted(known)}", field="named")
     plan, areas = settings.plan, study.areas.count()
     most = MOST_NUMBERS // (areas * plan.chains)
-    if plan.draws > most:
+    if max(plan.draws, plan.most) > most:
         text = f"draws: {plan.chains} chains of {areas} areas have room for {most} draws each; ask for fewer"
         raise StudyError(text, field="draws")
     steps = plan.chains * (plan.warmup + plan.draws * plan.thin)

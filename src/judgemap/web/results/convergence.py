@@ -8,7 +8,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from judgemap.study.record import GOOD_ESS, GOOD_GAP, GOOD_RHAT
+from judgemap.core.diagnostics import GOOD_ESS, GOOD_RHAT
+from judgemap.study.record import GOOD_GAP
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, found, pictures_of, show_page
 from judgemap.web.studies.models import Study
