@@ -17,10 +17,10 @@ from django.utils import timezone
 from judgemap.core.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.run import Draws
 from judgemap.errors import StudyError
-from judgemap.report import checks, clusters, figures
+from judgemap.report.briefing import About, Gallery, briefing
 from judgemap.report.picture import Picture
-from judgemap.study.checks import PredictiveCheck
 from judgemap.study.clusters import ClusterFit
+from judgemap.study.explain import Explanation
 from judgemap.study.record import json_value
 from judgemap.study.result import Fit
 from judgemap.study.settings import FitSettings
@@ -37,14 +37,15 @@ from judgemap.web.studies.models import StudyVersion
 
 if TYPE_CHECKING:
     from judgemap.study.comparisons import Comparisons
-    from judgemap.study.explain import Explanation
-    from judgemap.study.result import Fit
 
 logger = logging.getLogger(__name__)
 Step = Callable[["Subject"], None]
 SAMPLED = 0.97
 """The share of the work that is sampling; the rest is what follows it."""
 WARMING_UP = "The chains are warming up."
+SHOWN = {"traces": "traces", "ranks": "ranks", "predictive": "win-rates", "variance": "variance-against-median"}
+OF_CLUSTERS = {"cluster-number": "number-of-clusters", "cluster-violins": "violins", "co-clustering": "together"}
+"""What the pages call each figure of the gallery."""
 EDGE = 50
 """What is left free around a network's drawing, in units of the map."""
 
@@ -78,7 +79,7 @@ def read_answers(run: FitRun) -> "Comparisons":
     return data
 
 
-def keep(run: FitRun, fit: "Fit") -> None:
+def keep(run: FitRun, fit: Fit) -> None:
     """Keep the results, all or nothing; from here on the map can be seen."""
     run.progress, run.said = SAMPLED, "The draws are done; the results are being prepared."
     run.write()
@@ -96,7 +97,7 @@ def keep(run: FitRun, fit: "Fit") -> None:
         run.finish("info", "rows", "findings", "data_sha256")
 
 
-def table_of(fit: "Fit") -> list[dict[str, Any]]:
+def table_of(fit: Fit) -> list[dict[str, Any]]:
     """Return the table of areas, a dict a row; of a fit of clusters, with each area's cluster."""
     from judgemap.study.clusters import ClusterFit
 
@@ -107,7 +108,7 @@ def table_of(fit: "Fit") -> list[dict[str, Any]]:
     return rows
 
 
-def explain(run: FitRun, fit: "Fit", data: "Comparisons") -> Iterator[None]:
+def explain(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[None]:
     """Work out what explains a fit that is done, a step at a time. What fails here is logged, and spoils nothing."""
     subject = Subject(run, fit, data)
     for what, step in (("figures", _find), ("pictures", _draw), ("briefing", _brief)):
@@ -123,15 +124,30 @@ class Subject:
     """A fit to explain. Its explanation is worked out once, for the pages and the pictures alike."""
 
     run: FitRun
-    fit: "Fit"
+    fit: Fit
     data: "Comparisons"
 
     @cached_property
-    def explanation(self) -> "Explanation":
+    def explanation(self) -> Explanation:
         """What is said about the fit."""
-        from judgemap.study.explain import explain
+        return Explanation(self.fit, self.data)
 
-        return explain(self.fit, self.data)
+    @cached_property
+    def gallery(self) -> Gallery:
+        """The figures of the pages and of the briefing, each drawn once."""
+        run, data = self.run, self.data
+        times = Answer.objects.filter(pair__judge__study=run.study, pair__judge__in=data.judges, pair__practice=False)
+        days = times.aggregate(first=Min("answered_at"), last=Max("answered_at"))
+        about = About(
+            title=run.version.title,
+            question=run.version.question,
+            data=data,
+            first=days["first"] and days["first"].date(),
+            last=days["last"] and days["last"].date(),
+            left_out=len(run.left_out),
+            explanation=self.explanation,
+        )
+        return Gallery(self.fit, about, _beside(run))
 
 
 def _try(what: str, step: Step, subject: Subject) -> str:
@@ -148,15 +164,13 @@ def _try(what: str, step: Step, subject: Subject) -> str:
 
 
 def _find(subject: Subject) -> None:
-
     run = subject.run
     run.findings |= findings_of(subject.fit, subject.explanation)
     FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
 
 
 def _draw(subject: Subject) -> None:
-
-    run, drawn = subject.run, draw(subject.fit, subject.explanation.check)
+    run, drawn = subject.run, draw(subject.gallery)
     rows = [
         FitPicture(fit=run, name=name, svg=each.svg(), alt=each.alt, caption=each.caption)
         for name, each in drawn.items()
@@ -165,23 +179,12 @@ def _draw(subject: Subject) -> None:
 
 
 def _brief(subject: Subject) -> None:
-    from judgemap.report.briefing import About, briefing
-
-    run, fit, data = subject.run, subject.fit, subject.data
-    times = Answer.objects.filter(pair__judge__study=run.study, pair__judge__in=data.judges, pair__practice=False)
-    days = times.aggregate(first=Min("answered_at"), last=Max("answered_at"))
-    about = About(
-        title=run.version.title,
-        question=run.version.question,
-        data=data,
-        first=days["first"] and days["first"].date(),
-        last=days["last"] and days["last"].date(),
-        left_out=len(run.left_out),
-    )
-    FitFiles.objects.filter(fit=run).update(briefing=briefing(fit, about, _beside(run)))
+    gallery = subject.gallery
+    page = briefing(subject.fit, gallery.about, gallery.other, gallery)
+    FitFiles.objects.filter(fit=subject.run).update(briefing=page)
 
 
-def _beside(run: FitRun) -> "Fit | None":
+def _beside(run: FitRun) -> Fit | None:
     """Find the last fit of the same answers by the other kind of model, so that a briefing tells of both."""
     same = FitRun.objects.filter(study=run.study, data_sha256=run.data_sha256, status=FitRun.Status.DONE)
     others = same.exclude(pk=run.pk).order_by("-number")
@@ -213,12 +216,12 @@ def describe(draws: Draws, wanted: int) -> str:
     return f"{done} of {wanted} draws per chain; {worth}."
 
 
-def findings_of(fit: "Fit", explanation: "Explanation") -> dict[str, Any]:
+def findings_of(fit: Fit, explanation: Explanation) -> dict[str, Any]:
     """Return what is saved: the explanation, and where there is no map, ``layout``, [x, y] of each area."""
     return explanation.to_dict() | ({"layout": _layout(fit)} if fit.map.geometry is None else {})
 
 
-def _layout(fit: "Fit") -> list[list[float]]:
+def _layout(fit: Fit) -> list[list[float]]:
     from judgemap.report.network import layout
 
     points = layout(fit.map.graph) * [1, -1]
@@ -228,29 +231,10 @@ def _layout(fit: "Fit") -> list[list[float]]:
     return placed
 
 
-def draw(fit: Fit, check: PredictiveCheck) -> dict[str, Picture]:
-    """Draw a fit's pictures by name. What a fit has not, such as a posterior of a fixed α, is left out."""
-    wanted: dict[str, Callable[[], Picture]] = {
-        "traces": lambda: figures.traces(fit),
-        "ranks": lambda: checks.rank_plot(fit),
-        "predictive": lambda: checks.predictive_check(fit, check),
-        "variance": lambda: figures.variance_against_median(fit),
-    }
-    if isinstance(fit, ClusterFit):
-        wanted |= {
-            "cluster-number": lambda: clusters.cluster_number_bars(fit),
-            "cluster-violins": lambda: clusters.cluster_violins(fit),
-            "co-clustering": lambda: clusters.co_clustering_matrix(fit),
-        }
-    else:
-        wanted["alpha"] = lambda: figures.alpha_posterior(fit)
-    drawn = {}
-    for name, make in wanted.items():
-        try:
-            drawn[name] = make()
-        except StudyError:
-            continue
-    return drawn
+def draw(gallery: Gallery) -> dict[str, Picture]:
+    """Draw a fit's pictures by the names that pages have for them. What a fit has not is left out."""
+    wanted = SHOWN | (OF_CLUSTERS if isinstance(gallery.fit, ClusterFit) else {"alpha": "alpha"})
+    return {name: gallery[figure] for name, figure in wanted.items() if figure in gallery.names}
 
 
 def warm_up() -> None:
