@@ -69,8 +69,8 @@ def compare_fits(base: Fit, other: Fit) -> FitComparison:
     >>> areas, data = jm.example_study(seed=1)
     >>> base = jm.fit_spatial(data, areas, seed=1, chains=2, draws=200)
     >>> other = jm.fit_spatial(data.without(["12"]), areas, seed=1, chains=2, draws=200)
-    >>> found = compare_fits(base, other)
-    >>> found.pearson > 0.9, found.same_top, found.top
+    >>> change = compare_fits(base, other)
+    >>> change.pearson > 0.9, change.same_top, change.top
     (True, 8, 10)
     """
     if base.map.ids != other.map.ids:
@@ -149,9 +149,9 @@ def _mean(values: np.ndarray) -> float:
 
 def _p_higher(base: FloatArray, other: FloatArray) -> FloatArray:
     """P(a draw of the other lies above a draw of the base), one half for likes, area by area."""
-    found = []
+    chances = []
     for a, b in zip(base.T, other.T, strict=True):
         ordered = np.sort(a)
         below = np.searchsorted(ordered, b, side="left") + np.searchsorted(ordered, b, side="right")
-        found.append(below.mean() / (2 * len(a)))
-    return np.array(found)
+        chances.append(below.mean() / (2 * len(a)))
+    return np.array(chances)
