@@ -1,6 +1,6 @@
 """How far a study's result can be relied on, words first, and a forecast of what more answers would bring."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
 from judgemap.report.text import plain
+from judgemap.study.findings import ForecastFinding, ReliabilityFinding
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.dashboard.models import Forecast
-from judgemap.web.results.pages import found, latest_fit
+from judgemap.web.results.pages import latest_fit, read_findings
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
@@ -43,15 +44,15 @@ LARGE = 100
 def reliability(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how far the result can be relied on, in words first."""
     fit = latest_fit(study)
-    findings = found(fit, "reliability", "reliability_over_time") if fit else {}
-    known = findings.get("reliability", {})
+    findings = read_findings(fit, "reliability", "reliability_over_time")
+    known = findings.reliability
     context = {
         "study": study,
         "fit": fit,
         "words": in_words(known) if known else "",
         "known": known,
-        "figures": figures(known) if known.get("bayes") is not None else [],
-        "over_time": over_time(findings.get("reliability_over_time", [])),
+        "figures": figures(known) if known and known.bayes is not None else [],
+        "over_time": over_time(findings.reliability_over_time),
     }
     return render(request, "dashboard/reliability.html", context | _forecast(study))
 
@@ -107,110 +108,100 @@ class ForecastPage:
     charts: list[Chart]
 
 
-def in_words(found: Mapping[str, Any]) -> str:
+def in_words(known: ReliabilityFinding) -> str:
     """Say what another panel would give.
 
-    >>> in_words({"split_half_full": 0.84, "judges": 12, "answers": 800})
+    >>> in_words(ReliabilityFinding(split_half_full=0.84, judges=12, answers=800))
     'Another panel of 12 judges would give much the same order of the areas (expected correlation 0.84).'
     """
-    panel, seen = found.get("split_half_full"), found.get("bayes")
+    panel, seen = known.split_half_full, known.bayes
     if panel is not None:
-        judges = int(found["judges"])
-        return f"Another panel of {judges} judges would give {_grade(panel)} (expected correlation {panel:.2f})."
+        return f"Another panel of {known.judges} judges would give {_grade(panel)} (expected correlation {panel:.2f})."
     if seen is not None:
         return (
             f"If judges agree, the same number of answers again would give {_grade(seen)} (expected correlation "
             f"{seen:.2f}); it is too early to tell whether judges agree."
         )
-    return str(found.get("note") or "It is too early to judge reliability: ask for more answers.")
+    return known.note or "It is too early to judge reliability: ask for more answers."
 
 
-def figures(found: Mapping[str, Any]) -> list[Figure]:
+def figures(known: ReliabilityFinding) -> list[Figure]:
     """List the three measures."""
     return [
         Figure(
             "Split halves",
-            found.get("split_half_full"),
+            known.split_half_full,
             None,
-            f"The judges are split into halves ({found.get('splits') or 0} times), each half is fitted separately, and "
-            f"the two are correlated: {_or_dash(found.get('split_half'))}, stepped up to all answers. Only this "
+            f"The judges are split into halves ({known.splits} times), each half is fitted separately, and "
+            f"the two are correlated: {_or_dash(known.split_half)}, stepped up to all answers. Only this "
             "measure reflects differences between judges.",
         ),
         Figure(
             "Bayesian",
-            found.get("bayes"),
-            _interval(found, "bayes"),
+            known.bayes,
+            known.bayes_interval,
             "The squared correlation of estimate and truth, according to the fitted model, including what it borrows "
             "from neighbours.",
         ),
         Figure(
             "Scale separation (SSR)",
-            found.get("ssr"),
+            known.ssr,
             None,
             "The same for estimates area by area, without neighbours, as in other comparative judgement tools.",
         ),
     ]
 
 
-def over_time(rows: Sequence[Mapping[str, Any]]) -> Chart | None:
+def over_time(rows: Sequence[ReliabilityFinding]) -> Chart | None:
     """Draw how the measures grew with the answers."""
-    courses = []
-    for name, key in (("split halves", "split_half_full"), ("Bayesian", "bayes"), ("SSR", "ssr")):
-        there = [row for row in rows if row.get(key) is not None]
-        points = [(float(row["answers"]), float(row[key])) for row in there]
-        known = key == "bayes" and all(_interval(row, key) for row in there)
-        intervals = [_interval(row, key) or (0.0, 0.0) for row in there] if known else []
-        if points:
-            courses.append(Course(name, points, intervals))
+    courses = [
+        _course("split halves", [(row.answers, row.split_half_full, None) for row in rows]),
+        _course("Bayesian", [(row.answers, row.bayes, row.bayes_interval) for row in rows]),
+        _course("SSR", [(row.answers, row.ssr, None) for row in rows]),
+    ]
+    courses = [course for course in courses if course.points]
     if not courses:
         return None
-    ends = [f"{course.name} from {_said(course.points[0][1])} to {_said(course.points[-1][1])}" for course in courses]
+    ends = [
+        f"{course.name} from {_written(course.points[0][1])} to {_written(course.points[-1][1])}" for course in courses
+    ]
     alt = f"From the first to the last: {', '.join(ends)}."
     return line_chart("Reliability as answers came in", alt, courses, COLUMNS, top=1.0)
 
 
 def forecast_page(forecast: Forecast) -> ForecastPage | None:
     """Say what a forecast found; None where it is not done."""
-    found = forecast.result
-    if forecast.status != Forecast.Status.DONE or not found:
+    if forecast.status != Forecast.Status.DONE or not forecast.result:
         return None
-    lengths, top = [float(each) for each in found["comparisons"]], int(found["top"])
+    result = ForecastFinding.from_dict(forecast.result)
+    top = result.top
     measures = {
         "rank_error": ("Places off", "How many places the average area is off in the order"),
         "found": (f"Of the top {top} found", f"The share of the {top} areas of highest risk that are found"),
         "sd": ("Uncertainty of an area", "Standard deviation of an area's risk, on the scale of the map"),
     }
     charts = []
-    for key, (title, words) in measures.items():
-        rows = [(x, row) for x, row in zip(lengths, found["expected"][key], strict=True) if row[0] is not None]
-        course = Course(
-            title,
-            [(x, row[0]) for x, row in rows],
-            [(_value(row[1], row[0]), _value(row[2], row[0])) for _, row in rows],
-        )
+    for name, (title, words) in measures.items():
+        rows = [(x, each) for x, each in zip(result.comparisons, result.expected[name], strict=True) if each]
+        course = Course(title, [(x, each.mean) for x, each in rows], [(each.low, each.high) for _, each in rows])
         (few, at_first), *_, (many, at_last) = rows
-        alt = f"{words}: {plain(at_first[0])} with {plain(few)} answers, {plain(at_last[0])} with {plain(many)}."
-        charts.append(line_chart(title, alt, [course], COLUMNS, top=1.0 if key == "found" else None))
-    return ForecastPage(_sentences(found, lengths, top), charts)
+        alt = f"{words}: {plain(at_first.mean)} with {plain(few)} answers, {plain(at_last.mean)} with {plain(many)}."
+        charts.append(line_chart(title, alt, [course], COLUMNS, top=1.0 if name == "found" else None))
+    return ForecastPage(_sentences(result), charts)
 
 
-def _sentences(found: Mapping[str, Any], lengths: list[float], top: int) -> list[str]:
+def _sentences(result: ForecastFinding) -> list[str]:
     """Say what twice the answers would change."""
-    now, later = float(found["answers"]), 2.0 * float(found["answers"])
-    if now not in lengths or later not in lengths:
+    now, later = result.at(result.answers), result.at(2 * result.answers)
+    if now is None or later is None:
         return []
-    here, there = lengths.index(now), lengths.index(later)
-
-    def pair(key: str) -> tuple[float, float]:
-        rows = found["expected"][key]
-        return rows[here][0], rows[there][0]
-
-    (off, off_later), (hit, hit_later) = pair("rank_error"), pair("found")
+    off, off_later = now["rank_error"].mean, later["rank_error"].mean
+    hits, hits_later = result.top * now["found"].mean, result.top * later["found"].mean
     order = f"the average area is expected to be off by {off:.1f} places in the order"
-    hits = f"{top * hit:.1f} are expected to be found now, and {top * hit_later:.1f} with twice as many"
+    among = f"{hits:.1f} are expected to be found now, and {hits_later:.1f} with twice as many"
     return [
-        f"With the {plain(now)} answers so far, {order}; with twice as many, by {off_later:.1f}.",
-        f"Of the {top} areas of highest risk, {hits}.",
+        f"With the {plain(result.answers)} answers so far, {order}; with twice as many, by {off_later:.1f}.",
+        f"Of the {result.top} areas of highest risk, {among}.",
     ]
 
 
@@ -218,16 +209,15 @@ def _grade(correlation: float) -> str:
     return next(words for least, words in GRADES if correlation >= least or least < 0)
 
 
-def _interval(found: Mapping[str, Any], key: str) -> tuple[float, float] | None:
-    low, high = found.get(f"{key}_low"), found.get(f"{key}_high")
-    return None if low is None or high is None else (float(low), float(high))
+def _course(name: str, rows: Sequence[tuple[int, float | None, tuple[float, float] | None]]) -> Course:
+    """Make a course of a measure, with its interval where every value has one; values not known are left out."""
+    known = [(float(answers), value, interval) for answers, value, interval in rows if value is not None]
+    intervals = [interval for *_, interval in known if interval]
+    points = [(answers, value) for answers, value, _ in known]
+    return Course(name, points, intervals if len(intervals) == len(points) else [])
 
 
-def _value(value: float | None, otherwise: float) -> float:
-    return otherwise if value is None else value
-
-
-def _said(value: float) -> str:
+def _written(value: float) -> str:
     return "below 0" if value < 0 else f"{value:.2f}"
 
 
@@ -256,16 +246,16 @@ def simulate(forecast: Forecast) -> dict[str, Any]:
 
 def result_of(made: "StudyPlan", answers: int) -> dict[str, Any]:
     """Return what pages show of a plan, fit for JSON."""
-    said = made.to_dict()
+    told = made.to_dict()
     design = made.designs[0]
     return {
         "answers": answers,
         "design": design,
-        "comparisons": said["comparisons"],
-        "top": said["top"],
-        "simulations": said["simulations"],
-        "seconds": said["seconds"],
-        "expected": {name: said["expected"][design][name] for name in ("sd", "rank_error", "found")},
+        "comparisons": told["comparisons"],
+        "top": told["top"],
+        "simulations": told["simulations"],
+        "seconds": told["seconds"],
+        "expected": {name: told["expected"][design][name] for name in ("sd", "rank_error", "found")},
     }
 
 

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from judgemap.core.reliability import pearson, spearman
+from judgemap.core.reliability import likeness
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.colours import RISK
@@ -22,7 +22,7 @@ from judgemap.study.settings import FitSettings
 from judgemap.web.results.actions import other_priors, try_other_priors
 from judgemap.web.results.layers import by_risk, interval
 from judgemap.web.results.models import FitRun
-from judgemap.web.results.pages import fit_page, found, show_page, title_of
+from judgemap.web.results.pages import fit_page, read_findings, show_page, title_of
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.maps import Ground, Point, lay_ground
@@ -51,7 +51,7 @@ def compare(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         fits.filter(number__in=sorted(numbers)[:MOST_COMPARED]).defer(None).defer("findings", "log").order_by("number")
     )
     done = [each for each in chosen if each.status == FitRun.Status.DONE and len(each.rows) == len(run.rows)]
-    ground = lay_ground(study, run.version, found(run, "layout").get("layout"))
+    ground = lay_ground(study, run.version, read_findings(run, "layout").layout)
     there = fits.exclude(status__in=[FitRun.Status.FAILED, FitRun.Status.CANCELLED, FitRun.Status.LOST])
     context = {
         "choices": [(each, title_of(each), each.number in numbers) for each in there.order_by("-number")[:LISTED]],
@@ -209,10 +209,8 @@ def _groups(classes: Sequence[int], colours: Sequence[str]) -> list[tuple[str, l
 
 
 def _likeness(a: FitRun, b: FitRun) -> Likeness:
-    first, second = medians(a), medians(b)
-    return Likeness(
-        title_of(a), title_of(b), _correlation(pearson(first, second)), _correlation(spearman(first, second))
-    )
+    alike = likeness(medians(a), medians(b))
+    return Likeness(title_of(a), title_of(b), _correlation(alike.pearson), _correlation(alike.spearman))
 
 
 def _correlation(value: float) -> str:
@@ -222,14 +220,14 @@ def _correlation(value: float) -> str:
 def _against(ground: Ground, base: FitRun, other: FitRun) -> Against:
     first, second = medians(base), medians(other)
     cuts = change_limits(float(np.abs(second - first).max()))
-    top = min(10, len(base.rows))
+    alike = likeness(first, second)
     orders = by_risk(base.rows), by_risk(other.rows)
     return Against(
         run=other,
         title=title_of(other),
         likeness=_likeness(base, other),
-        same_top=len(set(orders[0][:top]) & set(orders[1][:top])),
-        top=top,
+        same_top=alike.same_top,
+        top=alike.top,
         scatter=draw_scatter(first, second, [row["name"] for row in base.rows]),
         change=_change_map(ground, base, second - first, cuts),
         change_ramp=list(zip(CHANGE, [number(cut) for cut in cuts[:-1].tolist()], strict=True)),
