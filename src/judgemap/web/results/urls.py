@@ -28,6 +28,7 @@ fits_urls = (
         path(FIT + "log", fits.log, name="log"),
         path(FIT + "cancel", fits.cancel, name="cancel"),
         path(FIT + "again", fits.again, name="again"),
+        path(FIT + "differ", fits.differ, name="differ"),
     ],
     "fits",
 )
