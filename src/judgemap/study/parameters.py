@@ -1,11 +1,11 @@
 """The few numbers of a fit's model that are no area's and no judge's, each with its interval and what it means."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from judgemap.core.types import FloatArray
+from judgemap.study.findings import Parameter
 from judgemap.study.panel import PanelFit
 from judgemap.study.result import Fit
 
@@ -20,17 +20,6 @@ NAMES = {
     "attention_sigma2": ("σ_a", "How far judges differ in attention, which is 1 on average."),
 }
 """By their names in the posterior, which holds squares of what is shown under a name that ends in 2."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """A number of the model: its symbol, what it means, its posterior median and 95 % interval."""
-
-    symbol: str
-    words: str
-    median: float
-    low: float
-    high: float
 
 
 def parameters(fit: Fit) -> list[Parameter]:

@@ -19,12 +19,13 @@ SHOWN = 10
 @fit_page
 def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Say how well the fit was sampled, and show it."""
-    findings = read_findings(run, "warnings", "sampling")
+    findings = read_findings(run, "warnings", "sampling", "parameters")
     context = {
         "warnings": findings.warnings,
         "notes": [note.text for note in run.record.notes],
         "drawn": how_drawn(run),
         "figures": figures(run),
+        "parameters": findings.parameters,
         "worst": worst(run, findings.sampling),
         "pictures": pictures_of(run, "traces", "ranks", "alpha"),
     }
