@@ -322,7 +322,7 @@ def run_panel(
         hyperparameters=variance,
         sampler=run.sampler,
         seed=run.seed,
-        plan=run.plan,
+        plan=replace(run.plan, draws=draws.asked or draws.n_draws, most=0),
         complete=draws.complete,
         seconds=seconds,
         winner_is=data.winner_is,

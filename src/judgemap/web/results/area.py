@@ -15,8 +15,9 @@ from judgemap.web.results.layers import by_risk, interval
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, read_area_findings
 from judgemap.web.results.whose import SeenMap, seen_map
+from judgemap.web.studies.areas import area_names
 from judgemap.web.studies.maps import neighbours_of
-from judgemap.web.studies.models import Area, Study
+from judgemap.web.studies.models import Study
 
 WIDE, HIGH = 320.0, 96.0
 """Of the drawing of a posterior, in its own units."""
@@ -100,7 +101,7 @@ def describe_area(study: Study, seen: SeenMap, position: int) -> Detail:
     run, rows = seen.run, seen.rows
     row = rows[position]
     kept = read_area_findings(run, position)
-    names: list[str] = list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))
+    names = area_names(study)
     met = [Opponent(each.other, names[each.other], each.won, each.lost) for each in kept.met]
     return Detail(
         position=position,

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from judgemap.core.diagnostics import GOOD_ESS, GOOD_RHAT
 from judgemap.study.findings import SamplingFinding
-from judgemap.study.record import GOOD_ESS, GOOD_GAP, GOOD_RHAT
+from judgemap.study.record import GOOD_GAP
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, pictures_of, read_findings, show_page
 from judgemap.web.studies.models import Study

@@ -102,9 +102,9 @@ def briefing(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 @fit_page
 def picture(request: HttpRequest, study: Study, run: FitRun, name: str) -> HttpResponse:  # noqa: ARG001
     """Return a picture that the worker drew."""
-    found = get_object_or_404(run.pictures, name=name)
+    drawn = get_object_or_404(run.pictures, name=name)
     headers = {"Content-Security-Policy": PICTURE_POLICY, "X-Content-Type-Options": "nosniff"}
-    return HttpResponse(found.svg, "image/svg+xml", headers=headers)
+    return HttpResponse(drawn.svg, "image/svg+xml", headers=headers)
 
 
 @require_safe
@@ -133,7 +133,7 @@ def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
     if kind == "csv":
         path.write_text(areas_csv(seen), encoding="utf-8")
     elif kind == "netcdf":
-        path.write_bytes(_kept(run, "posterior.nc"))
+        path.write_bytes(kept_file(run, "posterior.nc"))
     elif kind == "pdf":
         from judgemap.report.pdf import write_pdf
 
@@ -174,7 +174,8 @@ def _briefing(run: FitRun) -> str:
     return FitFiles.objects.filter(fit=run).values_list("briefing", flat=True).first() or ""
 
 
-def _kept(run: FitRun, name: str) -> bytes:
+def kept_file(run: FitRun, name: str) -> bytes:
+    """Return one file of a fit's folder."""
     archive = FitFiles.objects.filter(fit=run).values_list("archive", flat=True).first()
     if archive is None:
         raise StudyError("this fit has no results; make a new one")

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Max, Min
 from django.utils import timezone
 
-from judgemap.core.diagnostics import ess_bulk, rhat
+from judgemap.core.diagnostics import worst_so_far
 from judgemap.core.samplers.run import Draws
 from judgemap.errors import StudyError
 from judgemap.report.briefing import About, Gallery, briefing
@@ -165,7 +165,7 @@ def _try(what: str, step: Step, subject: Subject) -> str:
         return f"no {what}: the worker was asked to end; fit again to have all"
     try:
         step(subject)
-    except Exception:
+    except Exception:  # a picture that cannot be drawn must not cost the map
         run = subject.run
         logger.exception("%s of fit %s of %s failed", what, run.number, run.study.slug)
         return f"no {what}: making them broke down; the server's log has the details"
@@ -235,9 +235,8 @@ def describe(draws: Draws, wanted: int) -> str:
     done = draws.n_draws
     if done < 8:
         return WARMING_UP
-    watched = draws.watched()
-    moving = watched[:, :, np.ptp(watched, axis=(0, 1)) > 0]
-    worth = f"effective sample size at least {ess_bulk(moving).min():.0f}; largest R-hat {rhat(moving).max():.3f}"
+    size, largest = worst_so_far(draws.watched())
+    worth = f"effective sample size at least {size:.0f}; largest R-hat {largest:.3f}"
     return f"{done} of {wanted} draws per chain; {worth}."
 
 

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from judgemap.core.reliability import pearson, spearman
+from judgemap.core.reliability import likeness
 from judgemap.core.types import FloatArray
 from judgemap.report.colours import RISK
 from judgemap.report.text import number, signed
@@ -186,8 +186,8 @@ def _groups(classes: Sequence[int], colours: Sequence[str]) -> list[tuple[str, l
 
 
 def _likeness(a: Side, b: Side) -> Likeness:
-    first, second = medians(a), medians(b)
-    return Likeness(a.title, b.title, _correlation(pearson(first, second)), _correlation(spearman(first, second)))
+    alike = likeness(medians(a), medians(b))
+    return Likeness(a.title, b.title, _correlation(alike.pearson), _correlation(alike.spearman))
 
 
 def _correlation(value: float) -> str:
@@ -197,15 +197,15 @@ def _correlation(value: float) -> str:
 def _against(ground: Ground, base: Side, other: Side) -> Against:
     first, second = medians(base), medians(other)
     cuts = change_limits(float(np.abs(second - first).max()))
-    top = min(10, len(base.rows))
+    alike = likeness(first, second)
     orders = by_risk(base.rows), by_risk(other.rows)
     return Against(
         title=other.title,
         base_short=base.short,
         short=other.short,
         likeness=_likeness(base, other),
-        same_top=len(set(orders[0][:top]) & set(orders[1][:top])),
-        top=top,
+        same_top=alike.same_top,
+        top=alike.top,
         scatter=draw_scatter(first, second, [row["name"] for row in base.rows]),
         change=_change_map(ground, base, second - first, cuts),
         change_ramp=list(zip(CHANGE, [number(cut) for cut in cuts[:-1].tolist()], strict=True)),
