@@ -51,7 +51,7 @@ def undrawn(monkeypatch):
         file.write('<svg xmlns="http://www.w3.org/2000/svg"></svg>')
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", save)
-    monkeypatch.setattr("matplotlib.figure.Figure.draw_without_rendering", lambda self: None)
+    monkeypatch.setattr("matplotlib.layout_engine.ConstrainedLayoutEngine.execute", lambda self, figure: None)
 
 
 @pytest.fixture(scope="module")

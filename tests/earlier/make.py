@@ -169,9 +169,9 @@ def make_studies(folder: Path, data: Path) -> dict[str, Any]:
     """Make an open study from a study.toml, two from uploads, a draft among them, and an upload that waits."""
     from django.core.files.uploadedfile import SimpleUploadedFile
     from judgemap.web.making.actions import keep_upload, make_study
+    from judgemap.web.studies.colleagues import share_study
 
     from judgemap.web.studies import actions
-    from judgemap.web.studies.colleagues import share_study
 
     owner = _owner()
     judgemap("study", "new", folder / "study.toml", "--owner", owner.email, "--data", data)

@@ -11,11 +11,13 @@ from matplotlib.text import Text
 from PIL import Image
 
 import judgemap as jm
-from judgemap.report.briefing import About
-from judgemap.report.briefing.gallery import HEADINGS, MARK, all_figures, write_figures
+from judgemap.report.briefing import About, Gallery, briefing
+from judgemap.report.briefing.document import OF_JUDGES
+from judgemap.report.briefing.gallery import HEADINGS, MARK, write_figures
 from judgemap.report.colours import RISK
 from judgemap.report.maps import choropleth
 from judgemap.report.picture import COLUMN, PAGE, SMALL, WIDTH, Picture
+from judgemap.study.explain import Explanation
 
 STORED = Path(__file__).with_name("images")
 OF_THE_PAPER = {
@@ -43,7 +45,8 @@ def drawn(fit, study, clustered):
         "without judge 12": jm.fit_spatial(study.data.without(["12"]), study.areas, seed=1, chains=2, draws=60),
         "judge 12 alone": jm.fit_spatial(study.data.only(["12"]), study.areas, seed=1, chains=2, draws=60),
     }
-    return all_figures(fit, About(data=study.data, others=others), clustered)
+    about = About(data=study.data, others=others, explanation=Explanation(fit, study.data))
+    return Gallery(fit, about, clustered).everything
 
 
 def test_every_figure_of_the_paper_is_there(drawn):
@@ -52,12 +55,32 @@ def test_every_figure_of_the_paper_is_there(drawn):
     assert all(picture.alt and picture.caption for picture in drawn.values())
 
 
+def test_figures_of_judges_are_for_the_researcher_alone(drawn, fit, study, read_page, undrawn):
+    """They name judges, so that the briefing has none of them."""
+    about = About(data=study.data, explanation=Explanation(fit, study.data))
+    gallery = Gallery(fit, about)
+    of_judges = {name for name in gallery.names if name.startswith("judges-")}
+    assert of_judges == set(OF_JUDGES) <= set(drawn)
+    told = read_page(briefing(fit, about, None, gallery))
+    assert not {HEADINGS[name] for name in of_judges} & set(told.headings)
+    assert "traces" in vars(gallery)["_drawn"]
+    assert not of_judges & set(vars(gallery)["_drawn"])
+
+
+def test_every_figure_is_drawn_once(fit, monkeypatch):
+    gallery = Gallery(fit)
+    picture = gallery["alpha"]
+    monkeypatch.setattr("judgemap.report.figures.alpha_posterior", None)
+    assert gallery["alpha"] is picture
+    assert gallery.everything["alpha"] is picture
+
+
 def test_what_cannot_be_drawn_is_left_out(bare_study, bare_fit):
-    assert "times" not in all_figures(bare_fit)
+    assert "times" not in Gallery(bare_fit).names
     fixed = jm.fit_spatial(
         bare_study.data, bare_study.areas, seed=1, variance=jm.FixedVariance(9.0), chains=2, draws=50
     )
-    assert {"alpha", "clusters", "models"}.isdisjoint(all_figures(fixed))
+    assert {"alpha", "clusters", "models"}.isdisjoint(Gallery(fixed).names)
 
 
 def test_text_has_seven_points_in_a_column(drawn):

@@ -15,7 +15,7 @@ from judgemap.study.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge import queries, scheduling
-from judgemap.web.results.fits import files
+from judgemap.web.results import files
 from judgemap.web.server import jobs
 from judgemap.web.server.jobs import Job
 from judgemap.web.server.limits import WRONG_GUESSES

@@ -1,28 +1,18 @@
 """The `judgemap` command. A user's mistake is one sentence on standard error and exit status 2."""
 
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from judgemap.cli import (
-    compare,
-    demo,
-    export,
-    fit,
-    imports,
-    plan,
-    prior,
-    report,
-    researcher,
-    schedule,
-    serve,
-    simulate,
-    study,
-    worker,
-)
 from judgemap.errors import StudyError
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context, HelpFormatter
 
 SUMMARIES = {
     "demo": "Look at a finished study, and judge in an open one.",
@@ -43,17 +33,41 @@ SUMMARIES = {
 """The commands in the order in which a study needs them, each in one line."""
 
 
-class InOrder(TyperGroup):
-    """Lists commands in the order of a study."""
+class Commands(TyperGroup):
+    """Lists commands in the order of a study, and loads a command's module when it is asked for: most take a second."""
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """Return the names of the commands, in order."""
-        return sorted(super().list_commands(ctx), key=[*SUMMARIES].index)
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - typer's own
+        """List the commands, none of them loaded."""
+        names = {name: TyperCommand(name, short_help=summary) for name, summary in SUMMARIES.items()}
+        super().__init__(**given | {"commands": names})
+
+    def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":  # noqa: ARG002 - typer's own
+        """Load a command."""
+        return load_command(cmd_name) if cmd_name in self.commands else None
+
+    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:  # noqa: ARG002 - typer's own
+        """List the commands in help, a line each."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
+
+
+def load_command(name: str) -> "Command":
+    """Build a command, or a group of them, from the module of its name in this folder."""
+    module = import_module("judgemap.cli." + ("imports" if name == "import" else name))
+    command: Command
+    if hasattr(module, "app"):
+        command = typer.main.get_group(module.app)
+    else:
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(name=name)(getattr(module, name))
+        command = typer.main.get_command(alone)
+    command.name, command.short_help = name, SUMMARIES[name]
+    return command
 
 
 app = typer.Typer(
     name="judgemap",
-    cls=InOrder,
+    cls=Commands,
     help="Comparative judgement on maps: from a boundary file and a table of answers to a risk map.",
     epilog="Begin with 'judgemap demo'. 'judgemap COMMAND --help' gives details and an example.",
     no_args_is_help=True,
@@ -61,20 +75,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command(name="fit", short_help=SUMMARIES["fit"])(fit.fit)
-app.command(name="compare", short_help=SUMMARIES["compare"])(compare.compare)
-app.command(name="report", short_help=SUMMARIES["report"])(report.report)
-app.command(name="export", short_help=SUMMARIES["export"])(export.export)
-app.command(name="prior", short_help=SUMMARIES["prior"])(prior.prior)
-app.command(name="schedule", short_help=SUMMARIES["schedule"])(schedule.schedule)
-app.command(name="plan", short_help=SUMMARIES["plan"])(plan.plan)
-app.command(name="demo", short_help=SUMMARIES["demo"])(demo.demo)
-app.command(name="serve", short_help=SUMMARIES["serve"])(serve.serve)
-app.command(name="worker", short_help=SUMMARIES["worker"])(worker.worker)
-app.add_typer(study.app, name="study", short_help=SUMMARIES["study"])
-app.add_typer(imports.app, name="import", short_help=SUMMARIES["import"])
-app.add_typer(researcher.app, name="researcher", short_help=SUMMARIES["researcher"])
-app.add_typer(simulate.app, name="simulate", short_help=SUMMARIES["simulate"])
 
 
 def _show_version(wanted: bool) -> None:
@@ -95,10 +95,24 @@ def _options(
     """Take the options that belong to no command."""
 
 
+@contextmanager
+def _without_dask() -> Iterator[None]:
+    """Keep xarray from loading Dask, where it is installed: only `simulate` uses it, and it takes half a second."""
+    if sys.argv[1:2] == ["simulate"] or {"xarray", "dask"} & sys.modules.keys():
+        yield
+        return
+    sys.modules["dask"] = None  # type: ignore[assignment] # how Python is told that there is no such module
+    try:
+        yield
+    finally:
+        del sys.modules["dask"]
+
+
 def main() -> None:
     """Run the command line."""
     try:
-        app()
+        with _without_dask():
+            app()
     except StudyError as error:
         typer.echo(f"judgemap: {error}", err=True)
         sys.exit(2)

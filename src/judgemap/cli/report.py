@@ -54,7 +54,7 @@ def report(
         raise StudyError(f"{output.name}: a briefing is written as .html or .pdf; end the name in one of them")
     if clusters is not None and spatial is not None:
         raise StudyError("--clusters and --spatial each name a second model; give one of them")
-    from judgemap.report.briefing import read_about
+    from judgemap.report.briefing import Gallery, briefing, read_about
     from judgemap.study.folder import check_file, check_folder
 
     if output is not None:
@@ -67,15 +67,14 @@ def report(
     other = _second(clusters, spatial)
     about = replace(read_about(fit, study, comparisons), others=_named(against or []))
     about.check(fit)
+    gallery = Gallery(fit, about, other)
     if output is not None:
-        from judgemap.report.briefing import briefing
-
-        for path in _write(briefing(fit, about, other), output, pdf=pdf):
+        for path in _write(briefing(fit, about, other, gallery), output, pdf=pdf):
             typer.echo(f"The briefing is {path}")
     if figures is not None:
-        from judgemap.report.briefing.gallery import all_figures, write_figures
+        from judgemap.report.briefing.gallery import write_figures
 
-        drawn = all_figures(fit, about, other)
+        drawn = gallery.everything
         typer.echo(f"{len(drawn)} figures are in {write_figures(drawn, figures, width)}/")
 
 

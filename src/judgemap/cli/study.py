@@ -91,7 +91,7 @@ def list_studies(data: DataFolder = DATA, *, as_json: AsJson = False) -> None:
     Example: judgemap study list --json
     """
     connect(data)
-    from judgemap.web.judge.overview import studies_overview
+    from judgemap.web.judge.inviting import studies_overview
 
     studies = studies_overview()
     if as_json:

@@ -28,7 +28,9 @@ def judge_sampling(draws: FloatArray) -> Sampling:
     >>> sampling.rhat.shape, bool((sampling.ess_bulk > 1500).all())
     ((3,), True)
     """
-    return Sampling(rhat(draws), ess_bulk(draws), ess_tail(draws))
+    halves = _split(draws)
+    scores = _normalise(halves)
+    return Sampling(np.maximum(_rhat(scores), _tail_rhat(halves)), _ess(scores), ess_tail(draws))
 
 
 def rhat(draws: FloatArray) -> FloatArray:
@@ -39,8 +41,7 @@ def rhat(draws: FloatArray) -> FloatArray:
     True
     """
     halves = _split(draws)
-    folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    return np.maximum(_rhat(_normalise(halves)), _rhat(_normalise(folded)))
+    return np.maximum(_rhat(_normalise(halves)), _tail_rhat(halves))
 
 
 def ess_bulk(draws: FloatArray) -> FloatArray:
@@ -71,18 +72,20 @@ def _split(draws: FloatArray) -> FloatArray:
 
 def _normalise(draws: FloatArray) -> FloatArray:
     """Replace draws by normal scores of their ranks over all chains, ties sharing their mean rank."""
-    flat = draws.reshape(draws.shape[0] * draws.shape[1], -1)
-    order = np.argsort(flat, axis=0, kind="stable")
-    ordered = np.take_along_axis(flat, order, axis=0)
-    scores = np.empty_like(flat)
-    position = np.arange(len(flat))
-    for column in range(flat.shape[1]):
-        starts = np.flatnonzero(np.r_[True, ordered[1:, column] != ordered[:-1, column]])
-        ends = np.r_[starts[1:], len(flat)]
-        rank = position + 1.0 if len(starts) == len(flat) else np.repeat((starts + ends + 1) / 2, ends - starts)
-        scores[order[:, column], column] = rank
-    result: FloatArray = ndtri((scores - 0.375) / (len(flat) + 0.25))
-    return result.reshape(draws.shape)
+    n = draws.shape[0] * draws.shape[1]
+    columns = np.ascontiguousarray(draws.reshape(n, -1).T)
+    order = np.argsort(columns, axis=1)
+    scores = np.empty_like(columns)
+    for column, places, result in zip(columns, order, scores, strict=True):
+        ordered = column[places]
+        starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+        ends = np.r_[starts[1:], n]
+        result[places] = np.repeat(ndtri(((starts + ends + 1) / 2 - 0.375) / (n + 0.25)), ends - starts)
+    return np.ascontiguousarray(scores.T).reshape(draws.shape)
+
+
+def _tail_rhat(halves: FloatArray) -> FloatArray:
+    return _rhat(_normalise(np.abs(halves - np.median(halves, axis=(0, 1)))))
 
 
 def _rhat(draws: FloatArray) -> FloatArray:

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
-from scipy.stats import t
+from scipy.special import gammaln, logsumexp
 
 from judgemap.core.comparisons import JudgedCounts
 from judgemap.core.outcomes import Answers, curvature, log_likelihood, slopes
@@ -197,7 +196,14 @@ class _Judge:
             z[:, few:] = rng.standard_t(TAILS, z[:, few:].shape)
             offset = np.linalg.solve(np.swapaxes(L, 1, 2), z[:, :, None])[:, :, 0]
             density = half_log_det - (z[:, :few] ** 2).sum(axis=1) / 2
-            density += (t.logpdf(z[:, few:], TAILS) + np.log(2 * np.pi) / 2).sum(axis=1)
+            density += (_log_t(z[:, few:]) + np.log(2 * np.pi) / 2).sum(axis=1)
             values += [self.log_posterior(v + offset) - density, self.log_posterior(v - offset) - density]
         total: FloatArray = logsumexp(values, axis=0) - np.log(2 * POINTS)
         return total
+
+
+def _log_t(z: FloatArray) -> FloatArray:
+    """Student's log-density with `TAILS` degrees of freedom: scipy.stats, which has it, is slow to load."""
+    constant = gammaln((TAILS + 1) / 2) - gammaln(TAILS / 2) - np.log(TAILS * np.pi) / 2
+    density: FloatArray = constant - (TAILS + 1) / 2 * np.log1p(z**2 / TAILS)
+    return density

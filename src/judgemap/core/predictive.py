@@ -83,6 +83,8 @@ def replicate(rng: np.random.Generator, shown: Shown, chances: Iterable[FloatArr
     array([22, 25, 25])
     """
     n, observed = shown.n, shown.wins(shown.first_won)
+    size = np.arange(n.max(initial=0) + 1)
+    by_log: FloatArray = xlogy(size, size).astype(np.float64)
     counted = int(TRIAD_WORK / (2 * shown.n_areas**3))
     wins, areas, pairs, left, circles = [], [], [], [], []
     for each, chance in enumerate(chances):
@@ -93,7 +95,8 @@ def replicate(rng: np.random.Generator, shown: Shown, chances: Iterable[FloatArr
         spread = np.bincount(shown.pair, chance * (1 - chance), len(n))
         variance = shown.onto_areas(spread, spread)
         areas.append([_area_distance(shown, w - n * p, variance) for w in (observed, won)])
-        pairs.append([_deviance(n, p, w) for w in (observed, won)])
+        logs = np.log(p), np.log1p(-p)
+        pairs.append([_deviance(by_log, n, logs, w) for w in (observed, won)])
         left.append((first_won == shown.forward).sum())
         if counted >= FEWEST_TRIADS and each < counted:
             circles.append(circular_triads(shown, won))
@@ -141,6 +144,10 @@ def _area_distance(shown: Shown, excess: FloatArray, variance: FloatArray) -> fl
     return float((shown.onto_areas(excess, -excess)[there] ** 2 / variance[there]).sum())
 
 
-def _deviance(n: IntArray, p: FloatArray, w: IntArray) -> float:
-    """2Σ[w log(w/np) + (n − w) log((n − w)/n(1 − p))], w the wins of a pair's first area in n answers."""
-    return float(2 * (xlogy(w, w / (n * p)) + xlogy(n - w, (n - w) / (n * (1 - p)))).sum())
+def _deviance(by_log: FloatArray, n: IntArray, logs: tuple[FloatArray, FloatArray], w: IntArray) -> float:
+    """2Σ[w log(w/np) + (n − w) log((n − w)/n(1 − p))], w the wins of a pair's first area in n answers.
+
+    ``by_log`` is k log k for k = 0, 1, …, and ``logs`` log p and log(1 − p): what replicates share is computed once.
+    """
+    saturated = float((by_log[w] + by_log[n - w] - by_log[n]).sum())
+    return 2 * (saturated - float(w @ logs[0]) - float((n - w) @ logs[1]))

@@ -11,9 +11,10 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from judgemap.core.prior import Covariance
-from judgemap.core.types import BoolArray, FloatArray
+from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
+from judgemap.report.badges import free_spots
 from judgemap.report.colours import CHANCE, LIKENESS, RISK, UNCERTAINTY, VARIANCE, Scale, readable_on
 from judgemap.report.ground import Ground, ground
 from judgemap.report.picture import FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, style
@@ -222,39 +223,10 @@ def _number(axes: Axes, place: Ground, numbered: Sequence[int], colours: Sequenc
         for each, (anchor, colour) in enumerate(zip(anchors, colours, strict=True), start=1):
             axes.text(anchor[0], anchor[1], str(each), color=readable_on(colour), **text)
         return
-    spots = _free_spots(anchors, room < 2.2 * BADGE, np.array([WIDTH, place.height]))
+    spots = free_spots(anchors, BADGE, np.array([[0.0, 0.0], [WIDTH, place.height]]), room < 2.2 * BADGE)
     for each, (anchor, spot) in enumerate(zip(anchors, spots, strict=True), start=1):
         if np.hypot(*(spot - anchor)) > BADGE:
             axes.plot(*np.transpose([anchor, spot]), color=INK, linewidth=0.7, zorder=6)
             axes.plot(*anchor, "o", color=INK, markersize=2.5, zorder=6)
         axes.plot(*spot, "o", markersize=2 * BADGE, color="white", markeredgecolor=INK, markeredgewidth=0.7, zorder=7)
         axes.text(spot[0], spot[1], str(each), **text)
-
-
-def _free_spots(anchors: FloatArray, small: BoolArray, paper: FloatArray) -> FloatArray:
-    """Find a spot for each number: on its area or, if that is small or taken, on the nearest free ring around it.
-
-    Numbers never overlap, never leave the paper, and cover no other number's area; rings are searched from the
-    direction that leads away from the middle of the paper.
-    """
-    spots: list[FloatArray] = []
-    for each, anchor in enumerate(anchors):
-        others = np.delete(anchors, each, axis=0)
-        start = np.arctan2(*(anchor - paper / 2)[::-1])
-        turns = start + np.pi * np.array([half * side / 12 for half in range(13) for side in (1, -1)])
-        ways = np.column_stack([np.cos(turns), np.sin(turns)])
-        rings = [0.0] * (not small[each]) + [BADGE * (2.2 + 0.6 * ring) for ring in range(60)]
-        choices = np.concatenate([anchor + ring * ways for ring in rings])
-        free = np.all((choices >= BADGE) & (choices <= paper - BADGE), axis=1)
-        free &= _distances(choices, np.reshape(spots, (-1, 2))) > 2 * BADGE + 1
-        clear = free & (_distances(choices, others) > BADGE + 1)
-        best = clear if clear.any() else free
-        spots.append(choices[int(best.argmax())])
-    return np.array(spots)
-
-
-def _distances(points: FloatArray, others: FloatArray) -> FloatArray:
-    """Return the distance from each point to the nearest of the others."""
-    steps = points[:, None] - others[None]
-    nearest: FloatArray = np.hypot(steps[..., 0], steps[..., 1]).min(axis=1, initial=np.inf)
-    return nearest

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -18,6 +19,7 @@ from xml.sax.saxutils import escape
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
@@ -85,9 +87,10 @@ def drawing(
 ) -> Iterator[tuple[Figure, list[Axes]]]:
     """Make a figure of some panels in the house style, and lay it out once, so that every file of it is the same."""
     with style():
-        figure = Figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
+        layout = ConstrainedLayoutEngine()
+        figure = Figure(figsize=(WIDTH / 72, height / 72), layout=layout)
         yield figure, list(figure.subplots(rows, columns, sharex=share_x and columns == 1, squeeze=False).ravel())
-        figure.draw_without_rendering()
+        layout.execute(figure)
         figure.set_layout_engine("none")
 
 
@@ -106,7 +109,7 @@ def draw_diagonal(axes: Axes, *values: FloatArray) -> None:
     axes.plot(ends, ends, **DASHED)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Picture:
     """A figure, what it shows for those who cannot see it (`alt`), and the sentence below it (`caption`).
 
@@ -120,6 +123,11 @@ class Picture:
 
     def svg(self) -> str:
         """Return the picture as an SVG element, text as text, with `alt` as its description."""
+        return self._svg
+
+    @cached_property
+    def _svg(self) -> str:
+        # Kept, because a study's page and its briefing show the same pictures.
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         with style(), io.StringIO() as written:
             self.figure.savefig(written, format="svg", metadata=nothing)

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from judgemap.core.diagnostics import Sampling
 from judgemap.core.posterior import in_top, ranks
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.study.checks import PredictiveCheck, predictive_check
@@ -31,34 +31,91 @@ Met = tuple[int, int, int]
 """Another area's position, and how often this one won and lost against it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Explanation:
     """What is said about a fit: its judges, their answers, how reliable it is, what each area won, how it was sampled.
 
-    ``judges`` is `jm.judge_table` and ``stands_out`` what to look at in it; ``surprises`` are the least expected
-    answers, with the areas' median risks; ``density`` has the draws of each area's risk in the bins of ``risk_edges``,
-    in thousandths; ``top`` P(among the k of highest risk) by k; ``met`` the other areas that each was compared with,
-    the most often first; ``between`` the other cluster of each area that sits between two, and its probability.
+    ``data`` are the comparisons that the fit was made of. Each part is computed when it is first asked for, and kept:
+    a briefing asks for little of it, the pages of a study for all.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> told = explain(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data)
+    >>> told = Explanation(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data)
     >>> told.reliability.judges, list(told.top), told.density.shape
     (12, [1, 3, 5, 10, 20, 50], (77, 40))
     """
 
-    judges: pd.DataFrame
-    stands_out: Mapping[str, list[str]]
-    surprises: pd.DataFrame
-    reliability: Reliability
-    reliability_over_time: pd.DataFrame
-    check: PredictiveCheck
-    risk_edges: FloatArray
-    density: IntArray
-    top: Mapping[int, FloatArray]
-    met: list[list[Met]]
-    sampling: Sampling
-    between: list[tuple[int, float] | None] | None
+    fit: Fit
+    data: Comparisons
+
+    @cached_property
+    def judges(self) -> pd.DataFrame:
+        """See `jm.judge_table`."""
+        return judge_table(self.fit, self.data)
+
+    @cached_property
+    def stands_out(self) -> Mapping[str, list[str]]:
+        """What to look at in each judge's answers, a sentence each."""
+        return stands_out(self.judges)
+
+    @cached_property
+    def surprises(self) -> pd.DataFrame:
+        """The least expected answers, with the areas' median risks."""
+        risk = dict(zip(self.fit.map.ids, np.median(self.fit.risk, axis=0).tolist(), strict=True))
+        table = surprising_answers(self.fit, self.data).drop(columns=["row", "outcome"])
+        return table.assign(chosen_risk=table["chosen"].map(risk), other_risk=table["other"].map(risk))
+
+    @cached_property
+    def reliability(self) -> Reliability:
+        """See `jm.reliability`; fewer splits where the map is large."""
+        splits = int(np.clip(10_000 // len(self.fit.map), 20, 100))
+        return reliability(self.fit, self.data, seed=SEED, splits=splits)
+
+    @cached_property
+    def reliability_over_time(self) -> pd.DataFrame:
+        """How it grew, in the order in which judges answered."""
+        order, splits = np.argsort(self.data.answered_at, kind="stable"), int(np.clip(1500 // len(self.fit.map), 5, 20))
+        return reliability_over_time(self.fit, self.data, seed=SEED, order=order, splits=splits)[OVER_TIME]
+
+    @cached_property
+    def check(self) -> PredictiveCheck:
+        """Whether the model could have produced these answers."""
+        draws = int(np.clip(WORK // max(len(self.data), 1), 100, 500))
+        return predictive_check(self.fit, self.data, seed=SEED, draws=draws)
+
+    @cached_property
+    def risk_edges(self) -> FloatArray:
+        """The bins of `density`: they hold all but the outermost thousandth of the draws of any area."""
+        low, high = (float(end) for end in np.quantile(self.fit.risk, [0.001, 0.999]))
+        return np.linspace(*((low, high) if high > low else (low - 0.5, high + 0.5)), BINS + 1)
+
+    @cached_property
+    def density(self) -> IntArray:
+        """The draws of each area's risk by bin, in thousandths."""
+        draws, size = self.fit.risk.shape
+        place = np.clip(np.searchsorted(self.risk_edges, self.fit.risk, side="right") - 1, 0, BINS - 1)
+        counts = np.bincount((np.arange(size) * BINS + place).ravel(), minlength=size * BINS).reshape(size, BINS)
+        shares: IntArray = np.rint(1000 * counts / draws).astype(np.int64)
+        return shares
+
+    @cached_property
+    def top(self) -> Mapping[int, FloatArray]:
+        """P(among the k areas of highest risk), by k."""
+        rank = ranks(self.fit.risk)
+        return {k: in_top(rank, k) for k in TOPS if k < len(self.fit.map)}
+
+    @cached_property
+    def met(self) -> list[list[Met]]:
+        """The other areas that each was compared with, the most often first."""
+        return _met(self.fit)
+
+    @property
+    def between(self) -> list[tuple[int, float] | None] | None:
+        """The other cluster of each area that sits between two, and its probability; None without clusters."""
+        if not isinstance(self.fit, ClusterFit):
+            return None
+        others = {each.area: (int(each.other), float(each.other_probability)) for each in self.fit.best.between}
+        return [others.get(area) for area in range(len(self.fit.map))]
 
     @property
     def judges_note(self) -> str:
@@ -96,7 +153,7 @@ class Explanation:
             "areas": self._areas(),
             "risk_edges": self.risk_edges,
         }
-        exact = {"top": self.top, "met": self.met, "sampling": self.sampling._asdict()}
+        exact = {"top": self.top, "met": self.met, "sampling": self.fit.sampling._asdict()}
         if self.between is not None:
             exact["between"] = self.between
         told: dict[str, Any] = json_value(rounded, FIGURES) | json_value(exact)
@@ -115,49 +172,6 @@ class Explanation:
         return pd.DataFrame(columns).assign(density=self.density.tolist()).to_dict("records")
 
 
-def explain(fit: Fit, data: Comparisons) -> Explanation:
-    """Work out what is to be said about a fit; ``data`` are the comparisons that it was made of."""
-    size, order = len(fit.map), np.argsort(data.answered_at, kind="stable")
-    judges = judge_table(fit, data)
-    edges = np.linspace(*_ends(fit.risk), BINS + 1)
-    growth = reliability_over_time(fit, data, seed=SEED, order=order, splits=int(np.clip(1500 // size, 5, 20)))
-    rank = ranks(fit.risk)
-    return Explanation(
-        judges=judges,
-        stands_out=stands_out(judges),
-        surprises=_surprises(fit, data),
-        reliability=reliability(fit, data, seed=SEED, splits=int(np.clip(10_000 // size, 20, 100))),
-        reliability_over_time=growth[OVER_TIME],
-        check=predictive_check(fit, data, seed=SEED, draws=int(np.clip(WORK // max(len(data), 1), 100, 500))),
-        risk_edges=edges,
-        density=_density(fit.risk, edges),
-        top={k: in_top(rank, k) for k in TOPS if k < size},
-        met=_met(fit),
-        sampling=fit.sampling,
-        between=_between(fit) if isinstance(fit, ClusterFit) else None,
-    )
-
-
-def _surprises(fit: Fit, data: Comparisons) -> pd.DataFrame:
-    risk = dict(zip(fit.map.ids, np.median(fit.risk, axis=0).tolist(), strict=True))
-    table = surprising_answers(fit, data).drop(columns=["row", "outcome"])
-    return table.assign(chosen_risk=table["chosen"].map(risk), other_risk=table["other"].map(risk))
-
-
-def _ends(risk: FloatArray) -> tuple[float, float]:
-    """Give the ends of the bins: all but the outermost thousandth of the draws of any area."""
-    low, high = (float(end) for end in np.quantile(risk, [0.001, 0.999]))
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _density(risk: FloatArray, edges: FloatArray) -> IntArray:
-    draws, size = risk.shape
-    place = np.clip(np.searchsorted(edges, risk, side="right") - 1, 0, BINS - 1)
-    counts = np.bincount((np.arange(size) * BINS + place).ravel(), minlength=size * BINS).reshape(size, BINS)
-    shares: IntArray = np.rint(1000 * counts / draws).astype(np.int64)
-    return shares
-
-
 def _met(fit: Fit) -> list[list[Met]]:
     pairs = fit.observed_data
     first, second = (fit.map.index(pairs[end].to_numpy().tolist()).tolist() for end in ("first", "second"))
@@ -167,8 +181,3 @@ def _met(fit: Fit) -> list[list[Met]]:
         met[a].append((b, wins, losses))
         met[b].append((a, losses, wins))
     return [sorted(each, key=lambda other: (-other[1] - other[2], other[0])) for each in met]
-
-
-def _between(fit: ClusterFit) -> list[tuple[int, float] | None]:
-    others = {each.area: (int(each.other), float(each.other_probability)) for each in fit.best.between}
-    return [others.get(area) for area in range(len(fit.map))]

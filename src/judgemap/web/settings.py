@@ -159,7 +159,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "judgemap.web.server.bodies.limit_bodies",
+    "judgemap.web.server.limits.limit_bodies",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -276,7 +276,7 @@ LONGEST_BODY = 26_000_000
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"no_tokens": {"()": "judgemap.web.server.logs.WithoutTokens"}},
+    "filters": {"no_tokens": {"()": "judgemap.web.server.tokens.WithoutTokens"}},
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["no_tokens"]}},
     "root": {"handlers": ["stderr"], "level": read_text("JUDGEMAP_LOG_LEVEL", "WARNING").upper()},

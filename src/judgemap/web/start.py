@@ -99,7 +99,7 @@ def work(parent: int | None = None) -> None:
         import django
 
         django.setup()
-    from judgemap.web.results.fits.warming import warm_up
+    from judgemap.web.results.running import warm_up
     from judgemap.web.server import worker
 
     worker.work(warm_up, parent)

@@ -6,7 +6,8 @@ from django.urls import include, path
 from django.views.decorators.http import require_safe
 
 from judgemap.web.api.urls import interface
-from judgemap.web.judge.urls import inviting_urls
+from judgemap.web.judge.urls import inviting_urls, preview_urls
+from judgemap.web.results.urls import fits_urls
 
 
 @require_safe
@@ -22,9 +23,9 @@ urlpatterns = [
     path("", include("judgemap.web.judge.urls")),
     path("", include(inviting_urls)),
     path("", include("judgemap.web.studies.urls")),
-    path("", include("judgemap.web.judge.preview.urls", namespace="preview")),
+    path("", include(preview_urls, namespace="preview")),
     path("", include("judgemap.web.dashboard.urls")),
-    path("", include("judgemap.web.results.fits.urls")),
+    path("", include(fits_urls)),
     path("", include("judgemap.web.results.urls")),
     path("", include("judgemap.web.api.urls")),
     path("", include("judgemap.web.accounts.urls")),

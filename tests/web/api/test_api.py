@@ -18,7 +18,7 @@ from judgemap.study.definition import parse_definition
 from judgemap.web.api import access
 from judgemap.web.api.models import SCOPES, ApiToken
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.results.fits.files import pack
+from judgemap.web.results.files import pack
 from judgemap.web.results.models import FitFiles, FitRun
 from judgemap.web.server.limits import Brake
 from judgemap.web.studies import actions

@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from judgemap.study.explain import explain as explain_fit
+from judgemap.study.explain import Explanation
 from judgemap.study.record import json_value
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.results.findings import findings_of
-from judgemap.web.results.fits.files import keep_files, open_fit
-from judgemap.web.results.fits.running import table_of
+from judgemap.web.results.files import keep_files, open_fit
 from judgemap.web.results.models import FitRun
+from judgemap.web.results.running import findings_of, table_of
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.areas import load_areas
 
@@ -75,7 +74,7 @@ def fit_of(study, **more) -> FitRun:
 def explain(run: FitRun) -> FitRun:
     """Work out what a worker works out after a fit."""
     fit, data = open_fit(run), load_comparisons(run.study)
-    run.findings = findings_of(fit, explain_fit(fit, data))
+    run.findings = findings_of(fit, Explanation(fit, data))
     run.save()
     return run
 

@@ -13,11 +13,11 @@ from judgemap.report.text import share
 from judgemap.study.judges import judge_table
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.counting import count
-from judgemap.web.dashboard.judging import judge_rows
+from judgemap.web.dashboard.judges import judge_rows
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.export import export_files
 from judgemap.web.judge.models import Judge, UnknownArea
-from judgemap.web.results.fits.files import open_fit
+from judgemap.web.results.files import open_fit
 from judgemap.web.results.models import Exclusion, FitRun
 from judgemap.web.studies.models import Act
 

@@ -9,12 +9,13 @@ from django.utils import timezone
 
 import judgemap as jm
 from judgemap.study.reliability import reliability
-from judgemap.web.dashboard import actions, forecasting
+from judgemap.web.dashboard import actions
+from judgemap.web.dashboard import reliability as reliability_page
 from judgemap.web.dashboard.models import Forecast
 from judgemap.web.dashboard.reliability import forecast_page, in_words
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Judge
-from judgemap.web.results.fits.files import open_fit
+from judgemap.web.results.files import open_fit
 from judgemap.web.server.jobs import SILENCE, STOPPING
 
 
@@ -27,7 +28,7 @@ def page(client, study) -> str:
 @pytest.fixture
 def quick(monkeypatch):
     """As few simulated studies as give an interval."""
-    monkeypatch.setattr(forecasting, "SIMULATIONS", 6)
+    monkeypatch.setattr(reliability_page, "SIMULATIONS", 6)
 
 
 def test_the_figures_are_the_librarys(played, explained, clients):
@@ -108,7 +109,7 @@ def test_the_same_forecast_is_not_asked_for_twice(played, fitted, people):
 def test_a_forecast_that_fails_says_why(played, fitted, clients, carry_out):
     forecast = actions.ask_for_forecast(played)
     fitted.files.delete()
-    from judgemap.web.results.fits import files
+    from judgemap.web.results import files
 
     files._open_fit.cache_clear()
     carry_out(forecast)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from judgemap.web.judge import adaptive
+from judgemap.web.judge import scheduling
 from judgemap.web.judge.models import Pair
 from judgemap.web.studies import actions
 
@@ -11,17 +11,17 @@ from judgemap.web.studies import actions
 @pytest.fixture
 def asked(edit, study):
     edit(design="adaptive", recommended=100, maximum=100)
-    adaptive._STATES.clear()
+    scheduling._STATES.clear()
     return actions.find_study(study.slug).version
 
 
 def state(version):
-    return adaptive._state(version)
+    return scheduling._state(version)
 
 
 def afresh(version):
-    adaptive._STATES.clear()
-    return adaptive._state(version)
+    scheduling._STATES.clear()
+    return scheduling._state(version)
 
 
 def assert_same(one, other):

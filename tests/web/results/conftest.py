@@ -11,14 +11,14 @@ import pytest
 from django.urls import reverse
 
 from judgemap.study.comparisons import Comparisons
-from judgemap.study.explain import explain
+from judgemap.study.explain import Explanation
 from judgemap.study.record import json_value
 from judgemap.study.result import Fit
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.models import Answer, Judge, Pair
-from judgemap.web.results.findings import findings_of
-from judgemap.web.results.fits import files, running
+from judgemap.web.results import files, running
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun
+from judgemap.web.results.running import findings_of
 from judgemap.web.studies.models import Study
 
 BEGAN = datetime(2026, 5, 4, 9, tzinfo=UTC)
@@ -64,7 +64,7 @@ def made(areas, said) -> dict[str, Made]:
         left_out = (JUDGES[0],) if name == "without" else ()
         data = said.without(left_out)
         fit = settings.run(data, areas)
-        findings = findings_of(fit, explain(fit, data))
+        findings = findings_of(fit, Explanation(fit, data))
         on_the_map = {key: findings[key] for key in ("top", "met", "sampling", "layout", "between") if key in findings}
         found[name] = Made(settings, fit, on_the_map, left_out)
     return found

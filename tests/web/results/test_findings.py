@@ -8,12 +8,12 @@ import pytest
 
 import judgemap as jm
 from judgemap.study.comparisons import Outcome
-from judgemap.study.explain import explain
+from judgemap.study.explain import Explanation
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Pair
-from judgemap.web.results.findings import findings_of
 from judgemap.web.results.models import FitRun
+from judgemap.web.results.running import findings_of
 from judgemap.web.studies.areas import load_areas
 
 JUDGE_KEYS = {
@@ -69,7 +69,7 @@ def numbers(value):
 
 
 def test_it_is_plain_json_with_the_keys_it_promises(run, fit, data):
-    found = findings_of(fit, explain(fit, data))
+    found = findings_of(fit, Explanation(fit, data))
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert all(math.isfinite(number) for number in numbers(found))
     assert all(set(row) == JUDGE_KEYS for row in found["judges"])
@@ -84,7 +84,7 @@ def test_it_is_plain_json_with_the_keys_it_promises(run, fit, data):
 
 
 def test_numbers_are_the_librarys(run, fit, data):
-    found = findings_of(fit, explain(fit, data))
+    found = findings_of(fit, Explanation(fit, data))
     table = jm.judge_table(fit, data)
     for name in ("comparisons", "left_share", "infit", "outfit", "agreement", "seconds_median"):
         np.testing.assert_allclose([row[name] for row in found["judges"]], table[name], rtol=1e-4)
@@ -111,7 +111,7 @@ def test_comparisons_know_when_they_were_answered(data):
 
 def test_a_lone_judge_is_noted(fit, data):
     alone = data.only(data.judges[:1])
-    told = explain(fit, alone)
+    told = Explanation(fit, alone)
     assert told.judges_note == "Only one judge has made decisions, so agreement with others cannot be checked."
     assert "one judge" in told.reliability.note
 

@@ -14,9 +14,8 @@ import pytest
 from judgemap.study.downloads import FORMATS, areas_table
 from judgemap.study.result import load_fit
 from judgemap.web.judge.models import Answer, Pair
-from judgemap.web.results.files import KINDS
+from judgemap.web.results.files import KINDS, answers_of
 from judgemap.web.results.models import FitFiles
-from judgemap.web.results.replay import answers_of
 from judgemap.web.server.tokens import make_token
 
 

@@ -16,7 +16,7 @@ from judgemap.study.comparisons import Outcome
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.export import export_study
 from judgemap.web.results.layers import make_layers
-from judgemap.web.results.table import Asked
+from judgemap.web.results.risk_map import Asked
 
 
 def minus(value: float) -> str:

@@ -4,25 +4,25 @@ from dataclasses import replace
 
 import pytest
 
-from judgemap.study.checks import predictive_check
-from judgemap.web.results.pictures import draw
+from judgemap.report.briefing import Gallery
+from judgemap.web.results.running import draw
 
 ALL = ["traces", "ranks", "predictive", "variance"]
 CLUSTERS = ["cluster-number", "cluster-violins", "co-clustering"]
 
 
 @pytest.mark.parametrize(("name", "expected"), [("spatial", [*ALL, "alpha"]), ("clusters", ALL + CLUSTERS)])
-def test_every_picture_has_its_words(made, said, name, expected):
+def test_every_picture_has_its_words(made, name, expected):
     fit = made[name].fit
-    drawn = draw(fit, predictive_check(fit, said, seed=1, draws=50))
+    drawn = draw(Gallery(fit))
     assert list(drawn) == expected
     for picture in drawn.values():
         assert picture.svg().startswith("<svg")
         assert picture.alt.endswith(".")
 
 
-def test_a_fixed_alpha_has_no_posterior_to_draw(areas, said, made):
+def test_a_fixed_alpha_has_no_posterior_to_draw(made):
     fit = made["spatial"].fit
     still = fit.posterior.assign(alpha2=fit.posterior["alpha2"] * 0 + 1.0)
     fixed = replace(fit, posterior=still)
-    assert "alpha" not in draw(fixed, predictive_check(fixed, said, seed=1, draws=50))
+    assert "alpha" not in draw(Gallery(fixed))

@@ -2,5 +2,6 @@
 
 from judgemap.report.briefing.about import About, read_about
 from judgemap.report.briefing.document import briefing
+from judgemap.report.briefing.gallery import Gallery
 
-__all__ = ["About", "briefing", "read_about"]
+__all__ = ["About", "Gallery", "briefing", "read_about"]

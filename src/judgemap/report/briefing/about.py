@@ -13,6 +13,7 @@ from judgemap.geo.csvfiles import read_table
 from judgemap.report.picture import Picture
 from judgemap.study.comparisons import Comparisons, read_comparisons
 from judgemap.study.definition import read_definition
+from judgemap.study.explain import Explanation
 from judgemap.study.result import Fit
 
 
@@ -24,7 +25,7 @@ class About:
     ``last`` are the days of the first and the last answer. ``notice`` is what a reader must know first, and
     ``pictures`` are more figures for the appendix, each with its heading. ``others`` are fits of the same areas from
     other answers or under other assumptions, such as "without judge 12", to compare with. ``left_out`` counts the
-    judges whose answers the researcher left out.
+    judges whose answers the researcher left out. ``explanation`` is that of the fit, where there is one already.
 
     >>> About("Wards", "Which ward has the LOWER rate?").title
     'Wards'
@@ -39,6 +40,7 @@ class About:
     pictures: Sequence[tuple[str, Picture]] = ()
     left_out: int = 0
     others: Mapping[str, Fit] = field(default_factory=lambda: MappingProxyType({}))
+    explanation: Explanation | None = None
 
     def check(self, fit: Fit) -> None:
         """Raise a `StudyError` if the comparisons are not those of the fit, or other fits are of other areas."""
@@ -85,7 +87,7 @@ def read_about(fit: Fit, study: Path | None = None, comparisons: Path | None = N
     if comparisons is None:
         return About(title, question)
     data = read_comparisons(comparisons, fit.map, fit.record.winner_is)
-    about = About(title, question, data, *_days(comparisons))
+    about = About(title, question, data, *_days(comparisons), explanation=Explanation(fit, data))
     about.check(fit)
     return about
 

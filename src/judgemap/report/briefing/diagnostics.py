@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from judgemap.report import clusters, figures
+from judgemap.report import clusters
 from judgemap.report.briefing import limits
+from judgemap.report.briefing.gallery import Gallery
 from judgemap.report.page import Section
+from judgemap.report.picture import Picture
 from judgemap.report.tables import Cell, Table, columns
 from judgemap.report.text import counted
 from judgemap.study.record import GOOD_ESS, GOOD_RHAT
@@ -18,17 +20,19 @@ MODELS = {
 }
 
 
-def diagnostics(fit: Fit, other: Fit | None = None) -> list[Section]:
+def diagnostics(fit: Fit, other: Fit | None, gallery: Gallery) -> list[Section]:
     """Return the sections that end a briefing, for one fit or for two."""
     if other is None:
-        return [_of(fit, "Diagnostics"), _record(fit, "The record of the fit", limits.notes(fit))]
+        return [_of(fit, "Diagnostics", gallery["traces"]), _record(fit, "The record of the fit", limits.notes(fit))]
     sections: list[Section] = []
     told: set[str] = set()
-    for each in (fit, other):
+    second = "cluster-traces" if gallery.clusters is other else "traces-2"
+    for each, traces in ((fit, gallery["traces"]), (other, gallery[second])):
         name = clusters.NAMES.get(each.record.model, each.record.model)
         new = tuple(note for note in limits.notes(each) if note not in told)
         told.update(new)
-        sections += [_of(each, f"Diagnostics: the {name} model"), _record(each, f"The record: the {name} model", new)]
+        sections.append(_of(each, f"Diagnostics: the {name} model", traces))
+        sections.append(_record(each, f"The record: the {name} model", new))
     return sections
 
 
@@ -67,8 +71,8 @@ def worst(fit: Fit, count: int = 5) -> Table:
     return Table(f"The {len(rows)} of {len(fit.map):,} areas with the smallest effective sample size", heads, rows)
 
 
-def _of(fit: Fit, heading: str) -> Section:
-    return Section(heading, (verdict(fit),), picture=figures.traces(fit), table=worst(fit))
+def _of(fit: Fit, heading: str, traces: Picture) -> Section:
+    return Section(heading, (verdict(fit),), picture=traces, table=worst(fit))
 
 
 def _record(fit: Fit, heading: str, notes: tuple[str, ...]) -> Section:

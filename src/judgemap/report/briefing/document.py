@@ -5,11 +5,11 @@ from datetime import date
 import numpy as np
 
 from judgemap.errors import StudyError
-from judgemap.report import clusters, figures, maps, sensitivity, tables
+from judgemap.report import clusters, tables
 from judgemap.report.briefing import front, limits, methods
 from judgemap.report.briefing.about import About
 from judgemap.report.briefing.diagnostics import diagnostics
-from judgemap.report.briefing.gallery import THIS, against, clusters_of, figures_of, heading
+from judgemap.report.briefing.gallery import HEADINGS, THIS, Gallery
 from judgemap.report.page import Front, Section, page_with_front
 from judgemap.report.text import capital, counted, in_words, isolated, percentage
 from judgemap.study.clusters import ClusterFit
@@ -37,9 +37,11 @@ IN_FRONT = (
 """Figures that the briefing shows before its appendix."""
 
 AT_THE_END = ("traces", "traces-2", "cluster-traces")
+OF_JUDGES = ("judges-times", "judges-sides", "judges-infit", "judges-agreement")
+"""They name judges, and no briefing does."""
 
 
-def briefing(fit: Fit, about: About | None = None, other: Fit | None = None) -> str:
+def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gallery: Gallery | None = None) -> str:
     """Return the briefing of a fit: one self-contained HTML page in plain language.
 
     Parameters
@@ -50,6 +52,8 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None) -> 
         What is known of the study: title, question, comparisons, days.
     other
         A second fit of the same areas, such as one of the clustering model; the briefing then covers both.
+    gallery
+        Their figures, where some are drawn already.
 
     Examples
     --------
@@ -64,34 +68,35 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None) -> 
     about.check(fit)
     if other is not None and other.map.ids != fit.map.ids:
         raise StudyError("the two fits are of different areas; give two fits of one study")
-    clustered = clusters_of(fit, other)
+    gallery = gallery or Gallery(fit, about, other)
+    clustered = gallery.clusters
     first_page = Front(
         title=about.title.strip() or "Risk by area",
         question=about.question.strip(),
         sentences=front.sentences(fit, clustered),
         numbers=front.numbers(fit, about),
-        picture=maps.risk_map(fit),
+        picture=gallery["risk"],
         table=tables.highest_risk(fit),
         foot=FOOT,
         notice=about.notice,
         warning=front.warning(fit, other),
     )
     sections = [
-        _how_sure(fit),
-        *(_clusters(clustered) if clustered is not None else ()),
-        *((_two_models(fit, other),) if other is not None else ()),
-        *((_otherwise(fit, about),) if about.others else ()),
-        _who(fit, about),
+        _how_sure(fit, gallery),
+        *(_clusters(clustered, gallery) if clustered is not None else ()),
+        *((_two_models(fit, other, gallery),) if other is not None else ()),
+        *((_otherwise(fit, about, gallery),) if about.others else ()),
+        _who(fit, about, gallery),
         Section("What the map cannot say", points=limits.points(fit, about, clustered)),
         _how(fit, other),
         _methods(fit, other),
-        _appendix(fit, about, other),
-        *diagnostics(fit, other),
+        _appendix(about, gallery),
+        *diagnostics(fit, other, gallery),
     ]
     return page_with_front(first_page, sections)
 
 
-def _how_sure(fit: Fit) -> Section:
+def _how_sure(fit: Fit, gallery: Gallery) -> Section:
     spread = fit.areas["risk_sd"].to_numpy()
     least, most = (isolated(fit.map.names[int(area)]) for area in (spread.argmin(), spread.argmax()))
     neighbours = "; so are areas with few neighbours" if fit.record.model == "spatial" else ""
@@ -108,13 +113,13 @@ def _how_sure(fit: Fit) -> Section:
         ),
     )
     pictures = (
-        ("Where the map is less certain", maps.uncertainty_map(fit)),
-        ("The highest risks, with intervals", figures.risk_intervals(fit)),
+        ("Where the map is less certain", gallery["uncertainty"]),
+        ("The highest risks, with intervals", gallery["intervals"]),
     )
     return Section("How sure we are", texts, gallery=pictures)
 
 
-def _clusters(fit: ClusterFit) -> tuple[Section, Section]:
+def _clusters(fit: ClusterFit, gallery: Gallery) -> tuple[Section, Section]:
     likeliest = int(fit.n_clusters.index[int(fit.n_clusters.argmax())])
     chance = percentage(float(fit.n_clusters.max()))
     text = (
@@ -123,35 +128,34 @@ def _clusters(fit: ClusterFit) -> tuple[Section, Section]:
         f"{in_words(fit.best.n_clusters)} that best represents all the groupings the answers allow."
     )
     beside = (
-        ("Risk in each cluster", clusters.cluster_violins(fit)),
-        ("Number of clusters", clusters.cluster_number_bars(fit)),
+        ("Risk in each cluster", gallery["violins"]),
+        ("Number of clusters", gallery["number-of-clusters"]),
     )
     return (
-        Section("Clusters of areas", (text,), picture=clusters.cluster_map(fit), table=tables.cluster_table(fit)),
+        Section("Clusters of areas", (text,), picture=gallery["clusters"], table=tables.cluster_table(fit)),
         Section("Risk by cluster, and the number of clusters", gallery=beside),
     )
 
 
-def _two_models(fit: Fit, other: Fit) -> Section:
+def _two_models(fit: Fit, other: Fit, gallery: Gallery) -> Section:
     names = [clusters.NAMES.get(each.record.model, each.record.model) for each in (fit, other)]
     text = f"Each area's risk under the {names[0]} and the {names[1]} model: on the line, the two agree."
     same = fit.record.data.sha256 == other.record.data.sha256
     different = ("The two fits use different comparisons, so both the model and the data differ.",)
-    picture = against(fit, other)
-    return Section("Comparing the two models", (text,), picture=picture, remarks=() if same else different)
+    return Section("Comparing the two models", (text,), picture=gallery["models"], remarks=() if same else different)
 
 
-def _otherwise(fit: Fit, about: About) -> Section:
+def _otherwise(fit: Fit, about: About, gallery: Gallery) -> Section:
     changes = [f"{capital(name)}: {compare_fits(fit, other).words}" for name, other in about.others.items()]
     pictures = (
-        ("Estimates, area by area", sensitivity.sensitivity_scatter(fit, about.others)),
-        ("The maps", sensitivity.sensitivity_maps({THIS: fit, **about.others})),
+        ("Estimates, area by area", gallery["sensitivity"]),
+        ("The maps", gallery["sensitivity-maps"]),
     )
     table = tables.correlations({THIS: fit, **about.others})
     return Section("If it had been done differently", tuple(changes), table=table, gallery=pictures)
 
 
-def _who(fit: Fit, about: About) -> Section:
+def _who(fit: Fit, about: About, gallery: Gallery) -> Section:
     data = fit.record.data
     facts = [
         ("Judges", f"{data.judges:,}" if data.judges else "not known"),
@@ -162,7 +166,7 @@ def _who(fit: Fit, about: About) -> Section:
     if about.data is not None:
         facts += _answers(about.data, about.median_seconds)
         if np.isfinite(about.median_seconds):
-            timed = figures.comparison_times(about.data)
+            timed = gallery["times"]
     if about.left_out:
         facts.append(("Left out", f"all answers from {counted(about.left_out, 'other judge')}"))
     if about.first and about.last:
@@ -246,8 +250,8 @@ def _methods(fit: Fit, other: Fit | None) -> Section:
     )
 
 
-def _appendix(fit: Fit, about: About, other: Fit | None) -> Section:
-    drawn = figures_of(fit, about, other)
-    pictures = [(heading(name), draw()) for name, draw in drawn.items() if name not in (*IN_FRONT, *AT_THE_END)]
+def _appendix(about: About, gallery: Gallery) -> Section:
+    elsewhere = (*IN_FRONT, *AT_THE_END, *OF_JUDGES)
+    pictures = [(HEADINGS[name], gallery[name]) for name in gallery.names if name not in elsewhere]
     text = "Figures not shown above. 'judgemap report --figures' writes every figure as SVG and PDF."
     return Section("All other figures", (text,), gallery=(*pictures, *about.pictures))

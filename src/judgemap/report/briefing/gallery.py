@@ -1,12 +1,14 @@
 """Every figure of a fit by name, for the appendix of a briefing and as files for a journal."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from judgemap.errors import StudyError
-from judgemap.report import checks, clusters, figures, maps, sensitivity
+from judgemap.report import checks, clusters, figures, judging, maps, sensitivity
 from judgemap.report.briefing.about import About
 from judgemap.report.picture import COLUMN, Picture
 from judgemap.study.clusters import ClusterFit
@@ -40,83 +42,122 @@ HEADINGS = {
     "ranks": "Ranks of the chains' draws",
     "traces": "Traces",
     "cluster-traces": "Traces of the clustering model",
+    "traces-2": "Traces of the second model",
+    "judges-times": "How long each judge took",
+    "judges-sides": "How often each judge chose the left area",
+    "judges-infit": "Infit and outfit of each judge",
+    "judges-agreement": "How often each judge agreed with the others",
 }
 """What each figure shows, in the order of the paper."""
 
 
-def all_figures(fit: Fit, about: About | None = None, other: Fit | None = None) -> dict[str, Picture]:
-    """Draw every figure that a fit, a second fit of the same areas and the comparisons allow, by name.
+@dataclass(frozen=True, eq=False)
+class Gallery:
+    """The figures that a fit, a second fit of the same areas and the comparisons allow, by name, each drawn once.
+
+    The names are in the order of the paper. Figures of judges name them: they are for the researcher's eyes, and a
+    briefing leaves them out.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
-    >>> list(all_figures(fit, About(data=data)))[:4]
-    ['network', 'times', 'risk', 'alpha']
+    >>> Gallery(fit, About(data=data)).names[:4]
+    ('network', 'times', 'risk', 'alpha')
     """
-    about = about or About()
-    drawn = figures_of(fit, about, other)
-    extra = {f"more-{place}": picture for place, (_, picture) in enumerate(about.pictures, start=1)}
-    return {name: draw() for name, draw in drawn.items()} | extra
 
+    fit: Fit
+    about: About = field(default_factory=About)
+    other: Fit | None = None
 
-def figures_of(fit: Fit, about: About, other: Fit | None = None) -> dict[str, Callable[[], Picture]]:
-    """Return a function to draw each figure that this fit allows, in the order of `HEADINGS`."""
-    normal = next((each for each in (fit, other) if each is not None and "alpha2" in each.posterior), None)
-    clustered = clusters_of(fit, other)
-    possible: dict[str, Callable[[], Picture]] = {
-        "network": lambda: maps.adjacency_map(fit.map),
-        "risk": lambda: maps.risk_map(fit),
-        "variance": lambda: maps.variance_map(fit),
-        "variance-against-median": lambda: figures.variance_against_median(fit),
-        "uncertainty": lambda: maps.uncertainty_map(fit),
-        "intervals": lambda: figures.risk_intervals(fit),
-        "top": lambda: maps.p_top_map(fit, k=max(1, min(10, len(fit.map) // 2))),
-        "win-rates": lambda: checks.predictive_check(fit),
-        "traces": lambda: figures.traces(fit),
-    }
-    if fit.posterior.sizes["chain"] > 1:
-        possible["ranks"] = lambda: checks.rank_plot(fit)
-    if about.others:
-        possible["sensitivity"] = lambda: sensitivity.sensitivity_scatter(fit, about.others)
-        possible["sensitivity-maps"] = lambda: sensitivity.sensitivity_maps({THIS: fit, **about.others})
-    if about.data is not None and np.isfinite(about.data.seconds).any():
-        data = about.data
-        possible["times"] = lambda: figures.comparison_times(data)
-    if normal is not None and np.ptp(normal.alpha) > 0:
-        possible["alpha"] = lambda: figures.alpha_posterior(normal)
-    if clustered is not None:
-        possible |= {
-            "clusters": lambda: clusters.cluster_map(clustered),
-            "violins": lambda: clusters.cluster_violins(clustered),
-            "number-of-clusters": lambda: clusters.cluster_number_bars(clustered),
-            "together": lambda: clusters.co_clustering_matrix(clustered),
+    def __getitem__(self, name: str) -> Picture:
+        if name not in self._drawn:
+            self._drawn[name] = self._possible[name]()
+        return self._drawn[name]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What can be drawn."""
+        return tuple(name for name in HEADINGS if name in self._possible)
+
+    @property
+    def everything(self) -> dict[str, Picture]:
+        """Every figure by name, the study's own last."""
+        own = {f"more-{place}": picture for place, (_, picture) in enumerate(self.about.pictures, start=1)}
+        return {name: self[name] for name in self.names} | own
+
+    @cached_property
+    def clusters(self) -> ClusterFit | None:
+        """The first of the two fits that has clusters, if either does."""
+        return next((each for each in (self.fit, self.other) if isinstance(each, ClusterFit)), None)
+
+    @cached_property
+    def _drawn(self) -> dict[str, Picture]:
+        return {}
+
+    @cached_property
+    def _possible(self) -> dict[str, Callable[[], Picture]]:
+        fit, check = self.fit, self.about.explanation
+        possible: dict[str, Callable[[], Picture]] = {
+            "network": lambda: maps.adjacency_map(fit.map),
+            "risk": lambda: maps.risk_map(fit),
+            "variance": lambda: maps.variance_map(fit),
+            "variance-against-median": lambda: figures.variance_against_median(fit),
+            "uncertainty": lambda: maps.uncertainty_map(fit),
+            "intervals": lambda: figures.risk_intervals(fit),
+            "top": lambda: maps.p_top_map(fit, k=max(1, min(10, len(fit.map) // 2))),
+            "win-rates": lambda: checks.predictive_check(fit, None if check is None else check.check),
+            "traces": lambda: figures.traces(fit),
         }
-    if other is not None:
-        second = other
-        possible["models"] = lambda: against(fit, second)
-        possible["cluster-traces" if clustered is other else "traces-2"] = lambda: figures.traces(second)
-    return {name: possible[name] for name in (*HEADINGS, "traces-2") if name in possible}
+        if fit.posterior.sizes["chain"] > 1:
+            possible["ranks"] = lambda: checks.rank_plot(fit)
+        normal = next((each for each in (fit, self.other) if each is not None and "alpha2" in each.posterior), None)
+        if normal is not None and np.ptp(normal.alpha) > 0:
+            possible["alpha"] = lambda: figures.alpha_posterior(normal)
+        return possible | self._of_others() | self._of_judges()
+
+    def _of_others(self) -> dict[str, Callable[[], Picture]]:
+        fit, about, clustered, second = self.fit, self.about, self.clusters, self.other
+        possible: dict[str, Callable[[], Picture]] = {}
+        if about.others:
+            possible["sensitivity"] = lambda: sensitivity.sensitivity_scatter(fit, about.others)
+            possible["sensitivity-maps"] = lambda: sensitivity.sensitivity_maps({THIS: fit, **about.others})
+        if clustered is not None:
+            possible |= {
+                "clusters": lambda: clusters.cluster_map(clustered),
+                "violins": lambda: clusters.cluster_violins(clustered),
+                "number-of-clusters": lambda: clusters.cluster_number_bars(clustered),
+                "together": lambda: clusters.co_clustering_matrix(clustered),
+            }
+        if second is not None:
+            possible["models"] = lambda: _against(fit, second)
+            possible["cluster-traces" if clustered is second else "traces-2"] = lambda: figures.traces(second)
+        return possible
+
+    def _of_judges(self) -> dict[str, Callable[[], Picture]]:
+        data, explanation = self.about.data, self.about.explanation
+        possible: dict[str, Callable[[], Picture]] = {}
+        if data is None:
+            return possible
+        timed = np.isfinite(data.seconds)
+        if timed.any():
+            possible["times"] = lambda: figures.comparison_times(data)
+        if (timed & (data.judge >= 0)).any():
+            possible["judges-times"] = lambda: judging.times_by_judge(data)
+        if explanation is None:
+            return possible
+        if len(data.judges) and data.sides:
+            possible["judges-sides"] = lambda: judging.left_shares(explanation.judges)
+        if len(np.unique(data.judge[data.decided & (data.judge >= 0)])) > 1:
+            possible["judges-infit"] = lambda: judging.mean_squares(explanation.judges)
+            possible["judges-agreement"] = lambda: judging.agreement(explanation.judges)
+        return possible
 
 
-def clusters_of(fit: Fit, other: Fit | None) -> ClusterFit | None:
-    """Return the first of two fits that has clusters, if either does."""
-    return next((each for each in (fit, other) if isinstance(each, ClusterFit)), None)
-
-
-def against(fit: Fit, other: Fit) -> Picture:
+def _against(fit: Fit, other: Fit) -> Picture:
     """Draw one fit against the other, with clusters on the vertical axis."""
     return (
         clusters.against_spatial(other, fit) if isinstance(other, ClusterFit) else clusters.against_spatial(fit, other)
     )
-
-
-def heading(name: str) -> str:
-    """Return the heading of a figure by its name.
-
-    >>> heading("alpha")
-    'Posterior of α'
-    """
-    return HEADINGS.get(name, "Traces of the second model")
 
 
 def write_figures(pictures: Mapping[str, Picture], folder: str | Path, millimetres: float = COLUMN) -> Path:

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from judgemap.web.accounts import actions
 from judgemap.web.accounts.forms import NewResearcherForm, PasswordForm
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.server.addresses import whole_address
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.limits import WRONG_GUESSES
+from judgemap.web.server.tokens import whole_address
 
 BACKEND = settings.AUTHENTICATION_BACKENDS[0]
 

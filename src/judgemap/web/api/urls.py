@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 
-from judgemap.web.api import views
+from judgemap.web.api import tokens
 from judgemap.web.api.access import SAID, in_json, problem
 from judgemap.web.api.endpoints import api
 
@@ -20,8 +20,8 @@ for each in patterns:
 
 app_name = "api"
 urlpatterns = [
-    path("studies/<slug:slug>/api", views.tokens, name="tokens"),
-    path("studies/<slug:slug>/api/revoke", views.revoke, name="revoke"),
+    path("studies/<slug:slug>/api", tokens.tokens, name="tokens"),
+    path("studies/<slug:slug>/api/revoke", tokens.revoke, name="revoke"),
 ]
 interface = [
     path("api/v1/", include((patterns, "ninja"), namespace=namespace)),

@@ -9,11 +9,11 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.dashboard.judging import whole_fits
 from judgemap.web.dashboard.models import Forecast
 from judgemap.web.judge.models import Judge
-from judgemap.web.results.fits.actions import answered, ask_for_fit
+from judgemap.web.results.actions import answered, ask_for_fit
 from judgemap.web.results.models import Exclusion, FitRun
+from judgemap.web.results.pages import whole_fits
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
 

@@ -1,4 +1,4 @@
-"""A study at this moment: what the live page shows."""
+"""A study at this moment: the page that keeps itself up to date, and how often each area was seen."""
 
 import hashlib
 from collections.abc import Sequence
@@ -6,14 +6,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
 from django.utils.formats import date_format
+from django.views.decorators.http import require_safe
 
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.study.comparisons import Outcome
 from judgemap.web.dashboard.charts import Chart, bar_chart
-from judgemap.web.dashboard.counting import Counted
+from judgemap.web.dashboard.counting import Counted, count
 from judgemap.web.dashboard.maps import LAYERS, AreaMap, area_map
-from judgemap.web.studies.models import Study
+from judgemap.web.studies.access import study_page
+from judgemap.web.studies.maps import load_places
+from judgemap.web.studies.models import Area, Study
 
 ACTIVE = timedelta(minutes=10)
 HOUR = 3600
@@ -22,6 +28,40 @@ STEPS = ((72, 1, "hour"), (120 * 24, 24, "day"), (10**9, 7 * 24, "week"))
 """Up to how many hours, bars of how many hours."""
 MONDAY = 4 * 24
 """Hours from 1 January 1970, a Thursday, to the first Monday."""
+
+
+@require_safe
+@study_page
+def live(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show a study at this moment; with a script it keeps itself up to date."""
+    context = {
+        "study": study,
+        "live": _look(request, study),
+        "shapes": load_places(study) if study.outline else [],
+        "layers": LAYERS,
+    }
+    return render(request, "dashboard/live.html", context | {"here": "dashboard", "page": "live"})
+
+
+@require_safe
+@study_page
+def now(request: HttpRequest, study: Study) -> HttpResponse:
+    """Hand out the part of the live page that changes; nothing where it has not."""
+    found = _look(request, study)
+    if request.GET.get("seen") == found.digest:
+        return HttpResponse(status=204)
+    return render(request, "dashboard/now.html", {"study": study, "live": found, "layers": LAYERS})
+
+
+@require_safe
+@study_page
+def areas(request: HttpRequest, study: Study) -> HttpResponse:
+    """List how often each area was shown, judged and not known."""
+    names = _names(study)
+    counts = area_counts(count(study), len(names))
+    rows = zip(names, *(counts[each].tolist() for each in ("shown", "judged", "unknown")), strict=True)
+    context = {"study": study, "rows": sorted(rows, key=lambda row: (row[1], row[0]))}
+    return render(request, "dashboard/areas.html", context | {"here": "dashboard", "page": "live"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,3 +279,12 @@ def _judge_numbers(study: Study, counted: Counted, now: datetime) -> JudgeNumber
 
 def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, tz=UTC)
+
+
+def _look(request: HttpRequest, study: Study) -> Live:
+    layer = request.GET.get("map", "")
+    return look(study, count(study), _names(study), layer if layer in LAYERS else "judged", timezone.now())
+
+
+def _names(study: Study) -> list[str]:
+    return list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))

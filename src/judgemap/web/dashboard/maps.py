@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgemap.core.types import IntArray
-from judgemap.web.studies.models import Area, Study
 
 CLASSES = 5
 NAMED = 4
@@ -58,20 +57,6 @@ class AreaMap:
     areas: list[AreaCount]
     legend: list[Shade]
     alt: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """An area's outline, drawn once a page; the map refers to it."""
-
-    position: int
-    path: str
-
-
-def load_shapes(study: Study) -> list[Shape]:
-    """Return the outlines of a study's areas; none where there is no map."""
-    rows = Area.objects.filter(study=study).exclude(shape="").order_by("position").values_list("position", "shape")
-    return [Shape(*row) for row in rows]
 
 
 def area_map(names: Sequence[str], counts: IntArray, layer: Layer) -> AreaMap:

@@ -42,7 +42,7 @@ class Forecast(Job):
 
     def work(self) -> None:
         """Simulate the studies."""
-        from judgemap.web.dashboard.forecasting import simulate
+        from judgemap.web.dashboard.reliability import simulate
 
         self.result = simulate(self)
         self.finish("result")

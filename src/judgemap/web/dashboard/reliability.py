@@ -1,12 +1,27 @@
-"""What the reliability page says: words first, then the figures of the last fit, and a forecast of more answers."""
+"""How far a study's result can be relied on, words first, and a forecast of what more answers would bring."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from judgemap.errors import StudyError
 from judgemap.report.text import plain
+from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.dashboard.models import Forecast
+from judgemap.web.results.pages import found, latest_fit
+from judgemap.web.server.forms import sentence
+from judgemap.web.studies.access import researcher_of, study_page
+from judgemap.web.studies.models import Study
+
+if TYPE_CHECKING:
+    from judgemap.study.planning import StudyPlan
 
 GRADES = (
     (0.9, "almost the same order of the areas"),
@@ -16,6 +31,62 @@ GRADES = (
 )
 """What a correlation between the results of two panels means for a reader."""
 COLUMNS = ("Answers", "Measure", "Value", "95 % interval")
+TIMES = 2
+"""How many times the present answers the planned study has; others have from a quarter to one and a half of that."""
+SIMULATIONS = 24
+LARGE = 100
+"""Areas from which on the adaptive design is too slow to simulate here."""
+
+
+@require_safe
+@study_page
+def reliability(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show how far the result can be relied on, in words first."""
+    fit = latest_fit(study)
+    findings = found(fit, "reliability", "reliability_over_time") if fit else {}
+    known = findings.get("reliability", {})
+    context = {
+        "study": study,
+        "fit": fit,
+        "words": in_words(known) if known else "",
+        "known": known,
+        "figures": figures(known) if known.get("bayes") is not None else [],
+        "over_time": over_time(findings.get("reliability_over_time", [])),
+    }
+    return render(request, "dashboard/reliability.html", context | _forecast(study))
+
+
+@require_safe
+@study_page
+def forecast_news(request: HttpRequest, study: Study) -> HttpResponse:
+    """Hand out the part of the page that a forecast changes."""
+    return render(request, "dashboard/forecast.html", {"study": study} | _forecast(study))
+
+
+@require_POST
+@study_page
+def forecast(request: HttpRequest, study: Study) -> HttpResponse:
+    """Ask for a forecast."""
+    try:
+        actions.ask_for_forecast(study, researcher_of(request))
+    except StudyError as error:
+        messages.error(request, sentence(error))
+    return redirect("dashboard:reliability", study.slug)
+
+
+def _forecast(study: Study) -> dict[str, object]:
+    pilot = actions.pilot_of(study)
+    asked = Forecast.objects.filter(fit__study=study).select_related("fit").order_by("-asked_at")
+    latest = asked.defer("fit__rows", "fit__findings", "fit__log", "fit__info").first()
+    own = latest if latest and pilot and latest.fit_id == pilot.pk else None
+    return {
+        "pilot": pilot,
+        "forecast": latest.show_if_lost() if latest else None,
+        "seen": forecast_page(latest) if latest else None,
+        "may_ask": pilot is not None and actions.needs_asking(own),
+        "here": "dashboard",
+        "page": "reliability",
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +233,42 @@ def _said(value: float) -> str:
 
 def _or_dash(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
+
+
+def simulate(forecast: Forecast) -> dict[str, Any]:
+    """Simulate studies shorter and longer than the one that was fitted."""
+    from judgemap.study.planning import plan
+    from judgemap.web.results.files import open_fit
+
+    pilot = open_fit(forecast.fit)
+    answers = pilot.record.data.comparisons
+    least = max(6, len(pilot.map) - 1)
+    design = forecast.fit.version.design
+    if design == "adaptive" and len(pilot.map) > LARGE:
+        design = "optimal"
+    planned = max(TIMES * answers, least)
+    made = plan(
+        pilot.map, planned, 1, seed=forecast.seed, pilot=pilot, designs=[design], simulations=SIMULATIONS,
+        watch=partial(_watch, forecast),
+    )  # fmt: skip
+    return result_of(made, answers)
+
+
+def result_of(made: "StudyPlan", answers: int) -> dict[str, Any]:
+    """Return what pages show of a plan, fit for JSON."""
+    said = made.to_dict()
+    design = made.designs[0]
+    return {
+        "answers": answers,
+        "design": design,
+        "comparisons": said["comparisons"],
+        "top": said["top"],
+        "simulations": said["simulations"],
+        "seconds": said["seconds"],
+        "expected": {name: said["expected"][design][name] for name in ("sd", "rank_error", "found")},
+    }
+
+
+def _watch(forecast: Forecast, done: int, of: int) -> None:
+    if forecast.news_due():
+        forecast.tell(done / of, "")

@@ -21,7 +21,7 @@ from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.actions import invite
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair
-from judgemap.web.results.fits.actions import ask_for_fit
+from judgemap.web.results.actions import ask_for_fit
 from judgemap.web.results.models import FitRun
 from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.actions import close_study, create_study, open_study

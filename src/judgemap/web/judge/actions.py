@@ -13,11 +13,9 @@ from django.utils import timezone
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge import fastpath, queries
 from judgemap.web.judge.fastpath import in_one_commit
-from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
+from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea, judge_withdraws
 from judgemap.web.judge.refusals import Refused
-from judgemap.web.judge.repeats import REPEAT, draw_repeat
-from judgemap.web.judge.scheduling import draw_pair
-from judgemap.web.judge.signals import judge_withdraws
+from judgemap.web.judge.scheduling import REPEAT, draw_pair, draw_repeat
 from judgemap.web.server.tokens import hashed, make_name, make_token, tidy_code, withdrawal_code
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Area, Study, StudyVersion
@@ -217,7 +215,7 @@ def _new_judge(study: Study, invited: Invited) -> Judge:
 
 def _pairs() -> QuerySet[Pair]:
     return Pair.objects.select_related("left", "right").defer(
-        "left__outline", "right__outline", "left__shape", "right__shape"
+        "left__outline", "right__outline", "left__rings", "right__rings"
     )
 
 

@@ -1,9 +1,11 @@
-"""Judges' links and the export: researchers' pages about those who answer."""
+"""Judges' links and the export: researchers' pages about those who answer, and studies at a glance."""
 
 import tempfile
 from pathlib import Path
 
 import segno
+from django.db.models import Count, Sum
+from django.db.models.functions import Coalesce
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -14,12 +16,11 @@ from judgemap.web.judge.actions import Invited, invite
 from judgemap.web.judge.export import export_study, table
 from judgemap.web.judge.forms import TOKEN
 from judgemap.web.judge.models import Judge
-from judgemap.web.server.addresses import whole_address
-from judgemap.web.server.tokens import hashed
+from judgemap.web.server.tokens import hashed, whole_address
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.forms import InviteForm
-from judgemap.web.studies.models import Study
+from judgemap.web.studies.models import Area, Study
 
 MOST_LINKS = 200
 
@@ -78,3 +79,22 @@ def export(request: HttpRequest, study: Study) -> HttpResponseBase:
         path = export_study(study, Path(folder, f"{study.slug}.zip"))
         record(study, researcher_of(request), "exported", {})
         return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
+
+
+def studies_overview() -> list[dict[str, object]]:
+    """Return one row a study, the newest first."""
+    judges = Judge.objects.filter(withdrawn_at=None).order_by().values("study_id")
+    counts = judges.annotate(judges=Count("pk"), judged=Coalesce(Sum("judged"), 0))
+    answers = {row["study_id"]: row for row in counts}
+    areas = dict(Area.objects.order_by().values_list("study_id").annotate(Count("pk")))
+    return [
+        {
+            "study": study.slug,
+            "status": study.status,
+            "title": study.version.title,
+            "areas": areas.get(study.pk, 0),
+            "judges": answers.get(study.pk, {}).get("judges", 0),
+            "judged": answers.get(study.pk, {}).get("judged", 0),
+        }
+        for study in Study.objects.select_related("current").order_by("-created_at")
+    ]

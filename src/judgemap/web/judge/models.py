@@ -2,11 +2,14 @@
 
 from django.db import models
 from django.db.models import F, Q
+from django.dispatch import Signal
 
 from judgemap.web.server.tokens import make_name
 from judgemap.web.studies.models import Area, Study, StudyVersion
 
 OUTCOMES = ("left", "right", "tie", "skipped", "unknown")
+judge_withdraws = Signal()
+"""Sent with ``judge`` in the withdrawal's transaction, before the answers are removed, so that fits can drop them."""
 
 
 class Judge(models.Model):

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judgemap.web.judge import inviting, views
+from judgemap.web.judge import inviting, preview, views
 
 app_name = "judge"
 urlpatterns = [
@@ -27,3 +27,20 @@ inviting_urls = (
     ],
     "inviting",
 )
+preview_urls = (
+    [
+        path("try/<slug:token>/", preview.home, name="home"),
+        path("try/<slug:token>/consent", preview.consent, name="consent"),
+        path("try/<slug:token>/answer", preview.answer, name="answer"),
+        path("try/<slug:token>/last", preview.last, name="last"),
+        path("try/<slug:token>/begin", preview.end_practice, name="end_practice"),
+        path("try/<slug:token>/go-on", preview.go_on, name="go_on"),
+        path("try/<slug:token>/language", preview.language, name="language"),
+        path("try/<slug:token>/areas", preview.areas, name="areas"),
+        path("try/<slug:token>/link", preview.link, name="link"),
+        path("try/<slug:token>/jump", preview.jump, name="jump"),
+        path("try-withdraw", preview.withdraw, name="withdraw"),
+    ],
+    "judge",
+)
+"""The judge's addresses once more, for a preview: the study's name stands where the token would."""

@@ -1,7 +1,7 @@
 """The judge's pages. A link is /j/<token>/; what it shows is decided by where the judge is."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from urllib.parse import urlsplit
 
@@ -21,7 +21,7 @@ from judgemap.web.judge.screens import Place, counter, language_of, pair_json, p
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.markdown import render_markdown
 from judgemap.web.server.tokens import withdrawal_code
-from judgemap.web.studies.display import svg_path
+from judgemap.web.studies.display import stored_path, svg_path
 from judgemap.web.studies.models import Area, Study
 
 JudgeView = Callable[[HttpRequest, Judge, str], HttpResponse]
@@ -250,9 +250,14 @@ def areas(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
         actions.mark_unknown(token, read_positions(request.POST.getlist("unknown")))
         return redirect("judge:home", token)
     unknown = set(UnknownArea.objects.filter(judge=judge).values_list("area__position", flat=True))
-    rows = Area.objects.filter(study_id=judge.study_id).order_by("name", "position").only("position", "name", "shape")
-    listed = [{"position": row.position, "name": row.name, "shape": row.shape, "unknown": row.position in unknown}
-              for row in rows]  # fmt: skip
+    return show_areas(request, judge, token, unknown)
+
+
+def show_areas(request: HttpRequest, judge: Judge, token: str, unknown: Collection[int]) -> HttpResponse:
+    """Show all areas by name, those that are not known ticked."""
+    rows = Area.objects.filter(study=judge.study).order_by("name", "position").values_list("position", "name", "rings")
+    listed = [{"position": position, "name": name, "path": stored_path(rings), "unknown": position in unknown}
+              for position, name, rings in rows]  # fmt: skip
     context = common(judge, token) | {"areas": listed, "too_few": len(listed) - len(unknown) < 2}
     return render(request, "judge/areas.html", context)
 

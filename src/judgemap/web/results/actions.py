@@ -1,17 +1,173 @@
-"""What can be asked for on the pages of a fit."""
+"""What is done to fits. Each act is one transaction, and is written into the audit log."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
+from django.db import transaction
+from django.db.models import Max, Sum
+
+from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.results.fits.actions import ask_for_fit
-from judgemap.web.results.models import FitRun
+from judgemap.web.judge.models import Answer, Judge
+from judgemap.web.results.models import AutoFit, Exclusion, FitRun
+from judgemap.web.server.jobs import log_line
+from judgemap.web.studies.actions import record
+from judgemap.web.studies.models import Study
 
+MOST_WAITING = 20
+"""Fits of one study that may wait at a time."""
+MOST_NUMBERS = 50_000_000
+"""Draws times areas that a fit may keep: 400 MB."""
+MOST_STEPS = 5_000_000
+"""Steps of all chains that a fit may take; at the usual speed, some minutes."""
+LEAST_EVERY = 10
 VARIANCES = ((0.01, 0.01), (0.1, 0.1), (1.0, 1.0), (2.0, 1.0))
 """Shapes χ and scales ω of the prior of α²: weaker and stronger than the usual 0.1, 0.1, and one that has a mean."""
 BETAS = (1e-10, 1e-8, 1e-6, 1e-4)
 """Values of β, the weight of a link to oneself: the more, the more clusters are believed before any answer."""
 GONE = (FitRun.Status.FAILED, FitRun.Status.CANCELLED, FitRun.Status.LOST)
+
+
+def ask_for_fit(
+    study: Study,
+    settings: FitSettings,
+    by: Researcher | None = None,
+    left_out: Iterable[str] = (),
+    only: Iterable[str] = (),
+    note: str = "",
+) -> FitRun:
+    """Ask for a fit of the study as it is now; a worker makes it.
+
+    Judges who are left out of the study's fits are left out of this one too, unless they are among ``only``.
+    """
+    chosen = set(only)
+    excluded = Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True)
+    unwanted = {*left_out, *excluded} - chosen
+    with transaction.atomic():
+        study = _locked(study)
+        _check(study, settings, unwanted | chosen)
+        return _ask(study, settings, by, {"left_out": sorted(unwanted), "only": sorted(chosen), "note": note[:200]})
+
+
+def again(run: FitRun, by: Researcher | None = None) -> FitRun:
+    """Ask for the same fit once more, of the answers there are now: same settings, same seed, same judges."""
+    settings = FitSettings.from_dict(run.settings)
+    judges = {"left_out": run.left_out, "only": run.only, "note": run.note}
+    with transaction.atomic():
+        study = _locked(run.study)
+        _check(study, settings, set())
+        return _ask(study, settings, by, judges)
+
+
+def cancel_fit(run: FitRun, by: Researcher | None = None) -> FitRun:
+    """Take back a fit that waits, or ask the worker to stop one that runs."""
+    with transaction.atomic():
+        if run.cancel():
+            record(run.study, by, "fit cancelled", {"fit": run.number})
+    run.refresh_from_db()
+    return run
+
+
+def set_auto_fit(
+    study: Study, every: int | None, settings: FitSettings | None = None, by: Researcher | None = None
+) -> None:
+    """Fit the study again after every ``every`` new answers; None turns this off."""
+    if every is not None and every < LEAST_EVERY:
+        raise StudyError(f"every: fit after every {LEAST_EVERY} answers or more, not every {every}", field="every")
+    with transaction.atomic():
+        if every is None:
+            removed, _ = AutoFit.objects.filter(study=study).delete()
+            if removed:
+                record(study, by, "automatic fits off", {})
+            return
+        kept = (settings or FitSettings()).to_dict()
+        del kept["seed"]
+        AutoFit.objects.update_or_create(study=study, defaults={"every": every, "settings": kept})
+        record(study, by, "automatic fits on", {"every": every, "model": kept["model"]})
+
+
+def ask_where_due(**_: object) -> list[FitRun]:
+    """Ask for the fits that the number of answers calls for: none while one of the study waits or runs."""
+    asked = []
+    for each in AutoFit.objects.select_related("study"):
+        if not _is_due(each):
+            continue
+        with transaction.atomic():
+            study = _locked(each.study)
+            if _is_due(each) and has_decided(study):
+                excluded = Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True)
+                judges = {"left_out": sorted(excluded), "only": [], "note": f"every {each.every} answers"}
+                asked.append(_ask(study, FitSettings.from_dict(each.settings), None, judges))
+    return asked
+
+
+def answered(study: Study) -> int:
+    """Count the pairs of a study that have been answered."""
+    return Judge.objects.filter(study=study).aggregate(total=Sum("judged"))["total"] or 0
+
+
+def has_decided(study: Study) -> bool:
+    """Say whether anybody has decided between two areas yet."""
+    counted = Answer.objects.filter(pair__judge__study=study, pair__practice=False)
+    return counted.filter(outcome__in=["left", "right"]).exists()
+
+
+def _is_due(auto: AutoFit) -> bool:
+    fits = FitRun.objects.filter(study_id=auto.study_id)
+    if fits.filter(status__in=FitRun.UNDER_WAY).exists():
+        return False
+    seen = fits.filter(only=[]).aggregate(most=Max("answers"))["most"] or 0
+    return answered(auto.study) - seen >= auto.every
+
+
+def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
+    """Refuse what cannot come to anything, before a worker is asked."""
+    if not has_decided(study):
+        raise StudyError(
+            "there is nothing to fit yet: nobody has chosen between two areas; invite judges, and come back when "
+            "they have answered"
+        )
+    known = set(Judge.objects.filter(study=study).values_list("name", flat=True))
+    for judge in sorted(judges - known):
+        hint = did_you_mean(judge, known)
+        raise StudyError(f"there is no judge {judge!r}{hint}; the judges are {quoted(known)}", field="named")
+    plan, areas = settings.plan, study.areas.count()
+    most = MOST_NUMBERS // (areas * plan.chains)
+    if plan.draws > most:
+        text = f"draws: {plan.chains} chains of {areas} areas have room for {most} draws each; ask for fewer"
+        raise StudyError(text, field="draws")
+    steps = plan.chains * (plan.warmup + plan.draws * plan.thin)
+    if steps > MOST_STEPS:
+        raise StudyError(
+            f"draws: that is {steps} steps in all; the server makes {MOST_STEPS} at most, so ask for fewer",
+            field="draws",
+        )
+    if FitRun.objects.filter(study=study, status__in=FitRun.UNDER_WAY).count() >= MOST_WAITING:
+        raise StudyError(f"{MOST_WAITING} fits of this study are already waiting; cancel some, or come back later")
+
+
+def _ask(study: Study, settings: FitSettings, by: Researcher | None, judges: dict[str, Any]) -> FitRun:
+    last = FitRun.objects.filter(study=study).aggregate(last=Max("number"))["last"] or 0
+    run = FitRun.objects.create(
+        study=study,
+        number=last + 1,
+        version=study.version,
+        asked_by=by,
+        settings=settings.to_dict(),
+        answers=answered(study),
+        log=log_line(f"asked for by {by.email if by else 'the server'}"),
+        **judges,
+    )
+    told = {"fit": run.number, "model": settings.model, "left out": run.left_out, "only": run.only, "note": run.note}
+    record(study, by, "fit asked for", told)
+    return run
+
+
+def _locked(study: Study) -> Study:
+    return Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=study.pk)
 
 
 def other_priors(settings: FitSettings) -> list[FitSettings]:

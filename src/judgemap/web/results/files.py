@@ -3,25 +3,37 @@
 import io
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from datetime import datetime
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
+from judgemap.core.types import IntArray
 from judgemap.errors import StudyError
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.definition import write_definition
+from judgemap.study.settings import FitSettings
+from judgemap.web.judge.comparisons import History, area_ids, direction, microseconds, moment_of
 from judgemap.web.judge.export import table
-from judgemap.web.results.fits.files import open_fit
+from judgemap.web.judge.models import Pair
 from judgemap.web.results.models import FitFiles, FitRun
-from judgemap.web.results.replay import answers_of
-from judgemap.web.results.runs import fit_page
+from judgemap.web.results.pages import fit_page, show_page
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import Study
+
+if TYPE_CHECKING:
+    from judgemap.study.result import Fit
 
 ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
 """A page that may show itself and nothing else."""
@@ -44,6 +56,28 @@ KINDS = {
     "pdf": ("-briefing.pdf", "application/pdf"),
 }
 """What there is to download, with its ending and media type; the kinds of `study.downloads`, and two more."""
+MOMENTS = 50
+"""How many moments are tried at which as many pairs had been shown as the fit knows of."""
+ANSWERS_CHANGED = (
+    "not all answers of this fit are still there: a judge withdrew; make a new fit and download its archive"
+)
+
+
+@require_safe
+@fit_page
+def show_files(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
+    """List what can be taken away."""
+    from judgemap.report.pdf import find_renderer
+
+    context = {
+        "has_briefing": has_briefing(run),
+        "prints": find_renderer() is not None,
+        "has_map": bool(study.outline),
+        "command": FitSettings.from_dict(run.settings).command(
+            "comparisons.csv", "areas.geojson" if study.outline else "edges.csv", run.record.winner_is
+        ),
+    }
+    return show_page(request, "results/files.html", study, run, context)
 
 
 @require_safe
@@ -129,3 +163,69 @@ def _kept(run: FitRun, name: str) -> bytes:
 
 def _name(study: Study, run: FitRun) -> str:
     return f"{study.slug}-fit-{run.number}"
+
+
+def pack(fit: "Fit") -> bytes:
+    """Zip a fit's folder."""
+    packed = io.BytesIO()
+    with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+        saved = fit.save(Path(folder, "results"))
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            for path in sorted(saved.iterdir()):
+                archive.write(path, path.name)
+    return packed.getvalue()
+
+
+def keep_files(run: FitRun, fit: "Fit") -> None:
+    """Keep a fit's folder."""
+    FitFiles.objects.update_or_create(fit=run, defaults={"archive": pack(fit)})
+
+
+def open_fit(run: FitRun) -> "Fit":
+    """Return a fit that is done, number for number as it was made. The last few stay in memory."""
+    return _open_fit(run.pk)
+
+
+@lru_cache(maxsize=4)
+def _open_fit(key: int) -> "Fit":
+    from judgemap.study.result import load_fit
+
+    files = FitFiles.objects.filter(fit=key).first()
+    if files is None:
+        raise StudyError("this fit has no results; make a new one")
+    with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+        with zipfile.ZipFile(io.BytesIO(files.archive)) as archive:
+            archive.extractall(folder)
+        return load_fit(folder)
+
+
+def answers_of(run: FitRun) -> Comparisons:
+    """Return the very comparisons that a fit was made of, which its hash of the data tells.
+
+    Pairs and answers are only ever added, so the answers at a moment are those given by then. Which moment the worker
+    read them at is found by trying those at which something happened, from the start of the fit.
+    """
+    shown = Pair.objects.filter(judge__study=run.study).exclude(judge__in=run.left_out)
+    history = History.read(run.study, shown.filter(judge__in=run.only) if run.only else shown)
+    ids, winner_is = area_ids(run.study), direction(run.version.direction)
+    issued = np.sort(history.last().issued)
+    times = np.unique(np.concatenate([issued, history.answered[history.answered >= 0]]))
+    known = run.record.data.shown
+    at_its_size = (
+        each for each in _moments(run, times) if np.searchsorted(issued, microseconds(each), side="right") == known
+    )
+    for moment in islice(at_its_size, MOMENTS):
+        data = history.last(moment).comparisons(ids, winner_is)
+        if data.digest() == run.data_sha256:
+            return data
+    raise StudyError(ANSWERS_CHANGED)
+
+
+def _moments(run: FitRun, times: IntArray) -> Iterator[datetime]:
+    """Yield the moments to try: the last there is, the fit's beginning, and each one after it."""
+    began = run.started_at or run.asked_at
+    if len(times):
+        yield moment_of(times[-1])
+    yield began
+    end = times[-1] if run.finished_at is None and len(times) else microseconds(run.finished_at or began)
+    yield from (moment_of(each) for each in times[(times > microseconds(began)) & (times <= end)])

@@ -150,3 +150,8 @@ def _layer(words: tuple[str, str, str], scale: Scale, values: Sequence[float], t
     name, label, says = words
     colours = scale.colours(len(limits) - 1)
     return Layer(name, label, scale, says, list(values), texts, classes.tolist(), colours, ticks)
+
+
+def by_risk(rows: Sequence[Row]) -> list[int]:
+    """Return the areas' positions, the highest estimated risk first."""
+    return sorted(range(len(rows)), key=lambda position: -float(rows[position]["risk_median"]))

@@ -64,14 +64,14 @@ class FitRun(Job):
 
     def work(self) -> Iterator[None]:
         """Make the fit; what explains it is left for when no other job waits."""
-        from judgemap.web.results.fits.running import make_fit
+        from judgemap.web.results.running import make_fit
 
         return make_fit(self)
 
     @classmethod
     def mark_lost(cls) -> int:
         """Mark lost fits; where the fit was made and only its explanations were not, wait for them no more."""
-        from judgemap.web.results.fits.forgetting import forget_withdrawn
+        from judgemap.web.results.forgetting import forget_withdrawn
 
         now = timezone.now()
         unexplained = cls.objects.filter(heard_at__lt=now - SILENCE, status=cls.Status.DONE, explained_at=None)

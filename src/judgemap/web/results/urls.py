@@ -1,20 +1,33 @@
-"""Addresses of a fit's pages."""
+"""Addresses of a study's fits, and of the pages of each."""
 
 from django.urls import path
 
-from judgemap.web.results import files, views
+from judgemap.web.results import area, checks, compare, convergence, files, fits, new_fit, risk_map
 
-FIT = "studies/<slug:slug>/fits/<int:number>/"
+FITS = "studies/<slug:slug>/fits/"
+FIT = FITS + "<int:number>/"
 app_name = "results"
 urlpatterns = [
-    path(FIT + "map", views.show_map, name="map"),
-    path(FIT + "areas/<int:position>", views.area, name="area"),
-    path(FIT + "convergence", views.convergence, name="convergence"),
-    path(FIT + "checks", views.checks, name="checks"),
-    path(FIT + "compare", views.compare, name="compare"),
-    path(FIT + "sensitivity", views.sensitivity, name="sensitivity"),
-    path(FIT + "files", views.show_files, name="files"),
+    path(FIT + "map", risk_map.show_map, name="map"),
+    path(FIT + "areas/<int:position>", area.area, name="area"),
+    path(FIT + "convergence", convergence.convergence, name="convergence"),
+    path(FIT + "checks", checks.checks, name="checks"),
+    path(FIT + "compare", compare.compare, name="compare"),
+    path(FIT + "sensitivity", compare.sensitivity, name="sensitivity"),
+    path(FIT + "files", files.show_files, name="files"),
     path(FIT + "briefing", files.briefing, name="briefing"),
     path(FIT + "pictures/<slug:name>.svg", files.picture, name="picture"),
     path(FIT + "download/<slug:kind>", files.download, name="download"),
 ]
+fits_urls = (
+    [
+        path(FITS, fits.list_fits, name="list"),
+        path(FITS + "new", new_fit.new, name="new"),
+        path(FITS + "auto", fits.auto, name="auto"),
+        path(FIT + "progress", fits.progress, name="progress"),
+        path(FIT + "log", fits.log, name="log"),
+        path(FIT + "cancel", fits.cancel, name="cancel"),
+        path(FIT + "again", fits.again, name="again"),
+    ],
+    "fits",
+)

@@ -1,10 +1,18 @@
-"""A brake on guessing: how many wrong links and codes a process answers. Right ones are never slowed.
+"""Limits on what strangers can make the server do: guess links and codes, and send long bodies.
 
-A link has 128 random bits and a code 80, so the brake is there to save work, and needs to know nobody's address.
+A link has 128 random bits and a code 80, so the brake on guessing is there to save work, and needs to know nobody's
+address. Right links are never slowed.
 """
 
 import threading
 import time
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from judgemap.web.server.errors import kind_page
 
 A_SECOND = 10.0
 BURST = 50.0
@@ -36,3 +44,16 @@ class Brake:
 
 
 WRONG_GUESSES = Brake()
+
+
+def limit_bodies(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Refuse a request whose body is longer than any form of ours needs."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        if not length.isdecimal() or int(length) > settings.LONGEST_BODY:
+            text = _("Files can be up to 25 MB. Go back and choose a smaller one: simplified boundaries work well.")
+            return kind_page(request, 413, _("That file is too large"), text)
+        return get_response(request)
+
+    return middleware

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -12,7 +13,8 @@ from django.utils.text import slugify
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
-from judgemap.study.definition import StudyDefinition
+from judgemap.study.definition import TEXTS, StudyDefinition
+from judgemap.web.accounts.actions import find_researcher
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.areas import load_graph, source_of
@@ -25,6 +27,12 @@ VERSION_FIELDS = (
     "maximum", "ties", "skips", "repeats", "base_map", "base_map_credit",
 )  # fmt: skip
 SOURCE_FIELDS = ("file", "edges", "names", "id", "name", "crs", "contiguity", "extra_edges", "removed_edges")
+LONGEST = {
+    "title": 200, "question": 300, "example": 20_000, "consent": 20_000, "instructions": 20_000, "thanks": 20_000,
+    "base_map": 300, "base_map_credit": 200,
+}  # fmt: skip
+MOST = 10_000
+"""The most that one judge can be asked for."""
 
 
 def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | None = None) -> Study:
@@ -50,7 +58,7 @@ def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | 
                     name=areas.names[i],
                     outline=drawings.geojson[i],
                     scene=drawings.scenes[i],
-                    shape=drawings.shapes[i],
+                    rings=drawings.rings[i],
                     label_x=label_x,
                     label_y=label_y,
                 )
@@ -222,3 +230,65 @@ def _check_languages(definition: StudyDefinition) -> None:
         if language not in known:
             text = f"languages: {language!r} is not translated yet; there are {quoted(known)}"
             raise StudyError(text, field="languages")
+
+
+def check_limits(definition: StudyDefinition) -> None:
+    """Refuse what the database could not hold, and texts with characters that no page shows."""
+    texts = {key: getattr(definition, key) for key in LONGEST}
+    for language, translated in definition.translations.items():
+        texts |= {f"translations.{language}.{key}": translated[key] for key in TEXTS if key in translated}
+    for key, text in texts.items():
+        field = key.rpartition(".")[2]
+        longest = LONGEST[field]
+        if not isinstance(text, str) or len(text) > longest:
+            raise StudyError(f"{key} is too long; write at most {longest} characters", field)
+        if not all(each.isprintable() or each in "\n\r\t\u200e\u200f\u00ad\u200c\u200d\u00a0" for each in text):
+            raise StudyError(f"{key} has characters that cannot be shown; type it again", field)
+    if definition.maximum > MOST:
+        raise StudyError(f"maximum is {definition.maximum}; nobody judges more than {MOST:,} pairs", field="maximum")
+
+
+def change_study(study: Study, by: Researcher, changes: dict[str, Any]) -> bool:
+    """Keep changes to a study as a new version; False where nothing changed."""
+    before = definition_of(study)
+    after = replace(before, **changes)
+    check_limits(after)
+    if after == before:
+        return False
+    edit_study(study, after, by)
+    return True
+
+
+def share_study(study: Study, email: str, by: Researcher) -> Researcher:
+    """Share a study with the researcher who has an address."""
+    colleague = Researcher.objects.filter(email=email.strip().lower(), is_active=True).first()
+    if colleague is None:
+        raise StudyError("no researcher here has this address; invite them under Researchers first")
+    if colleague == study.owner:
+        raise StudyError("this is the study's owner")
+    with transaction.atomic():
+        study.colleagues.add(colleague)
+        record(study, by, "shared", {"with": colleague.email})
+    return colleague
+
+
+def unshare_study(study: Study, colleague_id: str, by: Researcher) -> None:
+    """Stop sharing a study with a colleague; nothing happens where it was not shared."""
+    with transaction.atomic():
+        known = colleague_id.isdecimal() and len(colleague_id) < 19
+        for colleague in study.colleagues.filter(pk=colleague_id if known else -1):
+            study.colleagues.remove(colleague)
+            record(study, by, "unshared", {"with": colleague.email})
+
+
+def give_study(study: Study, email: str) -> Researcher:
+    """Make a researcher the owner of a study; who owned it before keeps it as a colleague."""
+    owner = find_researcher(email)
+    with transaction.atomic():
+        if study.owner is not None and study.owner != owner:
+            study.colleagues.add(study.owner)
+        study.colleagues.remove(owner)
+        study.owner = owner
+        study.save(update_fields=["owner"])
+        record(study, None, "given", {"to": owner.email})
+    return owner

@@ -1,7 +1,7 @@
 """The areas of a study, out of the database as the statistics know them."""
 
 import numpy as np
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from judgemap.core.graph import AreaGraph
 from judgemap.geo.maps import Areas
@@ -9,13 +9,15 @@ from judgemap.study.definition import AreasSource
 from judgemap.web.studies.models import Area, Edge, StudyVersion
 
 
+def edges_in(version: StudyVersion) -> QuerySet[Edge]:
+    """Return the edges that a version has."""
+    still_there = Q(removed_in=None) | Q(removed_in__gt=version.number)
+    return Edge.objects.filter(still_there, study_id=version.study_id, added_in__lte=version.number)
+
+
 def load_graph(version: StudyVersion) -> AreaGraph:
     """Return who borders whom in a version, by the areas' positions."""
-    edges = (
-        Edge.objects.filter(study_id=version.study_id, added_in__lte=version.number)
-        .filter(Q(removed_in=None) | Q(removed_in__gt=version.number))
-        .values_list(F("a__position"), F("b__position"))
-    )
+    edges = edges_in(version).values_list(F("a__position"), F("b__position"))
     n_areas = Area.objects.filter(study_id=version.study_id).count()
     return AreaGraph(n_areas, np.array(list(edges), dtype=np.int64).reshape(-1, 2))
 

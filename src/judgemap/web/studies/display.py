@@ -7,6 +7,7 @@ the same numbers make the SVG of a page without a script and, through the square
 import json
 import math
 from dataclasses import dataclass
+from operator import sub
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,11 +33,11 @@ Rings = list[list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Drawings:
-    """What is stored for display: the whole map's outline, and each area's scene, shape, label and outline."""
+    """What is stored for display: the whole map's outline, and each area's scene, rings, label and outline."""
 
     outline: str
     scenes: list[str]
-    shapes: list[str]
+    rings: list[str]
     labels: list[tuple[float, float]] | list[tuple[None, None]]
     geojson: list[str]
 
@@ -51,12 +52,16 @@ def draw_areas(areas: Areas) -> Drawings:
     frame = _Square.around(shapely.total_bounds(polygons), margin=0.02)
     rings = [frame.rings(polygon, simplify=1.0) for polygon in polygons]
     return Drawings(
-        outline=json.dumps(_locator(polygons, frame), separators=(",", ":")),
+        outline=_packed(_locator(polygons, frame)),
         scenes=_scenes(areas.names, polygons, frame),
-        shapes=[svg_path(each) for each in rings],
+        rings=[_packed(each) for each in rings],
         labels=[label_point(each) for each in rings],
         geojson=[shapely.to_geojson(polygon) for polygon in shapely.set_precision(geographic.to_numpy(), 1e-7)],
     )
+
+
+def _packed(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def svg_path(rings: Rings) -> str:
@@ -67,10 +72,14 @@ def svg_path(rings: Rings) -> str:
     """
     parts = []
     for ring in rings:
-        points = np.array(ring, dtype=np.int64).reshape(-1, 2)
-        steps = " ".join(f"{dx} {dy}" for dx, dy in np.diff(points, axis=0))
-        parts.append(f"M{points[0, 0]} {points[0, 1]}l{steps}z")
+        steps = " ".join(map(str, map(sub, ring[2:], ring)))
+        parts.append(f"M{ring[0]} {ring[1]}l{steps}z")
     return "".join(parts)
+
+
+def stored_path(rings: str) -> str:
+    """Write rings as they are stored with an area as an SVG path; the empty text where there is no map."""
+    return svg_path(json.loads(rings)) if rings else ""
 
 
 def label_point(rings: Rings) -> tuple[float, float]:
@@ -183,7 +192,7 @@ def _scenes(names: tuple[str, ...], polygons: Shapes, frame: _Square) -> list[st
                 "others": others,
                 "where": [*frame.point(west, north), *frame.point(east, south)],
             }
-            written = json.dumps(scene, separators=(",", ":"), ensure_ascii=False)
+            written = _packed(scene)
             if len(written.encode()) <= LARGEST:
                 break
         scenes.append(written)

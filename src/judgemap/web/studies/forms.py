@@ -7,9 +7,9 @@ from django.conf import settings
 
 from judgemap.study.definition import MOST_REPEATS
 from judgemap.web.server.forms import StudyForm
-from judgemap.web.studies.definitions import MOST
+from judgemap.web.studies.actions import MOST
 from judgemap.web.studies.models import Area, Study, StudyVersion
-from judgemap.web.studies.upload.forms import DIRECTIONS
+from judgemap.web.studies.upload.pages import DIRECTIONS
 
 MARKDOWN = "You can use **bold**, lists with - and [links](https://…)."
 DESIGNS = (

@@ -1,30 +1,60 @@
-"""The map of a study's areas with who is whose neighbour, as one SVG that works with a script and without."""
+"""Where the areas are on a page: their outlines as SVG paths, or circles and lines where there is no map."""
 
+import json
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from judgemap.web.studies.areas import load_graph
-from judgemap.web.studies.models import Area, Edge, Study
+import numpy as np
+from django.db.models import F, Q
+
+from judgemap.report.badges import free_spots
+from judgemap.web.studies.areas import edges_in, load_graph
+from judgemap.web.studies.display import stored_path
+from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
+
+MARGIN = 12
+BADGE = 15.0
+"""Radius of the numbered circles, in units of the map."""
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnArea:
-    """An area on the map: its path, and the point that its edges meet in."""
+class Place:
+    """An area on the page; without an outline, ``path`` is empty."""
 
     position: int
-    name: str
     code: str
-    shape: str
+    name: str
+    path: str
     x: float
     y: float
+    """A point well inside it."""
+
+
+def load_places(study: Study, layout: Sequence[Sequence[float]] | None = None) -> list[Place]:
+    """Return a study's areas in their order; where there is no map, ``layout`` has their points, else a circle does."""
+    fields = ("position", "code", "name", "rings", "label_x", "label_y")
+    rows = list(Area.objects.filter(study=study).order_by("position").values_list(*fields))
+    points = layout or circle(len(rows))
+    return [
+        Place(position, code, name, stored_path(rings), *((x, y) if rings else point[:2]))
+        for (position, code, name, rings, x, y), point in zip(rows, points, strict=True)
+    ]
+
+
+def circle(count: int) -> list[Point]:
+    """Place so many areas on a circle, in the units of a map."""
+    turns = [2 * math.pi * place / count for place in range(count)]
+    return [(round(500 + 450 * math.sin(turn), 1), round(500 - 450 * math.cos(turn), 1)) for turn in turns]
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnEdge:
     """An edge on the map, between two areas' points."""
 
-    a: DrawnArea
-    b: DrawnArea
+    a: Place
+    b: Place
     origin: str
 
 
@@ -32,7 +62,7 @@ class DrawnEdge:
 class StudyMap:
     """All areas and edges, and what to look at."""
 
-    areas: list[DrawnArea]
+    areas: list[Place]
     edges: list[DrawnEdge]
     parts: int
     alone: list[str]
@@ -50,30 +80,96 @@ class StudyMap:
 
 def draw_map(study: Study) -> StudyMap:
     """Draw a study's areas and the edges of its version in force."""
-    rows = list(study.areas.order_by("position"))
-    points = _points(rows)
-    areas = [
-        DrawnArea(row.position, row.name, row.code, row.shape, *point) for row, point in zip(rows, points, strict=True)
-    ]
-    by_key = {row.pk: area for row, area in zip(rows, areas, strict=True)}
-    current = Edge.objects.filter(study=study, removed_in=None).order_by("pk").values_list("a_id", "b_id", "origin")
-    edges = [DrawnEdge(by_key[a], by_key[b], origin) for a, b, origin in current]
+    areas = load_places(study)
+    current = Edge.objects.filter(study=study, removed_in=None).order_by("pk")
+    ends = current.values_list(F("a__position"), F("b__position"), "origin")
+    edges = [DrawnEdge(areas[a], areas[b], origin) for a, b, origin in ends]
     parts = load_graph(study.version).components()
     touched = {edge.a.position for edge in edges} | {edge.b.position for edge in edges}
     alone = [area.name for area in areas if area.position not in touched]
     return StudyMap(areas, edges, int(parts.max()) + 1, alone)
 
 
-def _points(rows: list[Area]) -> list[tuple[float, float]]:
-    """Return a point inside each area, in the units of the map; on a circle where there is no map."""
-    around = circle(len(rows))
-    return [
-        point if row.label_x is None or row.label_y is None else (row.label_x, row.label_y)
-        for row, point in zip(rows, around, strict=True)
-    ]
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A number on the map: where it is, and where its area is."""
+
+    text: str
+    x: float
+    y: float
+    area_x: float
+    area_y: float
+
+    @property
+    def apart(self) -> bool:
+        """Whether a line must lead from the number to its area."""
+        return math.hypot(self.x - self.area_x, self.y - self.area_y) > BADGE
 
 
-def circle(count: int) -> list[tuple[float, float]]:
-    """Place so many areas on a circle, in the units of a map."""
-    turns = [2 * math.pi * place / count for place in range(count)]
-    return [(round(500 + 450 * math.sin(turn), 1), round(500 - 450 * math.cos(turn), 1)) for turn in turns]
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Every area, in the order of the areas; lines between neighbours where there is no map; the box that holds all."""
+
+    places: list[Place]
+    lines: list[tuple[float, float, float, float]]
+    box: tuple[int, int, int, int]
+    is_map: bool
+
+    @property
+    def view_box(self) -> str:
+        """The box as SVG has it."""
+        return " ".join(str(each) for each in self.box)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether borders must be thin to leave room for the areas."""
+        return len(self.places) > 150
+
+    @property
+    def kind(self) -> str:
+        """What is drawn."""
+        return "map" if self.is_map else "network"
+
+    def badges(self, positions: Sequence[int]) -> list[Badge]:
+        """Set the numbers 1, 2, 3 … on areas, or beside them where numbers would cover each other."""
+        anchors = np.array([(self.places[position].x, self.places[position].y) for position in positions])
+        west, north, width, height = self.box
+        spots = free_spots(anchors, BADGE, np.array([[west, north], [west + width, north + height]]))
+        return [
+            Badge(str(each), *spot, *anchor)
+            for each, (spot, anchor) in enumerate(zip(spots.round(1).tolist(), anchors.tolist(), strict=True), start=1)
+        ]
+
+
+def lay_ground(study: Study, version: StudyVersion, layout: Sequence[Sequence[float]] | None = None) -> Ground:
+    """Return the drawing of a study's areas for a map of results; see `load_places` for ``layout``."""
+    places = load_places(study, layout)
+    if study.outline:
+        rings = json.loads(study.outline)["rings"]
+        corners = [point for ring in rings for point in zip(ring[::2], ring[1::2], strict=True)]
+        return Ground(places, [], _box(corners), is_map=True)
+    radius = max(6.0, min(26.0, 330 / math.sqrt(len(places))))
+    discs = [replace(place, path=_disc(place.x, place.y, radius)) for place in places]
+    ends = edges_in(version).values_list(F("a__position"), F("b__position"))
+    lines = [(places[a].x, places[a].y, places[b].x, places[b].y) for a, b in ends]
+    return Ground(discs, lines, _box([(place.x, place.y) for place in places], radius), is_map=False)
+
+
+def neighbours_of(version: StudyVersion, position: int) -> list[int]:
+    """Return the positions of an area's neighbours in a version of its study."""
+    touching = edges_in(version).filter(Q(a__position=position) | Q(b__position=position))
+    pairs = touching.values_list(F("a__position"), F("b__position"))
+    return sorted(b if a == position else a for a, b in pairs)
+
+
+def _disc(x: float, y: float, radius: float) -> str:
+    r = round(radius, 1)
+    return f"M{round(x - r, 1)} {round(y, 1)}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 -{2 * r} 0z"
+
+
+def _box(points: Sequence[Point], radius: float = 0.0) -> tuple[int, int, int, int]:
+    """Return the box that holds discs at these points: west, north, width and height."""
+    free = MARGIN + radius
+    west, north = (math.floor(min(point[axis] for point in points) - free) for axis in (0, 1))
+    east, south = (math.ceil(max(point[axis] for point in points) + free) for axis in (0, 1))
+    return west, north, east - west, south - north

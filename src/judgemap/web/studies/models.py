@@ -121,11 +121,11 @@ class Area(models.Model):
     """The geometry as it was uploaded, GeoJSON in longitude and latitude."""
     scene = models.TextField(blank=True)
     """The area among its neighbours, as JSON that `display.draw_areas` writes."""
-    shape = models.TextField(blank=True)
-    """The area on the map of all areas, as an SVG path."""
+    rings = models.TextField(blank=True)
+    """The area on the map of all areas, simplified: rings of whole numbers x, y, x, y, …, as JSON."""
     label_x = models.FloatField(null=True)
     label_y = models.FloatField(null=True)
-    """A point well inside the area, in the units of ``shape``: where labels stand; None where there is no map."""
+    """A point well inside the area, in the units of ``rings``: where labels stand; None where there is no map."""
 
     class Meta:
         constraints = (

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from judgemap.web.studies import views
-from judgemap.web.studies.upload import views as upload
+from judgemap.web.studies.upload import pages as upload
 
 app_name = "studies"
 urlpatterns = [

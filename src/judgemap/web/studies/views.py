@@ -1,7 +1,10 @@
 """Researchers' pages about their studies."""
 
+from dataclasses import dataclass
+from datetime import datetime
+
 from django.contrib import messages
-from django.db.models import Count
+from django.db.models import Count, Max, Q, Sum
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -10,17 +13,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from judgemap.errors import StudyError
 from judgemap.study.definition import TEXTS, write_definition
-from judgemap.web.server.addresses import whole_address
 from judgemap.web.server.forms import sentence
 from judgemap.web.server.markdown import render_markdown
+from judgemap.web.server.tokens import whole_address
 from judgemap.web.studies import actions
 from judgemap.web.studies.access import owner_page, researcher_of, researcher_page, studies_of, study_page
-from judgemap.web.studies.colleagues import share_study, unshare_study
-from judgemap.web.studies.definitions import change_study
+from judgemap.web.studies.actions import change_study, share_study, unshare_study
 from judgemap.web.studies.forms import ColleagueForm, EdgeForm, JudgingForm, TextsForm, TranslationForm, VersionForm
 from judgemap.web.studies.maps import draw_map
 from judgemap.web.studies.models import Study
-from judgemap.web.studies.summary import summarise
 
 FORM = ["GET", "HEAD", "POST"]
 LONGEST_LOG = 500
@@ -211,3 +212,49 @@ def definition(request: HttpRequest, study: Study) -> HttpResponse:  # noqa: ARG
     text = write_definition(actions.definition_of(study))
     name = f'attachment; filename="{study.slug}.toml"'
     return HttpResponse(text, "application/toml", headers={"Content-Disposition": name})
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """How far a study is."""
+
+    areas: int
+    edges: int
+    invited: int
+    begun: int
+    withdrawn: int
+    judged: int
+    last_answer: datetime | None
+    next_step: str
+
+
+def summarise(study: Study) -> Summary:
+    """Count a study's areas, judges and answers, and say what comes next."""
+    counts = study.judges.aggregate(
+        invited=Count("pk"),
+        begun=Count("pk", filter=Q(judged__gt=0)),
+        withdrawn=Count("pk", filter=Q(withdrawn_at__isnull=False)),
+        judged=Sum("judged"),
+    )
+    last = study.judges.aggregate(last=Max("pairs__answers__answered_at"))["last"]
+    counts["judged"] = counts["judged"] or 0
+    return Summary(
+        areas=study.areas.count(),
+        edges=study.edges.filter(removed_in=None).count(),
+        last_answer=last,
+        next_step=next_step(study, counts["invited"]),
+        **counts,
+    )
+
+
+def next_step(study: Study, invited: int) -> str:
+    """Name the step that most helps the study on: try, invite, share the link, wait, open or export."""
+    if study.status == Study.Status.DRAFT:
+        return "try"
+    if study.status == Study.Status.PAUSED:
+        return "open"
+    if study.status == Study.Status.CLOSED:
+        return "export"
+    if study.join_code:
+        return "link"
+    return "wait" if invited else "invite"

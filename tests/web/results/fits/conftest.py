@@ -7,7 +7,7 @@ from django.utils import timezone
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.models import Answer, Judge, Pair
-from judgemap.web.results.fits import actions, running
+from judgemap.web.results import actions, running
 from judgemap.web.server import jobs, worker
 from judgemap.web.server.tokens import make_token
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judgemap.study.settings import FitSettings
-from judgemap.web.results.fits.forms import FitForm
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun
+from judgemap.web.results.new_fit import FitForm
 from judgemap.web.server import worker
 
 LIVE = {"HX-Request": "true"}

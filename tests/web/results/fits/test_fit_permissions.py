@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from judgemap.study.settings import FitSettings
-from judgemap.web.results.fits import actions
+from judgemap.web.results import actions
 from judgemap.web.results.models import AutoFit, FitRun
 from judgemap.web.studies.models import Act
 

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from judgemap.web.results.fits import actions
-from judgemap.web.results.fits.warming import warm_up
+from judgemap.web.results import actions
 from judgemap.web.results.models import FitRun
+from judgemap.web.results.running import warm_up
 from judgemap.web.server import worker
 
 

@@ -9,10 +9,10 @@ from judgemap.study.settings import FitSettings
 from judgemap.web.judge.actions import withdraw
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Judge
-from judgemap.web.results.fits import running
-from judgemap.web.results.fits.files import open_fit
-from judgemap.web.results.fits.running import explain
+from judgemap.web.results import running
+from judgemap.web.results.files import open_fit
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun
+from judgemap.web.results.running import explain
 from judgemap.web.server.jobs import SILENCE
 from judgemap.web.server.tokens import hashed, tidy_code
 from judgemap.web.studies.areas import load_areas

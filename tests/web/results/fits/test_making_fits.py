@@ -10,9 +10,9 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.results.fits import progress, running
-from judgemap.web.results.fits.actions import ask_for_fit, cancel_fit
-from judgemap.web.results.fits.files import open_fit
+from judgemap.web.results import running
+from judgemap.web.results.actions import ask_for_fit, cancel_fit
+from judgemap.web.results.files import open_fit
 from judgemap.web.results.models import Exclusion, FitRun
 from judgemap.web.server import jobs, worker
 from judgemap.web.server.jobs import SILENCE
@@ -245,13 +245,13 @@ def test_what_explains_may_fail_and_spoils_nothing(judged, ask, make, monkeypatc
 def cancel_in_the_middle(monkeypatch, run, after=3):
     """Have a researcher press the button after so many blocks."""
     monkeypatch.setattr(jobs, "SECONDS_BETWEEN_NEWS", 0.0)
-    calls = []
+    calls, watch = [], running.watch
 
     def watched(claimed, draws, wanted):
         calls.append(draws.n_draws)
         if len(calls) == after:
             cancel_fit(run)
-        progress.watch(claimed, draws, wanted)
+        watch(claimed, draws, wanted)
 
     monkeypatch.setattr(running, "watch", watched)
     return calls

@@ -9,8 +9,8 @@ from django.urls import reverse
 from judgemap.core.graph import AreaGraph
 from judgemap.geo.maps import Areas
 from judgemap.study.settings import FitSettings
+from judgemap.web.results.actions import ask_for_fit
 from judgemap.web.results.files import KINDS
-from judgemap.web.results.fits.actions import ask_for_fit
 from judgemap.web.results.models import FitRun
 from judgemap.web.studies import actions as studies
 from judgemap.web.studies.models import Study

@@ -11,8 +11,7 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.study.definition import AreasSource, StudyDefinition, parse_definition, without_edges
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.studies.actions import create_study, record
-from judgemap.web.studies.definitions import check_limits
+from judgemap.web.studies.actions import check_limits, create_study, record
 from judgemap.web.studies.models import Study, Upload
 from judgemap.web.studies.upload.files import inspect_file, read_file, take_file
 

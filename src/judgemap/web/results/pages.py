@@ -1,17 +1,18 @@
-"""Which fit a page is about, and what to call it."""
+"""What the pages of a fit share: which fit a page is about, what to call it, and what was found out about it."""
 
 from collections.abc import Iterable
 from functools import wraps
 from typing import Any
 
+from django.db.models import Q, QuerySet
 from django.db.models.fields.json import KeyTransform
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 
 from judgemap.study.record import DataFacts
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
-from judgemap.web.results.models import FitRun
+from judgemap.web.results.models import Exclusion, FitPicture, FitRun
 from judgemap.web.studies.access import View, study_page
 from judgemap.web.studies.models import Study
 
@@ -84,3 +85,38 @@ def facts_of(data: DataFacts) -> list[str]:
 def _listed(names: Iterable[str], most: int = 3) -> str:
     some = list(names)
     return ", ".join(some[:most]) + (f" and {len(some) - most} more" if len(some) > most else "")
+
+
+def find_run(study: Study, number: int) -> FitRun | None:
+    """Find a fit of a study by its number, whatever has become of it."""
+    runs = FitRun.objects.select_related("asked_by", "version", "study").defer("rows", "findings")
+    return runs.filter(study=study, number=number).first()
+
+
+def pictures_of(run: FitRun, *names: str) -> list[FitPicture]:
+    """Find pictures by name, in this order, without the drawings themselves."""
+    there = {each.name: each for each in run.pictures.filter(name__in=names).defer("svg")}
+    return [there[name] for name in names if name in there]
+
+
+def show_page(
+    request: HttpRequest, template: str, study: Study, run: FitRun, context: dict[str, object]
+) -> HttpResponse:
+    """Render a page of a fit, with what all of them show."""
+    shared = {
+        "study": study, "run": run, "title": title_of(run), "facts": facts_of(run.record.data), "here": "results",
+        "tab": template,
+    }  # fmt: skip
+    return render(request, template, shared | context)
+
+
+def whole_fits(study: Study) -> QuerySet[FitRun]:
+    """Return the fits of all judges, or of all but those left out of the study, without what is large in them."""
+    excluded = sorted(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))
+    runs = FitRun.objects.filter(Q(left_out=[]) | Q(left_out=excluded), study=study, only=[])
+    return runs.defer("rows", "findings", "log").order_by("-number")
+
+
+def latest_fit(study: Study) -> FitRun | None:
+    """Return the last fit of all judges that was explained."""
+    return whole_fits(study).filter(status=FitRun.Status.DONE, explained_at__isnull=False).first()

@@ -1,18 +1,58 @@
-"""The table beside the map: every area with its risk, rank and chances, sorted and filtered."""
+"""The risk map, and the table of areas beside it: every area with its risk, rank and chances, sorted and filtered."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
 from judgemap.report.text import percentage, signed
-from judgemap.web.results.ground import Ground
-from judgemap.web.results.layers import Layer, Row, interval, places
+from judgemap.web.results.area import describe_area, highest
+from judgemap.web.results.layers import Layer, Row, by_risk, interval, make_layers, places
+from judgemap.web.results.models import FitRun
+from judgemap.web.results.pages import fit_page, found, pictures_of, show_page
+from judgemap.web.studies.maps import Ground, lay_ground
+from judgemap.web.studies.models import Study
 
 LONGEST = 100
 COLUMNS = ("place", "name", "risk", "sd", "chance", "cluster")
 FALLING = ("risk", "sd", "chance")
 """Columns whose first click puts the largest value first."""
+
+
+@require_safe
+@fit_page
+def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
+    """Show the risk map with the table of areas and what is known of the area that was chosen."""
+    more = found(run, "top", "layout")
+    layers = make_layers(run.rows, more)
+    asked = Asked.read(request.GET.dict(), layers, len(run.rows))
+    ground = lay_ground(study, run.version, more.get("layout"))
+    order, layer = by_risk(run.rows), layers[asked.layer]
+    lines = make_lines(run.rows, ground, layers, asked, order=order)
+    context = {
+        "layers": layers.values(),
+        "layer": layer,
+        "tops": [each for name, each in layers.items() if name.startswith("top")],
+        "asked": asked,
+        "keep": asked.keep("area"),
+        "headings": headings(asked, clusters="cluster" in layers),
+        "ground": ground,
+        "areas": list(zip(ground.places, layer.fills, layer.texts, strict=True)),
+        "badges": ground.badges(order[:10]),
+        "lines": lines,
+        "n_shown": sum(line.shown for line in lines),
+        "script": {name: each.plain() for name, each in layers.items()},
+        "highest": highest(run.rows),
+        "sure": sum(row["p_top10"] > 0.95 for row in run.rows),
+        "ten": min(10, len(run.rows)),
+        "chosen_path": ground.places[asked.area].path if asked.area is not None else "",
+        "detail": describe_area(study, run, asked.area) if asked.area is not None else None,
+        "pictures": pictures_of(run, "cluster-violins", "cluster-number", "co-clustering"),
+    }
+    return show_page(request, "results/map.html", study, run, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +140,6 @@ def headings(asked: Asked, *, clusters: bool) -> list[Heading]:
         then = turned if asked.sort == usual else usual
         made.append(Heading(column, text, beside, now, f"?{asked.keep('sort')}sort={then}"))
     return made
-
-
-def by_risk(rows: Sequence[Row]) -> list[int]:
-    """Return the areas' positions, the highest estimated risk first."""
-    return sorted(range(len(rows)), key=lambda position: -float(rows[position]["risk_median"]))
 
 
 def make_lines(

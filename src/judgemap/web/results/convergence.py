@@ -5,10 +5,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
 from judgemap.study.record import GOOD_ESS, GOOD_GAP, GOOD_RHAT
 from judgemap.web.results.models import FitRun
+from judgemap.web.results.pages import fit_page, found, pictures_of, show_page
+from judgemap.web.studies.models import Study
 
 SHOWN = 10
+
+
+@require_safe
+@fit_page
+def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
+    """Say how well the fit was sampled, and show it."""
+    more = found(run, "warnings", "sampling")
+    context = {
+        "warnings": more.get("warnings", []),
+        "notes": [note.text for note in run.record.notes],
+        "drawn": how_drawn(run),
+        "figures": figures(run),
+        "worst": worst(run, more.get("sampling", {})),
+        "pictures": pictures_of(run, "traces", "ranks", "alpha"),
+    }
+    return show_page(request, "results/convergence.html", study, run, context)
 
 
 @dataclass(frozen=True, slots=True)

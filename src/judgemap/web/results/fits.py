@@ -1,31 +1,43 @@
-"""Researchers' pages about fits: ask for one, watch it, stop it, start it again."""
+"""The fits of a study: list them, watch one, stop it, start it again, have them made automatically."""
 
-import re
 from datetime import timedelta
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Direction
 from judgemap.study.settings import FitSettings
-from judgemap.web.results.fits import actions
-from judgemap.web.results.fits.forms import AutoFitForm, FitForm, initial_of
+from judgemap.web.results import actions
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun
+from judgemap.web.results.pages import find_run
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
-FORM = ["GET", "HEAD", "POST"]
 MOST_SHOWN = 200
 PATIENCE = timedelta(seconds=20)
 """A fit that waits longer, while none runs, waits for a worker that is not there."""
+
+
+class AutoFitForm(forms.Form):
+    """How often a study is fitted by itself."""
+
+    every = forms.IntegerField(
+        label="New answers",
+        required=False,
+        min_value=actions.LEAST_EVERY,
+        max_value=10**6,
+        help_text=f"A fit is made after this many, {actions.LEAST_EVERY} or more. Leave empty for never.",
+    )
+    model = forms.ChoiceField(choices=[(each, each) for each in ("spatial", "clusters", "standard")])
 
 
 @require_safe
@@ -53,26 +65,6 @@ def _list(request: HttpRequest, study: Study, auto_form: AutoFitForm) -> HttpRes
 def _runs(study: Study) -> QuerySet[FitRun]:
     runs = FitRun.objects.filter(study=study).order_by("-number")
     return runs.select_related("asked_by").defer("rows", "findings", "log")
-
-
-@require_http_methods(FORM)
-@study_page
-def new(request: HttpRequest, study: Study) -> HttpResponse:
-    """Ask for a fit, with all the options there are; an empty form has sensible ones."""
-    if request.method == "POST":
-        form = FitForm(study, request.POST)
-        if form.is_valid():
-            try:
-                run = actions.ask_for_fit(study, by=researcher_of(request), **form.asked())
-                return redirect("fits:progress", study.slug, run.number)
-            except StudyError as error:
-                form.add_study_error(error)
-    else:
-        number = request.GET.get("from", "")
-        earlier = _find(study, int(number)) if re.fullmatch(r"[0-9]{1,9}", number) else None
-        form = FitForm(study, initial=initial_of(earlier) if earlier else {})
-    context = {"study": study, "form": form, "decided": actions.has_decided(study), "here": "results"}
-    return render(request, "fits/new.html", context, status=400 if form.errors else 200)
 
 
 @require_safe
@@ -157,14 +149,9 @@ def _auto_form(study: Study) -> AutoFitForm:
     return AutoFitForm(initial={"every": auto.every, "model": auto.settings.get("model")} if auto else {})
 
 
-def _find(study: Study, number: int) -> FitRun | None:
-    runs = FitRun.objects.select_related("asked_by", "version", "study").defer("rows", "findings")
-    return runs.filter(study=study, number=number).first()
-
-
 def _seen(study: Study, number: int) -> FitRun:
     """Find a fit, and notice where its worker is gone."""
-    run = _find(study, number)
+    run = find_run(study, number)
     if run is None:
         raise Http404
     return run.show_if_lost()

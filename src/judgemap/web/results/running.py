@@ -2,36 +2,52 @@
 
 import logging
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from django.db import transaction
 from django.db.models import Max, Min
 from django.utils import timezone
 
+from judgemap.core.diagnostics import ess_bulk, rhat
+from judgemap.core.samplers.run import Draws
 from judgemap.errors import StudyError
+from judgemap.report.briefing import About, Gallery, briefing
+from judgemap.report.picture import Picture
+from judgemap.study.clusters import ClusterFit
+from judgemap.study.explain import Explanation
 from judgemap.study.record import json_value
+from judgemap.study.result import Fit
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer
-from judgemap.web.results.fits.actions import answered
-from judgemap.web.results.fits.files import open_fit, pack
-from judgemap.web.results.fits.forgetting import forget_withdrawn
-from judgemap.web.results.fits.progress import SAMPLED, WARMING_UP, watch
+from judgemap.web.results.actions import answered
+from judgemap.web.results.files import open_fit, pack
+from judgemap.web.results.forgetting import forget_withdrawn
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun
 from judgemap.web.server.jobs import STOPPING, log_line
 from judgemap.web.studies.areas import load_areas
+from judgemap.web.studies.display import UNITS
 from judgemap.web.studies.models import StudyVersion
 
 if TYPE_CHECKING:
     from judgemap.study.comparisons import Comparisons
-    from judgemap.study.explain import Explanation
-    from judgemap.study.result import Fit
 
 logger = logging.getLogger(__name__)
 Step = Callable[["Subject"], None]
+SAMPLED = 0.97
+"""The share of the work that is sampling; the rest is what follows it."""
+WARMING_UP = "The chains are warming up."
+SHOWN = {"traces": "traces", "ranks": "ranks", "predictive": "win-rates", "variance": "variance-against-median"}
+OF_CLUSTERS = {"cluster-number": "number-of-clusters", "cluster-violins": "violins", "co-clustering": "together"}
+"""What the pages call each figure of the gallery."""
+EDGE = 50
+"""What is left free around a network's drawing, in units of the map."""
 
 
 def make_fit(run: FitRun) -> Iterator[None]:
@@ -63,7 +79,7 @@ def read_answers(run: FitRun) -> "Comparisons":
     return data
 
 
-def keep(run: FitRun, fit: "Fit") -> None:
+def keep(run: FitRun, fit: Fit) -> None:
     """Keep the results, all or nothing; from here on the map can be seen."""
     run.progress, run.said = SAMPLED, "The draws are done; the results are being prepared."
     run.write()
@@ -81,7 +97,7 @@ def keep(run: FitRun, fit: "Fit") -> None:
         run.finish("info", "rows", "findings", "data_sha256")
 
 
-def table_of(fit: "Fit") -> list[dict[str, Any]]:
+def table_of(fit: Fit) -> list[dict[str, Any]]:
     """Return the table of areas, a dict a row; of a fit of clusters, with each area's cluster."""
     from judgemap.study.clusters import ClusterFit
 
@@ -92,7 +108,7 @@ def table_of(fit: "Fit") -> list[dict[str, Any]]:
     return rows
 
 
-def explain(run: FitRun, fit: "Fit", data: "Comparisons") -> Iterator[None]:
+def explain(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[None]:
     """Work out what explains a fit that is done, a step at a time. What fails here is logged, and spoils nothing."""
     subject = Subject(run, fit, data)
     for what, step in (("figures", _find), ("pictures", _draw), ("briefing", _brief)):
@@ -108,15 +124,30 @@ class Subject:
     """A fit to explain. Its explanation is worked out once, for the pages and the pictures alike."""
 
     run: FitRun
-    fit: "Fit"
+    fit: Fit
     data: "Comparisons"
 
     @cached_property
-    def explanation(self) -> "Explanation":
+    def explanation(self) -> Explanation:
         """What is said about the fit."""
-        from judgemap.study.explain import explain
+        return Explanation(self.fit, self.data)
 
-        return explain(self.fit, self.data)
+    @cached_property
+    def gallery(self) -> Gallery:
+        """The figures of the pages and of the briefing, each drawn once."""
+        run, data = self.run, self.data
+        times = Answer.objects.filter(pair__judge__study=run.study, pair__judge__in=data.judges, pair__practice=False)
+        days = times.aggregate(first=Min("answered_at"), last=Max("answered_at"))
+        about = About(
+            title=run.version.title,
+            question=run.version.question,
+            data=data,
+            first=days["first"] and days["first"].date(),
+            last=days["last"] and days["last"].date(),
+            left_out=len(run.left_out),
+            explanation=self.explanation,
+        )
+        return Gallery(self.fit, about, _beside(run))
 
 
 def _try(what: str, step: Step, subject: Subject) -> str:
@@ -133,17 +164,13 @@ def _try(what: str, step: Step, subject: Subject) -> str:
 
 
 def _find(subject: Subject) -> None:
-    from judgemap.web.results.findings import findings_of
-
     run = subject.run
     run.findings |= findings_of(subject.fit, subject.explanation)
     FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
 
 
 def _draw(subject: Subject) -> None:
-    from judgemap.web.results.pictures import draw
-
-    run, drawn = subject.run, draw(subject.fit, subject.explanation.check)
+    run, drawn = subject.run, draw(subject.gallery)
     rows = [
         FitPicture(fit=run, name=name, svg=each.svg(), alt=each.alt, caption=each.caption)
         for name, each in drawn.items()
@@ -152,23 +179,12 @@ def _draw(subject: Subject) -> None:
 
 
 def _brief(subject: Subject) -> None:
-    from judgemap.report.briefing import About, briefing
-
-    run, fit, data = subject.run, subject.fit, subject.data
-    times = Answer.objects.filter(pair__judge__study=run.study, pair__judge__in=data.judges, pair__practice=False)
-    days = times.aggregate(first=Min("answered_at"), last=Max("answered_at"))
-    about = About(
-        title=run.version.title,
-        question=run.version.question,
-        data=data,
-        first=days["first"] and days["first"].date(),
-        last=days["last"] and days["last"].date(),
-        left_out=len(run.left_out),
-    )
-    FitFiles.objects.filter(fit=run).update(briefing=briefing(fit, about, _beside(run)))
+    gallery = subject.gallery
+    page = briefing(subject.fit, gallery.about, gallery.other, gallery)
+    FitFiles.objects.filter(fit=subject.run).update(briefing=page)
 
 
-def _beside(run: FitRun) -> "Fit | None":
+def _beside(run: FitRun) -> Fit | None:
     """Find the last fit of the same answers by the other kind of model, so that a briefing tells of both."""
     same = FitRun.objects.filter(study=run.study, data_sha256=run.data_sha256, status=FitRun.Status.DONE)
     others = same.exclude(pk=run.pk).order_by("-number")
@@ -181,3 +197,63 @@ def _beside(run: FitRun) -> "Fit | None":
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def watch(run: FitRun, draws: Draws, wanted: int) -> None:
+    """Take the draws so far, and tell of them now and then."""
+    if run.news_due():
+        run.tell(SAMPLED * draws.n_draws / wanted, describe(draws, wanted))
+
+
+def describe(draws: Draws, wanted: int) -> str:
+    """Say how far the sampling is, and how good the draws are."""
+    done = draws.n_draws
+    if done < 8:
+        return WARMING_UP
+    watched = draws.watched()
+    moving = watched[:, :, np.ptp(watched, axis=(0, 1)) > 0]
+    worth = f"effective sample size at least {ess_bulk(moving).min():.0f}; largest R-hat {rhat(moving).max():.3f}"
+    return f"{done} of {wanted} draws per chain; {worth}."
+
+
+def findings_of(fit: Fit, explanation: Explanation) -> dict[str, Any]:
+    """Return what is saved: the explanation, and where there is no map, ``layout``, [x, y] of each area."""
+    return explanation.to_dict() | ({"layout": _layout(fit)} if fit.map.geometry is None else {})
+
+
+def _layout(fit: Fit) -> list[list[float]]:
+    from judgemap.report.network import layout
+
+    points = layout(fit.map.graph) * [1, -1]
+    points -= (points.min(axis=0) + points.max(axis=0)) / 2
+    widest = max(float(np.ptp(points, axis=0).max()), 1e-9)
+    placed: list[list[float]] = np.round(points * (UNITS - 2 * EDGE) / widest + UNITS / 2, 1).tolist()
+    return placed
+
+
+def draw(gallery: Gallery) -> dict[str, Picture]:
+    """Draw a fit's pictures by the names that pages have for them. What a fit has not is left out."""
+    wanted = SHOWN | (OF_CLUSTERS if isinstance(gallery.fit, ClusterFit) else {"alpha": "alpha"})
+    return {name: gallery[figure] for name, figure in wanted.items() if figure in gallery.names}
+
+
+def warm_up() -> None:
+    """Load what fits need and run the smallest of each kind, so that a researcher does not wait for it."""
+    import geopandas
+    import numpy as np
+    import shapely
+
+    from judgemap.core.graph import AreaGraph
+    from judgemap.geo.maps import Areas
+    from judgemap.study.comparisons import Comparisons
+    from judgemap.study.settings import FitSettings
+
+    boxes = geopandas.GeoSeries([shapely.box(i, 0, i + 1, 1) for i in range(3)], crs="EPSG:4326")
+    areas = Areas(("a", "b", "c"), ("A", "B", "C"), AreaGraph(3, np.array([[0, 1], [1, 2]])), boxes)
+    sides = np.array([0, 1, 0, 1]), np.array([1, 2, 2, 0])
+    data = Comparisons.from_words(areas.ids, ("x",) * 4, *sides, ("left", "left", "right", "left"))
+    for model in ("spatial", "clusters"):
+        fit = FitSettings(model=model, chains=2, warmup=5, draws=20, thin=1, seed=1).run(data, areas)
+        table_of(fit)
+        with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+            fit.save(Path(folder, "results"))

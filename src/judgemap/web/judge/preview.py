@@ -1,12 +1,17 @@
-"""The judge's pages with a judge and pairs that are in no database, at /try/<study>/ and below."""
+"""The judge's side of a study, played by its researcher, at /try/<study>/ and below.
+
+The judge and the pairs are in no database; where the researcher is, a signed cookie knows.
+"""
 
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
+from typing import Any
 
 import numpy as np
 import segno
+from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -16,17 +21,58 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from judgemap.web.judge.forms import read_answer, read_positions
 from judgemap.web.judge.models import Answer, Judge, Pair
-from judgemap.web.judge.preview.state import State, read_state, write_state
 from judgemap.web.judge.scheduling import draw_pair
 from judgemap.web.judge.screens import Place, language_of, place_of
-from judgemap.web.judge.views import common, show_pair, show_place, wants_json
+from judgemap.web.judge.views import common, show_areas, show_pair, show_place, wants_json
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.access import study_page
 from judgemap.web.studies.models import Area, Study
 
-PreviewView = Callable[[HttpRequest, Study, State], HttpResponse]
+SALT = "judgemap.preview"
+HOURS = 6
 MOST_UNKNOWN = 300
 """How many unknown areas a cookie has room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a judge's rows would say."""
+
+    consented: bool = False
+    practice_left: int = 0
+    shown: int = 0
+    judged: int = 0
+    went_on: bool = False
+    language: str = ""
+    unknown: list[int] = field(default_factory=list)
+
+
+PreviewView = Callable[[HttpRequest, Study, State], HttpResponse]
+
+
+def cookie_name(slug: str) -> str:
+    """Name the cookie of a study's preview."""
+    return f"try-{slug}"
+
+
+def read_state(request: HttpRequest, slug: str) -> State:
+    """Read where the researcher is; at the beginning, where the cookie is missing, old or not ours."""
+    try:
+        found: dict[str, Any] = signing.loads(
+            request.COOKIES.get(cookie_name(slug), ""), salt=f"{SALT}.{slug}", max_age=HOURS * 3600
+        )
+        return State(**found)
+    except (signing.BadSignature, TypeError):
+        return State()
+
+
+def write_state(response: HttpResponse, slug: str, state: State, *, secure: bool) -> HttpResponse:
+    """Let the browser keep where the researcher is."""
+    text = signing.dumps(asdict(state), salt=f"{SALT}.{slug}", compress=True)
+    response.set_cookie(
+        cookie_name(slug), text, HOURS * 3600, path="/try/", httponly=True, samesite="Lax", secure=secure
+    )
+    return response
 
 
 def preview_page(view: PreviewView) -> Callable[[HttpRequest, str], HttpResponseBase]:
@@ -175,14 +221,7 @@ def areas(request: HttpRequest, study: Study, state: State) -> HttpResponse:
     if request.method == "POST":
         unknown = sorted(read_positions(request.POST.getlist("unknown")))[:MOST_UNKNOWN]
         return moved(request, study, replace(state, unknown=unknown, shown=state.shown + 1))
-    rows = Area.objects.filter(study=study).order_by("name", "position").only("position", "name", "shape")
-    listed = [{"position": row.position, "name": row.name, "shape": row.shape, "unknown": row.position in state.unknown}
-              for row in rows]  # fmt: skip
-    context = common(pretend_judge(study, state), study.slug) | {
-        "areas": listed,
-        "too_few": len(listed) - len(state.unknown) < 2,
-    }
-    return render(request, "judge/areas.html", context)
+    return show_areas(request, pretend_judge(study, state), study.slug, state.unknown)
 
 
 @require_safe

@@ -1,21 +1,34 @@
-"""What is known of one area: its posterior, its place, the comparisons it won and lost, its neighbours."""
+"""One area: its posterior, its place, the comparisons it won and lost, its neighbours."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
 from judgemap.report.text import number, percentage, signed
 from judgemap.report.ticks import round_step
-from judgemap.web.results.ground import neighbours_of
-from judgemap.web.results.layers import interval
+from judgemap.web.results.layers import by_risk, interval
 from judgemap.web.results.models import FitRun
-from judgemap.web.results.runs import found, found_of_area
-from judgemap.web.results.table import by_risk
+from judgemap.web.results.pages import fit_page, found, found_of_area
+from judgemap.web.studies.maps import neighbours_of
 from judgemap.web.studies.models import Area, Study
 
 WIDE, HIGH = 320.0, 96.0
 """Of the drawing of a posterior, in its own units."""
+
+
+@require_safe
+@fit_page
+def area(request: HttpRequest, study: Study, run: FitRun, position: int) -> HttpResponse:
+    """Return what is known of an area, for the map's page to show beside the map."""
+    if position >= len(run.rows):
+        raise Http404
+    context = {"study": study, "run": run, "detail": describe_area(study, run, position)}
+    return render(request, "results/detail.html", context)
 
 
 @dataclass(frozen=True, slots=True)

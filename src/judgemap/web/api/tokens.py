@@ -1,5 +1,8 @@
 """The page on which a study's owner makes and revokes tokens."""
 
+from typing import Any
+
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -9,12 +12,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from judgemap.errors import StudyError
 from judgemap.web.api.actions import Wanted, make_token, revoke_token, tokens_of
-from judgemap.web.api.forms import TokenForm
 from judgemap.web.api.models import SCOPES
-from judgemap.web.server.addresses import whole_address
 from judgemap.web.server.forms import sentence
+from judgemap.web.server.tokens import whole_address
 from judgemap.web.studies.access import owner_page, researcher_of
 from judgemap.web.studies.models import Study
+
+DAYS = ((7, "a week"), (30, "30 days"), (90, "90 days"), (365, "a year"))
+REACH = (("study", "This study only"), ("all", "Every study I own"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -44,3 +49,27 @@ def revoke(request: HttpRequest, study: Study) -> HttpResponse:
     if revoke_token(study, researcher_of(request), request.POST.get("token", "")):
         messages.success(request, "The token is revoked. Programs that use it are refused from now on.")
     return redirect("api:tokens", study.slug)
+
+
+class TokenForm(forms.Form):
+    """A token: what it is for, what it may read, and for how long."""
+
+    name = forms.CharField(
+        label="What is it for?",
+        max_length=60,
+        help_text="To help you recognise it, for example “Nightly fit on the cluster”.",
+    )
+    scopes = forms.MultipleChoiceField(
+        label="It may read",
+        choices=list(SCOPES.items()),
+        widget=forms.CheckboxSelectMultiple,
+        initial=list(SCOPES),
+        error_messages={"required": "Choose at least one thing it may read."},
+    )
+    reach = forms.ChoiceField(label="It opens", choices=REACH, widget=forms.RadioSelect, initial="study")
+    days = forms.TypedChoiceField(label="It works for", choices=DAYS, coerce=int, initial=90)
+
+    def clean_scopes(self) -> list[str]:
+        """Return the scopes in one order."""
+        given: Any = self.cleaned_data["scopes"]
+        return sorted(given)

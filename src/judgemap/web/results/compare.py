@@ -3,20 +3,33 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from urllib.parse import urlencode
 
 import numpy as np
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.core.reliability import pearson, spearman
 from judgemap.core.types import FloatArray
+from judgemap.errors import StudyError
 from judgemap.report.colours import RISK
 from judgemap.report.text import number, signed
 from judgemap.report.ticks import round_step
-from judgemap.web.results.ground import Ground, Point
-from judgemap.web.results.layers import interval
+from judgemap.study.settings import FitSettings
+from judgemap.web.results.actions import other_priors, try_other_priors
+from judgemap.web.results.layers import by_risk, interval
 from judgemap.web.results.models import FitRun
-from judgemap.web.results.runs import title_of
-from judgemap.web.results.table import by_risk
+from judgemap.web.results.pages import fit_page, found, show_page, title_of
+from judgemap.web.server.forms import sentence
+from judgemap.web.studies.access import researcher_of
+from judgemap.web.studies.maps import Ground, Point, lay_ground
+from judgemap.web.studies.models import Study
 
+MOST_COMPARED = 6
+LISTED = 40
 MOVERS = 10
 SIDE = 300.0
 """Of a scatter, in its own units."""
@@ -24,6 +37,45 @@ CHANGE = ("#542788", "#998ec3", "#d8daeb", "#f2f2f2", "#fee0b6", "#f1a340", "#b3
 """From much lower to much higher (Brewer, 2003). Both ends print dark, so signs stand on them as well."""
 CHANGE_STEPS = (1.0, 2.0, 4.0, 6.0, 10.0)
 """Between the limits of a change: half of each is a short number too."""
+
+
+@require_safe
+@fit_page
+def compare(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
+    """Show fits of the study beside this one: correlations, scatters, maps on one scale, and the largest changes."""
+    numbers = {
+        int(each) for each in request.GET.getlist("with") if each.isascii() and each.isdecimal() and len(each) < 9
+    }
+    fits = FitRun.objects.filter(study=study).exclude(pk=run.pk).defer("findings", "log", "rows")
+    chosen = list(
+        fits.filter(number__in=sorted(numbers)[:MOST_COMPARED]).defer(None).defer("findings", "log").order_by("number")
+    )
+    done = [each for each in chosen if each.status == FitRun.Status.DONE and len(each.rows) == len(run.rows)]
+    ground = lay_ground(study, run.version, found(run, "layout").get("layout"))
+    there = fits.exclude(status__in=[FitRun.Status.FAILED, FitRun.Status.CANCELLED, FitRun.Status.LOST])
+    context = {
+        "choices": [(each, title_of(each), each.number in numbers) for each in there.order_by("-number")[:LISTED]],
+        "waiting": [(each, title_of(each), round(100 * each.progress)) for each in chosen if not each.over],
+        "gone": [(each, title_of(each)) for each in chosen if each.over and each not in done],
+        "compared": compare_fits(ground, run, done) if done else None,
+        "ground": ground,
+        "variations": len(other_priors(FitSettings.from_dict(run.settings))),
+        "here_again": request.get_full_path(),
+    }
+    return show_page(request, "results/compare.html", study, run, context)
+
+
+@require_POST
+@fit_page
+def sensitivity(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
+    """Ask for the fit under other priors, and redirect to where they are compared."""
+    address = reverse("results:compare", args=[study.slug, run.number])
+    try:
+        made = try_other_priors(run, researcher_of(request))
+    except StudyError as error:
+        messages.error(request, sentence(error))
+        return redirect(address)
+    return redirect(f"{address}?{urlencode([('with', each.number) for each in made])}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +150,7 @@ class Compared:
     others: list[Against]
 
 
-def compare(ground: Ground, base: FitRun, others: Sequence[FitRun]) -> Compared:
+def compare_fits(ground: Ground, base: FitRun, others: Sequence[FitRun]) -> Compared:
     """Compare fits of the same areas."""
     runs = [base, *others]
     risks = [medians(run) for run in runs]

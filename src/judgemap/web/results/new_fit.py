@@ -1,16 +1,22 @@
-"""What a researcher says about a fit: the options of `judgemap fit`, and whose answers."""
+"""The form that asks for a fit: the options of `judgemap fit`, and whose answers."""
 
+import re
 from typing import Any
 
 from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
 
 from judgemap.errors import StudyError
 from judgemap.study.setting import MODELS, Setting
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.web.judge.models import Judge
-from judgemap.web.results.fits.actions import LEAST_EVERY
+from judgemap.web.results import actions
 from judgemap.web.results.models import Exclusion, FitRun
+from judgemap.web.results.pages import find_run
 from judgemap.web.server.forms import StudyForm
+from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
 USES = (
@@ -21,6 +27,26 @@ USES = (
 ON_TOP = "model"
 """The setting that everybody sees; the others are in groups."""
 GROUPS = ("The spatial and the standard model", "Clusters", "Sampling")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@study_page
+def new(request: HttpRequest, study: Study) -> HttpResponse:
+    """Ask for a fit, with all the options there are; an empty form has sensible ones."""
+    if request.method == "POST":
+        form = FitForm(study, request.POST)
+        if form.is_valid():
+            try:
+                run = actions.ask_for_fit(study, by=researcher_of(request), **form.asked())
+                return redirect("fits:progress", study.slug, run.number)
+            except StudyError as error:
+                form.add_study_error(error)
+    else:
+        number = request.GET.get("from", "")
+        earlier = find_run(study, int(number)) if re.fullmatch(r"[0-9]{1,9}", number) else None
+        form = FitForm(study, initial=initial_of(earlier) if earlier else {})
+    context = {"study": study, "form": form, "decided": actions.has_decided(study), "here": "results"}
+    return render(request, "fits/new.html", context, status=400 if form.errors else 200)
 
 
 def make_field(setting: Setting) -> forms.Field:
@@ -109,16 +135,3 @@ def initial_of(run: FitRun) -> dict[str, Any]:
     kept = {key: value for key, value in run.settings.items() if key != "seed"}
     use = "only" if run.only else "without" if run.left_out else "all"
     return kept | {"use": use, "named": run.only or run.left_out, "note": run.note}
-
-
-class AutoFitForm(forms.Form):
-    """How often a study is fitted by itself."""
-
-    every = forms.IntegerField(
-        label="New answers",
-        required=False,
-        min_value=LEAST_EVERY,
-        max_value=10**6,
-        help_text=f"A fit is made after this many, {LEAST_EVERY} or more. Leave empty for never.",
-    )
-    model = forms.ChoiceField(choices=[(each, each) for each in ("spatial", "clusters", "standard")])

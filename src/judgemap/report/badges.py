@@ -1,0 +1,42 @@
+"""Where numbers stand on a map, in pictures and on pages alike. Light to import: web pages use it too."""
+
+import numpy as np
+
+from judgemap.core.types import BoolArray, FloatArray
+
+
+def free_spots(anchors: FloatArray, radius: float, box: FloatArray, small: BoolArray | None = None) -> FloatArray:
+    """Find a spot for each number: on its area or, if that is small or taken, on the nearest free ring around it.
+
+    ``anchors`` are points of the areas, in the order of their numbers; ``radius`` is that of a number's circle; ``box``
+    has two opposite corners of the map. Numbers never overlap, never leave the map, and cover no other number's area
+    where there is room; rings are searched from the direction that leads away from the middle of the map.
+
+    >>> spots = free_spots(np.array([[50.0, 50.0], [52.0, 50.0]]), 5.0, np.array([[0.0, 0.0], [100.0, 100.0]]))
+    >>> bool(np.hypot(*(spots[0] - spots[1])) > 10)
+    True
+    """
+    low, high = box
+    spots: list[FloatArray] = []
+    for each, anchor in enumerate(anchors):
+        others = np.delete(anchors, each, axis=0)
+        start = np.arctan2(*(anchor - (low + high) / 2)[::-1])
+        turns = start + np.pi * np.array([half * side / 12 for half in range(13) for side in (1, -1)])
+        ways = np.column_stack([np.cos(turns), np.sin(turns)])
+        on_it = [] if small is not None and small[each] else [0.0]
+        choices = np.concatenate(
+            [anchor + ring * ways for ring in on_it + [radius * (2.2 + 0.6 * k) for k in range(60)]]
+        )
+        free = np.all((choices >= low + radius) & (choices <= high - radius), axis=1)
+        free &= _distances(choices, np.reshape(spots, (-1, 2))) > 2 * radius + 1
+        clear = free & (_distances(choices, others) > radius + 1)
+        best = clear if clear.any() else free
+        spots.append(choices[int(best.argmax())])
+    return np.array(spots)
+
+
+def _distances(points: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the distance from each point to the nearest of the others."""
+    steps = points[:, None] - others[None]
+    nearest: FloatArray = np.hypot(steps[..., 0], steps[..., 1]).min(axis=1, initial=np.inf)
+    return nearest
