@@ -1,7 +1,8 @@
 """Both samplers of a panel against brute-force integration, and the planted bugs that this catches.
 
 Limits: 5 Monte Carlo standard errors for each of up to 14 moments, false alarm below 1e-5 a test. Tails are
-heavy: spread is compared as E|x − mean|, scales by their logarithms.
+heavy: spread is compared as E|x − mean|, scales by their logarithms. Chains that do not agree, R-hat above 1.5, are
+wrong too: without its volume a scale runs away, and its standard error with it.
 """
 
 import functools
@@ -12,7 +13,7 @@ import pytest
 from panel_quadrature import exact_moments, sample_means
 
 from judgemap.core.comparisons import count_judged
-from judgemap.core.diagnostics import ess_bulk
+from judgemap.core.diagnostics import ess_bulk, rhat
 from judgemap.core.graph import AreaGraph
 from judgemap.core.outcomes import TieRule
 from judgemap.core.panel import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
@@ -76,6 +77,7 @@ def moment_errors(sampler, name, plans=PLANS):
     for quantity, x in series.items():
         mean, spread = exact[quantity]
         errors[quantity] = (x.mean() - mean) / (x.std() / np.sqrt(ess_bulk(x)))
+        errors[f"{quantity}, R-hat"] = LIMIT * (rhat(x) - 1) / 0.5
         if spread is not None:
             away = np.abs(x - mean)
             errors[f"{quantity}, spread"] = (away.mean() - spread) / (away.std() / np.sqrt(ess_bulk(away)))
@@ -110,7 +112,7 @@ def test_gibbs_has_no_davidson():
 # Planted bugs. Each must be caught by comparison with the integral, in short runs.
 
 
-SHORT = {"hmc": Plan(chains=32, warmup=20, draws=100), "gibbs": Plan(chains=2, warmup=20, draws=400)}
+SHORT = {"hmc": Plan(chains=32, warmup=20, draws=200), "gibbs": Plan(chains=2, warmup=20, draws=400)}
 
 
 def caught(monkeypatch, place, attribute, bug, case):

@@ -13,6 +13,7 @@ from judgemap.core.types import FloatArray, IntArray
 from judgemap.study.checks import PredictiveCheck, predictive_check
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparisons import Comparisons
+from judgemap.study.findings import Met
 from judgemap.study.judges import judge_table, stands_out, surprising_answers
 from judgemap.study.record import json_value
 from judgemap.study.reliability import Reliability, reliability, reliability_over_time
@@ -27,8 +28,6 @@ WORK = 20_000_000
 """Answers × draws of the predictive check."""
 FIGURES = 5
 """Kept of every number that is not exact."""
-Met = tuple[int, int, int]
-"""Another area's position, and how often this one won and lost against it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +132,7 @@ class Explanation:
         return f"{text[0].upper()}{text[1:]}." if text else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a database keeps it, by the names that pages read.
+        """Return it as a database keeps it, by the names that `findings.Findings` reads.
 
         ``areas`` has an entry an area, in their order: id, wins, losses, win_rate with its predictive interval
         win_low, win_high (None where an area was never compared), density.
@@ -178,6 +177,6 @@ def _met(fit: Fit) -> list[list[Met]]:
     won, lost = pairs["wins"].to_numpy(), (pairs["n"] - pairs["wins"]).to_numpy()
     met: list[list[Met]] = [[] for _ in fit.map.ids]
     for a, b, wins, losses in zip(first, second, won.tolist(), lost.tolist(), strict=True):
-        met[a].append((b, wins, losses))
-        met[b].append((a, losses, wins))
-    return [sorted(each, key=lambda other: (-other[1] - other[2], other[0])) for each in met]
+        met[a].append(Met(b, wins, losses))
+        met[b].append(Met(a, losses, wins))
+    return [sorted(each, key=lambda each: (-each.won - each.lost, each.other)) for each in met]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judgemap.errors import StudyError
-from judgemap.web.server.supervise import SERVER, Fitters, check_port
+from judgemap.web.server.supervise import NO_FITTERS, SERVER, Fitters, check_port
 
 THREADS = 16
 """Requests that one worker answers at once; most of them wait for the database."""
@@ -85,6 +85,8 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
         workers_kill_timeout=20,
     )
     os.environ[SERVER] = str(os.getpid())
+    if not options.fitters:
+        os.environ[NO_FITTERS] = "yes"
     fitters = Fitters(options.fitters)
     fitters.start()
     try:

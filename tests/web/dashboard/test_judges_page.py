@@ -10,6 +10,7 @@ from django.urls import reverse
 import judgemap as jm
 from judgemap.errors import StudyError
 from judgemap.report.text import share
+from judgemap.study.findings import Findings
 from judgemap.study.judges import judge_table
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.counting import count
@@ -40,7 +41,7 @@ def page(client, name: str, study, *more: str) -> str:
 
 
 def test_the_rows_are_the_librarys(played, explained, library):
-    rows = judge_rows(played, count(played), explained.findings["judges"])
+    rows = judge_rows(played, count(played), Findings.from_dict(explained.findings).judges)
     assert {row.name for row in rows} == set(library.index)
     for row in rows:
         expected = library.loc[row.name]
@@ -55,10 +56,9 @@ def test_the_rows_are_the_librarys(played, explained, library):
         if row.repeats:
             assert row.consistency == expected["consistency"]
         for each in ("infit", "outfit", "agreement", "agreement_expected"):
-            found, wanted = row.found[each], expected[each]
-            assert (found is None and np.isnan(wanted)) or found == pytest.approx(
-                wanted, rel=1e-4
-            )  # findings have five figures
+            shown, wanted = getattr(row.fitted, each), expected[each]
+            close = pytest.approx(wanted, rel=1e-4)  # findings have five figures
+            assert (shown is None and np.isnan(wanted)) or shown == close
 
 
 def test_the_page_shows_them(played, explained, library, clients):

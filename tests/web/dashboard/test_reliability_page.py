@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import judgemap as jm
+from judgemap.study.findings import Findings, ReliabilityFinding
 from judgemap.study.reliability import reliability
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard import reliability as reliability_page
@@ -40,15 +41,15 @@ def test_the_figures_are_the_librarys(played, explained, clients):
     for each in ("split_half_full", "bayes", "ssr"):
         assert f"<dd>{found[each]:.2f} " in html
     assert library.note.split(";")[0] in html
-    assert in_words(found) in html
+    assert in_words(Findings.from_dict({"reliability": found}).reliability) in html
     assert html.count('class="course"') == 3
 
 
 def test_words_for_every_case():
-    assert "almost the same" in in_words({"split_half_full": 0.93, "judges": 4})
-    assert "rather different" in in_words({"split_half_full": -0.2, "judges": 4})
-    assert "too early to tell" in in_words({"split_half_full": None, "bayes": 0.7, "judges": 1})
-    assert in_words({"note": "With 3 decided answers nothing can be said."}) == (
+    assert "almost the same" in in_words(ReliabilityFinding(split_half_full=0.93, judges=4))
+    assert "rather different" in in_words(ReliabilityFinding(split_half_full=-0.2, judges=4))
+    assert "too early to tell" in in_words(ReliabilityFinding(bayes=0.7, judges=1))
+    assert in_words(ReliabilityFinding(note="With 3 decided answers nothing can be said.")) == (
         "With 3 decided answers nothing can be said."
     )
 

@@ -249,7 +249,7 @@ def test_an_area_that_is_not_there(run, clients, position):
 def test_a_fit_of_two_areas_alike_has_all_its_layers():
     row = {"risk_median": 0.0, "risk_low": 0.0, "risk_high": 0.0, "risk_sd": 0.0, "rank_median": 1, "rank_low": 1,
            "rank_high": 2, "p_top10": 1.0, "name": "a"}  # fmt: skip
-    layers = make_layers([row, row], {"top": {"1": [0.5, 0.5]}})
+    layers = make_layers([row, row], {1: [0.5, 0.5]})
     assert list(layers) == ["risk", "sd", "rank", "width", "top1", "top2"]
     for layer in layers.values():
         assert len(layer.fills) == 2

@@ -9,8 +9,10 @@ scale s at once its posterior is then nearly N(s r/P, 1/P), P = 1 + s²g, and
 has q nearly N(0, I): at small s the prior rules (non-centred), at large s the answers do (centred), coordinate by
 coordinate. A view's r follows λ: r_k = B_kᵀ(κ − W X_k λ); what λ learns is then what is left of the information once
 the views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k, diagonal in VᵀS(σ̂)V at the typical σ̂ and
-shrinking as g (σ²/σ̂²)^−γ around it. With `Smoothness` the map's w ~ N(0, M(ρ)), M(ρ)⁻¹ = Vᵀ(ρC + (1 − ρ)I)⁻¹V, and
-P has its diagonal in place of 1. Scales stand in one vector, x = m + Lv. Exactness needs none of this to be accurate.
+shrinking as g (σ²/σ̂²)^−γ around it. Where judges differ more, or tie more, the same answers stand for areas further
+apart: the centre of the map swells with the scales x, by e^{δᵀ(x − m)}. With `Smoothness` the map's w ~ N(0, M(ρ)),
+M(ρ)⁻¹ = Vᵀ(ρC + (1 − ρ)I)⁻¹V, and P has its diagonal in place of 1. Scales stand in one vector, x = m + Lv. Exactness
+needs none of this to be accurate.
 """
 
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from judgemap.core.outcomes import add_up
 from judgemap.core.samplers.panel_layout import Layout, Views, onto_areas
 from judgemap.core.types import FloatArray
 
@@ -42,9 +45,15 @@ class Placed(NamedTuple):
 
 def place(q: FloatArray, effects: Effects, scale: FloatArray, base: FloatArray | float = 1.0) -> Placed:
     """Go from coordinates q to w, P being ``base`` + s²g."""
-    root = 1 / np.sqrt(base + scale**2 * effects.g)
-    centre = scale * effects.r * root**2
-    return Placed(centre + q * root, root, centre)
+    root = effects.g * scale**2
+    root += base
+    np.sqrt(root, out=root)
+    np.reciprocal(root, out=root)
+    centre = root * root
+    centre *= effects.r * scale
+    w = q * root
+    w += centre
+    return Placed(w, root, centre)
 
 
 class Pulled(NamedTuple):
@@ -58,9 +67,15 @@ class Pulled(NamedTuple):
 
 def pull_back(slope: FloatArray, q: FloatArray, at: Placed, effects: Effects, scale: FloatArray) -> Pulled:
     """Turn the slope in w into slopes in what w was made of, the volume −½ Σ log P counted in."""
-    base = -(slope * (at.centre + q * at.root / 2) + 0.5) * at.root**2
-    log_scale2 = (slope * at.centre).sum(axis=0) / 2 + scale**2 * (effects.g * base).sum(axis=0)
-    return Pulled(slope * at.root, slope * scale * at.root**2, log_scale2, base)
+    rooted = slope * at.root
+    base = q * at.root
+    base /= -2
+    base -= at.centre
+    base *= rooted
+    base -= 0.5 * at.root
+    base *= at.root
+    log_scale2 = add_up(slope * at.centre) / 2 + scale**2 * add_up(effects.g * base)
+    return Pulled(rooted, rooted * at.root * scale, log_scale2, base)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +94,8 @@ class Summary:
     lapse_sd: FloatArray
     scale_mean: FloatArray
     scale_factor: FloatArray
+    swell: FloatArray
+    """How the map's size goes with the scales, beyond what the linear terms say."""
     log_disagreement: float | None
     smoothness: float | None
 
@@ -93,6 +110,8 @@ class Coordinates:
     strengths: Effects
     fade: FloatArray
     """γ: how fast the map's information fades as σ² grows."""
+    swell: FloatArray
+    """δ, one entry a scale."""
     log_disagreement: float
     """log σ̂²."""
     views: list[Views]
@@ -141,6 +160,7 @@ def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: S
         Q=Q,
         strengths=Effects((V.T @ pull)[:, None], g[:, None]),
         fade=fade[:, None],
+        swell=known.swell,
         log_disagreement=upsilon,
         views=turned,
         weight=weight,

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import expit, logit
 
+from judgemap.core.outcomes import add_up
 from judgemap.core.panel import PanelModel
 from judgemap.core.panel_simulation import Panel
 from judgemap.core.samplers.kernel import Arrays, Kernel, broke_down, by_steps
@@ -44,7 +45,7 @@ class State(NamedTuple):
     acceptance: FloatArray
     divergences: IntArray
     seed: IntArray
-    """With which to draw what the answers do not see of the views."""
+    """With which to draw what the answers do not see of the views: one number, for all chains."""
 
 
 def kernel(model: PanelModel, *, keep_views: bool = False) -> Kernel:
@@ -82,7 +83,7 @@ def start(rng: np.random.Generator, target: Target, q: FloatArray) -> State:
     """Begin chains at q."""
     point, chains = parameters(target, q), q.shape[1]
     residual = gradient(target, q, point) + q
-    seed = _seeds(rng, chains)
+    seed = _seed(rng)
     return State(q, residual, log_density(target, point), np.ones(chains), np.zeros(chains, np.int64), seed)
 
 
@@ -91,8 +92,8 @@ def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: in
     """Propose by one trajectory of ``kicks`` rotations between half kicks; accept for each chain, or stay."""
     chains = state.q.shape[1]
     momentum = target.noise(rng, chains)
-    energy = state.log_density - (momentum**2).sum(axis=0) / 2
-    angle = QUARTER_TURN / kicks * (1 + JITTER * rng.uniform(-1, 1, chains))
+    energy = state.log_density - add_up(momentum**2) / 2
+    angle = QUARTER_TURN / kicks * (1 + JITTER * rng.uniform(-1, 1))  # one for all chains: their arrays stay whole
     cos, sin = np.cos(angle), np.sin(angle)
     q, residual = state.q, state.residual
     for _ in range(kicks):
@@ -103,11 +104,11 @@ def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: in
         residual += q
         momentum += angle / 2 * residual
     density = log_density(target, point)
-    change = density - (momentum**2).sum(axis=0) / 2 - energy
+    change = density - add_up(momentum**2) / 2 - energy
     broken = broke_down(change)
     change = np.where(broken, -np.inf, np.minimum(change, 0.0))
     accepted = np.log(rng.random(chains)) < change
-    seed = _seeds(rng, chains)
+    seed = _seed(rng)
     end = State(q, residual, density, np.exp(change), state.divergences, seed)
     kept = State._make(np.where(accepted, new, old) for new, old in zip(end, state, strict=True))
     return kept._replace(acceptance=end.acceptance, divergences=state.divergences + broken, seed=seed)
@@ -132,9 +133,9 @@ def read(target: Target, state: State, *, keep_views: bool) -> Arrays:
     return arrays | {"acceptance": state.acceptance, "divergences": state.divergences}
 
 
-def _seeds(rng: np.random.Generator, chains: int) -> IntArray:
-    seeds: IntArray = rng.integers(2**62, size=chains)
-    return seeds
+def _seed(rng: np.random.Generator) -> IntArray:
+    seed: IntArray = rng.integers(2**62, size=1)
+    return seed
 
 
 def _views(target: Target, state: State, point: Point) -> FloatArray:
@@ -142,13 +143,18 @@ def _views(target: Target, state: State, point: Point) -> FloatArray:
     layout, disagreement = target.layout, target.model.parts.disagreement
     if disagreement is None:
         raise ValueError("this model has no views")
-    size = (layout.n_judges, layout.n_areas)
-    noise = np.stack([np.random.default_rng(seed).standard_normal(size) for seed in state.seed], axis=2)
+    areas, chains = layout.n_areas, state.q.shape[1]
+    rng, seen = np.random.default_rng(state.seed), []
     for block, (_, V) in zip(layout.blocks, target.coordinates.views, strict=True):
-        missing = block.coordinates(point.views.w) - np.swapaxes(V, 1, 2) @ noise[block.judges]
-        noise[block.judges] += V @ missing
-    views: FloatArray = np.moveaxis(disagreement.covariance.factor @ (noise * point.sigma), 2, 0)
-    return views
+        w = block.coordinates(point.views.w)
+        if block.n_views < areas:
+            noise = rng.standard_normal((block.n_judges, areas, chains))
+            v = noise + V @ (w - np.swapaxes(V, 1, 2) @ noise)
+        else:
+            v = V @ w
+        seen.append(np.swapaxes(v, 0, 1).reshape(areas, -1))
+    views = (disagreement.covariance.factor @ np.concatenate(seen, axis=1)).reshape(areas, -1, chains) * point.sigma
+    return np.ascontiguousarray(views.T)
 
 
 def to_coordinates(target: Target, panel: Panel) -> FloatArray:

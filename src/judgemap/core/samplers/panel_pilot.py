@@ -12,7 +12,7 @@ from scipy import linalg
 from scipy.special import expit
 
 from judgemap.core.laplace import approximate
-from judgemap.core.outcomes import curvature, slopes
+from judgemap.core.outcomes import add_up, curvature, slopes
 from judgemap.core.panel import PanelModel
 from judgemap.core.prior import Model
 from judgemap.core.samplers.panel_coordinates import Coordinates, Effects, Summary, coordinates
@@ -105,6 +105,7 @@ def first_target(model: PanelModel, layout: Layout, views: list[Views]) -> Targe
         lapse_sd=judges + 1.0,
         scale_mean=np.array([scale.start for scale in chosen]),
         scale_factor=FIRST_SCALE_SD * np.eye(len(chosen)),
+        swell=np.zeros(len(chosen)),
         log_disagreement=_named(chosen, [scale.start for scale in chosen], "log_disagreement"),
         smoothness=_named(chosen, [scale.start for scale in chosen], "smoothness"),
     )
@@ -134,6 +135,7 @@ def _observed(target: Target, point: Point) -> dict[str, FloatArray]:
     weight = curvature(layout.answers, parts.ties, point.eta, p) * (1 - lapse)
     score = slopes(layout.answers, parts.ties, point.eta, p, lapse).eta
     seen = {"scales": np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)}
+    seen["size"] = _size(target, point)
     means: dict[str, FloatArray] = {}
     attention = np.ones((1, 1))
     if point.side is not None:
@@ -151,6 +153,16 @@ def _observed(target: Target, point: Point) -> dict[str, FloatArray]:
     return seen | {name: values.mean(axis=1, keepdims=True) for name, values in means.items()}
 
 
+def _size(target: Target, point: Point) -> FloatArray:
+    """Measure each chain's map against the centre of its coordinates, had that not swollen: 1 where they agree."""
+    at = target.coordinates
+    x = np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)
+    centre = point.map.centre / np.exp(at.swell @ (x - at.scale_mean[:, None]))
+    weighted = centre / point.map.root**2
+    size: FloatArray = add_up(weighted * point.map.w) / np.maximum(add_up(weighted * centre), 1e-12)
+    return size[None]
+
+
 def _summary(target: Target, draws: list[dict[str, FloatArray]]) -> Summary:
     mean = {name: np.mean([draw[name].mean(axis=1, keepdims=True) for draw in draws], axis=0) for name in draws[0]}
     at, x = target.coordinates, np.concatenate([draw["scales"] for draw in draws], axis=1)
@@ -166,6 +178,10 @@ def _summary(target: Target, draws: list[dict[str, FloatArray]]) -> Summary:
     centres = mean["scales"][:, 0]
     # Shrunk to its diagonal a little: few draws stand behind it.
     factor: FloatArray = linalg.cholesky(0.9 * covariance + np.diag(0.1 * np.diagonal(covariance) + 1e-4), lower=True)
+    # The swelling by least squares, drawn a little to none.
+    apart = x - centres[:, None]
+    size = np.concatenate([draw["size"][0] for draw in draws])
+    steep = linalg.solve(apart @ apart.T + np.diag(0.1 * (apart**2).sum(axis=1) + 1e-9), apart @ (size - size.mean()))
     rho = _named(target.scales, centres, "smoothness")
     return Summary(
         difference=mean["difference"],
@@ -177,6 +193,7 @@ def _summary(target: Target, draws: list[dict[str, FloatArray]]) -> Summary:
         lapse_sd=lapse_sd,
         scale_mean=centres,
         scale_factor=factor,
+        swell=np.clip(steep / max(size.mean(), 0.1), -1.0, 1.0),
         log_disagreement=_named(target.scales, centres, "log_disagreement"),
         smoothness=None if rho is None else float(np.clip(rho, -FLATTEST, FLATTEST)),
     )

@@ -18,6 +18,7 @@ from scipy import linalg, sparse
 from scipy.special import expit, log_ndtr, ndtri_exp
 
 from judgemap.core import outcomes
+from judgemap.core.outcomes import add_up
 from judgemap.core.panel import Lapses, PanelModel
 from judgemap.core.prior import FixedVariance
 from judgemap.core.samplers.panel_coordinates import Coordinates, Effects, Placed, place, pull_back
@@ -129,7 +130,8 @@ def parameters(target: Target, q: FloatArray) -> Point:
     sigma = np.exp(upsilon / 2)
 
     fading = np.exp(-at.fade * (upsilon - at.log_disagreement))
-    map_effects = Effects(at.strengths.r * fading, at.strengths.g * fading)
+    swollen = np.exp(at.swell @ (values - at.scale_mean[:, None]))
+    map_effects = Effects(at.strengths.r * (fading * swollen), at.strengths.g * fading)
     base = _smooth_diagonal(target, x)[0]
     placed = place(q[part["map"]], map_effects, alpha, base)
     strengths = at.V @ (alpha * placed.w)
@@ -202,8 +204,8 @@ def gradient(target: Target, q: FloatArray, point: Point) -> FloatArray:
         effects = Effects(at.side.r - at.side.g * x["lean"], at.side.g)
         pulled = pull_back(scale * to_side - point.side.w, q[part["side"]], point.side, effects, scale)
         slope[part["side"]] = pulled.q
-        to_scale["lean"] += to_side.sum(axis=0) - (at.side.g * pulled.r).sum(axis=0)
-        to_scale["log_side"] += pulled.log_scale2 + scale * (to_side * point.side.w).sum(axis=0) / 2
+        to_scale["lean"] += add_up(to_side) - add_up(at.side.g * pulled.r)
+        to_scale["log_side"] += pulled.log_scale2 + scale * add_up(to_side * point.side.w) / 2
     if point.attention is not None:
         scale = np.exp(x["log_attention"] / 2)
         to_attention = layout.sum_by_judge(point.e * rows.eta)
@@ -211,7 +213,7 @@ def gradient(target: Target, q: FloatArray, point: Point) -> FloatArray:
             scale * to_attention - point.attention.w, q[part["attention"]], point.attention, at.attention, scale
         )
         slope[part["attention"]] = pulled.q
-        to_scale["log_attention"] += pulled.log_scale2 + scale * (to_attention * point.attention.w).sum(axis=0) / 2
+        to_scale["log_attention"] += pulled.log_scale2 + scale * add_up(to_attention * point.attention.w) / 2
         to_e = layout.spread(1 + scale * point.attention.w) * to_e
     if parts.disagreement is not None:
         to_e = _pull_views(target, q[part["views"]], point, to_e, slope[part["views"]], to_scale)
@@ -234,7 +236,7 @@ def _pull_views(
     for block, factors in zip(layout.blocks, at.views, strict=True):
         block.coordinates(to_w)[...] = factors.back(block.by_judge(to_e))
     to_w *= point.sigma
-    to_scale["log_disagreement"] += (to_w * point.views.w).sum(axis=0) / 2
+    to_scale["log_disagreement"] += add_up(to_w * point.views.w) / 2
     to_w -= point.views.w
     pulled = pull_back(to_w, q, point.views, point.views_effects, point.sigma)
     slope[...] = pulled.q
@@ -257,16 +259,19 @@ def _pull_map(
     """Write the slope in the map's coordinates."""
     at, w = target.coordinates, point.map.w
     to_w = point.alpha * (at.V.T @ to_strengths)
-    direct = (to_w * w).sum(axis=0) / 2
+    direct = add_up(to_w * w) / 2
     _, bent, seen, k = _smooth_diagonal(target, point.x, w)
     to_w -= w if seen is None else bent
     pulled = pull_back(to_w, q, point.map, point.map_effects, point.alpha)
     slope[...] = pulled.q
+    along = add_up(to_w * point.map.centre)
+    for scale, swell in zip(target.scales, at.swell, strict=True):
+        to_scale[scale.name] += swell * along
     if "log_variance" in to_scale:
         to_scale["log_variance"] += direct + pulled.log_scale2
     if "log_disagreement" in to_scale:
         faded = to_w * point.map.centre + point.alpha**2 * point.map_effects.g * pulled.base
-        to_scale["log_disagreement"] -= (at.fade * faded).sum(axis=0)
+        to_scale["log_disagreement"] -= add_up(at.fade * faded)
     if seen is not None and k is not None and target.spectrum is not None:
         rho = expit(point.x["smoothness"])
         step = (target.spectrum.c - 1)[:, None] / k
@@ -303,19 +308,19 @@ def log_density(target: Target, point: Point) -> FloatArray:
     parts, x = target.model.parts, point.x
     lapse = lapse_rows(target, point)
     rows = outcomes.log_likelihood(target.layout.answers, parts.ties, point.eta, tie_chance(x), lapse)
-    value: FloatArray = rows.sum(axis=0)
+    value: FloatArray = add_up(rows)
     for scale in target.scales:
         value = value + scale.log_prior(x[scale.name])
     if target.spectrum is None:
-        value -= (point.map.w**2).sum(axis=0) / 2
+        value -= add_up(point.map.w**2) / 2
     else:
         _, _, seen, k = _smooth_diagonal(target, x, point.map.w)
         if seen is not None and k is not None:
-            value -= (seen * seen / k + np.log(k)).sum(axis=0) / 2
-    value += np.log(point.map.root).sum(axis=0)
+            value -= add_up(seen * seen / k + np.log(k)) / 2
+    value += add_up(np.log(point.map.root))
     for placed in (point.views, point.side, point.attention):
         if placed is not None:
-            value += (np.log(placed.root) - placed.w**2 / 2).sum(axis=0)
+            value += add_up(np.log(placed.root) - placed.w**2 / 2)
     if point.lapse is not None:
-        value -= (point.lapse**2).sum(axis=0) / 2
+        value -= add_up(point.lapse**2) / 2
     return value

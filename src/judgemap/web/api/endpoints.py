@@ -80,7 +80,7 @@ def studies(request: HttpRequest) -> list[dict[str, str]]:
 
 
 @_route("/studies/{slug:slug}", schemas.StudyOut, "A study's settings")
-def study(request: HttpRequest, slug: str) -> dict[str, Any]:
+def study(request: HttpRequest, slug: str) -> dict[str, object]:
     """Needs the scope `study:read`."""
     found = study_for(request, slug, "study:read")
     version = found.version
@@ -139,21 +139,26 @@ def comparisons(request: HttpRequest, slug: str, asked: Query[schemas.Comparison
 
 
 @_route("/studies/{slug:slug}/fits", list[schemas.FitLine], "Fits of a study, the latest first")
-def fits(request: HttpRequest, slug: str) -> list[dict[str, Any]]:
+def fits(request: HttpRequest, slug: str) -> list[dict[str, object]]:
     """Needs the scope `results:read`."""
     runs = FitRun.objects.filter(study=study_for(request, slug, "results:read")).order_by("-number")
     return [_line(run) for run in runs.defer("info", "rows", "findings", "log")]
 
 
-@_route("/studies/{slug:slug}/fits/{number}", schemas.FitOut, "A fit")
-def fit(request: HttpRequest, slug: str, number: str) -> dict[str, Any]:
+@api.get(
+    "/studies/{slug:slug}/fits/{number}",
+    response={200: schemas.FitOut, codes_4xx: schemas.Problem},
+    summary="A fit",
+    exclude_unset=True,
+)
+def fit(request: HttpRequest, slug: str, number: str) -> dict[str, object]:
     """Needs the scope `results:read`. `number` may be `latest`: the last that is done."""
     run = _run(study_for(request, slug, "results:read"), number)
     more = {field: getattr(run, field) for field in ("settings", "left_out", "only", "info")}
     return _line(run) | more
 
 
-@_route("/studies/{slug:slug}/fits/{number}/areas", list[dict[str, Any]], "A fit's table of areas")
+@_route("/studies/{slug:slug}/fits/{number}/areas", list[dict[str, str | int | float | None]], "A fit's table of areas")
 def fit_areas(request: HttpRequest, slug: str, number: str, format: TableFormat = "json") -> Any:  # noqa: A002, ANN401
     """Needs the scope `results:read`. The columns are those of areas.csv."""
     run = _run(study_for(request, slug, "results:read"), number)
@@ -221,6 +226,6 @@ def _run(found: Study, number: str) -> FitRun:
     return run
 
 
-def _line(run: FitRun) -> dict[str, Any]:
+def _line(run: FitRun) -> dict[str, object]:
     same = ("number", "status", "asked_at", "finished_at", "answers", "data_sha256", "note")
     return {field: getattr(run, field) for field in same} | {"model": str(run.settings.get("model", "spatial"))}

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+Shape = dict[str, Any]
+"""A part of an OpenAPI description: JSON, of the shape that OpenAPI 3.1 says."""
 HEAD = """# Programming interface: reference
 
 Written from `/api/v1/openapi.json` by `make docs`. How to use it, with examples: [api.md](api.md).
@@ -24,7 +26,7 @@ Refusals have a status of 400 or more and one sentence: `{"error": "…"}`.
 """
 
 
-def write_reference(schema: dict[str, Any]) -> str:
+def write_reference(schema: Shape) -> str:
     """Write an OpenAPI description as Markdown."""
     parts = [HEAD]
     for path, operations in schema["paths"].items():
@@ -33,7 +35,7 @@ def write_reference(schema: dict[str, Any]) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _operation(path: str, operation: dict[str, Any], schema: dict[str, Any]) -> str:
+def _operation(path: str, operation: Shape, schema: Shape) -> str:
     lines = [f"## {operation['summary']}", f"`GET {path}`", "", _words(operation.get("description", "")), ""]
     asked = [each for each in operation.get("parameters", []) if each["in"] == "query"]
     if asked:
@@ -45,14 +47,14 @@ def _operation(path: str, operation: dict[str, Any], schema: dict[str, Any]) -> 
     return "\n".join(lines)
 
 
-def _parameter(parameter: dict[str, Any]) -> str:
+def _parameter(parameter: Shape) -> str:
     shape = parameter["schema"]
     usual = f"; `{shape['default']}` if left out" if shape.get("default") not in (None, "") else ""
-    said = parameter.get("description") or shape.get("description") or ""
-    return f"| `{parameter['name']}` | {_kind(shape)}{usual} | {said} |"
+    about = parameter.get("description") or shape.get("description") or ""
+    return f"| `{parameter['name']}` | {_kind(shape)}{usual} | {about} |"
 
 
-def _answer(shape: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+def _answer(shape: Shape, schema: Shape) -> list[str]:
     """Describe what comes back: an object, or a list of them, and the objects inside."""
     many = shape.get("type") == "array"
     name = _name(shape["items"] if many else shape)
@@ -65,7 +67,7 @@ def _answer(shape: dict[str, Any], schema: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _fields(name: str, schema: dict[str, Any]) -> list[str]:
+def _fields(name: str, schema: Shape) -> list[str]:
     rows = [
         f"| `{field}` | {_kind(shape)} | {shape.get('description', '')} |"
         for field, shape in _of(schema, name)["properties"].items()
@@ -73,21 +75,21 @@ def _fields(name: str, schema: dict[str, Any]) -> list[str]:
     return ["| field | | |", "|---|---|---|", *rows, ""]
 
 
-def _inside(name: str, schema: dict[str, Any]) -> list[str]:
+def _inside(name: str, schema: Shape) -> list[str]:
     shapes = _of(schema, name)["properties"].values()
-    return [inner for shape in shapes if (inner := _name(shape.get("items", {}))) is not None]
+    return [inner for shape in shapes if (inner := _name(shape.get("items", shape))) is not None]
 
 
-def _of(schema: dict[str, Any], name: str) -> dict[str, Any]:
-    found: dict[str, Any] = schema["components"]["schemas"][name]
-    return found
+def _of(schema: Shape, name: str) -> Shape:
+    shape: Shape = schema["components"]["schemas"][name]
+    return shape
 
 
-def _name(shape: dict[str, Any]) -> str | None:
+def _name(shape: Shape) -> str | None:
     return shape["$ref"].rpartition("/")[2] if "$ref" in shape else None
 
 
-def _kind(shape: dict[str, Any]) -> str:
+def _kind(shape: Shape) -> str:
     """Say what kind of value it is.
 
     >>> _kind({"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]})
@@ -95,6 +97,8 @@ def _kind(shape: dict[str, Any]) -> str:
     """
     if "anyOf" in shape:
         return ", or ".join(_kind(each) for each in shape["anyOf"])
+    if name := _name(shape):
+        return f"`{name}`"
     if "enum" in shape:
         return ", ".join(f"`{each}`" for each in shape["enum"])
     if shape.get("type") == "array":
@@ -105,7 +109,8 @@ def _kind(shape: dict[str, Any]) -> str:
     limits = [f"from {shape['minimum']}"] if "minimum" in shape else []
     limits += [f"to {shape['maximum']}"] if "maximum" in shape else []
     kinds = {"string": "text", "integer": "whole number", "boolean": "true or false"}
-    return " ".join([kinds.get(shape.get("type", ""), shape.get("type", "anything")), *limits])
+    kind = str(shape.get("type", "anything"))
+    return " ".join([kinds.get(kind, kind), *limits])
 
 
 def _words(text: str) -> str:
@@ -120,7 +125,7 @@ def main(path: str) -> None:
     django.setup()
     from judgemap.web.api.endpoints import api
 
-    schema: dict[str, Any] = api.get_openapi_schema(path_prefix="/api/v1/")
+    schema: Shape = api.get_openapi_schema(path_prefix="/api/v1/")
     Path(path).write_text(write_reference(schema), encoding="utf-8")
 
 

@@ -1,10 +1,11 @@
 """What the programming interface answers, in the words of its reference."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, get_type_hints
 
 from ninja import Field, Schema
 
+from judgemap.study.settings import SETTINGS, FitSettings
 from judgemap.web.judge.models import OUTCOMES
 
 Outcome = Literal["left", "right", "tie", "skipped", "unknown"]
@@ -106,10 +107,25 @@ class FitLine(Schema):
     note: str
 
 
+if TYPE_CHECKING:
+    FitSettingsOut = dict[str, str | float | bool | None]
+else:  # made of the settings themselves, so that a new one is in the interface too
+    FitSettingsOut = type(
+        "FitSettingsOut",
+        (Schema,),
+        {
+            "__module__": __name__,
+            "__doc__": "The options of `judgemap fit`; null is the default. Older fits lack options that came later.",
+            "__annotations__": get_type_hints(FitSettings),
+            **{name: Field(None, description=each.help) for name, each in SETTINGS.items()},
+        },
+    )
+
+
 class FitOut(FitLine):
     """A fit, with all that it says of itself."""
 
-    settings: dict[str, Any] = Field(description="The options of `judgemap fit`.")
+    settings: FitSettingsOut = Field(description="The options of `judgemap fit`.")
     left_out: list[str] = Field(description="Judges whose answers it did not use.")
     only: list[str] = Field(description="Judges whose answers alone it used; empty for all.")
-    info: dict[str, Any] = Field(description="What fit.json says: priors, seed, diagnostics, notes.")
+    info: dict[str, object] = Field(description="What fit.json says: priors, seed, diagnostics, notes.")

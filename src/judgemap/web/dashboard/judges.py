@@ -1,9 +1,8 @@
 """Pages about judges: counted from the database now, and compared with the others by the last fit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -18,13 +17,14 @@ from django.views.decorators.http import require_POST, require_safe
 from judgemap.core.misfit import share_interval
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons, Outcome
+from judgemap.study.findings import JudgeFinding
 from judgemap.study.judges import time_histogram, time_quartiles
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, bar_chart, spark
 from judgemap.web.dashboard.counting import Counted, count
 from judgemap.web.judge.models import UnknownArea
 from judgemap.web.results.models import Exclusion, FitRun
-from judgemap.web.results.pages import found, latest_fit
+from judgemap.web.results.pages import latest_fit, read_findings
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
@@ -38,16 +38,16 @@ BINS = 24
 def judges(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how each judge judges, and let some be chosen."""
     fit = latest_fit(study)
-    findings = found(fit, "judges", "judges_note", "surprises") if fit else {}
-    rows = judge_rows(study, count(study), findings.get("judges", []))
+    findings = read_findings(fit, "judges", "judges_note", "surprises")
+    rows = judge_rows(study, count(study), findings.judges)
     context = {
         "study": study,
         "fit": fit,
         "shown": Paginator(rows, ON_A_PAGE).get_page(request.GET.get("page")),
-        "surprises": findings.get("surprises", []),
-        "fit_note": findings.get("judges_note", ""),
+        "surprises": findings.surprises,
+        "fit_note": findings.judges_note,
         "notes": notes(rows, fit),
-        "outstanding": [row for row in rows if row.found.get("stands_out")],
+        "outstanding": [row for row in rows if row.fitted.stands_out],
     }
     return render(request, "dashboard/judges.html", context | {"here": "dashboard", "page": "judges"})
 
@@ -57,9 +57,9 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
 def judge(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     """Show one judge: times, habits, decisions that surprise, and areas not known."""
     fit = latest_fit(study)
-    findings = found(fit, "judges", "surprises") if fit else {}
+    findings = read_findings(fit, "judges", "surprises")
     counted = count(study)
-    row = next((each for each in judge_rows(study, counted, findings.get("judges", [])) if each.name == name), None)
+    row = next((each for each in judge_rows(study, counted, findings.judges) if each.name == name), None)
     if row is None:
         raise Http404
     unknown = UnknownArea.objects.filter(judge_id=name, judge__study=study).order_by("area__name")
@@ -68,7 +68,7 @@ def judge(request: HttpRequest, study: Study, name: str) -> HttpResponse:
         "fit": fit,
         "row": row,
         "chart": time_chart(counted.data.only([name])),
-        "surprises": [each for each in findings.get("surprises", []) if each["judge"] == name],
+        "surprises": [each for each in findings.surprises if each.judge == name],
         "unknown": unknown.values_list("area__name", flat=True),
     }
     return render(request, "dashboard/judge.html", context | {"here": "dashboard", "page": "judges"})
@@ -107,7 +107,7 @@ def _compare(request: HttpRequest, study: Study, base: FitRun, new: FitRun) -> H
 
 @dataclass(frozen=True, slots=True)
 class JudgeRow:
-    """A judge in the table. ``found`` is what the last fit says, see `web.results.findings`; empty for nothing."""
+    """A judge in the table. ``fitted`` is what the last fit says of the judge; empty where it says nothing."""
 
     name: str
     shown: int
@@ -123,7 +123,7 @@ class JudgeRow:
     seconds: tuple[float, float, float] | None
     """Quartiles of the times."""
     spark: str
-    found: Mapping[str, Any]
+    fitted: JudgeFinding
     excluded: Exclusion | None
 
     @property
@@ -157,7 +157,7 @@ class JudgeRow:
         return self.repeated / self.repeats if self.repeats else None
 
 
-def judge_rows(study: Study, counted: Counted, found: Sequence[Mapping[str, Any]]) -> list[JudgeRow]:
+def judge_rows(study: Study, counted: Counted, fitted: Sequence[JudgeFinding]) -> list[JudgeRow]:
     """Return the judges who were shown a pair, those with the most answers first."""
     data = counted.data
     outcomes = data.outcomes_by_judge()
@@ -165,7 +165,7 @@ def judge_rows(study: Study, counted: Counted, found: Sequence[Mapping[str, Any]
     repeats, same = data.repeats()
     times = time_histogram(data, BINS).counts if np.isfinite(data.seconds).any() else np.zeros((len(outcomes), BINS))
     quartiles = time_quartiles(data)
-    by_name = {str(each["judge"]): each for each in found}
+    by_name = {each.judge: each for each in fitted}
     excluded = {each.judge_id: each for each in Exclusion.objects.filter(judge__study=study).select_related("by")}
     rows = []
     for place in np.flatnonzero(outcomes.sum(axis=1)).tolist():
@@ -185,7 +185,7 @@ def judge_rows(study: Study, counted: Counted, found: Sequence[Mapping[str, Any]
                 repeated=int(same[place]),
                 seconds=tuple(quartiles[place].tolist()) if np.isfinite(quartiles[place, 1]) else None,
                 spark=spark(times[place].tolist()),
-                found=by_name.get(name, {}),
+                fitted=by_name.get(name, JudgeFinding(judge=name)),
                 excluded=excluded.get(name),
             )
         )

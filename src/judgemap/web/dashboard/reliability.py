@@ -12,10 +12,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
 from judgemap.report.text import plain
+from judgemap.study.findings import ReliabilityFinding
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.dashboard.models import Forecast
-from judgemap.web.results.pages import found, latest_fit
+from judgemap.web.results.pages import latest_fit, read_findings
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
@@ -43,15 +44,15 @@ LARGE = 100
 def reliability(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how far the result can be relied on, in words first."""
     fit = latest_fit(study)
-    findings = found(fit, "reliability", "reliability_over_time") if fit else {}
-    known = findings.get("reliability", {})
+    findings = read_findings(fit, "reliability", "reliability_over_time")
+    known = findings.reliability
     context = {
         "study": study,
         "fit": fit,
         "words": in_words(known) if known else "",
         "known": known,
-        "figures": figures(known) if known.get("bayes") is not None else [],
-        "over_time": over_time(findings.get("reliability_over_time", [])),
+        "figures": figures(known) if known and known.bayes is not None else [],
+        "over_time": over_time(findings.reliability_over_time),
     }
     return render(request, "dashboard/reliability.html", context | _forecast(study))
 
@@ -107,61 +108,58 @@ class ForecastPage:
     charts: list[Chart]
 
 
-def in_words(found: Mapping[str, Any]) -> str:
+def in_words(known: ReliabilityFinding) -> str:
     """Say what another panel would give.
 
-    >>> in_words({"split_half_full": 0.84, "judges": 12, "answers": 800})
+    >>> in_words(ReliabilityFinding(split_half_full=0.84, judges=12, answers=800))
     'Another panel of 12 judges would give much the same order of the areas (expected correlation 0.84).'
     """
-    panel, seen = found.get("split_half_full"), found.get("bayes")
+    panel, seen = known.split_half_full, known.bayes
     if panel is not None:
-        judges = int(found["judges"])
-        return f"Another panel of {judges} judges would give {_grade(panel)} (expected correlation {panel:.2f})."
+        return f"Another panel of {known.judges} judges would give {_grade(panel)} (expected correlation {panel:.2f})."
     if seen is not None:
         return (
             f"If judges agree, the same number of answers again would give {_grade(seen)} (expected correlation "
             f"{seen:.2f}); it is too early to tell whether judges agree."
         )
-    return str(found.get("note") or "It is too early to judge reliability: ask for more answers.")
+    return known.note or "It is too early to judge reliability: ask for more answers."
 
 
-def figures(found: Mapping[str, Any]) -> list[Figure]:
+def figures(known: ReliabilityFinding) -> list[Figure]:
     """List the three measures."""
     return [
         Figure(
             "Split halves",
-            found.get("split_half_full"),
+            known.split_half_full,
             None,
-            f"The judges are split into halves ({found.get('splits') or 0} times), each half is fitted separately, and "
-            f"the two are correlated: {_or_dash(found.get('split_half'))}, stepped up to all answers. Only this "
+            f"The judges are split into halves ({known.splits} times), each half is fitted separately, and "
+            f"the two are correlated: {_or_dash(known.split_half)}, stepped up to all answers. Only this "
             "measure reflects differences between judges.",
         ),
         Figure(
             "Bayesian",
-            found.get("bayes"),
-            _interval(found, "bayes"),
+            known.bayes,
+            known.bayes_interval,
             "The squared correlation of estimate and truth, according to the fitted model, including what it borrows "
             "from neighbours.",
         ),
         Figure(
             "Scale separation (SSR)",
-            found.get("ssr"),
+            known.ssr,
             None,
             "The same for estimates area by area, without neighbours, as in other comparative judgement tools.",
         ),
     ]
 
 
-def over_time(rows: Sequence[Mapping[str, Any]]) -> Chart | None:
+def over_time(rows: Sequence[ReliabilityFinding]) -> Chart | None:
     """Draw how the measures grew with the answers."""
-    courses = []
-    for name, key in (("split halves", "split_half_full"), ("Bayesian", "bayes"), ("SSR", "ssr")):
-        there = [row for row in rows if row.get(key) is not None]
-        points = [(float(row["answers"]), float(row[key])) for row in there]
-        known = key == "bayes" and all(_interval(row, key) for row in there)
-        intervals = [_interval(row, key) or (0.0, 0.0) for row in there] if known else []
-        if points:
-            courses.append(Course(name, points, intervals))
+    courses = [
+        _course("split halves", [(row.answers, row.split_half_full, None) for row in rows]),
+        _course("Bayesian", [(row.answers, row.bayes, row.bayes_interval) for row in rows]),
+        _course("SSR", [(row.answers, row.ssr, None) for row in rows]),
+    ]
+    courses = [course for course in courses if course.points]
     if not courses:
         return None
     ends = [f"{course.name} from {_said(course.points[0][1])} to {_said(course.points[-1][1])}" for course in courses]
@@ -218,9 +216,12 @@ def _grade(correlation: float) -> str:
     return next(words for least, words in GRADES if correlation >= least or least < 0)
 
 
-def _interval(found: Mapping[str, Any], key: str) -> tuple[float, float] | None:
-    low, high = found.get(f"{key}_low"), found.get(f"{key}_high")
-    return None if low is None or high is None else (float(low), float(high))
+def _course(name: str, rows: Sequence[tuple[int, float | None, tuple[float, float] | None]]) -> Course:
+    """Make a course of a measure, with its interval where every value has one; values not known are left out."""
+    known = [(float(answers), value, interval) for answers, value, interval in rows if value is not None]
+    intervals = [interval for *_, interval in known if interval]
+    points = [(answers, value) for answers, value, _ in known]
+    return Course(name, points, intervals if len(intervals) == len(points) else [])
 
 
 def _value(value: float | None, otherwise: float) -> float:

@@ -1,9 +1,8 @@
 """One area: its posterior, its place, the comparisons it won and lost, its neighbours."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -11,9 +10,10 @@ from django.views.decorators.http import require_safe
 
 from judgemap.report.text import number, percentage, signed
 from judgemap.report.ticks import round_step
+from judgemap.study.findings import AreaFinding, RiskRow
 from judgemap.web.results.layers import by_risk, interval
 from judgemap.web.results.models import FitRun
-from judgemap.web.results.pages import fit_page, found, found_of_area
+from judgemap.web.results.pages import fit_page, read_area_findings, read_findings
 from judgemap.web.studies.maps import neighbours_of
 from judgemap.web.studies.models import Area, Study
 
@@ -32,7 +32,7 @@ def area(request: HttpRequest, study: Study, run: FitRun, position: int) -> Http
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class Opponent:
     """Another area that it was compared with."""
 
     position: int
@@ -77,7 +77,7 @@ class Detail:
     lost: int
     chosen_as: str
     posterior: Posterior
-    met: list[Met]
+    met: list[Opponent]
     neighbours: list[tuple[int, str]]
     unexpected: str
 
@@ -95,10 +95,10 @@ class Detail:
 def describe_area(study: Study, run: FitRun, position: int) -> Detail:
     """Put together what is known of an area."""
     row = run.rows[position]
-    known = found_of_area(run, position, "met", "areas", "between")
-    edges = found(run, "risk_edges").get("risk_edges")
+    kept = read_area_findings(run, position)
+    edges = read_findings(run, "risk_edges").risk_edges
     names: list[str] = list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))
-    met = [Met(other, names[other], won, lost) for other, won, lost in known.get("met", [])]
+    met = [Opponent(each.other, names[each.other], each.won, each.lost) for each in kept.met]
     return Detail(
         position=position,
         name=row["name"],
@@ -114,14 +114,14 @@ def describe_area(study: Study, run: FitRun, position: int) -> Detail:
         top=min(10, len(run.rows)),
         chance=percentage(row["p_top10"]),
         cluster=f"{row['cluster']} ({percentage(row['probability'])})" if "cluster" in row else "",
-        between=_between(known.get("between")),
+        between=f"{kept.between[0]} ({percentage(kept.between[1])})" if kept.between else "",
         won=sum(each.won for each in met),
         lost=sum(each.lost for each in met),
         chosen_as=run.record.winner_is,
-        posterior=draw_posterior(run.rows, position, known.get("areas", {}).get("density"), edges),
+        posterior=draw_posterior(run.rows, position, kept.area.density, edges),
         met=met,
         neighbours=[(other, names[other]) for other in neighbours_of(run.version, position)],
-        unexpected=_unexpected(known.get("areas", {})),
+        unexpected=_unexpected(kept.area),
     )
 
 
@@ -138,7 +138,7 @@ class High:
     high: float
 
 
-def highest(rows: Sequence[Mapping[str, Any]], count: int = 10) -> list[High]:
+def highest(rows: Sequence[RiskRow], count: int = 10) -> list[High]:
     """Return the areas of highest estimated risk, with their intervals drawn on one scale."""
     first = by_risk(rows)[:count]
     least = min(rows[position]["risk_low"] for position in first)
@@ -149,14 +149,14 @@ def highest(rows: Sequence[Mapping[str, Any]], count: int = 10) -> list[High]:
             rows[position]["name"],
             signed(rows[position]["risk_median"]),
             interval(rows[position]),
-            *(round(WIDE * (rows[position][f"risk_{which}"] - least) / span, 1) for which in ("low", "median", "high")),
+            *(round(WIDE * (risk - least) / span, 1) for risk in _ends(rows[position])),
         )
         for position in first
     ]
 
 
 def draw_posterior(
-    rows: Sequence[Mapping[str, Any]], position: int, density: Sequence[float] | None, edges: Sequence[float] | None
+    rows: Sequence[RiskRow], position: int, density: Sequence[float], edges: Sequence[float]
 ) -> Posterior:
     """Draw an area's posterior on the scale of all areas; without a density, its interval alone."""
     row = rows[position]
@@ -179,19 +179,20 @@ def draw_posterior(
         f"Posterior of the risk of {row['name']}: median {signed(row['risk_median'])}, "
         f"95 % interval {interval(row)}, on the scale of all areas, {signed(least)} to {signed(most)}."
     )
-    low, median, high = (across(row[f"risk_{which}"]) for which in ("low", "median", "high"))
+    low, median, high = (across(risk) for risk in _ends(row))
     return Posterior(bell, low, median, high, across(0.0), ticks, says)
 
 
-def _between(other: Sequence[Any] | None) -> str:
-    return f"{other[0]} ({percentage(other[1])})" if other else ""
-
-
-def _unexpected(checked: Mapping[str, Any]) -> str:
+def _unexpected(area: AreaFinding) -> str:
     """Say so where an area won more or less often than the fit expects."""
-    rate, low, high = (checked.get(f"win_{which}") for which in ("rate", "low", "high"))
-    if rate is None or low is None or high is None or low <= rate <= high:
+    if area.unexpected is None:
         return ""
-    said = "more" if rate > high else "less"
+    rate, low, high = area.unexpected
+    how = "more" if rate > high else "less"
     expected = f"{percentage(low)} to {percentage(high)}"
-    return f"It was chosen {said} often ({percentage(rate)}) than this fit expects ({expected})."
+    return f"It was chosen {how} often ({percentage(rate)}) than this fit expects ({expected})."
+
+
+def _ends(row: RiskRow) -> tuple[float, float, float]:
+    """Return the ends of an area's interval with the median between them."""
+    return row["risk_low"], row["risk_median"], row["risk_high"]

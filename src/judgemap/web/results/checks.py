@@ -1,16 +1,14 @@
 """What the fit expects, beside what the judges said."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from judgemap.core.predictive import EXTREME
 from judgemap.report.text import measured, percentage
+from judgemap.study.findings import Measure
 from judgemap.web.results.models import FitRun
-from judgemap.web.results.pages import fit_page, found, pictures_of, show_page
+from judgemap.web.results.pages import fit_page, pictures_of, read_findings, show_page
 from judgemap.web.studies.models import Study
 
 
@@ -18,19 +16,16 @@ from judgemap.web.studies.models import Study
 @fit_page
 def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Hold what the fit expects against what the judges said."""
-    more = found(run, "check", "areas")
-    check = more.get("check") or {}
-    measures = [Measure.read(each) for each in check.get("checks", [])]
+    findings = read_findings(run, "check", "areas")
     outside = [
-        (row["name"], place, percentage(each["win_rate"]), percentage(each["win_low"]), percentage(each["win_high"]),
-         each["wins"] + each["losses"])
-        for place, (row, each) in enumerate(zip(run.rows, more.get("areas", []), strict=False))
-        if each.get("win_rate") is not None and not each["win_low"] <= each["win_rate"] <= each["win_high"]
-    ]  # fmt: skip
+        (run.rows[position]["name"], position, *map(percentage, each.unexpected), each.wins + each.losses)
+        for position, each in enumerate(findings.areas)
+        if each.unexpected
+    ]
     context = {
-        "note": check.get("note", ""),
-        "measures": measures,
-        "fits": not any(each.unusual for each in measures),
+        "note": findings.check_note,
+        "measures": [ShownMeasure.of(each) for each in findings.checks],
+        "fits": not any(each.unusual for each in findings.checks),
         "outside": outside,
         "winner_is": run.record.winner_is,
         "pictures": pictures_of(run, "predictive", "variance"),
@@ -39,8 +34,8 @@ def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
-    """Something counted in the answers, and in answers simulated from the fit."""
+class ShownMeasure:
+    """A measure that the fit is checked by, as it is shown."""
 
     words: str
     observed: str
@@ -51,12 +46,12 @@ class Measure:
     unusual: bool
 
     @classmethod
-    def read(cls, found: Mapping[str, Any]) -> "Measure":
-        """Read one of the findings' checks."""
-        words, p = str(found["words"]), found["p"]
-        observed, expected, low, high = (figure(found[name]) for name in ("observed", "expected", "low", "high"))
-        unusual = p is not None and not EXTREME <= p <= 1 - EXTREME
-        return cls(words[:1].upper() + words[1:], observed, expected, low, high, chance(p), unusual)
+    def of(cls, measure: Measure) -> "ShownMeasure":
+        """Write a measure's numbers."""
+        words = measure.words[:1].upper() + measure.words[1:]
+        observed, expected = figure(measure.observed), figure(measure.expected)
+        low, high = figure(measure.low), figure(measure.high)
+        return cls(words, observed, expected, low, high, chance(measure.p), measure.unusual)
 
 
 def figure(value: float | None) -> str:

@@ -22,7 +22,7 @@ from judgemap.study.settings import FitSettings
 from judgemap.web.results.actions import other_priors, try_other_priors
 from judgemap.web.results.layers import by_risk, interval
 from judgemap.web.results.models import FitRun
-from judgemap.web.results.pages import fit_page, found, show_page, title_of
+from judgemap.web.results.pages import fit_page, read_findings, show_page, title_of
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.maps import Ground, Point, lay_ground
@@ -51,7 +51,7 @@ def compare(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         fits.filter(number__in=sorted(numbers)[:MOST_COMPARED]).defer(None).defer("findings", "log").order_by("number")
     )
     done = [each for each in chosen if each.status == FitRun.Status.DONE and len(each.rows) == len(run.rows)]
-    ground = lay_ground(study, run.version, found(run, "layout").get("layout"))
+    ground = lay_ground(study, run.version, read_findings(run, "layout").layout)
     there = fits.exclude(status__in=[FitRun.Status.FAILED, FitRun.Status.CANCELLED, FitRun.Status.LOST])
     context = {
         "choices": [(each, title_of(each), each.number in numbers) for each in there.order_by("-number")[:LISTED]],

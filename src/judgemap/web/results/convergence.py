@@ -1,16 +1,15 @@
 """How well a fit was sampled, in words first."""
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from judgemap.study.findings import SamplingFinding
 from judgemap.study.record import GOOD_ESS, GOOD_GAP, GOOD_RHAT
 from judgemap.web.results.models import FitRun
-from judgemap.web.results.pages import fit_page, found, pictures_of, show_page
+from judgemap.web.results.pages import fit_page, pictures_of, read_findings, show_page
 from judgemap.web.studies.models import Study
 
 SHOWN = 10
@@ -20,13 +19,13 @@ SHOWN = 10
 @fit_page
 def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Say how well the fit was sampled, and show it."""
-    more = found(run, "warnings", "sampling")
+    findings = read_findings(run, "warnings", "sampling")
     context = {
-        "warnings": more.get("warnings", []),
+        "warnings": findings.warnings,
         "notes": [note.text for note in run.record.notes],
         "drawn": how_drawn(run),
         "figures": figures(run),
-        "worst": worst(run, more.get("sampling", {})),
+        "worst": worst(run, findings.sampling),
         "pictures": pictures_of(run, "traces", "ranks", "alpha"),
     }
     return show_page(request, "results/convergence.html", study, run, context)
@@ -82,18 +81,18 @@ def figures(run: FitRun) -> list[Fact]:
     return facts
 
 
-def worst(run: FitRun, sampling: Mapping[str, Sequence[Any]]) -> list[Mixed]:
+def worst(run: FitRun, sampling: SamplingFinding) -> list[Mixed]:
     """Return the areas that were sampled worst, by effective sample size."""
-    if not sampling:
+    bulk = sampling.ess_bulk
+    if not bulk:
         return []
-    bulk = sampling["ess_bulk"]
-    order = sorted(range(len(run.rows)), key=lambda area: -1.0 if bulk[area] is None else bulk[area])
+    order = sorted(range(len(bulk)), key=lambda area: -1.0 if (size := bulk[area]) is None else size)
     return [
         Mixed(
             run.rows[area]["name"],
-            _decimals(sampling["rhat"][area]),
+            _decimals(sampling.rhat[area]),
             _count(bulk[area]),
-            _count(sampling["ess_tail"][area]),
+            _count(sampling.ess_tail[area]),
         )
         for area in order[:SHOWN]
     ]

@@ -5,6 +5,7 @@ keeps standing; what is told of single judges (their figures, their surprising a
 out; and a fit of this judge's answers alone, or one in whose model judges differ, loses its results.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -21,7 +22,6 @@ REMOVED = "The only judge in this fit withdrew, so its results were removed."
 REMOVED_OF_EACH = (
     "A judge in this fit withdrew. The fit describes every judge, so its results were removed; make the fit again."
 )
-_GONE = object()
 
 
 def forget_judge(judge: Judge, **_: object) -> None:
@@ -74,25 +74,33 @@ def _cut_out(run: FitRun, name: str) -> None:
     if files is not None and name in files.briefing:
         files.briefing = files.briefing.replace(name, SOMEBODY)
         files.save(update_fields=["briefing"])
-    FitRun.objects.filter(pk=run.pk).update(info=cut(run.info, name), findings=cut(run.findings, name))
+    FitRun.objects.filter(pk=run.pk).update(
+        info=without_name(run.info, name), findings=without_judge(run.findings, name)
+    )
 
 
-def cut(value: Any, name: str) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """Take a judge out of JSON: entries by that name or of that judge, and the name in sentences.
+def without_judge(findings: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Take a judge's own entries out of findings; an area that happens to have the judge's name stays.
 
-    >>> cut({"judges": [{"judge": "ann", "ties": 3}, {"judge": "bob"}], "by": {"ann": 1}, "note": "ann is slow"}, "ann")
-    {'judges': [{'judge': 'bob'}], 'by': {}, 'note': 'a judge who withdrew is slow'}
+    >>> kept = {"judges": [{"judge": "ann"}, {"judge": "bob"}], "surprises": [{"judge": "bob", "chosen_name": "ann"}]}
+    >>> without_judge(kept, "ann")
+    {'judges': [{'judge': 'bob'}], 'surprises': [{'judge': 'bob', 'chosen_name': 'ann'}]}
     """
-    kept = _cut(value, name)
-    return None if kept is _GONE else kept
+    left = dict(findings)
+    for part in ("judges", "surprises"):
+        if part in left:
+            left[part] = [row for row in left[part] if row["judge"] != name]
+    if "times" in left:  # version 0.1.0 kept the times of each judge as well
+        by_judge = {judge: times for judge, times in left["times"]["by_judge"].items() if judge != name}
+        left["times"] = {**left["times"], "by_judge": by_judge}
+    return left
 
 
-def _cut(value: Any, name: str) -> Any:  # noqa: ANN401
-    if isinstance(value, dict):
-        if name in [each for each in value.values() if isinstance(each, str)]:
-            return _GONE
-        pairs = ((key, _cut(each, name)) for key, each in value.items() if key != name)
-        return {key: each for key, each in pairs if each is not _GONE}
-    if isinstance(value, list):
-        return [each for each in (_cut(each, name) for each in value if each != name) if each is not _GONE]
-    return value.replace(name, SOMEBODY) if isinstance(value, str) else value
+def without_name(info: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Take a judge's name out of the notes of a fit's record, which may name judges; nothing else there does.
+
+    >>> without_name({"seed": 1, "notes": ["Judges with a single answer: 'ann'."]}, "ann")
+    {'seed': 1, 'notes': ["Judges with a single answer: 'a judge who withdrew'."]}
+    """
+    notes = [note.replace(name, SOMEBODY) for note in info.get("notes", [])]
+    return {**info, "notes": notes} if notes else dict(info)

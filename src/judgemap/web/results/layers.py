@@ -8,8 +8,8 @@ import numpy as np
 
 from judgemap.report.colours import CHANCE, RANK, RANK_WIDTH, RISK, UNCERTAINTY, Scale
 from judgemap.report.text import number, percentage, signed
+from judgemap.study.findings import RiskRow
 
-Row = Mapping[str, Any]
 CHANCES = ["0", "5", "25", "50", "75", "95", "100 %"]
 RANK_LIMITS = (0.5, 5.5, 10.5, 20.5, 40.5, 80.5, 160.5)
 
@@ -50,40 +50,40 @@ class Layer:
                 "colours": self.colours, "says": self.says}  # fmt: skip
 
 
-def make_layers(rows: Sequence[Row], more: Mapping[str, Any]) -> dict[str, Layer]:
+def make_layers(rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]]) -> dict[str, Layer]:
     """Make every layer that a fit has, by name: risk, sd, rank, width, top1 … top50, cluster, membership.
 
-    ``rows`` is the table of areas, ``more`` what `study.explain` says; it may still be missing.
+    ``rows`` is the table of areas; ``top`` has P(among the k highest) by k, and is empty until it is worked out.
     """
-    made = [_risk(rows), _uncertainty(rows), _rank(rows), _width(rows), *_tops(rows, more.get("top") or {})]
+    made = [_risk(rows), _uncertainty(rows), _rank(rows), _width(rows), *_tops(rows, top)]
     if "cluster" in rows[0]:
         made += [_clusters(rows), _membership(rows)]
     return {layer.name: layer for layer in made}
 
 
-def interval(row: Row) -> str:
+def interval(row: RiskRow) -> str:
     """Write the 95 % interval of an area's risk."""
     return f"{signed(row['risk_low'])} to {signed(row['risk_high'])}"
 
 
-def places(row: Row) -> str:
+def places(row: RiskRow) -> str:
     """Write the 95 % interval of an area's rank."""
     return f"{row['rank_low']}–{row['rank_high']}"
 
 
-def _risk(rows: Sequence[Row]) -> Layer:
+def _risk(rows: Sequence[RiskRow]) -> Layer:
     values = [row["risk_median"] for row in rows]
     texts = [f"{signed(row['risk_median'])} ({interval(row)})" for row in rows]
     return _layer(("risk", "Risk", "The darker an area, the higher its estimated risk."), RISK, values, texts)
 
 
-def _uncertainty(rows: Sequence[Row]) -> Layer:
+def _uncertainty(rows: Sequence[RiskRow]) -> Layer:
     values = [row["risk_sd"] for row in rows]
     words = ("sd", "Uncertainty", "The darker an area, the less the answers tell us about it.")
     return _layer(words, UNCERTAINTY, values, [f"{value:.2f}" for value in values])
 
 
-def _rank(rows: Sequence[Row]) -> Layer:
+def _rank(rows: Sequence[RiskRow]) -> Layer:
     values = [row["rank_median"] for row in rows]
     limits = (*(limit for limit in RANK_LIMITS if limit < len(rows)), len(rows) + 0.5)
     words = ("rank", "Rank", "The darker an area, the nearer to the top of the list. Rank 1 is the highest risk.")
@@ -94,7 +94,7 @@ def _rank(rows: Sequence[Row]) -> Layer:
     return replace(layer, colours=layer.colours[::-1], ticks=ticks)
 
 
-def _width(rows: Sequence[Row]) -> Layer:
+def _width(rows: Sequence[RiskRow]) -> Layer:
     values = [row["rank_high"] - row["rank_low"] for row in rows]
     texts = [
         f"{value} places ({row['rank_low']} to {row['rank_high']})" for row, value in zip(rows, values, strict=True)
@@ -103,10 +103,10 @@ def _width(rows: Sequence[Row]) -> Layer:
     return _layer(words, RANK_WIDTH, values, texts)
 
 
-def _tops(rows: Sequence[Row], top: Mapping[str, list[float]]) -> list[Layer]:
+def _tops(rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]]) -> list[Layer]:
     """Make a layer for each k that was worked out; P(top 10) is in the table itself."""
     ten = min(10, len(rows))
-    known = {int(k): chances for k, chances in top.items()} | {ten: [row["p_top10"] for row in rows]}
+    known = {**top, ten: [row["p_top10"] for row in rows]}
     layers = []
     for k, chances in sorted(known.items()):
         says = f"The darker an area, the more likely it is to be among the {k} with the highest risk."
@@ -117,7 +117,7 @@ def _tops(rows: Sequence[Row], top: Mapping[str, list[float]]) -> list[Layer]:
     return layers
 
 
-def _clusters(rows: Sequence[Row]) -> Layer:
+def _clusters(rows: Sequence[RiskRow]) -> Layer:
     labels = [int(row["cluster"]) for row in rows]
     count = max(labels)
     ends = {1: ", highest risk", count: ", lowest risk"} if count > 1 else {}
@@ -135,7 +135,7 @@ def _clusters(rows: Sequence[Row]) -> Layer:
     )
 
 
-def _membership(rows: Sequence[Row]) -> Layer:
+def _membership(rows: Sequence[RiskRow]) -> Layer:
     """Make the layer of how sure it is that each area belongs to its cluster."""
     chances = [row["probability"] for row in rows]
     words = ("membership", "Cluster certainty", "The darker an area, the more certain that it belongs to its cluster.")
@@ -152,6 +152,6 @@ def _layer(words: tuple[str, str, str], scale: Scale, values: Sequence[float], t
     return Layer(name, label, scale, says, list(values), texts, classes.tolist(), colours, ticks)
 
 
-def by_risk(rows: Sequence[Row]) -> list[int]:
+def by_risk(rows: Sequence[RiskRow]) -> list[int]:
     """Return the areas' positions, the highest estimated risk first."""
     return sorted(range(len(rows)), key=lambda position: -float(rows[position]["risk_median"]))

@@ -1,6 +1,6 @@
 """What the pages of a fit share: which fit a page is about, what to call it, and what was found out about it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
+from judgemap.study.findings import AreaFindings, Findings
 from judgemap.study.record import DataFacts
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.web.results.models import Exclusion, FitPicture, FitRun
@@ -36,18 +37,24 @@ def fit_page(view: View) -> View:
     return study_page(page)
 
 
-def found(run: FitRun, *keys: str) -> dict[str, Any]:
-    """Take some of a fit's findings out of the database, and leave the others there."""
-    wanted = {f"found_{place}": KeyTransform(key, "findings") for place, key in enumerate(keys)}
-    row = FitRun.objects.filter(pk=run.pk).annotate(**wanted).values_list(*wanted).first() or ()
-    return {key: value for key, value in zip(keys, row, strict=False) if value is not None}
+def read_findings(run: FitRun | None, *parts: str) -> Findings:
+    """Read some parts of a fit's findings, and leave the others, which are large, in the database."""
+    keys = {part: KeyTransform(part, "findings") for part in parts}
+    return Findings.from_dict(_values(run, keys) if run else {})
 
 
-def found_of_area(run: FitRun, position: int, *keys: str) -> dict[str, Any]:
-    """Take one area's entry out of findings that have an entry an area."""
-    wanted = {f"found_{place}": KeyTransform(position, KeyTransform(key, "findings")) for place, key in enumerate(keys)}
+def read_area_findings(run: FitRun, position: int) -> AreaFindings:
+    """Read what is kept of one area."""
+    parts = ("areas", "met", "between")
+    keys = {part: KeyTransform(position, KeyTransform(part, "findings")) for part in parts}
+    return AreaFindings.from_dict(_values(run, keys))
+
+
+def _values(run: FitRun, keys: Mapping[str, KeyTransform]) -> dict[str, Any]:
+    """Return the values in the database's JSON, without those that are not there."""
+    wanted = {f"part_{part}": key for part, key in keys.items()}
     row = FitRun.objects.filter(pk=run.pk).annotate(**wanted).values_list(*wanted).first() or ()
-    return {key: value for key, value in zip(keys, row, strict=False) if value is not None}
+    return {part: value for part, value in zip(keys, row, strict=False) if value is not None}
 
 
 def title_of(run: FitRun) -> str:
@@ -100,14 +107,14 @@ def pictures_of(run: FitRun, *names: str) -> list[FitPicture]:
 
 
 def show_page(
-    request: HttpRequest, template: str, study: Study, run: FitRun, context: dict[str, object]
+    request: HttpRequest, template: str, study: Study, run: FitRun, context: Mapping[str, object]
 ) -> HttpResponse:
     """Render a page of a fit, with what all of them show."""
     shared = {
         "study": study, "run": run, "title": title_of(run), "facts": facts_of(run.record.data), "here": "results",
         "tab": template,
     }  # fmt: skip
-    return render(request, template, shared | context)
+    return render(request, template, {**shared, **context})
 
 
 def whole_fits(study: Study) -> QuerySet[FitRun]:

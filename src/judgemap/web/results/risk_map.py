@@ -9,10 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from judgemap.report.text import percentage, signed
+from judgemap.study.findings import RiskRow
 from judgemap.web.results.area import describe_area, highest
-from judgemap.web.results.layers import Layer, Row, by_risk, interval, make_layers, places
+from judgemap.web.results.layers import Layer, by_risk, interval, make_layers, places
 from judgemap.web.results.models import FitRun
-from judgemap.web.results.pages import fit_page, found, pictures_of, show_page
+from judgemap.web.results.pages import fit_page, pictures_of, read_findings, show_page
 from judgemap.web.studies.maps import Ground, lay_ground
 from judgemap.web.studies.models import Study
 
@@ -26,10 +27,10 @@ FALLING = ("risk", "sd", "chance")
 @fit_page
 def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Show the risk map with the table of areas and what is known of the area that was chosen."""
-    more = found(run, "top", "layout")
-    layers = make_layers(run.rows, more)
+    findings = read_findings(run, "top", "layout")
+    layers = make_layers(run.rows, findings.top)
     asked = Asked.read(request.GET.dict(), layers, len(run.rows))
-    ground = lay_ground(study, run.version, more.get("layout"))
+    ground = lay_ground(study, run.version, findings.layout)
     order, layer = by_risk(run.rows), layers[asked.layer]
     lines = make_lines(run.rows, ground, layers, asked, order=order)
     context = {
@@ -84,22 +85,22 @@ class Asked:
     area: int | None
 
     @classmethod
-    def read(cls, given: Mapping[str, Any], layers: Mapping[str, Layer], count: int) -> "Asked":
+    def read(cls, given: Mapping[str, str], layers: Mapping[str, Layer], count: int) -> "Asked":
         """Read the address."""
         tops = [name for name in layers if name.startswith("top")]
         k = f"top{given.get('k', '')}"
-        layer = str(given.get("layer", ""))
+        layer = given.get("layer", "")
         if layer.startswith("top") and layer not in layers:
             layer = k if layer == "top" and k in layers else layer
         top = layer if layer in tops else k if k in tops else "top10" if "top10" in tops else tops[-1]
-        sort = str(given.get("sort", ""))
-        area = str(given.get("area", ""))
+        sort = given.get("sort", "")
+        area = given.get("area", "")
         inside = area.isascii() and area.isdecimal() and len(area) < 9 and int(area) < count
         return cls(
             layer=top if layer == "top" else layer if layer in layers else "risk",
             top=top,
             sort=sort if sort.removeprefix("-") in COLUMNS else "place",
-            words=str(given.get("q", "")).replace("\0", "").strip()[:LONGEST],
+            words=given.get("q", "").replace("\0", "").strip()[:LONGEST],
             area=int(area) if inside else None,
         )
 
@@ -143,7 +144,7 @@ def headings(asked: Asked, *, clusters: bool) -> list[Heading]:
 
 
 def make_lines(
-    rows: Sequence[Row], ground: Ground, layers: Mapping[str, Layer], asked: Asked, *, order: Sequence[int]
+    rows: Sequence[RiskRow], ground: Ground, layers: Mapping[str, Layer], asked: Asked, *, order: Sequence[int]
 ) -> list[Line]:
     """Return a line an area, sorted as asked; those that the filter leaves out are marked, for a script to find."""
     place = {position: number for number, position in enumerate(order, start=1)}
@@ -176,7 +177,7 @@ def matches(words: str, name: str, code: str) -> bool:
     return words.casefold() in name.casefold() or words.casefold() in code.casefold()
 
 
-def _sorted(lines: list[Line], rows: Sequence[Row], layers: Mapping[str, Layer], asked: Asked) -> list[Line]:
+def _sorted(lines: list[Line], rows: Sequence[RiskRow], layers: Mapping[str, Layer], asked: Asked) -> list[Line]:
     column = asked.sort.removeprefix("-")
     keys: dict[str, Sequence[Any]] = {
         "place": [line.place for line in lines],

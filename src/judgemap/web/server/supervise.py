@@ -17,6 +17,8 @@ SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_TO_END = 20.0
 SERVER = "JUDGEMAP_SERVER_PROCESS"
 """The environment variable in which a server tells its processes who it is."""
+NO_FITTERS = "JUDGEMAP_NO_FITTERS"
+"""Set where no worker runs beside the server."""
 COMMAND = """import signal
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 from judgemap.web import start

@@ -33,7 +33,7 @@ def work(prepare: Callable[[], None], parent: int | None = None) -> None:
     """Do jobs until SIGTERM or Ctrl-C, or until the process ``parent`` is gone; ``prepare`` for them first."""
     os.nice(NICENESS)
     threading.Thread(target=_beat, args=(parent,), daemon=True).start()
-    threading.Thread(target=_rounds, daemon=True).start()
+    threading.Thread(target=_now_and_then, args=(go_round,), daemon=True).start()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, _stop)
     prepare()
@@ -64,19 +64,29 @@ def take_one() -> bool:
 
 def go_round() -> None:
     """Do what is due now and then: mark lost jobs, and whatever apps have to do."""
-    for kind in kinds():
-        kind.mark_lost()
+    mark_lost()
     worker_round.send(None)
 
 
-def _rounds() -> None:
-    """Go round every few seconds, also while a job keeps the worker busy."""
+def mark_lost() -> None:
+    """Mark the jobs, of every kind, whose worker is gone."""
+    for kind in kinds():
+        kind.mark_lost()
+
+
+def watch_for_lost() -> None:
+    """Mark lost jobs from this web process: where no worker runs beside the server, perhaps nobody else does."""
+    threading.Thread(target=_now_and_then, args=(mark_lost,), daemon=True).start()
+
+
+def _now_and_then(act: Callable[[], None]) -> None:
+    """Act every few seconds, also while a job keeps the worker busy."""
     while not STOPPING.is_set():
         try:
             close_old_connections()
-            go_round()
+            act()
         except DatabaseError:
-            logger.exception("the database does not answer; the worker goes round again later")
+            logger.exception("the database does not answer; it is asked again later")
             connection.close()
         STOPPING.wait(SECONDS_BETWEEN_ROUNDS)
 

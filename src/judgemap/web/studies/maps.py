@@ -32,7 +32,7 @@ class Place:
     """A point well inside it."""
 
 
-def load_places(study: Study, layout: Sequence[Sequence[float]] | None = None) -> list[Place]:
+def load_places(study: Study, layout: Sequence[Sequence[float]] = ()) -> list[Place]:
     """Return a study's areas in their order; where there is no map, ``layout`` has their points, else a circle does."""
     fields = ("position", "code", "name", "rings", "label_x", "label_y")
     rows = list(Area.objects.filter(study=study).order_by("position").values_list(*fields))
@@ -141,7 +141,7 @@ class Ground:
         ]
 
 
-def lay_ground(study: Study, version: StudyVersion, layout: Sequence[Sequence[float]] | None = None) -> Ground:
+def lay_ground(study: Study, version: StudyVersion, layout: Sequence[Sequence[float]] = ()) -> Ground:
     """Return the drawing of a study's areas for a map of results; see `load_places` for ``layout``."""
     places = load_places(study, layout)
     if study.outline:

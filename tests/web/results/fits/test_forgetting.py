@@ -41,8 +41,9 @@ def everything(run) -> str:
 def test_a_map_of_several_stays_and_says_nothing_of_the_one(judged, ask, make, leave):
     gone, stays, _ = judged.judge_names
     run = make(ask(judged))
-    run.findings |= {"judges": [{"judge": gone, "ties": 3}, {"judge": stays}], "by": {gone: [1], stays: [2]},
-                     "surprises": [{"judge": gone, "chosen": "W01"}], "stands_out": [gone]}  # fmt: skip
+    run.findings |= {"judges": [{"judge": gone, "ties": 3}, {"judge": stays}],
+                     "times": {"edges": [0, 1], "by_judge": {gone: [1], stays: [2]}},
+                     "surprises": [{"judge": gone, "chosen": "W01"}]}  # fmt: skip
     run.info["notes"].append(f"Judges with a single answer: '{gone}'.")
     run.save()
     FitFiles.objects.update(briefing=f"<p>{gone} and others</p>")
@@ -52,11 +53,21 @@ def test_a_map_of_several_stays_and_says_nothing_of_the_one(judged, ask, make, l
     leave(gone)
     assert gone not in everything(run)
     assert run.findings["judges"] == [{"judge": stays}]
-    assert run.findings["by"] == {stays: [2]}
+    assert run.findings["times"] == {"edges": [0, 1], "by_judge": {stays: [2]}}
     assert (run.status, run.rows) == ("done", rows)
     assert list(run.pictures.values_list("name", flat=True)) == ["map"]
     assert "a judge who withdrew and others" in run.files.briefing
     assert set(open_fit(run).observed_data) == {"n", "wins"}, "the files know pairs and no judges"
+
+
+def test_an_area_with_the_judges_name_stays(judged, ask, make, leave):
+    gone, stays, _ = judged.judge_names
+    run = make(ask(judged))
+    kept = {"surprises": [{"judge": stays, "chosen": gone, "chosen_name": gone}], "areas": [{"id": gone, "wins": 2}]}
+    FitRun.objects.filter(pk=run.pk).update(findings=kept)
+    leave(gone)
+    run.refresh_from_db()
+    assert run.findings == kept
 
 
 @pytest.mark.parametrize("how", ["only", "left_out", "alone"])
@@ -142,10 +153,10 @@ def test_a_worker_that_dies_before_it_forgets(judged, ask, make):
     run = make(ask(judged))
     Judge.objects.filter(name=gone).update(withdrawn_at=run.finished_at)
     silent = timezone.now() - 2 * SILENCE
-    FitRun.objects.filter(pk=run.pk).update(findings={"stands_out": [gone]}, explained_at=None, heard_at=silent)
+    FitRun.objects.filter(pk=run.pk).update(findings={"judges": [{"judge": gone}]}, explained_at=None, heard_at=silent)
     FitRun.mark_lost()
     run.refresh_from_db()
-    assert run.findings == {"stands_out": []}
+    assert run.findings == {"judges": []}
     assert run.explained_at is not None
 
 
@@ -153,7 +164,9 @@ def test_an_answer_that_came_after_the_fit_began(judged, ask, make, leave):
     gone = judged.judge_names[0]
     run = make(ask(judged))
     first = Answer.objects.filter(pair__judge=gone).earliest("answered_at").answered_at
-    FitRun.objects.filter(pk=run.pk).update(findings={"stands_out": [gone]}, started_at=first - timedelta(seconds=1))
+    FitRun.objects.filter(pk=run.pk).update(
+        findings={"judges": [{"judge": gone}]}, started_at=first - timedelta(seconds=1)
+    )
     leave(gone)
     assert gone not in everything(run)
 

@@ -1,0 +1,201 @@
+"""What is kept of an explanation of a fit, typed, for pages that read it back. Light to import: no table, no array.
+
+`explain.Explanation.to_dict` writes these names. What a database of an earlier version lacks has its default here, and
+what it has beyond them is not read.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
+
+from judgemap.core.predictive import EXTREME
+
+Kind = TypeVar("Kind")
+
+
+class RiskRow(TypedDict):
+    """A row of the table of areas, as areas.csv has it; with the area's cluster in a fit of clusters."""
+
+    id: str
+    name: str
+    risk_median: float
+    risk_mean: float
+    risk_sd: float
+    risk_low: float
+    risk_high: float
+    rank_median: int
+    rank_low: int
+    rank_high: int
+    p_top10: float
+    cluster: NotRequired[int]
+    probability: NotRequired[float]
+
+
+class Met(NamedTuple):
+    """Another area by its position, and how often this one won and lost against it."""
+
+    other: int
+    won: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaFinding:
+    """What an area won, what the fit expects of it, and the draws of its risk in bins, in thousandths."""
+
+    wins: int = 0
+    losses: int = 0
+    win_rate: float | None = None
+    win_low: float | None = None
+    win_high: float | None = None
+    density: Sequence[float] = ()
+
+    @property
+    def unexpected(self) -> tuple[float, float, float] | None:
+        """The share that it won and the interval that the fit expects, where the one is outside the other."""
+        if self.win_rate is None or self.win_low is None or self.win_high is None:
+            return None
+        outside = not self.win_low <= self.win_rate <= self.win_high
+        return (self.win_rate, self.win_low, self.win_high) if outside else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaFindings:
+    """All that is kept of one area; ``between`` is another cluster that it may belong to, and how probably."""
+
+    area: AreaFinding = AreaFinding()
+    met: Sequence[Met] = ()
+    between: tuple[int, float] | None = None
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> "AreaFindings":
+        """Take the area's entries of ``areas``, ``met`` and ``between``; each may be missing."""
+        between = kept.get("between")
+        return cls(
+            area=_read(AreaFinding, kept.get("areas", {})),
+            met=[Met(*each) for each in kept.get("met", ())],
+            between=(between[0], between[1]) if between else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """Something counted in the answers, and in answers simulated from the fit; see `checks.PredictiveCheck`."""
+
+    words: str
+    observed: float | None = None
+    expected: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+
+    @property
+    def unusual(self) -> bool:
+        """Whether the model does not fit by this measure."""
+        return self.p is not None and not EXTREME <= self.p <= 1 - EXTREME
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeFinding:
+    """How a judge agrees with the others, and what a researcher should look at; see `judges.judge_table`."""
+
+    judge: str
+    agreement: float | None = None
+    agreement_expected: float | None = None
+    infit: float | None = None
+    outfit: float | None = None
+    stands_out: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surprise:
+    """An answer that the fit holds unlikely."""
+
+    judge: str
+    chosen_name: str
+    other_name: str
+    probability: float
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReliabilityFinding:
+    """How reliable the estimates are, of all answers or of the first so many; see `reliability.Reliability`."""
+
+    note: str = ""
+    answers: int = 0
+    judges: int = 0
+    bayes: float | None = None
+    bayes_low: float | None = None
+    bayes_high: float | None = None
+    ssr: float | None = None
+    split_half: float | None = None
+    split_half_full: float | None = None
+    splits: int = 0
+
+    @property
+    def bayes_interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of ``bayes``."""
+        return None if self.bayes_low is None or self.bayes_high is None else (self.bayes_low, self.bayes_high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingFinding:
+    """How well each area's risk was sampled."""
+
+    rhat: Sequence[float | None] = ()
+    ess_bulk: Sequence[float | None] = ()
+    ess_tail: Sequence[float | None] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What is kept of a fit, or the parts of it that were asked for; the others are empty, as before a worker is done.
+
+    ``layout`` has a point for each area where there is no map; see `explain.Explanation` for the rest.
+
+    >>> kept = {"check": {"note": "It fits.", "checks": [{"words": "wins", "p": 0.001}]}, "top": {"3": [0.5, 0.1]}}
+    >>> findings = Findings.from_dict(kept)
+    >>> findings.check_note, findings.checks[0].unusual, findings.top, findings.reliability
+    ('It fits.', True, {3: [0.5, 0.1]}, None)
+    """
+
+    warnings: Sequence[str] = ()
+    top: Mapping[int, Sequence[float]] = field(default_factory=dict)
+    layout: Sequence[Sequence[float]] = ()
+    risk_edges: Sequence[float] = ()
+    areas: Sequence[AreaFinding] = ()
+    check_note: str = ""
+    checks: Sequence[Measure] = ()
+    judges: Sequence[JudgeFinding] = ()
+    judges_note: str = ""
+    surprises: Sequence[Surprise] = ()
+    reliability: ReliabilityFinding | None = None
+    reliability_over_time: Sequence[ReliabilityFinding] = ()
+    sampling: SamplingFinding = SamplingFinding()
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> "Findings":
+        """Read what `explain.Explanation.to_dict` wrote, or some of its parts."""
+        check = kept.get("check", {})
+        return cls(
+            **{name: kept[name] for name in ("warnings", "layout", "risk_edges", "judges_note") if name in kept},
+            top={int(k): chances for k, chances in kept.get("top", {}).items()},
+            areas=_read_each(AreaFinding, kept.get("areas", ())),
+            check_note=check.get("note", ""),
+            checks=_read_each(Measure, check.get("checks", ())),
+            judges=_read_each(JudgeFinding, kept.get("judges", ())),
+            surprises=_read_each(Surprise, kept.get("surprises", ())),
+            reliability=_read(ReliabilityFinding, kept["reliability"]) if kept.get("reliability") else None,
+            reliability_over_time=_read_each(ReliabilityFinding, kept.get("reliability_over_time", ())),
+            sampling=_read(SamplingFinding, kept.get("sampling", {})),
+        )
+
+
+def _read(kind: type[Kind], kept: Mapping[str, Any]) -> Kind:
+    names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in kept.items() if name in names})
+
+
+def _read_each(kind: type[Kind], kept: Sequence[Mapping[str, Any]]) -> list[Kind]:
+    return [_read(kind, each) for each in kept]
