@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from judgemap.core.prior import InverseGamma as InverseGamma
     from judgemap.core.schedule import ListOptions as ListOptions
     from judgemap.errors import StudyError as StudyError
-    from judgemap.geo.examples import chicago as chicago
     from judgemap.geo.maps import Areas as Areas
     from judgemap.geo.maps import read_areas as read_areas
     from judgemap.geo.maps import read_edges as read_edges
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from judgemap.study.comparing import compare_many as compare_many
     from judgemap.study.comparisons import Comparisons as Comparisons
     from judgemap.study.comparisons import read_comparisons as read_comparisons
+    from judgemap.study.example import chicago as chicago
     from judgemap.study.example import example_study as example_study
     from judgemap.study.example import simulate_study as simulate_study
     from judgemap.study.fit import fit_spatial as fit_spatial
@@ -72,7 +72,7 @@ _HOMES = {
     "Schedule": "study.schedules",
     "StudyError": "errors",
     "StudyPlan": "study.planning",
-    "chicago": "geo.examples",
+    "chicago": "study.example",
     "cluster_sensitivity": "study.sensitivity",
     "compare_fits": "study.comparing",
     "compare_many": "study.comparing",

@@ -44,8 +44,8 @@ def test_an_id_goes_before_a_name():
     [
         ("Trant", r"^area 'Trant' is not on the map \(did you mean 'Trent'\?\)$"),
         ("TRENT", r"^area 'TRENT' is not on the map \(did you mean 'Trent'\?\)$"),
-        ("Sherwood", r"^area 'Sherwood' is not on the map$"),
-        ("", r"^area '' is not on the map$"),
+        ("Sherwood", r"^area 'Sherwood' is not on the map; correct it, or add the area to the map$"),
+        ("", r"^area '' is not on the map; correct it, or add the area to the map$"),
         ("Castle", r"^2 areas are called 'Castle': use an id, one of 'E1', 'E3'$"),
     ],
 )

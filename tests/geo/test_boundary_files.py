@@ -191,7 +191,7 @@ def test_edges_by_hand_come_before_bridges(tmp_path):
 @pytest.mark.parametrize(
     ("extra", "sentence"),
     [
-        ([("W1", "W9")], r"^extra edges: area 'W9' is not on the map$"),
+        ([("W1", "W9")], r"^extra edges: area 'W9' is not on the map; correct it, or add the area to the map$"),
         ([("W1", "Shirwood")], r"^extra edges: area 'Shirwood' is not on the map \(did you mean 'Sherwood'\?\)"),
         ([("W1", "Castle")], r"^extra edges: the edge joins area 'W1' to itself; remove it"),
         ([("W1",)], r"^extra edges: an edge joins two areas, and this one reads 'W1'; name both"),

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgemap.geo.examples import chicago
 from judgemap.geo.maps import read_areas, read_edges
+from judgemap.study.example import chicago
 
 DAR = Path(__file__).parents[3] / "shared" / "data" / "dar_es_salaam"
 

@@ -41,7 +41,22 @@ def test_where_more_answers_help_little():
     """With sd = (9/n + 1)^½ a doubling gains a tenth where (9/2n + 1)/(9/n + 1) = 0.81."""
     answers = (5, 10, 20, 40, 80)
     sd = np.sqrt(9 / np.array([*answers, np.inf]) + 1)[:, None]
-    plan = JudgePlan(jm.chicago(), (8,), answers, (8, 20), sd, sd, sd, seconds=4, differ=0.5, alpha=3, info={})
+    plan = JudgePlan(
+        jm.chicago(),
+        (8,),
+        answers,
+        (8, 20),
+        sd,
+        sd,
+        sd,
+        seconds=4,
+        differ=0.5,
+        alpha=3,
+        truth="made up",
+        design="uniform",
+        simulations=1,
+        seed=1,
+    )
     assert plan.helps_little(8) == pytest.approx(9 * (0.5 - 0.81) / (0.81 - 1), rel=0.05)
 
 
@@ -51,7 +66,7 @@ def test_a_pilot_gives_the_map_and_the_guess_stands_in_where_its_judges_are_alik
     plan = jm.plan_judges(areas, judges=4, per_judge=20, seed=1, pilot=pilot, simulations=1)
     assert plan.differ == 0.5
     assert plan.alpha == pytest.approx(np.median(pilot.alpha))
-    assert "pilot" in plan.info["truth"]
+    assert "pilot" in plan.truth
 
 
 def test_a_pilot_in_which_judges_differ_says_how_far():

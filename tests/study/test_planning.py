@@ -9,7 +9,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.simulation import Merits, answer
 from judgemap.report.planning import sentences
 from judgemap.study.comparisons import Comparisons
-from judgemap.study.planning import DESIGNS
+from judgemap.study.planning import DESIGNS, PlanRecord
 
 N = 12
 CHANCE = (N**2 - 1) / (3 * N)
@@ -113,9 +113,9 @@ def test_a_pilots_worst_areas_are_the_worst_of_its_truths(ring, winner_is):
 
 def test_what_a_pilot_adds_to_the_record(ring, alike):
     plan = quick(ring, pilot=alike)
-    assert plan.info["truth"] == "drawn from the posterior of a pilot with 400 comparisons"
-    assert "The pilot's own answers are not counted in the planned study." in plan.info["notes"]
-    assert plan.info["alpha"] == pytest.approx(0.02)
+    assert plan.record.truth == "drawn from the posterior of a pilot with 400 comparisons"
+    assert "The pilot's own answers are not counted in the planned study." in plan.record.notes
+    assert plan.record.alpha == pytest.approx(0.02)
 
 
 def made_up(ring, designs, sims=40, noise=0.01, top=10):
@@ -131,8 +131,8 @@ def made_up(ring, designs, sims=40, noise=0.01, top=10):
         for place, measure in enumerate(Merits._fields):
             values[:, :, place] = columns.get(measure, 100 / loss)
         merits[name] = values
-    info = {"seed": 1, "simulations": sims, "areas": N, "truth": "made up", "alpha": 3.0, "notes": [], "seconds": 1.0}
-    return jm.StudyPlan(ring, 12, 50, tuple(lengths.tolist()), top, merits, info)
+    record = PlanRecord(N, "made up", 3.0, sims, seed=1, seconds=1.0, versions={}, notes=[])
+    return jm.StudyPlan(ring, 12, 50, tuple(lengths.tolist()), top, merits, record)
 
 
 def test_sentences_are_computed_from_the_curves(ring):

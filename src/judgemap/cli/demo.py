@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from judgemap.web.demo.study import Demo
     from judgemap.web.start import ServerOptions
 
-PATIENCE = 300.0
-"""Seconds that the fits of the demonstration may take on a slow machine."""
+PATIENCE = 1800.0
+"""Seconds that the fits of the demonstration may take: they wait for no cause but other work on the machine."""
 
 
 def demo(
@@ -118,7 +118,9 @@ def _wait_for_fits(made: "Demo") -> None:
         if failed is not None:
             raise StudyError(f"fit {failed.number} of the demonstration is {failed.status}: {failed.said}")
         if time.monotonic() > until:
-            raise StudyError(f"the fits of the demonstration took longer than {PATIENCE:.0f} seconds")
+            raise StudyError(
+                f"the demonstration's fits took longer than {PATIENCE:.0f} seconds; try again on a less busy machine"
+            )
         time.sleep(0.5)
     unexplained = runs.filter(log__contains="broke down").first()
     if unexplained is not None:

@@ -92,13 +92,13 @@ def _side(ones: str) -> Side:
     return cast("Side", ones)
 
 
-def _finish(found: Imported, output: Path, winner_is: str | None) -> None:
+def _finish(imported: Imported, output: Path, winner_is: str | None) -> None:
     if winner_is not in (None, "lower", "higher"):
         raise StudyError(f"the winner's rate is 'lower' or 'higher', not {winner_is!r}")
     if winner_is is not None:
-        found = replace(found, winner_is=cast("Direction", winner_is))
-    command = save_import(found, output)
-    typer.echo(f"{len(found.answers)} comparisons of {len(found.ids)} areas are in {output}/")
-    for note in all_notes(found):
+        imported = replace(imported, winner_is=cast("Direction", winner_is))
+    command = save_import(imported, output)
+    typer.echo(f"{len(imported.answers)} comparisons of {len(imported.ids)} areas are in {output}/")
+    for note in all_notes(imported):
         typer.echo(f"Note: {note}")
     typer.echo(f"Next:\n  {command}")

@@ -54,7 +54,7 @@ AREA_OPTIONS: dict[str, Any] = {
 def with_areas(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options above instead of its parameter ``areas``, which receives the areas they name."""
     options = {name: (kind, None) for name, kind in AREA_OPTIONS.items()}
-    return _with_options(command, "areas", options, load_areas)
+    return with_options(command, "areas", options, load_areas)
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
@@ -63,7 +63,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         name: (Annotated[each.kind | None, typer.Option(f"--{name}", help=_help(each))], DEFAULTS.get(name))
         for name, each in SETTINGS.items()
     }
-    return _with_options(command, "settings", options, _settings)
+    return with_options(command, "settings", options, _settings)
 
 
 def _help(setting: Setting) -> str:
@@ -78,8 +78,8 @@ def _settings(chosen: dict[str, Any]) -> FitSettings:
     return FitSettings(**{name: value for name, value in chosen.items() if value is not None})
 
 
-def _with_options(
-    command: Callable[..., None], parameter: str, options: "Options", build: Callable[[dict[str, Any]], object]
+def with_options(
+    command: Callable[..., None], parameter: str, options: Options, build: Callable[[dict[str, Any]], object]
 ) -> Callable[..., None]:
     """Replace a command's parameter by options, from which ``build`` makes its value; typer reads the signature."""
     signature = inspect.signature(command)

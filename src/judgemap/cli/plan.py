@@ -104,9 +104,9 @@ def describe(planned: "StudyPlan", people: "JudgePlan | None" = None) -> str:
     from judgemap.report.judge_planning import judge_sentences, judge_table
     from judgemap.report.planning import at_planned, by_length, sentences
 
-    info = planned.info
-    tried = f"{info['simulations']} simulated studies under each of {len(planned.designs)} designs"
-    first = f"{info['areas']} areas, true risks {info['truth']}; {tried}, seed {info['seed']}, {info['seconds']:.0f} s."
+    record = planned.record
+    tried = f"{record.simulations} simulated studies under each of {len(planned.designs)} designs"
+    first = f"{record.areas} areas, true risks {record.truth}; {tried}, seed {record.seed}, {record.seconds:.0f} s."
     told = "\n".join(sentences(planned))
     shown = "\n\n".join(
         f"{table.caption}\n\n{table.text()}" for table in (at_planned(planned), by_length(planned, planned.reference))
@@ -115,7 +115,7 @@ def describe(planned: "StudyPlan", people: "JudgePlan | None" = None) -> str:
     if people is not None:
         grid = judge_table(people)
         differing = [*judge_sentences(people), "", grid.caption, "", grid.text(), ""]
-    notes = [f"Note: {note}" for note in info["notes"]]
+    notes = [f"Note: {note}" for note in record.notes]
     return "\n".join([first, "", told, "", shown, "", *differing, *notes]).rstrip()
 
 

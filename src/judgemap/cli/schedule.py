@@ -102,9 +102,9 @@ def to_dict(drawn: "Schedule") -> dict[str, Any]:
     most, least = (
         [
             {"areas": [ids[first], ids[second]], "probability": float(design.probability(first, second))}
-            for first, second in found.tolist()
+            for first, second in pairs.tolist()
         ]
-        for found in extreme_pairs(design, 5)
+        for pairs in extreme_pairs(design, 5)
     )
     areas = zip(ids, drawn.expected().tolist(), drawn.asked().tolist(), strict=True)
     return {

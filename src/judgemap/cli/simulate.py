@@ -1,8 +1,10 @@
 """`judgemap simulate`: the paper's simulation studies, on any map."""
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,22 +32,40 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON 
 app = typer.Typer(help="Run the paper's simulation studies on a map.", no_args_is_help=True, rich_markup_mode=None)
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What every study is told: how much to draw, where and on what, from which seed, and how it is shown."""
+
+    output: Path
+    quick: bool
+    chains: int | None
+    draws: int | None
+    cores: int | None
+    cluster: str | None
+    seed: int | None
+    as_json: bool
+
+
+def _with_run(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a `Run` instead of its parameter ``run``."""
+    options: inputs.Options = {
+        "output": (Output, ...),
+        "quick": (Quick, False),
+        "chains": (Chains, None),
+        "draws": (Draws, None),
+        "cores": (Cores, None),
+        "cluster": (Cluster, None),
+        "seed": (inputs.Seed, None),
+        "as_json": (AsJson, False),
+    }
+    return inputs.with_options(command, "run", options, lambda chosen: Run(**chosen))
+
+
 @app.command()
 @inputs.with_areas
+@_with_run
 def scalability(
-    *,
-    areas: Areas,
-    output: Output,
-    quick: Quick = False,
-    sets: Sets = None,
-    comparisons: Comparisons = None,
-    alpha: Alpha = None,
-    chains: Chains = None,
-    draws: Draws = None,
-    cores: Cores = None,
-    cluster: Cluster = None,
-    seed: inputs.Seed = None,
-    as_json: AsJson = False,
+    *, areas: Areas, run: Run, sets: Sets = None, comparisons: Comparisons = None, alpha: Alpha = None
 ) -> None:
     """Compare samplers by effective draws per second: Pólya-Gamma Gibbs, single site, block walk, ours.
 
@@ -55,19 +75,17 @@ def scalability(
     """
     from judgemap.study.experiments.scalability import Scalability
 
-    small = {"sets": 2, "draws": 150} if quick else {}
-    chosen = _chosen(small, sets=sets, comparisons=comparisons, alpha=alpha, chains=chains, draws=draws)
-    wanted = chosen.pop("sets", Scalability.paper_sets)
-    _simulate(Scalability(**chosen), wanted, areas, output, _Where(cores, cluster, seed, as_json))
+    small = {"sets": 2, "draws": 150}
+    _simulate(Scalability, small, areas, run, sets=sets, comparisons=comparisons, alpha=alpha)
 
 
 @app.command()
 @inputs.with_areas
+@_with_run
 def clustering(
     *,
     areas: Areas,
-    output: Output,
-    quick: Quick = False,
+    run: Run,
     sets: Sets = None,
     comparisons: Comparisons = None,
     beta: Annotated[float | None, typer.Option(help="β, weight of an area's link to itself.  [default: 1e-8]")] = None,
@@ -77,12 +95,6 @@ def clustering(
     ] = None,
     a0: Annotated[float | None, typer.Option(help="Shape of the variance within clusters.  [default: 1]")] = None,
     b0: Annotated[float | None, typer.Option(help="Scale of the variance within clusters.  [default: 1]")] = None,
-    chains: Chains = None,
-    draws: Draws = None,
-    cores: Cores = None,
-    cluster: Cluster = None,
-    seed: inputs.Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Recover simulated clusters and strengths: Rand index, adjusted Rand index, absolute error.
 
@@ -92,39 +104,22 @@ def clustering(
     """
     from judgemap.study.experiments.clustering import Clustering
 
-    small = {"sets": 4, "draws": 200} if quick else {}
-    given = {
-        "comparisons": comparisons,
-        "beta": beta,
-        "kappa0": kappa0,
-        "a0": a0,
-        "b0": b0,
-        "chains": chains,
-        "draws": draws,
-    }
-    chosen = _chosen(small, sets=sets, **given)
-    wanted = chosen.pop("sets", Clustering.paper_sets)
-    _simulate(Clustering(**chosen), wanted, areas, output, _Where(cores, cluster, seed, as_json))
+    given = {"comparisons": comparisons, "beta": beta, "kappa0": kappa0, "a0": a0, "b0": b0}
+    _simulate(Clustering, {"sets": 4, "draws": 200}, areas, run, sets=sets, **given)
 
 
 @app.command()
 @inputs.with_areas
+@_with_run
 def scheduling(
     *,
     areas: Areas,
-    output: Output,
-    quick: Quick = False,
+    run: Run,
     sets: Sets = None,
     comparisons: Comparisons = None,
     alpha: Alpha = None,
     sampler: Annotated[str | None, typer.Option(help="hmc (default), or gibbs: the paper's.")] = None,
-    chains: Chains = None,
     warmup: Annotated[int | None, typer.Option(help="Draws discarded at the start of each chain.")] = None,
-    draws: Draws = None,
-    cores: Cores = None,
-    cluster: Cluster = None,
-    seed: inputs.Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Compare designs by how much they tell: uniform, naive spatial, principal component, optimal.
 
@@ -134,92 +129,80 @@ def scheduling(
     """
     from judgemap.study.experiments.scheduling import Scheduling
 
-    small = {"sets": 20, "draws": 100} if quick else {}
-    given = {"comparisons": comparisons, "alpha": alpha, "sampler": sampler, "chains": chains, "warmup": warmup}
-    chosen = _chosen(small, sets=sets, draws=draws, **given)
-    wanted = chosen.pop("sets", Scheduling.paper_sets)
-    _simulate(Scheduling(**chosen), wanted, areas, output, _Where(cores, cluster, seed, as_json))
+    given = {"comparisons": comparisons, "alpha": alpha, "sampler": sampler, "warmup": warmup}
+    _simulate(Scheduling, {"sets": 20, "draws": 100}, areas, run, sets=sets, **given)
 
 
 @app.command()
 @inputs.with_areas
+@_with_run
 def robustness(
     *,
     areas: Areas,
-    output: Output,
-    quick: Quick = False,
+    run: Run,
     sets: Annotated[int | None, typer.Option(help="Sets of strengths to simulate.  [default: 80]")] = None,
     comparisons: Annotated[int | None, typer.Option(help="Comparisons in each set.  [default: 2000]")] = None,
     judges: Annotated[int | None, typer.Option(help="Judges in each set.  [default: 12]")] = None,
     alpha: Alpha = None,
     behaviours: Annotated[str | None, typer.Option(help="Which to try, as careless,hot-spots.  [default: all]")] = None,
-    chains: Chains = None,
-    draws: Draws = None,
-    cores: Cores = None,
-    cluster: Cluster = None,
-    seed: inputs.Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Let judges answer otherwise than the model says, and see what it does to the intervals, and what the remedy does.
 
-    80 sets of strengths, 12 judges with 2,000 comparisons for each way of answering. Run again, it goes on where it
-    stopped.
+    80 sets of strengths, 12 judges with 2,000 comparisons for each way of answering. If interrupted, run it again to
+    continue.
 
     Example: judgemap simulate robustness --areas wards.gpkg -o robustness --seed 1
     """
     from judgemap.study.experiments.robustness import Robustness
 
-    small = {"sets": 2, "chains": 4, "draws": 50} if quick else {}
     named = None if behaviours is None else tuple(each.strip() for each in behaviours.split(",") if each.strip())
     given = {"comparisons": comparisons, "judges": judges, "alpha": alpha, "behaviours": named}
-    chosen = _chosen(small, sets=sets, chains=chains, draws=draws, **given)
-    wanted = chosen.pop("sets", Robustness.paper_sets)
-    _simulate(Robustness(**chosen), wanted, areas, output, _Where(cores, cluster, seed, as_json))
+    _simulate(Robustness, {"sets": 2, "chains": 4, "draws": 50}, areas, run, sets=sets, **given)
 
 
-class _Where(NamedTuple):
-    """On what, from which seed, and how it is told."""
+def _simulate(
+    kind: "type[Experiment]",
+    small: dict[str, int],
+    areas: Areas,
+    run: Run,
+    *,
+    sets: int | None,
+    **given: object,
+) -> None:
+    """Run the sets that are missing, and write sets.csv, summary.csv and the picture.
 
-    cores: int | None
-    cluster: str | None
-    seed: int | None
-    as_json: bool
-
-
-def _chosen(small: dict[str, Any], **given: object) -> dict[str, Any]:
-    """Keep what was given on the command line, then what --quick sets; the rest has the study's own defaults."""
-    return small | {name: value for name, value in given.items() if value is not None}
-
-
-def _simulate(experiment: "Experiment", sets: int, areas: Areas, output: Path, where: _Where) -> None:
-    """Run what is missing, and write sets.csv, summary.csv and the picture."""
+    What was given on the command line comes first, then ``small`` with --quick, then the study's own defaults.
+    """
     from judgemap.study.experiments import backends, runner
 
-    stored = runner.stored_seed(output)
-    seed = inputs.choose_seed(stored if where.seed is None else where.seed)
-    job = runner.Job(experiment, areas.graph, sets, seed)
-    if where.cluster is None:
-        backend = backends.on_cores(where.cores or inputs.available_cores())
+    wanted = {"sets": sets, "chains": run.chains, "draws": run.draws, **given}
+    settings: dict[str, Any] = small if run.quick else {}
+    settings = settings | {name: value for name, value in wanted.items() if value is not None}
+    size = settings.pop("sets", kind.paper_sets)
+    seed = inputs.choose_seed(runner.stored_seed(run.output) if run.seed is None else run.seed)
+    job = runner.Job(kind(**settings), areas.graph, size, seed)
+    if run.cluster is None:
+        backend = backends.on_cores(run.cores or inputs.available_cores())
     else:
-        backend = backends.on_cluster(where.cluster)
+        backend = backends.on_cluster(run.cluster)
     try:
         with counting_progress("sets") as watch:
-            results = runner.conduct(job, output, backend, watch)
+            results = runner.conduct(job, run.output, backend, watch)
     except KeyboardInterrupt:
-        done = runner.finished_sets(output, sets)
-        typer.echo(f"judgemap: interrupted after {done} of {sets} sets; run the command again to continue", err=True)
+        done = runner.finished_sets(run.output, size)
+        typer.echo(f"judgemap: interrupted after {done} of {size} sets; run the command again to continue", err=True)
         raise typer.Exit(130) from None
-    write_whole(output / "sets.csv", runner.to_csv(results.rows).encode())
-    write_whole(output / "summary.csv", runner.to_csv(results.summary()).encode())
-    _tell(results, areas, output, where)
+    write_whole(run.output / "sets.csv", runner.to_csv(results.rows).encode())
+    write_whole(run.output / "summary.csv", runner.to_csv(results.summary()).encode())
+    _tell(results, areas, run)
 
 
-def _tell(results: "Results", areas: Areas, output: Path, where: _Where) -> None:
+def _tell(results: "Results", areas: Areas, run: Run) -> None:
     from judgemap.report.experiments import remarks, summary_picture, summary_table
 
     name = results.job.experiment.name
-    summary_picture(results).save(output / f"{name}.svg")
-    if where.as_json:
+    summary_picture(results).save(run.output / f"{name}.svg")
+    if run.as_json:
         record = {**results.job.record(), "sets": len(results.sets), "cpu_seconds": round(results.cpu_seconds, 1)}
         typer.echo(json.dumps({**record, "summary": results.summary()}, indent=2, ensure_ascii=False))
         return
@@ -227,4 +210,6 @@ def _tell(results: "Results", areas: Areas, output: Path, where: _Where) -> None
     typer.echo(f"{table.caption}, {len(areas)} areas, seed {results.job.seed}.\n\n{table.text()}\n")
     for note in (*areas.notes, *remarks(results)):
         typer.echo(f"Note: {note}")
-    typer.echo(f"{results.cpu_seconds:.0f} s of CPU time in all. The table, every set and the picture are in {output}/")
+    typer.echo(
+        f"{results.cpu_seconds:.0f} s of CPU time in all. The table, every set and the picture are in {run.output}/"
+    )

@@ -144,9 +144,9 @@ def export(
     from judgemap.web.judge.export import export_study
     from judgemap.web.studies.actions import find_study, record
 
-    found = find_study(study)
-    path = export_study(found, output or Path(f"{study}.zip"))
-    record(found, None, "exported", {})
+    chosen = find_study(study)
+    path = export_study(chosen, output or Path(f"{study}.zip"))
+    record(chosen, None, "exported", {})
     typer.echo(f"Written: {path}")
 
 

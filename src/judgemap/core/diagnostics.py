@@ -33,6 +33,19 @@ def judge_sampling(draws: FloatArray) -> Sampling:
     return Sampling(np.maximum(_rhat(scores), _tail_rhat(halves)), _ess(scores), ess_tail(draws))
 
 
+def worst_so_far(draws: FloatArray) -> tuple[float, float]:
+    """Return the least effective sample size and the largest R-hat of draws (chain, draw, quantity) that go on.
+
+    A quantity that has not moved in any chain yet says nothing, and is left out.
+
+    >>> size, largest = worst_so_far(np.random.default_rng(1).normal(size=(4, 500, 3)))
+    >>> size > 1500, largest < 1.02
+    (True, True)
+    """
+    moving = draws[:, :, np.ptp(draws, axis=(0, 1)) > 0]
+    return float(ess_bulk(moving).min()), float(rhat(moving).max())
+
+
 def rhat(draws: FloatArray) -> FloatArray:
     """R-hat: 1 where chains agree; the larger of the bulk's and the tails'.
 

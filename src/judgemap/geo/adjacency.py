@@ -46,8 +46,8 @@ def border_graph(geometry: "geopandas.GeoSeries", contiguity: Contiguity) -> Are
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         shapes = geometry.reset_index(drop=True)
-        found = Graph.build_contiguity(shapes, rook=contiguity == "rook", strict=True).adjacency
-    pairs = found[found > 0].index
+        touching = Graph.build_contiguity(shapes, rook=contiguity == "rook", strict=True).adjacency
+    pairs = touching[touching > 0].index
     ends = [pairs.get_level_values(end).to_numpy() for end in ("focal", "neighbor")]
     return AreaGraph(len(shapes), np.stack(ends, axis=1))
 

@@ -93,7 +93,7 @@ def load(path: Path) -> tuple[geopandas.GeoDataFrame, list[str]]:
 
 def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopandas.GeoSeries, list[str]]:
     """Say where on Earth the coordinates are: the given reference system, or else the file's own."""
-    said = geometry.crs
+    stated = geometry.crs
     notes = []
     if crs is not None:
         try:
@@ -103,9 +103,9 @@ def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopand
                 f"crs={crs!r} is no coordinate reference system; give a code such as 'EPSG:27700'", field="crs"
             ) from None
         geometry = geometry.set_crs(wanted, allow_override=True)
-        if said is not None and not said.equals(wanted, ignore_axis_order=True):
-            notes.append(f"The coordinates were taken to be {wanted.to_string()}, where the file says {said.name}.")
-    elif said is None:
+        if stated is not None and not stated.equals(wanted, ignore_axis_order=True):
+            notes.append(f"The coordinates were taken to be {wanted.to_string()}, where the file says {stated.name}.")
+    elif stated is None:
         raise StudyError(
             "the file does not say its coordinate reference system (a Shapefile says it in a .prj file beside it); "
             "say which, for example crs='EPSG:27700' (--crs EPSG:27700 on the command line)",
@@ -157,8 +157,8 @@ def _check_polygons(shapes: ShapeArray, labels: ShapeArray) -> None:
         raise StudyError("no area has an outline; export the map with its geometry")
     polygonal = np.isin(shapely.get_type_id(shapes), [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON])
     if not polygonal[~empty].any():
-        found = sorted({shape.geom_type for shape in shapes[~empty]})
-        raise StudyError(f"the file holds {' and '.join(found)} features, not polygons; choose a file of boundaries")
+        kinds = sorted({shape.geom_type for shape in shapes[~empty]})
+        raise StudyError(f"the file holds {' and '.join(kinds)} features, not polygons; choose a file of boundaries")
     _refuse(labels[empty], "have no outline", "draw or remove them")
     _refuse(labels[~polygonal], "are not polygons", "remove them or draw their outlines")
     coordinates, of = shapely.get_coordinates(shapes, return_index=True)

@@ -102,6 +102,8 @@ class Areas:
         >>> areas = Areas(("1", "2", "3"), ("Hyde Park", "Kenwood", "Kenwood"), AreaGraph(3, []))
         >>> areas.unknown("hide park")
         "area 'hide park' is not in the list of areas (did you mean 'Hyde Park'?)"
+        >>> areas.unknown("9")
+        "area '9' is not in the list of areas; correct it, or add the area to the list of areas"
         >>> areas.unknown("Kenwood")
         "2 areas are called 'Kenwood': use an id, one of '2', '3'"
         """
@@ -109,8 +111,9 @@ class Areas:
         called = [key for key, name in zip(self.ids, self.names, strict=True) if name == label]
         if len(called) > 1:
             return f"{len(called)} areas are called {label!r}: use an id, one of {quoted(called)}"
-        place = "on the map" if self.geometry is not None else "in the list of areas"
-        return f"area {label!r} is not {place}{did_you_mean(label, self.lookup)}"
+        place, where = ("on", "map") if self.geometry is not None else ("in", "list of areas")
+        next_step = did_you_mean(label, self.lookup) or f"; correct it, or add the area to the {where}"
+        return f"area {label!r} is not {place} the {where}{next_step}"
 
     def centroids(self) -> FloatArray:
         """Return the centroid of each area, (x, y) in metres, one row per area."""
@@ -222,8 +225,8 @@ def read_edges(edges_path: str | Path, names_path: str | Path | None = None, ext
     """
     edges = read_table(edges_path, required=("area_a", "area_b"))
     if names_path is None:
-        found = {clean_label(row[end]) for row in edges.rows for end in ("area_a", "area_b")} - {""}
-        labels = complete_names(*[sorted(found, key=_number_first)] * 2)
+        ids = {clean_label(row[end]) for row in edges.rows for end in ("area_a", "area_b")} - {""}
+        labels = complete_names(*[sorted(ids, key=_number_first)] * 2)
     else:
         labels = _read_names(read_table(names_path, required=("id", "name")))
     unjoined = Areas(labels.ids, labels.names, AreaGraph(len(labels.ids), np.empty((0, 2), dtype=np.int64)))

@@ -167,4 +167,5 @@ def _path(polygons: "Iterable[shapely.Polygon]") -> Path:
 
 
 def _draw(axes: Axes, path: Path, **look: Any) -> None:  # noqa: ANN401 - matplotlib's patch properties
-    axes.add_patch(PathPatch(path, clip_on=False, **{"joinstyle": "round", **look}))
+    # Not add_patch, which walks through every bend of every border to find limits that a sheet has already.
+    axes.add_artist(PathPatch(path, clip_on=False, **{"joinstyle": "round", **look}))

@@ -27,8 +27,8 @@ LIMIT = 120.0
 def find_renderer() -> Path | None:
     """Return the first browser on the PATH that can print, or None.
 
-    >>> found = find_renderer()
-    >>> found is None or found.stem in RENDERERS
+    >>> renderer = find_renderer()
+    >>> renderer is None or renderer.stem in RENDERERS
     True
     """
     programs = (shutil.which(name) for name in RENDERERS)

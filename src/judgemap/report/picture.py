@@ -133,7 +133,7 @@ class Picture:
             self.figure.savefig(written, format="svg", metadata=nothing)
             text = written.getvalue()
         text = text[text.index("<svg") :]
-        text = re.sub(r' d="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
+        text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
         text = text.replace("'DejaVu Sans', sans-serif", FONTS).replace("'DejaVu Sans'", FONTS)
         head, rest = text.split(">", 1)
         return f'{head} role="img">\n <desc>{escape(self.alt)}</desc>{rest}'

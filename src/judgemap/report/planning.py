@@ -117,7 +117,7 @@ def curves(plan: StudyPlan) -> Picture:
         f"comparisons. At {plan.planned:,} — {notes}."
     )
     caption = (
-        f"Means over {plan.info['simulations']} simulated studies; bands are 95 % Monte Carlo intervals. All designs "
+        f"Means over {plan.record.simulations} simulated studies; bands are 95 % Monte Carlo intervals. All designs "
         "were tried on the same truths, so differences between lines are more certain than the bands suggest. The "
         f"dashed line marks the planned {plan.planned:,} comparisons."
     )
@@ -134,18 +134,18 @@ def plan_page(plan: StudyPlan, people: JudgePlan | None = None) -> str:
     """
     reference = plan.reference
     best = min(plan.designs, key=lambda design: plan.at_planned(design, "sd").middle)
-    info = plan.info
+    record = plan.record
     lengths = [Section("How many are enough", tuple(_enough(plan)), table=by_length(plan, reference))]
     if best != reference:
         lengths.append(Section(f"The same with the {NAMES[best]}", table=by_length(plan, best)))
     facts = (
-        ("Areas", f"{info['areas']:,}"),
-        ("True risks", info["truth"]),
-        ("Simulated studies", f"{info['simulations']} under each design, all designs on the same truths"),
+        ("Areas", f"{record.areas:,}"),
+        ("True risks", record.truth),
+        ("Simulated studies", f"{record.simulations} under each design, all designs on the same truths"),
         ("Analysis", "spatial Bradley-Terry model with α inferred, posterior sampled exactly"),
-        ("Seed", str(info["seed"])),
-        ("Time", f"{info['seconds']:.0f} seconds"),
-        ("Software", ", ".join(f"{name} {version}" for name, version in info["versions"].items())),
+        ("Seed", str(record.seed)),
+        ("Time", f"{record.seconds:.0f} seconds"),
+        ("Software", ", ".join(f"{name} {version}" for name, version in record.versions.items())),
     )
     return page(
         "What to expect from this study",
@@ -155,7 +155,7 @@ def plan_page(plan: StudyPlan, people: JudgePlan | None = None) -> str:
             *lengths,
             *([judge_section(people)] if people is not None else []),
             Section("Utilities", (UTILITIES,), table=utilities(plan)),
-            Section("How this was done", (MEANT,), facts=facts, remarks=tuple(info["notes"])),
+            Section("How this was done", (MEANT,), facts=facts, remarks=tuple(record.notes)),
         ],
         notice="These figures come from simulated studies. They are only as good as the guess at how much areas "
         "differ, and they assume that judges answer as the model says.",
@@ -219,8 +219,8 @@ def _finds(plan: StudyPlan) -> str:
     """Say how many of the worst areas are found on average, and with bad luck."""
     if plan.top == 1:
         return f"find the worst area in {100 * _found(plan, plan.reference):.0f} % of studies"
-    found = plan.curve(plan.reference, "found")[:, plan.lengths.index(plan.planned)]
-    unlucky = plan.top * np.quantile(found, 0.1, method="inverted_cdf")
+    shares = plan.curve(plan.reference, "found")[:, plan.lengths.index(plan.planned)]
+    unlucky = plan.top * np.quantile(shares, 0.1, method="inverted_cdf")
     average = f"{_found(plan, plan.reference):.1f} of the {in_words(plan.top)} worst areas, on average"
     return f"find {average}; one study in ten finds {unlucky:.0f} or fewer"
 
@@ -237,7 +237,7 @@ def _savings(plan: StudyPlan) -> list[str]:
         if not any(gains.values()):
             middle, low, high = (_count(plan, each) for each in needed["sd"][:3])
             notes.append(
-                f"{name}: no gain can be seen in {plan.info['simulations']} simulated studies; the same uncertainty "
+                f"{name}: no gain can be seen in {plan.record.simulations} simulated studies; the same uncertainty "
                 f"takes {middle} ({low} to {high}) comparisons."
             )
         else:
@@ -283,8 +283,8 @@ def _number_needed(plan: StudyPlan, needed: Needed) -> Cell:
 
 
 def _cells(plan: StudyPlan, measures: Sequence[Interval]) -> list[Cell]:
-    sd, rank, found = measures
-    return [_cell(sd, 2), _cell(rank, 1), _cell(Interval(*(plan.top * each for each in found)), 1)]
+    sd, rank, top = measures
+    return [_cell(sd, 2), _cell(rank, 1), _cell(Interval(*(plan.top * each for each in top)), 1)]
 
 
 def _cell(each: Interval, digits: int) -> Cell:

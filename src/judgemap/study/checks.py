@@ -83,8 +83,8 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=2)
-    >>> found = predictive_check(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1, draws=100)
-    >>> found.misfits
+    >>> check = predictive_check(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1, draws=100)
+    >>> check.misfits
     []
     """
     if draws < 20:

@@ -86,11 +86,11 @@ def kind_of(path: str | Path) -> str:
     ('gpkg', 'draws')
     """
     name = Path(path).name.casefold()
-    found = [kind for kind, each in FORMATS.items() if name.endswith(each.ending)]
-    if not found:
+    fitting = [kind for kind, each in FORMATS.items() if name.endswith(each.ending)]
+    if not fitting:
         endings = quoted([each.ending for each in FORMATS.values()])
         raise StudyError(f"{name}: the ending says no format; use one of {endings}, or say --as")
-    return max(found, key=lambda kind: len(FORMATS[kind].ending))
+    return max(fitting, key=lambda kind: len(FORMATS[kind].ending))
 
 
 def _write_csv(fit: Fit, path: Path) -> None:

@@ -1,20 +1,39 @@
-"""A simulated study on a real map: a known truth, twelve judges, and what they answered."""
+"""A simulated study on a real map, Chicago's: a known truth, twelve judges, and what they answered."""
 
 from dataclasses import dataclass
+from importlib import resources
 
+import geopandas
 import numpy as np
 
 from judgemap.core.prior import communicability
 from judgemap.core.simulation import answer, draw_pairs
 from judgemap.core.types import FloatArray
-from judgemap.geo.examples import chicago
-from judgemap.geo.maps import Areas
+from judgemap.geo.maps import Areas, areas_from_frame
 from judgemap.study.comparisons import Comparisons, Direction
 
 PER_JUDGE = (11, 27, 62, 344, 131, 1, 36, 81, 8, 3, 81, 1063)
 """How many comparisons each of the twelve judges of the Nottinghamshire study made (Seymour et al., Table 3)."""
 
 ALPHA = 3.0
+
+SPELLINGS = {"OHARE": "O'Hare", "MCKINLEY PARK": "McKinley Park"}
+"""Names whose spelling the file's capitals hide."""
+
+
+def chicago() -> Areas:
+    """Return Chicago's 77 community areas, by their official numbers, from the map inside libpysal.
+
+    The file does not say its reference system: it is EPSG:3435, Illinois East in feet.
+
+    >>> areas = chicago()
+    >>> len(areas), areas.names[areas.lookup["76"]]
+    (77, "O'Hare")
+    """
+    path = resources.files("libpysal") / "examples" / "chicago" / "Chicago77.shp"
+    frame = geopandas.read_file(str(path)).set_crs("EPSG:3435")
+    frame["COMMUNITY"] = [SPELLINGS.get(name, name.title()) for name in frame["COMMUNITY"]]
+    return areas_from_frame(frame, id="AREA_NUMBE", name="COMMUNITY")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -97,10 +97,10 @@ class Imported:
 def guess_columns(columns: Iterable[str]) -> Columns:
     """Find out what each column of a table is, from its name."""
     by_folded = {column.casefold(): column for column in reversed(list(columns))}
-    found = {
+    guessed = {
         what: next((by_folded[name] for name in names if name in by_folded), None) for what, names in NAMES.items()
     }
-    return Columns(**found)
+    return Columns(**guessed)
 
 
 def read_answers(rows: Sequence[Cells], columns: Columns, where: Sequence[str], ones: Side = "first") -> list[Answer]:
@@ -154,10 +154,10 @@ def _chosen(cells: Cells, columns: Columns, left: str, right: str, place: str) -
 
 def _worded(text: str, numbers: dict[str, str], place: str) -> str:
     known = WORDS | numbers
-    found = known.get(text.casefold().removesuffix(".0"))
-    if found is None:
+    outcome = known.get(text.casefold().removesuffix(".0"))
+    if outcome is None:
         raise StudyError(f"{place}: {text!r} is no outcome{did_you_mean(text, known)}; it is one of {quoted(known)}")
-    return found
+    return outcome
 
 
 def import_table(path: str | Path, columns: Columns | None = None, ones: Side = "first") -> Imported:
@@ -167,8 +167,8 @@ def import_table(path: str | Path, columns: Columns | None = None, ones: Side = 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "games.csv")
     ...     _ = path.write_text("home,away,score\nAsh,Elm,1\nElm,Fir,0\n")
-    ...     found = import_table(path, Columns(left="home", right="away", outcome="score"))
-    >>> found.ids, [answer.outcome for answer in found.answers]
+    ...     imported = import_table(path, Columns(left="home", right="away", outcome="score"))
+    >>> imported.ids, [answer.outcome for answer in imported.answers]
     (('Ash', 'Elm', 'Fir'), ['left', 'right'])
     """
     table = read_table(path)
@@ -199,46 +199,46 @@ def in_order(label: str) -> tuple[bool, int, str]:
     return (not number, int(label) if number else 0, label)
 
 
-def save_import(found: Imported, folder: str | Path) -> str:
+def save_import(imported: Imported, folder: str | Path) -> str:
     """Write comparisons.csv, areas.csv, edges.csv and areas.geojson as far as known; return the command to run next."""
     folder = Path(folder)
-    if len(found.ids) < 2:
+    if len(imported.ids) < 2:
         raise StudyError("there are fewer than two areas in the comparisons; a study needs two")
-    command = next_command(found, folder)
+    command = next_command(imported, folder)
     with new_folder(folder, MARK) as draft:
-        dated = all(re.match(r"\d{4}-\d\d-\d\d", answer.time) for answer in found.answers if answer.time)
+        dated = all(re.match(r"\d{4}-\d\d-\d\d", answer.time) for answer in imported.answers if answer.time)
         header = ("judge", "left", "right", "outcome", "seconds", "answered_at" if dated else "time_of_day")
-        _write(draft / "comparisons.csv", header, found.answers)
-        _write(draft / "areas.csv", ("id", "name"), zip(found.ids, found.names, strict=True))
-        if found.edges:
-            _write(draft / "edges.csv", ("area_a", "area_b"), found.edges)
-        if found.geometry is not None:
-            _write_map(found, draft / "areas.geojson")
-        notes = "".join(f"- {note}\n" for note in all_notes(found))
+        _write(draft / "comparisons.csv", header, imported.answers)
+        _write(draft / "areas.csv", ("id", "name"), zip(imported.ids, imported.names, strict=True))
+        if imported.edges:
+            _write(draft / "edges.csv", ("area_a", "area_b"), imported.edges)
+        if imported.geometry is not None:
+            _write_map(imported, draft / "areas.geojson")
+        notes = "".join(f"- {note}\n" for note in all_notes(imported))
         (draft / MARK).write_text(f"# Imported\n\n{notes}\nNext:\n\n    {command}\n", encoding="utf-8")
     return command
 
 
-def all_notes(found: Imported) -> list[str]:
+def all_notes(imported: Imported) -> list[str]:
     """Say, a sentence each, what was found, and what the file leaves open."""
-    notes = list(found.notes)
-    if found.winner_is is None:
+    notes = list(imported.notes)
+    if imported.winner_is is None:
         notes.append("The file does not say whether the chosen area has the lower or the higher rate: set --winner-is.")
-    if not found.edges and found.geometry is None:
+    if not imported.edges and imported.geometry is None:
         notes.append("The file does not list neighbours: give your map with --areas for a spatial model.")
     return notes
 
 
-def next_command(found: Imported, folder: Path) -> str:
+def next_command(imported: Imported, folder: Path) -> str:
     """Write the command that fits what was imported."""
-    if found.geometry is not None:
+    if imported.geometry is not None:
         places = ["--areas", f"{folder / 'areas.geojson'}", "--id", "id", "--name", "name"]
-        places += ["--edges", f"{folder / 'edges.csv'}"] if found.edges else []
-    elif found.edges:
+        places += ["--edges", f"{folder / 'edges.csv'}"] if imported.edges else []
+    elif imported.edges:
         places = ["--edges", f"{folder / 'edges.csv'}", "--area-names", f"{folder / 'areas.csv'}"]
     else:
         places = ["--area-names", f"{folder / 'areas.csv'}", "--model", "standard"]
-    words = ["judgemap", "fit", f"{folder / 'comparisons.csv'}", *places, "--winner-is", found.winner_is or "lower"]
+    words = ["judgemap", "fit", f"{folder / 'comparisons.csv'}", *places, "--winner-is", imported.winner_is or "lower"]
     return shlex.join([*words, "-o", "results"])
 
 
@@ -249,9 +249,9 @@ def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> 
         writer.writerows(rows)
 
 
-def _write_map(found: Imported, path: Path) -> None:
+def _write_map(imported: Imported, path: Path) -> None:
     import geopandas
 
-    columns = {"id": found.ids, "name": found.names}
-    frame = geopandas.GeoDataFrame(columns, geometry=found.geometry).to_crs("EPSG:4326")
+    columns = {"id": imported.ids, "name": imported.names}
+    frame = geopandas.GeoDataFrame(columns, geometry=imported.geometry).to_crs("EPSG:4326")
     frame.to_file(path, driver="GeoJSON")

@@ -66,15 +66,15 @@ def _table(path: Path, name: str, folder: Path) -> Table:
             entries = archive.infolist()
             if len(entries) > MOST_FILES:
                 raise StudyError(f"{path.name}: the zip file holds {len(entries)} files; an export has a dozen")
-            found = [each for each in entries if Path(each.filename).stem == name and _is_table(each.filename)]
-            if not found:
+            tables = [each for each in entries if Path(each.filename).stem == name and _is_table(each.filename)]
+            if not tables:
                 there = quoted([each.filename for each in entries])
                 raise StudyError(
                     f"{path.name}: there is no {name}.csv in it, as the interface's export has; it holds {there}"
                 )
-            if len(found) > 1:
+            if len(tables) > 1:
                 raise StudyError(f"{path.name}: there are several tables {name!r} in it; zip one export alone")
-            with archive.open(found[0]) as packed:
+            with archive.open(tables[0]) as packed:
                 data = packed.read(MOST_BYTES + 1)
     except FileNotFoundError:
         raise StudyError(f"{path}: there is no such file; check its name and folder") from None

@@ -78,7 +78,11 @@ class JudgePlan:
     differ: float
     """σ/α: how far judges differ, against how far areas do."""
     alpha: float
-    info: dict[str, Any]
+    truth: str
+    """Where the true risks come from."""
+    design: str
+    simulations: int
+    seed: int
 
     @property
     def hours(self) -> FloatArray:
@@ -127,7 +131,10 @@ class JudgePlan:
         """Return all that a program would want, fit for JSON; the last row is of answers without end."""
         at_most = self.helps_little(self.planned[0])
         return {
-            **self.info,
+            "truth": self.truth,
+            "design": self.design,
+            "simulations": self.simulations,
+            "seed": self.seed,
             "differ": self.differ,
             "alpha": self.alpha,
             "seconds_per_answer": self.seconds,
@@ -198,7 +205,6 @@ def plan_judges(
             grids.append(precision_grid(rng, truth, people, drawn, n_judges, answers))
             spread.append(float(((truth - truth.mean()) ** 2).sum()))
     sd, trace = (np.mean(each, axis=0) for each in zip(*grids, strict=True))
-    info = {"truth": source.words, "design": design, "simulations": simulations, "seed": seed}
     return JudgePlan(
         areas,
         n_judges,
@@ -211,7 +217,10 @@ def plan_judges(
         seconds=seconds,
         differ=ratio,
         alpha=source.alpha,
-        info=info,
+        truth=source.words,
+        design=design,
+        simulations=simulations,
+        seed=seed,
     )
 
 

@@ -5,8 +5,8 @@ with a guess at α, or from a pilot's posterior; all designs are tried on the sa
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
@@ -82,6 +82,20 @@ class Needed(NamedTuple):
         return int(self.high < self.planned) - int(self.low > self.planned)
 
 
+@dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """How a plan was simulated: ``truth`` says where the true risks come from."""
+
+    areas: int
+    truth: str
+    alpha: float
+    simulations: int
+    seed: int
+    seconds: float
+    versions: Mapping[str, str]
+    notes: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyPlan:
     """What to expect. ``merits[design]`` is an array (simulations, lengths, measures), in the order of `Merits`.
@@ -100,7 +114,7 @@ class StudyPlan:
     lengths: tuple[int, ...]
     top: int
     merits: dict[str, FloatArray]
-    info: dict[str, Any] = field(repr=False)
+    record: PlanRecord = field(repr=False)
 
     @property
     def planned(self) -> int:
@@ -136,7 +150,7 @@ class StudyPlan:
     def needed(self, design: str, measure: str) -> Needed:
         """Say how many comparisons this design needs for what the reference gives in the planned number."""
         at = self.lengths.index(self.planned)
-        rng = np.random.default_rng([self.info["seed"], DESIGNS.index(design)])
+        rng = np.random.default_rng([self.record.seed, DESIGNS.index(design)])
         lengths = np.array(self.lengths, dtype=np.float64)
         reference = self.curve(self.reference, measure)
         return Needed(*length_for_the_same(rng, lengths, self.curve(design, measure), reference, at), self.planned)
@@ -183,7 +197,7 @@ class StudyPlan:
             for design in others
         }
         return {
-            **self.info,
+            **asdict(self.record),
             "judges": self.judges,
             "per_judge": self.per_judge,
             "planned": self.planned,
@@ -246,17 +260,17 @@ def plan(
     askers = {name: _asker(name, areas, covariance, source.alpha, planned) for name in chosen}
     trials = _Trials(source, covariance, askers, lengths, top)
     merits = trials.run(seed, simulations, cores, watch)
-    info = {
-        "areas": len(areas),
-        "truth": source.words,
-        "alpha": source.alpha,
-        "simulations": simulations,
-        "seed": seed,
-        "seconds": round(time.perf_counter() - began, 1),
-        "versions": versions(),
-        "notes": [*areas.notes, *source.notes],
-    }
-    return StudyPlan(areas, judges, per_judge, lengths, top, merits, info)
+    record = PlanRecord(
+        areas=len(areas),
+        truth=source.words,
+        alpha=source.alpha,
+        simulations=simulations,
+        seed=seed,
+        seconds=round(time.perf_counter() - began, 1),
+        versions=versions(),
+        notes=[*areas.notes, *source.notes],
+    )
+    return StudyPlan(areas, judges, per_judge, lengths, top, merits, record)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,7 +32,7 @@ KNOWN: dict[str, Direction] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class Contents:
     """The objects of R files by their path in R (``forcedMarriage$wards``), and what their map says of its place."""
 
     tables: dict[str, pd.DataFrame]
@@ -46,14 +46,14 @@ def import_speedybbt(paths: Sequence[str | Path], ones: Side = "first") -> Impor
 
     ``ones`` says which of the two areas an outcome of 1 stands for.
     """
-    found = _read([Path(path) for path in paths])
+    contents = _read([Path(path) for path in paths])
     where = " and ".join(Path(path).name for path in paths)
-    name, table, columns = _comparisons(found, where)
+    name, table, columns = _comparisons(contents, where)
     rows = [{str(column): _text(cell) for column, cell in row.items()} for row in table.to_dict("records")]
     places = [f"{name} row {row}" for row in range(1, len(rows) + 1)]
     answers = read_answers(rows, columns, places, ones)
-    matrix = _adjacency(found, where)
-    areas = _areas(found, name, answers, matrix)
+    matrix = _adjacency(contents, where)
+    areas = _areas(contents, name, answers, matrix)
     edges = () if matrix is None else tuple(_edges(matrix, areas.ids, where))
     notes = [f"Comparisons were read from {name!r}: {len(answers)} rows."]
     if columns.winner is None and columns.outcome is not None:
@@ -65,7 +65,7 @@ def import_speedybbt(paths: Sequence[str | Path], ones: Side = "first") -> Impor
     return replace(areas, answers=tuple(answers), edges=edges, winner_is=KNOWN.get(root), notes=(*areas.notes, *notes))
 
 
-def _read(paths: list[Path]) -> Found:
+def _read(paths: list[Path]) -> Contents:
     tables: dict[str, pd.DataFrame] = {}
     matrices: dict[str, FloatArray] = {}
     others: list[str] = []
@@ -78,7 +78,7 @@ def _read(paths: list[Path]) -> Found:
                 matrices[name] = matrix
             else:
                 others.append(name)
-    return Found(tables, matrices, tuple(others), tuple(systems))
+    return Contents(tables, matrices, tuple(others), tuple(systems))
 
 
 def _objects(path: Path, systems: list[str]) -> dict[str, Any]:
@@ -177,41 +177,41 @@ def _text(value: Any) -> str:  # noqa: ANN401 - a cell of R's
     return str(value)
 
 
-def _comparisons(found: Found, where: str) -> tuple[str, pd.DataFrame, Columns]:
+def _comparisons(contents: Contents, where: str) -> tuple[str, pd.DataFrame, Columns]:
     """Choose the table of comparisons: by its columns, and by its name where several would do."""
-    fitting = {name: guess_columns(table.columns) for name, table in found.tables.items()}
+    fitting = {name: guess_columns(table.columns) for name, table in contents.tables.items()}
     fitting = {name: columns for name, columns in fitting.items() if columns.enough}
     if not fitting:
-        for name, table in found.tables.items():
+        for name, table in contents.tables.items():
             if table.shape[1] == 2 and all(pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes):
                 winner, loser = map(str, table.columns)
                 return name, table, Columns(winner=winner, loser=loser)
         raise StudyError(
             f"{where}: there is no table of comparisons in it (columns win and lost, or outcome with item1 and item2); "
-            f"it holds {_contents(found)}"
+            f"it holds {_contents(contents)}"
         )
     named = [name for name in fitting if "comparison" in name.casefold()]
     chosen = list(fitting) if len(fitting) == 1 else named
     if len(chosen) != 1:
         raise StudyError(f"{where}: several tables could be the comparisons, {quoted(list(fitting))}; save one of them")
-    return chosen[0], found.tables[chosen[0]], fitting[chosen[0]]
+    return chosen[0], contents.tables[chosen[0]], fitting[chosen[0]]
 
 
-def _contents(found: Found) -> str:
-    tables = [f"{name} (a table of {', '.join(map(str, table.columns))})" for name, table in found.tables.items()]
-    matrices = [f"{name} (a matrix, {len(matrix)} × {len(matrix)})" for name, matrix in found.matrices.items()]
-    return "; ".join([*tables, *matrices, *found.others]) or "nothing"
+def _contents(contents: Contents) -> str:
+    tables = [f"{name} (a table of {', '.join(map(str, table.columns))})" for name, table in contents.tables.items()]
+    matrices = [f"{name} (a matrix, {len(matrix)} × {len(matrix)})" for name, matrix in contents.matrices.items()]
+    return "; ".join([*tables, *matrices, *contents.others]) or "nothing"
 
 
-def _adjacency(found: Found, where: str) -> FloatArray | None:
+def _adjacency(contents: Contents, where: str) -> FloatArray | None:
     """Choose the adjacency matrix, and check that it is one."""
-    named = [name for name in found.matrices if "adj" in name.casefold()]
-    chosen = named or list(found.matrices)
+    named = [name for name in contents.matrices if "adj" in name.casefold()]
+    chosen = named or list(contents.matrices)
     if not chosen:
         return None
     if len(chosen) > 1:
         raise StudyError(f"{where}: several matrices could be the adjacency matrix, {quoted(chosen)}; save one of them")
-    matrix = found.matrices[chosen[0]]
+    matrix = contents.matrices[chosen[0]]
     if not np.isfinite(matrix).all() or (matrix < 0).any() or not np.array_equal(matrix, matrix.T):
         raise StudyError(f"{where}: {chosen[0]!r} is no adjacency matrix: it must be symmetric, of zeros and ones")
     return matrix
@@ -224,10 +224,10 @@ def _edges(matrix: FloatArray, ids: Sequence[str], where: str) -> Iterator[tuple
         yield ids[a], ids[b]
 
 
-def _areas(found: Found, comparisons: str, answers: Sequence[Answer], matrix: FloatArray | None) -> Imported:
+def _areas(contents: Contents, comparisons: str, answers: Sequence[Answer], matrix: FloatArray | None) -> Imported:
     """Find the areas that the comparisons number, and what they are called."""
     used = {area for answer in answers for area in (answer.left, answer.right)}
-    tables = {name: table for name, table in found.tables.items() if name != comparisons}
+    tables = {name: table for name, table in contents.tables.items() if name != comparisons}
     table = next((each for each in tables.values() if matrix is None or len(each) == len(matrix)), None)
     size = len(matrix) if matrix is not None else len(table) if table is not None else 0
     numbered = {str(number) for number in range(1, size + 1)}
@@ -244,7 +244,7 @@ def _areas(found: Found, comparisons: str, answers: Sequence[Answer], matrix: Fl
         ids, table = (found_ids, table) if found_ids else (tuple(sorted(used, key=in_order)), None)
     if table is None or len(table) != len(ids):
         return Imported(ids, ids, ())
-    geometry, notes = _outlines(table, found.systems)
+    geometry, notes = _outlines(table, contents.systems)
     return Imported(ids, _names(table) or ids, (), geometry=geometry, notes=notes)
 
 
@@ -280,9 +280,9 @@ def _outlines(table: pd.DataFrame, systems: Sequence[str]) -> "tuple[geopandas.G
     columns = [each for each in table.columns if all(isinstance(cell, shapely.Geometry) for cell in table[each])]
     if not columns:
         return None, ()
-    for said in systems:
+    for system in systems:
         try:
-            return geopandas.GeoSeries(table[columns[0]].to_list(), crs=pyproj.CRS.from_user_input(said)), ()
+            return geopandas.GeoSeries(table[columns[0]].to_list(), crs=pyproj.CRS.from_user_input(system)), ()
         except pyproj.exceptions.CRSError:
             continue
     return None, ("The outlines were left out: the file does not say their coordinate reference system.",)

@@ -44,8 +44,8 @@ class Reliability:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> found = jm.reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1, splits=10)
-    >>> found.answers, found.judges, found.bayes_low < found.bayes < found.bayes_high
+    >>> figures = jm.reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1, splits=10)
+    >>> figures.answers, figures.judges, figures.bayes_low < figures.bayes < figures.bayes_high
     (1848, 12, True)
     """
 
@@ -89,8 +89,8 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> found = reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=200), data, seed=1, splits=20)
-    >>> found.note
+    >>> figures = reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=200), data, seed=1, splits=20)
+    >>> figures.note
     'According to the model, estimate and truth are expected to share 96% of their variation; two halves of...'
     """
     check_areas(fit, data)

@@ -185,19 +185,19 @@ def package_versions() -> dict[str, str]:
     """
     from packaging.requirements import Requirement
 
-    found: dict[str, str] = {}
+    installed: dict[str, str] = {}
     wanted = ["judgemap"]
     while wanted:
         name = wanted.pop()
-        if name in found:
+        if name in installed:
             continue
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
             continue
         needed = [Requirement(text) for text in requires(name) or []]
         wanted += [each.name.lower() for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
-    return {"judgemap": found.pop("judgemap"), **dict(sorted(found.items()))}
+    return {"judgemap": installed.pop("judgemap"), **dict(sorted(installed.items()))}
 
 
 def _readme(fit: Fit, shown: Comparisons, command: str) -> str:

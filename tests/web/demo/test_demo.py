@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from judgemap.errors import StudyError
-from judgemap.geo.examples import chicago
-from judgemap.study.example import PER_JUDGE, simulate_study
+from judgemap.study.example import PER_JUDGE, chicago, simulate_study
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.demo.study import HASTY, prepare_demo, with_ties
 from judgemap.web.demo.visits import Visitor

@@ -7,7 +7,7 @@ partition minimises the expected variation of information; Binder's loss gives a
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from judgemap.core.partition_search import minimise_binder, minimise_vi
 from judgemap.core.samplers.clusters import ClusterModel
 from judgemap.core.samplers.run import Plan, sample_clusters
 from judgemap.errors import StudyError
-from judgemap.study.experiments.runner import Row, settings_of
-from judgemap.study.experiments.simulated import check_whole, scheduled_counts
+from judgemap.study.experiments.runner import Row
+from judgemap.study.experiments.simulated import check_whole, plan_of, scheduled_counts
 
 MEASURES = (
     "rand",
@@ -71,14 +71,7 @@ class Clustering:
 
     def plan(self) -> Plan:
         """How much to draw."""
-        try:
-            return Plan(self.chains, self.warmup, self.draws, self.thin)
-        except ValueError as error:
-            raise StudyError(str(error)) from None
-
-    def settings(self) -> dict[str, Any]:
-        """Return the settings by name."""
-        return settings_of(self)
+        return plan_of(self.chains, self.warmup, self.draws, self.thin)
 
     def prepare(self, graph: AreaGraph) -> Ground:
         """Build the prior and the principal component design."""
@@ -96,20 +89,20 @@ class Clustering:
             raise KeyboardInterrupt
         n_areas = len(simulated.labels)
         labels = draws["labels"].reshape(-1, n_areas)
-        found, binder = minimise_vi(labels).partition, minimise_binder(labels).partition
+        partition, binder = minimise_vi(labels).partition, minimise_binder(labels).partition
         estimate = np.median(draws.centred.reshape(-1, n_areas), axis=0)
         error = np.abs(estimate - (simulated.strengths - simulated.strengths.mean()))
         true_clusters = int(simulated.labels.max()) + 1
         agreement = convergence(draws["labels"], draws["log_posterior"])
         return [
             {
-                "rand": rand_index(simulated.labels, found),
-                "adjusted_rand": adjusted_rand_index(simulated.labels, found),
+                "rand": rand_index(simulated.labels, partition),
+                "adjusted_rand": adjusted_rand_index(simulated.labels, partition),
                 "binder_rand": rand_index(simulated.labels, binder),
                 "binder_adjusted_rand": adjusted_rand_index(simulated.labels, binder),
                 "absolute_error": float(np.median(error)),
                 "true_clusters": true_clusters,
-                "found_clusters": int(found.max()) + 1,
+                "found_clusters": int(partition.max()) + 1,
                 "p_true_clusters": float((draws["n_clusters"] == true_clusters).mean()),
                 "chains_agree": agreement.agrees(),
             }
@@ -122,13 +115,13 @@ class Clustering:
 
 
 def _summary(name: str, values: Sequence[float], agreed: int) -> Row:
-    found = np.array(values, dtype=np.float64)
+    measured = np.array(values, dtype=np.float64)
     return {
         "measure": name,
-        "sets": len(found),
-        "median": float(np.median(found)),
-        "mean": float(found.mean()),
-        "min": float(found.min()),
-        "max": float(found.max()),
+        "sets": len(measured),
+        "median": float(np.median(measured)),
+        "mean": float(measured.mean()),
+        "min": float(measured.min()),
+        "max": float(measured.max()),
         "sets_agreed": agreed,
     }

@@ -7,7 +7,7 @@ is the population's map: do 95 % intervals cover it, and does the fit know how n
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from judgemap.core.samplers.run import Draws, Plan, sample
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
-from judgemap.study.experiments.runner import Row, settings_of
-from judgemap.study.experiments.simulated import check_positive, check_whole
+from judgemap.study.experiments.runner import Row
+from judgemap.study.experiments.simulated import check_positive, check_whole, plan_of
 
 FITS = ("alike", "remedy")
 MEASURES = ("risk", "scaled", "ranks", "r2", "claimed")
@@ -94,14 +94,7 @@ class Robustness:
 
     def plan(self) -> Plan:
         """How much to draw."""
-        try:
-            return Plan(self.chains, self.warmup, self.draws)
-        except ValueError as error:
-            raise StudyError(str(error)) from None
-
-    def settings(self) -> dict[str, Any]:
-        """Return the settings by name."""
-        return settings_of(self)
+        return plan_of(self.chains, self.warmup, self.draws)
 
     def prepare(self, graph: AreaGraph) -> Setting:
         """Build the prior."""

@@ -32,16 +32,13 @@ MARK = "simulation.json"
 
 
 class Experiment(Protocol):
-    """A simulation study: settings, and how one set is simulated and measured."""
+    """A simulation study: a dataclass of its settings, and how one set is simulated and measured."""
 
     name: ClassVar[str]
     paper_sets: ClassVar[int]
     """How many sets the paper simulated."""
     timed: ClassVar[bool]
     """Whether CPU seconds are among the measurements."""
-
-    def settings(self) -> dict[str, Any]:
-        """Return everything that a set depends on, but for the seed and the map."""
 
     def prepare(self, graph: AreaGraph) -> Any:  # noqa: ANN401 - each study has its own
         """Compute once what all sets share."""
@@ -73,7 +70,7 @@ class Job:
         edges = hashlib.sha256(self.graph.edges.astype("<i8").tobytes()).hexdigest()
         return {
             "study": self.experiment.name,
-            "settings": self.experiment.settings(),
+            "settings": settings_of(self.experiment),
             "seed": self.seed,
             "map": {"areas": self.graph.n_areas, "edges": len(self.graph.edges), "sha256": edges},
         }
@@ -243,8 +240,8 @@ def _finished(folder: Path, sets: int) -> dict[int, SetResult]:
     done = {}
     for path in sorted((folder / "sets").glob("[0-9]*.json")):
         if int(path.stem) <= sets:
-            found = _read_json(path)
-            done[found["set"]] = SetResult(found["set"], found["rows"], found["cpu_seconds"])
+            stored = _read_json(path)
+            done[stored["set"]] = SetResult(stored["set"], stored["rows"], stored["cpu_seconds"])
     return done
 
 
@@ -258,12 +255,12 @@ def _to_json(result: SetResult) -> str:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError):
         raise StudyError(f"{path} is damaged; remove it and run the same command again") from None
-    return found
+    return content
 
 
 def settings_of(experiment: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass
-    """Return the fields of a study's dataclass, as JSON would."""
+    """Return everything that a set depends on, but for the seed and the map: the fields of a study's dataclass."""
     return dict(asdict(experiment))

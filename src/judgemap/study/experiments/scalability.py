@@ -7,7 +7,7 @@ draws by each sampler. The seconds are CPU seconds, so other work on the machine
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,9 +20,8 @@ from judgemap.core.samplers import gibbs, hmc, rivals
 from judgemap.core.samplers.kernel import Kernel
 from judgemap.core.samplers.run import START_SPREAD, Plan, run
 from judgemap.core.types import FloatArray
-from judgemap.errors import StudyError
-from judgemap.study.experiments.runner import Row, settings_of
-from judgemap.study.experiments.simulated import check_positive, check_whole, scheduled_counts
+from judgemap.study.experiments.runner import Row
+from judgemap.study.experiments.simulated import check_positive, check_whole, plan_of, scheduled_counts
 
 CONVERGED = 1.01
 """The largest R-hat at which chains count as agreeing (Vehtari et al., 2021)."""
@@ -75,14 +74,7 @@ class Scalability:
 
     def plan(self) -> Plan:
         """How much to draw."""
-        try:
-            return Plan(self.chains, self.warmup, self.draws)
-        except ValueError as error:
-            raise StudyError(str(error)) from None
-
-    def settings(self) -> dict[str, Any]:
-        """Return the settings by name."""
-        return settings_of(self)
+        return plan_of(self.chains, self.warmup, self.draws)
 
     def prepare(self, graph: AreaGraph) -> Ground:
         """Build the prior and the principal component design."""

@@ -6,7 +6,7 @@ with α² inferred, and the utilities of the posterior.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from judgemap.core.samplers.run import SAMPLERS, Plan, sample
 from judgemap.core.types import FloatArray
 from judgemap.core.utility import pair_precision, trace_precision
 from judgemap.errors import StudyError
-from judgemap.study.experiments.runner import Row, settings_of
-from judgemap.study.experiments.simulated import check_positive, check_whole, scheduled_counts
+from judgemap.study.experiments.runner import Row
+from judgemap.study.experiments.simulated import check_positive, check_whole, plan_of, scheduled_counts
 
 DESIGNS = ("uniform", "naive", "principal", "optimal")
 MEASURES = ("u1", "u2", "u2_robust")
@@ -61,14 +61,7 @@ class Scheduling:
 
     def plan(self) -> Plan:
         """How much to draw."""
-        try:
-            return Plan(self.chains, self.warmup, self.draws)
-        except ValueError as error:
-            raise StudyError(str(error)) from None
-
-    def settings(self) -> dict[str, Any]:
-        """Return the settings by name."""
-        return settings_of(self)
+        return plan_of(self.chains, self.warmup, self.draws)
 
     def prepare(self, graph: AreaGraph) -> Ground:
         """Build the prior and the four designs."""

@@ -1,9 +1,10 @@
-"""What the studies share: comparisons simulated by a design, and checks of their settings."""
+"""What the studies share: comparisons simulated by a design, a plan of the draws, and checks of their settings."""
 
 import numpy as np
 
 from judgemap.core.comparisons import PairCounts, count_pairs
 from judgemap.core.designs import PairDesign
+from judgemap.core.samplers.run import Plan
 from judgemap.core.simulation import answer
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
@@ -20,6 +21,14 @@ def scheduled_counts(rng: np.random.Generator, strengths: FloatArray, design: Pa
     won = answer(rng, pairs, strengths)
     winners, losers = np.where(won, pairs[:, 0], pairs[:, 1]), np.where(won, pairs[:, 1], pairs[:, 0])
     return count_pairs(winners, losers, len(strengths))
+
+
+def plan_of(chains: int, warmup: int, draws: int, thin: int = 1) -> Plan:
+    """Say how much to draw; what cannot be drawn is a `StudyError`."""
+    try:
+        return Plan(chains, warmup, draws, thin)
+    except ValueError as error:
+        raise StudyError(str(error)) from None
 
 
 def check_positive(name: str, value: float) -> None:

@@ -75,22 +75,22 @@ def _route(path: str, response: object, summary: str) -> Callable[[View], View]:
 @_route("/studies", list[schemas.StudyLine], "The studies the token can read")
 def studies(request: HttpRequest) -> list[dict[str, str]]:
     """Needs the scope `study:read`."""
-    found = studies_of_token(token_of(request, "study:read")).order_by("-created_at")
-    return [{"slug": each.slug, "title": each.version.title, "status": each.status} for each in found]
+    readable = studies_of_token(token_of(request, "study:read")).order_by("-created_at")
+    return [{"slug": each.slug, "title": each.version.title, "status": each.status} for each in readable]
 
 
 @_route("/studies/{slug:slug}", schemas.StudyOut, "A study's settings")
 def study(request: HttpRequest, slug: str) -> dict[str, object]:
     """Needs the scope `study:read`."""
-    found = study_for(request, slug, "study:read")
-    version = found.version
+    opened = study_for(request, slug, "study:read")
+    version = opened.version
     same = ("title", "question", "direction", "design", "recommended", "maximum", "ties", "skips", "languages")
     return {
         **{field: getattr(version, field) for field in same},
-        **{field: getattr(found, field) for field in ("slug", "status", "opened_at", "closed_at")},
+        **{field: getattr(opened, field) for field in ("slug", "status", "opened_at", "closed_at")},
         "version": version.number,
-        "areas": found.areas.count(),
-        "toml": write_definition(definition_of(found)),
+        "areas": opened.areas.count(),
+        "toml": write_definition(definition_of(opened)),
     }
 
 
@@ -108,9 +108,9 @@ def areas(request: HttpRequest, slug: str, format: MapFormat = "json") -> Any:  
 @_route("/studies/{slug:slug}/edges", list[schemas.EdgeOut], "Which areas are neighbours")
 def edges(request: HttpRequest, slug: str, format: TableFormat = "json") -> Any:  # noqa: A002, ANN401
     """Needs the scope `study:read`. As the version in force has it, edges by hand and bridges too."""
-    found = study_for(request, slug, "study:read")
-    codes = [row.code for row in _areas(found)]
-    pairs = [(codes[a], codes[b]) for a, b in load_graph(found.version).edges.tolist()]
+    opened = study_for(request, slug, "study:read")
+    codes = [row.code for row in _areas(opened)]
+    pairs = [(codes[a], codes[b]) for a, b in load_graph(opened.version).edges.tolist()]
     if format == "csv":
         return _csv(("area_a", "area_b"), pairs)
     return [{"area_a": a, "area_b": b} for a, b in pairs]
@@ -129,12 +129,12 @@ def comparisons(request: HttpRequest, slug: str, asked: Query[schemas.Comparison
 
     `format=csv` takes no cursor: it is the table as it is now, which `jm.read_comparisons` reads.
     """
-    found = study_for(request, slug, "comparisons:read")
+    opened = study_for(request, slug, "comparisons:read")
     if asked.format == "csv":
         if asked.after:
             raise ApiError(400, "A CSV table always holds everything: leave out 'after', or the format.")
-        return _csv(COMPARISON_COLUMNS, [_row(each) for each in read_latest(found)])
-    page = read_page(found, asked.after, asked.limit)
+        return _csv(COMPARISON_COLUMNS, [_row(each) for each in read_latest(opened)])
+    page = read_page(opened, asked.after, asked.limit)
     return {"comparisons": page.answers, "next": page.cursor, "more": page.more}
 
 
@@ -185,8 +185,8 @@ def posterior(request: HttpRequest, slug: str, number: str) -> HttpResponse:
         return HttpResponse(archive.read("posterior.nc"), "application/netcdf")
 
 
-def _areas(found: Study) -> list[Area]:
-    return list(found.areas.order_by("position").only("code", "name", "outline", "study"))
+def _areas(opened: Study) -> list[Area]:
+    return list(opened.areas.order_by("position").only("code", "name", "outline", "study"))
 
 
 def _geojson(rows: list[Area]) -> HttpResponse:
@@ -213,8 +213,8 @@ def _row(answer: Any) -> list[Any]:  # noqa: ANN401 - an answer of the cursor's
     return list((cells | {"answered_at": time(answer.answered_at), "seconds": f"{answer.seconds:.3f}"}).values())
 
 
-def _run(found: Study, number: str) -> FitRun:
-    runs = FitRun.objects.filter(study=found).defer("findings", "log")
+def _run(opened: Study, number: str) -> FitRun:
+    runs = FitRun.objects.filter(study=opened).defer("findings", "log")
     if number == "latest":
         run = runs.filter(status=FitRun.Status.DONE).order_by("-number").first()
     elif number.isascii() and number.isdecimal() and len(number) <= 9:

@@ -47,10 +47,10 @@ def live(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page
 def now(request: HttpRequest, study: Study) -> HttpResponse:
     """Hand out the part of the live page that changes; nothing where it has not."""
-    found = _look(request, study)
-    if request.GET.get("seen") == found.digest:
+    seen = _look(request, study)
+    if request.GET.get("seen") == seen.digest:
         return HttpResponse(status=204)
-    return render(request, "dashboard/now.html", {"study": study, "live": found, "layers": LAYERS})
+    return render(request, "dashboard/now.html", {"study": study, "live": seen, "layers": LAYERS})
 
 
 @require_safe
@@ -238,23 +238,25 @@ def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcom
         return ["Nobody has answered yet: send the judges their links, or remind them."]
     if outcomes.decided == 0:
         return ["No pair was decided yet (all are ties, skipped or unknown): a fit needs answers with a winner."]
-    said = []
+    sentences = []
     if sum(judge.judged > 0 for judge in counted.judges) == 1:
-        said.append("All answers come from one judge, so agreement cannot be checked: invite a second judge.")
+        sentences.append("All answers come from one judge, so agreement cannot be checked: invite a second judge.")
     counts = counted.data.counts().decided()
     linked = counts.per_area() > 0
     parts, compared = len(np.unique(counts.components()[linked])), int(linked.sum())
     alone = len(names) - compared
     if alone and compared < len(names) / 2:
-        said.append(f"Only {compared} of {len(names)} areas were decided in any pair so far: ask for more answers.")
+        sentences.append(
+            f"Only {compared} of {len(names)} areas were decided in any pair so far: ask for more answers."
+        )
     elif alone:
-        said.append(f"{alone} of {len(names)} areas were not decided in any pair yet: ask for more answers.")
+        sentences.append(f"{alone} of {len(names)} areas were not decided in any pair yet: ask for more answers.")
     if parts > 1:
-        said.append(
+        sentences.append(
             f"The areas compared fall into {parts} groups that no answer links, so how one group compares with another "
             "depends only on which areas are neighbours: ask for more answers."
         )
-    return said
+    return sentences
 
 
 def last_answers(counted: Counted) -> FloatArray:

@@ -13,10 +13,9 @@ from django.utils import timezone
 
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.geo.examples import chicago
 from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.definition import StudyDefinition
-from judgemap.study.example import PER_JUDGE, SimulatedStudy, simulate_study
+from judgemap.study.example import PER_JUDGE, SimulatedStudy, chicago, simulate_study
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.actions import invite
@@ -87,8 +86,8 @@ def prepare_demo(data: Path, seed: int, say: Callable[[str], None]) -> Demo:
 def nearness(demo: Demo, data: Path) -> float:
     """Return the correlation of the spatial model's medians with the risk that was simulated."""
     run = FitRun.objects.get(study=demo.finished, number=1)
-    found = [row["risk_median"] for row in run.rows]
-    return float(np.corrcoef(found, np.loadtxt(data / TRUTH))[0, 1])
+    estimated = [row["risk_median"] for row in run.rows]
+    return float(np.corrcoef(estimated, np.loadtxt(data / TRUTH))[0, 1])
 
 
 def _make_studies(owner: Researcher, seed: int) -> SimulatedStudy:

@@ -57,15 +57,15 @@ def _shown(address: str) -> dict[str, str]:
 def links_csv(request: HttpRequest, study: Study) -> HttpResponse:
     """Write the links that the page shows as a table; they come back from the page, for they are kept nowhere."""
     tokens = [each for each in request.POST.getlist("token")[:MOST_LINKS] if TOKEN.fullmatch(each)]
-    found = dict(
+    names = dict(
         Judge.objects.filter(study=study, token_hash__in=[hashed(each) for each in tokens]).values_list(
             "token_hash", "name"
         )
     )
     rows = [
-        (found[hashed(each)], whole_address(request, reverse("judge:home", args=[each])))
+        (names[hashed(each)], whole_address(request, reverse("judge:home", args=[each])))
         for each in tokens
-        if hashed(each) in found
+        if hashed(each) in names
     ]
     name = f'attachment; filename="{study.slug}-links.csv"'
     return HttpResponse(table(("judge", "link"), rows), "text/csv", headers={"Content-Disposition": name})

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from judgemap.core.reliability import pearson, spearman
+from judgemap.core.reliability import likeness
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.colours import RISK
@@ -209,10 +209,8 @@ def _groups(classes: Sequence[int], colours: Sequence[str]) -> list[tuple[str, l
 
 
 def _likeness(a: FitRun, b: FitRun) -> Likeness:
-    first, second = medians(a), medians(b)
-    return Likeness(
-        title_of(a), title_of(b), _correlation(pearson(first, second)), _correlation(spearman(first, second))
-    )
+    alike = likeness(medians(a), medians(b))
+    return Likeness(title_of(a), title_of(b), _correlation(alike.pearson), _correlation(alike.spearman))
 
 
 def _correlation(value: float) -> str:
@@ -222,14 +220,14 @@ def _correlation(value: float) -> str:
 def _against(ground: Ground, base: FitRun, other: FitRun) -> Against:
     first, second = medians(base), medians(other)
     cuts = change_limits(float(np.abs(second - first).max()))
-    top = min(10, len(base.rows))
+    alike = likeness(first, second)
     orders = by_risk(base.rows), by_risk(other.rows)
     return Against(
         run=other,
         title=title_of(other),
         likeness=_likeness(base, other),
-        same_top=len(set(orders[0][:top]) & set(orders[1][:top])),
-        top=top,
+        same_top=alike.same_top,
+        top=alike.top,
         scatter=draw_scatter(first, second, [row["name"] for row in base.rows]),
         change=_change_map(ground, base, second - first, cuts),
         change_ramp=list(zip(CHANGE, [number(cut) for cut in cuts[:-1].tolist()], strict=True)),

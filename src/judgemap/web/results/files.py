@@ -97,9 +97,9 @@ def briefing(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 @fit_page
 def picture(request: HttpRequest, study: Study, run: FitRun, name: str) -> HttpResponse:  # noqa: ARG001
     """Return a picture that the worker drew."""
-    found = get_object_or_404(run.pictures, name=name)
+    drawn = get_object_or_404(run.pictures, name=name)
     headers = {"Content-Security-Policy": PICTURE_POLICY, "X-Content-Type-Options": "nosniff"}
-    return HttpResponse(found.svg, "image/svg+xml", headers=headers)
+    return HttpResponse(drawn.svg, "image/svg+xml", headers=headers)
 
 
 @require_safe

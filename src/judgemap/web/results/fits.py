@@ -139,8 +139,8 @@ def auto(request: HttpRequest, study: Study) -> HttpResponse:
         return _list(request, study, form)
     every = form.cleaned_data["every"]
     actions.set_auto_fit(study, every, FitSettings(model=form.cleaned_data["model"]), researcher_of(request))
-    said = f"A fit is made after every {every} new answers." if every else "Automatic fits are off."
-    messages.success(request, said)
+    news = f"A fit is made after every {every} new answers." if every else "Automatic fits are off."
+    messages.success(request, news)
     return redirect("fits:list", study.slug)
 
 

@@ -113,8 +113,8 @@ class Asked:
         parts = {"layer": self.layer, "k": self.top.removeprefix("top"), "sort": self.sort, "q": self.words}
         parts |= {"area": "" if self.area is None else str(self.area)}
         usual = {"layer": "risk", "sort": "place", "q": "", "area": "", leave_out: parts[leave_out]}
-        said = urlencode({name: value for name, value in parts.items() if usual.get(name) != value})
-        return f"{said}&" if said else ""
+        query = urlencode({name: value for name, value in parts.items() if usual.get(name) != value})
+        return f"{query}&" if query else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Max, Min
 from django.utils import timezone
 
-from judgemap.core.diagnostics import ess_bulk, rhat
+from judgemap.core.diagnostics import worst_so_far
 from judgemap.core.samplers.run import Draws
 from judgemap.errors import StudyError
 from judgemap.report.briefing import About, Gallery, briefing
@@ -210,9 +210,8 @@ def describe(draws: Draws, wanted: int) -> str:
     done = draws.n_draws
     if done < 8:
         return WARMING_UP
-    watched = draws.watched()
-    moving = watched[:, :, np.ptp(watched, axis=(0, 1)) > 0]
-    worth = f"effective sample size at least {ess_bulk(moving).min():.0f}; largest R-hat {rhat(moving).max():.3f}"
+    size, largest = worst_so_far(draws.watched())
+    worth = f"effective sample size at least {size:.0f}; largest R-hat {largest:.3f}"
     return f"{done} of {wanted} draws per chain; {worth}."
 
 

@@ -39,7 +39,7 @@ def source_of(version: StudyVersion) -> AreasSource:
 
     With edges by hand go the bridges, which might not be found again where an edge joins the same parts.
     """
-    said = {key: value for key, value in version.source.items() if key not in ("extra_edges", "removed_edges")}
+    options = {key: value for key, value in version.source.items() if key not in ("extra_edges", "removed_edges")}
     pairs = Edge.objects.filter(study_id=version.study_id, added_in__lte=version.number).order_by("pk")
     rows = list(pairs.values_list("a__code", "b__code", "origin", "removed_in"))
     there = {(a, b) for a, b, _, gone in rows if gone is None or gone > version.number}
@@ -50,5 +50,5 @@ def source_of(version: StudyVersion) -> AreasSource:
     extra = [(a, b) for a, b in version.source.get("extra_edges", []) if {(a, b), (b, a)} & there]
     parted = [(a, b) for a, b in version.source.get("removed_edges", []) if not {(a, b), (b, a)} & there]
     return AreasSource(
-        **said, extra_edges=tuple(dict.fromkeys(extra + added)), removed_edges=tuple(dict.fromkeys(parted + removed))
+        **options, extra_edges=tuple(dict.fromkeys(extra + added)), removed_edges=tuple(dict.fromkeys(parted + removed))
     )
