@@ -83,6 +83,7 @@ def find_token(token: str) -> ApiToken | None:
         .filter(token_hash=hashed(token), expires_at__gt=now, researcher__is_active=True)
         .first()
     )
+    # Written once a minute: a program that asks five times a second should not write five times a second.
     if known is not None and (known.last_used_at is None or now - known.last_used_at > USED_WITHIN):
         ApiToken.objects.filter(pk=known.pk).update(last_used_at=now)
     return known

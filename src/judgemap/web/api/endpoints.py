@@ -1,8 +1,5 @@
 """The addresses under /api/v1/, all of them to be read only."""
 
-import io
-import json
-import zipfile
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
@@ -11,14 +8,15 @@ from ninja import NinjaAPI, Query
 from ninja.errors import AuthenticationError, ValidationError
 from ninja.responses import codes_4xx
 
+from judgemap.errors import StudyError
 from judgemap.study.definition import write_definition
 from judgemap.web.api import schemas
 from judgemap.web.api.access import ApiError, TokenAuth, problem, study_for, token_of
 from judgemap.web.api.actions import studies_of_token
 from judgemap.web.api.cursor import read_latest, read_page
-from judgemap.web.judge.export import defused, table, time
-from judgemap.web.results.files import COLUMNS
-from judgemap.web.results.models import FitFiles, FitRun
+from judgemap.web.judge.export import geojson, table, time
+from judgemap.web.results.files import COLUMNS, kept_file
+from judgemap.web.results.models import FitRun
 from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.models import Area, Study
@@ -29,6 +27,7 @@ COMPARISON_COLUMNS = (
     "judge", "left", "right", "outcome", "seconds", "answered_at", "pair", "revision", "position", "version", "design",
     "probability",
 )  # fmt: skip
+NO_RESULTS = "This fit has no results: it is not done, or it failed."
 View = TypeVar("View", bound=Callable[..., Any])
 
 api = NinjaAPI(
@@ -163,7 +162,7 @@ def fit_areas(request: HttpRequest, slug: str, number: str, format: TableFormat 
     """Needs the scope `results:read`. The columns are those of areas.csv."""
     run = _run(study_for(request, slug, "results:read"), number)
     if not run.rows:
-        raise ApiError(404, "This fit has no results: it is not done, or it failed.")
+        raise ApiError(404, NO_RESULTS)
     if format == "csv":
         columns = tuple(name for name in COLUMNS if name in run.rows[0])
         return _csv(columns, [[row[name] for name in columns] for row in run.rows])
@@ -178,11 +177,10 @@ def fit_areas(request: HttpRequest, slug: str, number: str, format: TableFormat 
 def posterior(request: HttpRequest, slug: str, number: str) -> HttpResponse:
     """Needs the scope `results:read`. `arviz.from_netcdf` reads it."""
     run = _run(study_for(request, slug, "results:read"), number)
-    files = FitFiles.objects.filter(fit=run).first()
-    if files is None:
-        raise ApiError(404, "This fit has no results: it is not done, or it failed.")
-    with zipfile.ZipFile(io.BytesIO(files.archive)) as archive:
-        return HttpResponse(archive.read("posterior.nc"), "application/netcdf")
+    try:
+        return HttpResponse(kept_file(run, "posterior.nc"), "application/netcdf")
+    except StudyError:
+        raise ApiError(404, NO_RESULTS) from None
 
 
 def _areas(opened: Study) -> list[Area]:
@@ -192,16 +190,7 @@ def _areas(opened: Study) -> list[Area]:
 def _geojson(rows: list[Area]) -> HttpResponse:
     if not all(row.outline for row in rows):
         raise ApiError(404, "This study has no map; ask for its areas and edges instead.")
-    features = [
-        {
-            "type": "Feature",
-            "properties": {"id": defused(row.code), "name": row.name},
-            "geometry": json.loads(row.outline),
-        }
-        for row in rows
-    ]
-    text = json.dumps({"type": "FeatureCollection", "features": features}, ensure_ascii=False)
-    return HttpResponse(text, "application/geo+json")
+    return HttpResponse(geojson(rows), "application/geo+json")
 
 
 def _csv(columns: tuple[str, ...], rows: Any) -> HttpResponse:  # noqa: ANN401 - cells of any kind

@@ -12,7 +12,7 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.dashboard.models import Forecast
 from judgemap.web.judge.models import Judge
 from judgemap.web.results.actions import answered, ask_for_fit
-from judgemap.web.results.models import Exclusion, FitRun
+from judgemap.web.results.models import Exclusion, FitRun, excluded_from
 from judgemap.web.results.pages import whole_fits
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
@@ -99,8 +99,7 @@ def _base(study: Study, by: Researcher | None) -> FitRun:
     last = whole.filter(status=FitRun.Status.DONE).first()
     if last is None:
         return ask_for_fit(study, FitSettings(), by, note=BASE_NOTE)
-    excluded = sorted(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))
-    same = whole.filter(answers=answered(study), left_out=excluded, settings=last.settings)
+    same = whole.filter(answers=answered(study), left_out=excluded_from(study), settings=last.settings)
     there = same.filter(status__in=(FitRun.Status.DONE, *FitRun.UNDER_WAY)).first()
     return there or ask_for_fit(study, FitSettings.from_dict(last.settings), by, note=BASE_NOTE)
 

@@ -37,7 +37,7 @@ BINS = 24
 @study_page
 def judges(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how each judge judges, and let some be chosen."""
-    fit = latest_fit(study)
+    fit = latest_fit(study)  # counts are of this moment, agreement is of the last fit, and the page says which
     findings = read_findings(fit, "judges", "judges_note", "surprises")
     rows = judge_rows(study, count(study), findings.judges)
     context = {

@@ -18,8 +18,9 @@ from judgemap.web.dashboard.charts import Chart, bar_chart
 from judgemap.web.dashboard.counting import Counted, count
 from judgemap.web.dashboard.maps import LAYERS, AreaMap, area_map
 from judgemap.web.studies.access import study_page
+from judgemap.web.studies.areas import area_names
 from judgemap.web.studies.maps import load_places
-from judgemap.web.studies.models import Area, Study
+from judgemap.web.studies.models import Study
 
 ACTIVE = timedelta(minutes=10)
 HOUR = 3600
@@ -57,7 +58,7 @@ def now(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page
 def areas(request: HttpRequest, study: Study) -> HttpResponse:
     """List how often each area was shown, judged and not known."""
-    names = _names(study)
+    names = area_names(study)
     counts = area_counts(count(study), len(names))
     rows = zip(names, *(counts[each].tolist() for each in ("shown", "judged", "unknown")), strict=True)
     context = {"study": study, "rows": sorted(rows, key=lambda row: (row[1], row[0]))}
@@ -285,8 +286,4 @@ def _moment(seconds: float) -> datetime:
 
 def _look(request: HttpRequest, study: Study) -> Live:
     layer = request.GET.get("map", "")
-    return look(study, count(study), _names(study), layer if layer in LAYERS else "judged", timezone.now())
-
-
-def _names(study: Study) -> list[str]:
-    return list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))
+    return look(study, count(study), area_names(study), layer if layer in LAYERS else "judged", timezone.now())

@@ -31,6 +31,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
     """Make links for judges, and show them this once."""
     form = InviteForm(request.POST or None)
     if form.is_valid() and study.status != Study.Status.CLOSED:
+        # Links are shown this once and only their hashes are kept, so that nobody who reads the database can judge.
         invited = invite(study, form.cleaned_data["judges"], researcher_of(request))
         return render(request, "judge/invited.html", {"study": study, "links": _links(request, invited)})
     rows = Judge.objects.filter(study=study).order_by("-judged", "name")

@@ -12,7 +12,7 @@ from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Answer, Judge
-from judgemap.web.results.models import AutoFit, Exclusion, FitRun
+from judgemap.web.results.models import AutoFit, FitRun, excluded_from
 from judgemap.web.server.jobs import log_line
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
@@ -29,6 +29,7 @@ VARIANCES = ((0.01, 0.01), (0.1, 0.1), (1.0, 1.0), (2.0, 1.0))
 BETAS = (1e-10, 1e-8, 1e-6, 1e-4)
 """Values of β, the weight of a link to oneself: the more, the more clusters are believed before any answer."""
 GONE = (FitRun.Status.FAILED, FitRun.Status.CANCELLED, FitRun.Status.LOST)
+"""Of fits that will have no results."""
 
 
 def ask_for_fit(
@@ -44,8 +45,7 @@ def ask_for_fit(
     Judges who are left out of the study's fits are left out of this one too, unless they are among ``only``.
     """
     chosen = set(only)
-    excluded = Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True)
-    unwanted = {*left_out, *excluded} - chosen
+    unwanted = {*left_out, *excluded_from(study)} - chosen
     with transaction.atomic():
         study = _locked(study)
         _check(study, settings, unwanted | chosen)
@@ -98,8 +98,7 @@ def ask_where_due(**_: object) -> list[FitRun]:
         with transaction.atomic():
             study = _locked(each.study)
             if _is_due(each) and has_decided(study):
-                excluded = Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True)
-                judges = {"left_out": sorted(excluded), "only": [], "note": f"every {each.every} answers"}
+                judges = {"left_out": excluded_from(study), "only": [], "note": f"every {each.every} answers"}
                 asked.append(_ask(study, FitSettings.from_dict(each.settings), None, judges))
     return asked
 

@@ -14,8 +14,9 @@ from judgemap.study.findings import AreaFinding, RiskRow
 from judgemap.web.results.layers import by_risk, interval
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, read_area_findings, read_findings
+from judgemap.web.studies.areas import area_names
 from judgemap.web.studies.maps import neighbours_of
-from judgemap.web.studies.models import Area, Study
+from judgemap.web.studies.models import Study
 
 WIDE, HIGH = 320.0, 96.0
 """Of the drawing of a posterior, in its own units."""
@@ -97,7 +98,7 @@ def describe_area(study: Study, run: FitRun, position: int) -> Detail:
     row = run.rows[position]
     kept = read_area_findings(run, position)
     edges = read_findings(run, "risk_edges").risk_edges
-    names: list[str] = list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))
+    names = area_names(study)
     met = [Opponent(each.other, names[each.other], each.won, each.lost) for each in kept.met]
     return Detail(
         position=position,

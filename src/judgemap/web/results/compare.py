@@ -19,7 +19,7 @@ from judgemap.report.colours import RISK
 from judgemap.report.text import number, signed
 from judgemap.report.ticks import round_step
 from judgemap.study.settings import FitSettings
-from judgemap.web.results.actions import other_priors, try_other_priors
+from judgemap.web.results.actions import GONE, other_priors, try_other_priors
 from judgemap.web.results.layers import by_risk, interval
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, read_findings, show_page, title_of
@@ -52,7 +52,7 @@ def compare(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     )
     done = [each for each in chosen if each.status == FitRun.Status.DONE and len(each.rows) == len(run.rows)]
     ground = lay_ground(study, run.version, read_findings(run, "layout").layout)
-    there = fits.exclude(status__in=[FitRun.Status.FAILED, FitRun.Status.CANCELLED, FitRun.Status.LOST])
+    there = fits.exclude(status__in=GONE)
     context = {
         "choices": [(each, title_of(each), each.number in numbers) for each in there.order_by("-number")[:LISTED]],
         "waiting": [(each, title_of(each), round(100 * each.progress)) for each in chosen if not each.over],

@@ -125,7 +125,7 @@ def _write(study: Study, run: FitRun, kind: str, path: Path) -> None:
         cells = ([row[name] for name in columns] for row in run.rows)
         path.write_text(table(columns, cells), encoding="utf-8")
     elif kind == "netcdf":
-        path.write_bytes(_kept(run, "posterior.nc"))
+        path.write_bytes(kept_file(run, "posterior.nc"))
     elif kind == "pdf":
         from judgemap.report.pdf import write_pdf
 
@@ -153,7 +153,8 @@ def _briefing(run: FitRun) -> str:
     return FitFiles.objects.filter(fit=run).values_list("briefing", flat=True).first() or ""
 
 
-def _kept(run: FitRun, name: str) -> bytes:
+def kept_file(run: FitRun, name: str) -> bytes:
+    """Return one file of a fit's folder."""
     archive = FitFiles.objects.filter(fit=run).values_list("archive", flat=True).first()
     if archive is None:
         raise StudyError("this fit has no results; make a new one")

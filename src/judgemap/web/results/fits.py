@@ -86,6 +86,7 @@ def _waiting(run: FitRun) -> dict[str, Any]:
         return {}
     before = FitRun.objects.filter(pk__lt=run.pk, status__in=FitRun.UNDER_WAY)
     running = FitRun.objects.filter(status=FitRun.Status.RUNNING).exists()
+    # A worker looks several times a second: nothing running, and still waiting, means that there is no worker.
     alone = not running and run.asked_at < timezone.now() - PATIENCE
     return {"before": before.count(), "no_worker": alone}
 

@@ -121,6 +121,11 @@ class Exclusion(models.Model):
         return f"{self.judge_id} left out"
 
 
+def excluded_from(study: Study) -> list[str]:
+    """Return the names of the judges who are left out of a study's fits, in order."""
+    return sorted(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))
+
+
 class AutoFit(models.Model):
     """A study that is fitted automatically, every ``every`` answers."""
 

@@ -13,7 +13,7 @@ from judgemap.study.setting import MODELS, Setting
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.web.judge.models import Judge
 from judgemap.web.results import actions
-from judgemap.web.results.models import Exclusion, FitRun
+from judgemap.web.results.models import FitRun, excluded_from
 from judgemap.web.results.pages import find_run
 from judgemap.web.server.forms import StudyForm
 from judgemap.web.studies.access import researcher_of, study_page
@@ -89,7 +89,7 @@ class FitForm(StudyForm):
         super().__init__(*args, **kwargs)
         self.fields |= {name: make_field(each) for name, each in SETTINGS.items() if name != ON_TOP}
         self.initial = {**{name: value for name, value in DEFAULTS.items() if value is not None}, **self.initial}
-        excluded = set(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))
+        excluded = excluded_from(study)
         judged = Judge.objects.filter(study=study, judged__gt=0).order_by("name").values_list("name", "judged")
         self.fields["named"].choices = [  # type: ignore[attr-defined]
             (name, f"{name}, {pairs} pairs{' (left out of fits)' if name in excluded else ''}")

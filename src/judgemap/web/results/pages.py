@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from judgemap.study.findings import AreaFindings, Findings
 from judgemap.study.record import DataFacts
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
-from judgemap.web.results.models import Exclusion, FitPicture, FitRun
+from judgemap.web.results.models import FitPicture, FitRun, excluded_from
 from judgemap.web.studies.access import View, study_page
 from judgemap.web.studies.models import Study
 
@@ -119,8 +119,8 @@ def show_page(
 
 def whole_fits(study: Study) -> QuerySet[FitRun]:
     """Return the fits of all judges, or of all but those left out of the study, without what is large in them."""
-    excluded = sorted(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))
-    runs = FitRun.objects.filter(Q(left_out=[]) | Q(left_out=excluded), study=study, only=[])
+    without = Q(left_out=[]) | Q(left_out=excluded_from(study))
+    runs = FitRun.objects.filter(without, study=study, only=[])
     return runs.defer("rows", "findings", "log").order_by("-number")
 
 

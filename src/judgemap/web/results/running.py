@@ -156,7 +156,7 @@ def _try(what: str, step: Step, subject: Subject) -> str:
         return f"no {what}: the worker was asked to end; fit again to have all"
     try:
         step(subject)
-    except Exception:
+    except Exception:  # a picture that cannot be drawn must not cost the map
         run = subject.run
         logger.exception("%s of fit %s of %s failed", what, run.number, run.study.slug)
         return f"no {what}: making them broke down; the server's log has the details"

@@ -6,7 +6,7 @@ from django.db.models import F, Q, QuerySet
 from judgemap.core.graph import AreaGraph
 from judgemap.geo.maps import Areas
 from judgemap.study.definition import AreasSource
-from judgemap.web.studies.models import Area, Edge, StudyVersion
+from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
 
 
 def edges_in(version: StudyVersion) -> QuerySet[Edge]:
@@ -20,6 +20,11 @@ def load_graph(version: StudyVersion) -> AreaGraph:
     edges = edges_in(version).values_list(F("a__position"), F("b__position"))
     n_areas = Area.objects.filter(study_id=version.study_id).count()
     return AreaGraph(n_areas, np.array(list(edges), dtype=np.int64).reshape(-1, 2))
+
+
+def area_names(study: Study) -> list[str]:
+    """Return the names of a study's areas, by position."""
+    return list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))
 
 
 def load_areas(version: StudyVersion) -> Areas:

@@ -180,6 +180,7 @@ def _scenes(names: tuple[str, ...], polygons: Shapes, frame: _Square) -> list[st
         square = _Square.around(np.array(shapely.bounds(polygon)), AROUND)
         near = np.sort(tree.query(shapely.box(*square.box()), predicate="intersects"))
         west, south, east, north = shapely.bounds(polygon)
+        # Judges wait for two scenes at each pair, some on a phone: a coast of many islands is drawn more coarsely.
         for coarseness in (1, 2, 4, 8, 16):
             others = [
                 _neighbour(names[other], neighbours.at(other, 1.5 * coarseness * square.unit), square)

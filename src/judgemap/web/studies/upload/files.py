@@ -29,6 +29,7 @@ MOST_FILES = 60
 SECONDS = 90
 ENDINGS = (".geojson", ".json", ".gpkg", ".zip")
 DRIVERS = frozenset({"GeoJSON", "GPKG", "ESRI Shapefile"})
+# A file can name addresses, which GDAL would fetch on behalf of whoever uploaded it.
 NO_NETWORK = {
     "GDAL_HTTP_PROXY": "http://127.0.0.1:9",
     "http_proxy": "http://127.0.0.1:9",
