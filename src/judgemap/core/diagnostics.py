@@ -12,6 +12,9 @@ from scipy.special import ndtri
 
 from judgemap.core.types import FloatArray
 
+GOOD_RHAT = 1.01
+GOOD_ESS = 400
+
 
 class Sampling(NamedTuple):
     """How well each of several quantities was sampled."""
@@ -19,6 +22,11 @@ class Sampling(NamedTuple):
     rhat: FloatArray
     ess_bulk: FloatArray
     ess_tail: FloatArray
+
+    @property
+    def good(self) -> bool:
+        """Whether chains agree and draws are enough, for every quantity."""
+        return bool((self.rhat <= GOOD_RHAT).all() and (self.ess_bulk >= GOOD_ESS).all())
 
 
 def judge_sampling(draws: FloatArray) -> Sampling:
@@ -31,6 +39,19 @@ def judge_sampling(draws: FloatArray) -> Sampling:
     halves = _split(draws)
     scores = _normalise(halves)
     return Sampling(np.maximum(_rhat(scores), _tail_rhat(halves)), _ess(scores), ess_tail(draws))
+
+
+def worst_so_far(draws: FloatArray) -> tuple[float, float]:
+    """Return the least effective sample size and the largest R-hat of draws (chain, draw, quantity) that go on.
+
+    A quantity that has not moved in any chain yet says nothing, and is left out.
+
+    >>> size, largest = worst_so_far(np.random.default_rng(1).normal(size=(4, 500, 3)))
+    >>> size > 1500, largest < 1.02
+    (True, True)
+    """
+    moving = draws[:, :, np.ptp(draws, axis=(0, 1)) > 0]
+    return float(ess_bulk(moving).min()), float(rhat(moving).max())
 
 
 def rhat(draws: FloatArray) -> FloatArray:

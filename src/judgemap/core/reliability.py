@@ -153,3 +153,24 @@ def _mean_ranks(values: ArrayLike) -> FloatArray:
     last = np.cumsum(size)
     result: FloatArray = (last - (size - 1) / 2)[place]
     return result
+
+
+class Likeness(NamedTuple):
+    """How alike two estimates are: correlations, and how many of the ``top`` highest areas they share."""
+
+    pearson: float
+    spearman: float
+    same_top: int
+    top: int
+
+
+def likeness(first: ArrayLike, second: ArrayLike, top: int = 10) -> Likeness:
+    """Compare two estimates of the same areas.
+
+    >>> likeness([3.0, 2.0, 1.0], [3.0, 1.0, 2.0], top=2)
+    Likeness(pearson=0.5, spearman=0.5, same_top=1, top=2)
+    """
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    top = min(top, len(a))
+    highest = [set(np.argsort(-each, kind="stable")[:top].tolist()) for each in (a, b)]
+    return Likeness(pearson(a, b), spearman(a, b), len(highest[0] & highest[1]), top)

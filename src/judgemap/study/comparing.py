@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from judgemap.core.posterior import p_riskier, ranks
-from judgemap.core.reliability import pearson, spearman
+from judgemap.core.reliability import likeness, pearson, spearman
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.study.result import Fit
@@ -77,7 +77,7 @@ def compare_fits(base: Fit, other: Fit) -> FitComparison:
         raise StudyError("the two fits are of different areas; compare fits of one study")
     medians = [np.median(each.risk, axis=0) for each in (base, other)]
     rank = ranks(np.stack(medians))
-    top = min(10, len(base.map))
+    alike = likeness(medians[0], medians[1])
     draws = [_some(each.risk) for each in (base, other)]
     chances = [_upper(p_riskier(each)) for each in draws]
     change = medians[1] - medians[0]
@@ -96,13 +96,13 @@ def compare_fits(base: Fit, other: Fit) -> FitComparison:
     )
     before, after = (_upper(np.sign(each[:, None] - each[None, :])) for each in medians)
     return FitComparison(
-        pearson=pearson(*medians),
-        spearman=spearman(*medians),
+        pearson=alike.pearson,
+        spearman=alike.spearman,
         reordered=_mean(before * after < 0),
         p_reordered=_mean(chances[0] * (1 - chances[1]) + (1 - chances[0]) * chances[1]),
         p_reordered_base=_mean(2 * chances[0] * (1 - chances[0])),
-        same_top=int(((rank[0] <= top) & (rank[1] <= top)).sum()),
-        top=top,
+        same_top=alike.same_top,
+        top=alike.top,
         areas=areas,
     )
 

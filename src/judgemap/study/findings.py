@@ -105,6 +105,13 @@ class JudgeFinding:
     infit: float | None = None
     outfit: float | None = None
     stands_out: Sequence[str] = ()
+    distance: float | None = None
+    """From the population's map, in a fit in which judges differ; see `panel_judges` for this and what follows."""
+    distance_low: float | None = None
+    distance_high: float | None = None
+    p_little: float | None = None
+    p_reversed: float | None = None
+    p_another_view: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +156,17 @@ class SamplingFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A number of the model that is no area's and no judge's: symbol, meaning, posterior median, 95 % interval."""
+
+    symbol: str
+    words: str
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """What is kept of a fit, or the parts of it that were asked for; the others are empty, as before a worker is done.
 
@@ -173,6 +191,7 @@ class Findings:
     reliability: ReliabilityFinding | None = None
     reliability_over_time: Sequence[ReliabilityFinding] = ()
     sampling: SamplingFinding = SamplingFinding()
+    parameters: Sequence[Parameter] = ()
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "Findings":
@@ -189,7 +208,53 @@ class Findings:
             reliability=_read(ReliabilityFinding, kept["reliability"]) if kept.get("reliability") else None,
             reliability_over_time=_read_each(ReliabilityFinding, kept.get("reliability_over_time", ())),
             sampling=_read(SamplingFinding, kept.get("sampling", {})),
+            parameters=_read_each(Parameter, kept.get("parameters", ())),
         )
+
+
+class Expected(NamedTuple):
+    """What is expected of a study of some length: the mean over simulated studies, with its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastFinding:
+    """What more answers would bring: ``expected`` has a measure's expectations at each number of ``comparisons``.
+
+    The measures are sd, rank_error and found; see `planning.StudyPlan`. An expectation that is not known is None.
+
+    >>> expected = {"sd": [[0.8, None, None], [0.6, 0.5, 0.7]]}
+    >>> kept = {"answers": 50, "comparisons": [50, 100], "top": 3, "expected": expected}
+    >>> forecast = ForecastFinding.from_dict(kept)
+    >>> forecast.at(50), forecast.at(75)
+    ({'sd': Expected(mean=0.8, low=0.8, high=0.8)}, None)
+    """
+
+    answers: int
+    comparisons: Sequence[int]
+    top: int
+    expected: Mapping[str, Sequence[Expected | None]]
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> "ForecastFinding":
+        """Read what is kept of a plan; a simulation that has no interval has its mean at both ends."""
+        expected = {
+            name: [None if mean is None else Expected(mean, *(mean if end is None else end for end in (low, high)))
+                   for mean, low, high in rows]
+            for name, rows in kept["expected"].items()
+        }  # fmt: skip
+        return cls(answers=kept["answers"], comparisons=kept["comparisons"], top=kept["top"], expected=expected)
+
+    def at(self, answers: int) -> dict[str, Expected] | None:
+        """Return what is expected at a number of answers, by measure; None where that is not known."""
+        if answers not in self.comparisons:
+            return None
+        there = {name: rows[self.comparisons.index(answers)] for name, rows in self.expected.items()}
+        known = {name: each for name, each in there.items() if each is not None}
+        return known if len(known) == len(there) else None
 
 
 def _read(kind: type[Kind], kept: Mapping[str, Any]) -> Kind:

@@ -14,7 +14,7 @@ import xarray as xr
 
 from judgemap.core import posterior
 from judgemap.core.comparisons import PairCounts
-from judgemap.core.diagnostics import Sampling, judge_sampling
+from judgemap.core.diagnostics import GOOD_ESS, GOOD_RHAT, Sampling, judge_sampling
 from judgemap.core.graph import AreaGraph
 from judgemap.core.posterior import Summary
 from judgemap.core.predictive import Shown, chosen_first
@@ -24,7 +24,7 @@ from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import new_folder
-from judgemap.study.record import GOOD_ESS, GOOD_RHAT, Diagnostics, FitRecord
+from judgemap.study.record import Diagnostics, FitRecord
 from judgemap.study.settings import PRIORS, prior_covariance
 
 if TYPE_CHECKING:

@@ -22,16 +22,16 @@ BACKEND = settings.AUTHENTICATION_BACKENDS[0]
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
     """Make a researcher, or set a forgotten password, by a one-time link."""
-    found = actions.find_invitation(token)
-    if found is None:
+    invited = actions.find_invitation(token)
+    if invited is None:
         return _gone(request)
-    form_class = PasswordForm if found.researcher else NewResearcherForm
+    form_class = PasswordForm if invited.researcher else NewResearcherForm
     form = form_class(request.POST or None)
     if form.is_valid():
         given = form.cleaned_data
         made = actions.accept_invitation(token, given.get("email", ""), given["password"], given.get("name", ""))
-        return _enter(request, made, is_new=found.researcher is None)
-    page = render(request, "accounts/invitation.html", {"form": form, "researcher": found.researcher})
+        return _enter(request, made, is_new=invited.researcher is None)
+    page = render(request, "accounts/invitation.html", {"form": form, "researcher": invited.researcher})
     page["Cache-Control"] = "no-store"
     return page
 

@@ -35,14 +35,14 @@ class TokenAuth(HttpBearer):
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:  # noqa: ARG002 - ninja's
         """Find the token, unless it asks too often."""
-        found = find_token(token)
-        if found is None:
+        known = find_token(token)
+        if known is None:
             if not WRONG_GUESSES.allows():
                 raise ApiError(429, "Too many wrong tokens; wait a second and try again.")
             raise ApiError(401, "This token is not valid: it is wrong, has expired or was revoked; make a new one.")
-        if not _brake(found.pk).allows():
+        if not _brake(known.pk).allows():
             raise ApiError(429, f"This token asks too often; it may {A_SECOND:.0f} times a second.")
-        return found
+        return known
 
 
 @lru_cache(maxsize=1024)

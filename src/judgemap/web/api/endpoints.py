@@ -1,8 +1,5 @@
 """The addresses under /api/v1/, all of them to be read only."""
 
-import io
-import json
-import zipfile
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
@@ -11,14 +8,15 @@ from ninja import NinjaAPI, Query
 from ninja.errors import AuthenticationError, ValidationError
 from ninja.responses import codes_4xx
 
+from judgemap.errors import StudyError
 from judgemap.study.definition import write_definition
 from judgemap.web.api import schemas
 from judgemap.web.api.access import ApiError, TokenAuth, problem, study_for, token_of
 from judgemap.web.api.actions import studies_of_token
 from judgemap.web.api.cursor import read_latest, read_page
-from judgemap.web.judge.export import defused, table, time
-from judgemap.web.results.files import COLUMNS
-from judgemap.web.results.models import FitFiles, FitRun
+from judgemap.web.judge.export import geojson, table, time
+from judgemap.web.results.files import COLUMNS, kept_file
+from judgemap.web.results.models import FitRun
 from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.models import Area, Study
@@ -29,6 +27,7 @@ COMPARISON_COLUMNS = (
     "judge", "left", "right", "outcome", "seconds", "answered_at", "pair", "revision", "position", "version", "design",
     "probability",
 )  # fmt: skip
+NO_RESULTS = "This fit has no results: it is not done, or it failed."
 View = TypeVar("View", bound=Callable[..., Any])
 
 api = NinjaAPI(
@@ -75,22 +74,22 @@ def _route(path: str, response: object, summary: str) -> Callable[[View], View]:
 @_route("/studies", list[schemas.StudyLine], "The studies the token can read")
 def studies(request: HttpRequest) -> list[dict[str, str]]:
     """Needs the scope `study:read`."""
-    found = studies_of_token(token_of(request, "study:read")).order_by("-created_at")
-    return [{"slug": each.slug, "title": each.version.title, "status": each.status} for each in found]
+    readable = studies_of_token(token_of(request, "study:read")).order_by("-created_at")
+    return [{"slug": each.slug, "title": each.version.title, "status": each.status} for each in readable]
 
 
 @_route("/studies/{slug:slug}", schemas.StudyOut, "A study's settings")
 def study(request: HttpRequest, slug: str) -> dict[str, object]:
     """Needs the scope `study:read`."""
-    found = study_for(request, slug, "study:read")
-    version = found.version
+    opened = study_for(request, slug, "study:read")
+    version = opened.version
     same = ("title", "question", "direction", "design", "recommended", "maximum", "ties", "skips", "languages")
     return {
         **{field: getattr(version, field) for field in same},
-        **{field: getattr(found, field) for field in ("slug", "status", "opened_at", "closed_at")},
+        **{field: getattr(opened, field) for field in ("slug", "status", "opened_at", "closed_at")},
         "version": version.number,
-        "areas": found.areas.count(),
-        "toml": write_definition(definition_of(found)),
+        "areas": opened.areas.count(),
+        "toml": write_definition(definition_of(opened)),
     }
 
 
@@ -108,9 +107,9 @@ def areas(request: HttpRequest, slug: str, format: MapFormat = "json") -> Any:  
 @_route("/studies/{slug:slug}/edges", list[schemas.EdgeOut], "Which areas are neighbours")
 def edges(request: HttpRequest, slug: str, format: TableFormat = "json") -> Any:  # noqa: A002, ANN401
     """Needs the scope `study:read`. As the version in force has it, edges by hand and bridges too."""
-    found = study_for(request, slug, "study:read")
-    codes = [row.code for row in _areas(found)]
-    pairs = [(codes[a], codes[b]) for a, b in load_graph(found.version).edges.tolist()]
+    opened = study_for(request, slug, "study:read")
+    codes = [row.code for row in _areas(opened)]
+    pairs = [(codes[a], codes[b]) for a, b in load_graph(opened.version).edges.tolist()]
     if format == "csv":
         return _csv(("area_a", "area_b"), pairs)
     return [{"area_a": a, "area_b": b} for a, b in pairs]
@@ -129,12 +128,12 @@ def comparisons(request: HttpRequest, slug: str, asked: Query[schemas.Comparison
 
     `format=csv` takes no cursor: it is the table as it is now, which `jm.read_comparisons` reads.
     """
-    found = study_for(request, slug, "comparisons:read")
+    opened = study_for(request, slug, "comparisons:read")
     if asked.format == "csv":
         if asked.after:
             raise ApiError(400, "A CSV table always holds everything: leave out 'after', or the format.")
-        return _csv(COMPARISON_COLUMNS, [_row(each) for each in read_latest(found)])
-    page = read_page(found, asked.after, asked.limit)
+        return _csv(COMPARISON_COLUMNS, [_row(each) for each in read_latest(opened)])
+    page = read_page(opened, asked.after, asked.limit)
     return {"comparisons": page.answers, "next": page.cursor, "more": page.more}
 
 
@@ -163,7 +162,7 @@ def fit_areas(request: HttpRequest, slug: str, number: str, format: TableFormat 
     """Needs the scope `results:read`. The columns are those of areas.csv."""
     run = _run(study_for(request, slug, "results:read"), number)
     if not run.rows:
-        raise ApiError(404, "This fit has no results: it is not done, or it failed.")
+        raise ApiError(404, NO_RESULTS)
     if format == "csv":
         columns = tuple(name for name in COLUMNS if name in run.rows[0])
         return _csv(columns, [[row[name] for name in columns] for row in run.rows])
@@ -178,30 +177,20 @@ def fit_areas(request: HttpRequest, slug: str, number: str, format: TableFormat 
 def posterior(request: HttpRequest, slug: str, number: str) -> HttpResponse:
     """Needs the scope `results:read`. `arviz.from_netcdf` reads it."""
     run = _run(study_for(request, slug, "results:read"), number)
-    files = FitFiles.objects.filter(fit=run).first()
-    if files is None:
-        raise ApiError(404, "This fit has no results: it is not done, or it failed.")
-    with zipfile.ZipFile(io.BytesIO(files.archive)) as archive:
-        return HttpResponse(archive.read("posterior.nc"), "application/netcdf")
+    try:
+        return HttpResponse(kept_file(run, "posterior.nc"), "application/netcdf")
+    except StudyError:
+        raise ApiError(404, NO_RESULTS) from None
 
 
-def _areas(found: Study) -> list[Area]:
-    return list(found.areas.order_by("position").only("code", "name", "outline", "study"))
+def _areas(opened: Study) -> list[Area]:
+    return list(opened.areas.order_by("position").only("code", "name", "outline", "study"))
 
 
 def _geojson(rows: list[Area]) -> HttpResponse:
     if not all(row.outline for row in rows):
         raise ApiError(404, "This study has no map; ask for its areas and edges instead.")
-    features = [
-        {
-            "type": "Feature",
-            "properties": {"id": defused(row.code), "name": row.name},
-            "geometry": json.loads(row.outline),
-        }
-        for row in rows
-    ]
-    text = json.dumps({"type": "FeatureCollection", "features": features}, ensure_ascii=False)
-    return HttpResponse(text, "application/geo+json")
+    return HttpResponse(geojson(rows), "application/geo+json")
 
 
 def _csv(columns: tuple[str, ...], rows: Any) -> HttpResponse:  # noqa: ANN401 - cells of any kind
@@ -213,8 +202,8 @@ def _row(answer: Any) -> list[Any]:  # noqa: ANN401 - an answer of the cursor's
     return list((cells | {"answered_at": time(answer.answered_at), "seconds": f"{answer.seconds:.3f}"}).values())
 
 
-def _run(found: Study, number: str) -> FitRun:
-    runs = FitRun.objects.filter(study=found).defer("findings", "log")
+def _run(opened: Study, number: str) -> FitRun:
+    runs = FitRun.objects.filter(study=opened).defer("findings", "log")
     if number == "latest":
         run = runs.filter(status=FitRun.Status.DONE).order_by("-number").first()
     elif number.isascii() and number.isdecimal() and len(number) <= 9:

@@ -12,7 +12,7 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.dashboard.models import Forecast
 from judgemap.web.judge.models import Judge
 from judgemap.web.results.actions import answered, ask_for_fit
-from judgemap.web.results.models import Exclusion, FitRun
+from judgemap.web.results.models import Exclusion, FitRun, excluded_from
 from judgemap.web.results.pages import whole_fits
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
@@ -26,42 +26,42 @@ def leave_out(study: Study, names: Collection[str], reason: str, by: Researcher 
     if not reason.strip():
         raise StudyError("give a reason for leaving these judges out; it is kept in the log")
     with transaction.atomic():
-        found = _named(study, names)
-        for name in found:
+        judges = _named(study, names)
+        for name in judges:
             Exclusion.objects.update_or_create(judge_id=name, defaults={"reason": reason.strip()[:200], "by": by})
-        record(study, by, "judges left out", {"judges": found, "reason": reason.strip()[:200]})
-    return found
+        record(study, by, "judges left out", {"judges": judges, "reason": reason.strip()[:200]})
+    return judges
 
 
 def take_back(study: Study, names: Collection[str], by: Researcher | None = None) -> list[str]:
     """Let judges into fits again."""
     with transaction.atomic():
         rows = Exclusion.objects.filter(judge_id__in=_named(study, names))
-        found = sorted(rows.values_list("judge_id", flat=True))
-        if not found:
+        judges = sorted(rows.values_list("judge_id", flat=True))
+        if not judges:
             raise StudyError("none of these judges is left out, so there is nothing to undo")
         rows.delete()
-        record(study, by, "judges included again", {"judges": found})
-    return found
+        record(study, by, "judges included again", {"judges": judges})
+    return judges
 
 
 def refit_without(
     study: Study, names: Collection[str], by: Researcher | None = None, reason: str = ""
 ) -> tuple[FitRun, FitRun]:
     """Ask for a fit without some judges; return the fit to compare it with, and the new one."""
-    found = _named(study, names)
+    judges = _named(study, names)
     base = _base(study, by)
     settings = FitSettings.from_dict(base.settings)
-    return base, ask_for_fit(study, settings, by, left_out=[*base.left_out, *found], note=reason.strip() or NOTE)
+    return base, ask_for_fit(study, settings, by, left_out=[*base.left_out, *judges], note=reason.strip() or NOTE)
 
 
 def refit_with_only(
     study: Study, names: Collection[str], by: Researcher | None = None, reason: str = ""
 ) -> tuple[FitRun, FitRun]:
     """Ask for a fit of some judges' answers alone; return the fit to compare it with, and the new one."""
-    found = _named(study, names)
+    judges = _named(study, names)
     base = _base(study, by)
-    return base, ask_for_fit(study, FitSettings.from_dict(base.settings), by, only=found, note=reason.strip() or NOTE)
+    return base, ask_for_fit(study, FitSettings.from_dict(base.settings), by, only=judges, note=reason.strip() or NOTE)
 
 
 def ask_for_forecast(study: Study, by: Researcher | None = None) -> Forecast:
@@ -99,8 +99,7 @@ def _base(study: Study, by: Researcher | None) -> FitRun:
     last = whole.filter(status=FitRun.Status.DONE).first()
     if last is None:
         return ask_for_fit(study, FitSettings(), by, note=BASE_NOTE)
-    excluded = sorted(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))
-    same = whole.filter(answers=answered(study), left_out=excluded, settings=last.settings)
+    same = whole.filter(answers=answered(study), left_out=excluded_from(study), settings=last.settings)
     there = same.filter(status__in=(FitRun.Status.DONE, *FitRun.UNDER_WAY)).first()
     return there or ask_for_fit(study, FitSettings.from_dict(last.settings), by, note=BASE_NOTE)
 
@@ -111,9 +110,9 @@ def _named(study: Study, names: Collection[str]) -> list[str]:
     if not wanted:
         raise StudyError("choose at least one judge")
     there = Judge.objects.filter(study=study, withdrawn_at=None, name__in=list(wanted)[:5000])
-    found = sorted(there.values_list("name", flat=True))
-    if len(found) < len(wanted):
+    judges = sorted(there.values_list("name", flat=True))
+    if len(judges) < len(wanted):
         raise StudyError(
             "some of these judges are not in the study, or have withdrawn; reload the page and choose again"
         )
-    return found
+    return judges

@@ -195,7 +195,7 @@ def _news(near: dict[str, JudgeTally]) -> tuple[list[int], dict[str, tuple[int, 
     if not near:
         return [], {}
     shown = Pair.objects.filter(pk__gt=min(tally.seen_pair for tally in near.values()))
-    said = Answer.objects.filter(pk__gt=min(tally.seen_answer for tally in near.values()))
+    answered = Answer.objects.filter(pk__gt=min(tally.seen_answer for tally in near.values()))
     keys: set[int] = set()
     last_pair = {name: tally.seen_pair for name, tally in near.items()}
     last_answer = {name: tally.seen_answer for name, tally in near.items()}
@@ -203,7 +203,7 @@ def _news(near: dict[str, JudgeTally]) -> tuple[list[int], dict[str, tuple[int, 
         if name in near:
             keys.add(key)
             last_pair[name] = max(last_pair[name], key)
-    for name, key, answer in said.values_list("pair__judge_id", "pair_id", "pk"):
+    for name, key, answer in answered.values_list("pair__judge_id", "pair_id", "pk"):
         if name in near:
             keys.add(key)
             last_answer[name] = max(last_answer[name], answer)

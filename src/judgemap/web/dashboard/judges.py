@@ -37,7 +37,7 @@ BINS = 24
 @study_page
 def judges(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how each judge judges, and let some be chosen."""
-    fit = latest_fit(study)
+    fit = latest_fit(study)  # counts are of this moment, agreement is of the last fit, and the page says which
     findings = read_findings(fit, "judges", "judges_note", "surprises")
     rows = judge_rows(study, count(study), findings.judges)
     context = {
@@ -100,8 +100,8 @@ def _compare(request: HttpRequest, study: Study, base: FitRun, new: FitRun) -> H
     address = f"{reverse('results:compare', args=[study.slug, base.number])}?{urlencode({'with': new.number})}"
     if base.status == FitRun.Status.DONE:
         return redirect(address)
-    said = "Fit {} of all judges and fit {} are being made. When both are ready, <a href='{}'>compare them</a>."
-    messages.success(request, format_html(said, base.number, new.number, address))
+    news = "Fit {} of all judges and fit {} are being made. When both are ready, <a href='{}'>compare them</a>."
+    messages.success(request, format_html(news, base.number, new.number, address))
     return redirect("fits:list", study.slug)
 
 
@@ -207,12 +207,12 @@ def notes(rows: Sequence[JudgeRow], fit: FitRun | None) -> list[str]:
     """Say, a sentence each, what is missing, and what to do."""
     if not rows:
         return ["Nobody has answered yet: invite judges, and come back when they have answered."]
-    said = []
+    sentences = []
     if len(rows) == 1:
-        said.append("There is only one judge so far: agreement cannot be checked without a second.")
+        sentences.append("There is only one judge so far: agreement cannot be checked without a second.")
     if fit is None:
-        said.append(
+        sentences.append(
             "There is no fit yet, so agreement, infit, outfit and surprising decisions are missing: ask for one on the "
             "Results page."
         )
-    return said
+    return sentences

@@ -18,8 +18,9 @@ from judgemap.web.dashboard.charts import Chart, bar_chart
 from judgemap.web.dashboard.counting import Counted, count
 from judgemap.web.dashboard.maps import LAYERS, AreaMap, area_map
 from judgemap.web.studies.access import study_page
+from judgemap.web.studies.areas import area_names
 from judgemap.web.studies.maps import load_places
-from judgemap.web.studies.models import Area, Study
+from judgemap.web.studies.models import Study
 
 ACTIVE = timedelta(minutes=10)
 HOUR = 3600
@@ -47,17 +48,17 @@ def live(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page
 def now(request: HttpRequest, study: Study) -> HttpResponse:
     """Hand out the part of the live page that changes; nothing where it has not."""
-    found = _look(request, study)
-    if request.GET.get("seen") == found.digest:
+    seen = _look(request, study)
+    if request.GET.get("seen") == seen.digest:
         return HttpResponse(status=204)
-    return render(request, "dashboard/now.html", {"study": study, "live": found, "layers": LAYERS})
+    return render(request, "dashboard/now.html", {"study": study, "live": seen, "layers": LAYERS})
 
 
 @require_safe
 @study_page
 def areas(request: HttpRequest, study: Study) -> HttpResponse:
     """List how often each area was shown, judged and not known."""
-    names = _names(study)
+    names = area_names(study)
     counts = area_counts(count(study), len(names))
     rows = zip(names, *(counts[each].tolist() for each in ("shown", "judged", "unknown")), strict=True)
     context = {"study": study, "rows": sorted(rows, key=lambda row: (row[1], row[0]))}
@@ -238,23 +239,25 @@ def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcom
         return ["Nobody has answered yet: send the judges their links, or remind them."]
     if outcomes.decided == 0:
         return ["No pair was decided yet (all are ties, skipped or unknown): a fit needs answers with a winner."]
-    said = []
+    sentences = []
     if sum(judge.judged > 0 for judge in counted.judges) == 1:
-        said.append("All answers come from one judge, so agreement cannot be checked: invite a second judge.")
+        sentences.append("All answers come from one judge, so agreement cannot be checked: invite a second judge.")
     counts = counted.data.counts().decided()
     linked = counts.per_area() > 0
     parts, compared = len(np.unique(counts.components()[linked])), int(linked.sum())
     alone = len(names) - compared
     if alone and compared < len(names) / 2:
-        said.append(f"Only {compared} of {len(names)} areas were decided in any pair so far: ask for more answers.")
+        sentences.append(
+            f"Only {compared} of {len(names)} areas were decided in any pair so far: ask for more answers."
+        )
     elif alone:
-        said.append(f"{alone} of {len(names)} areas were not decided in any pair yet: ask for more answers.")
+        sentences.append(f"{alone} of {len(names)} areas were not decided in any pair yet: ask for more answers.")
     if parts > 1:
-        said.append(
+        sentences.append(
             f"The areas compared fall into {parts} groups that no answer links, so how one group compares with another "
             "depends only on which areas are neighbours: ask for more answers."
         )
-    return said
+    return sentences
 
 
 def last_answers(counted: Counted) -> FloatArray:
@@ -283,8 +286,4 @@ def _moment(seconds: float) -> datetime:
 
 def _look(request: HttpRequest, study: Study) -> Live:
     layer = request.GET.get("map", "")
-    return look(study, count(study), _names(study), layer if layer in LAYERS else "judged", timezone.now())
-
-
-def _names(study: Study) -> list[str]:
-    return list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))
+    return look(study, count(study), area_names(study), layer if layer in LAYERS else "judged", timezone.now())

@@ -1,6 +1,6 @@
 """How far a study's result can be relied on, words first, and a forecast of what more answers would bring."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
 from judgemap.report.text import plain
-from judgemap.study.findings import ReliabilityFinding
+from judgemap.study.findings import ForecastFinding, ReliabilityFinding
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.dashboard.models import Forecast
@@ -162,53 +162,46 @@ def over_time(rows: Sequence[ReliabilityFinding]) -> Chart | None:
     courses = [course for course in courses if course.points]
     if not courses:
         return None
-    ends = [f"{course.name} from {_said(course.points[0][1])} to {_said(course.points[-1][1])}" for course in courses]
+    ends = [
+        f"{course.name} from {_written(course.points[0][1])} to {_written(course.points[-1][1])}" for course in courses
+    ]
     alt = f"From the first to the last: {', '.join(ends)}."
     return line_chart("Reliability as answers came in", alt, courses, COLUMNS, top=1.0)
 
 
 def forecast_page(forecast: Forecast) -> ForecastPage | None:
     """Say what a forecast found; None where it is not done."""
-    found = forecast.result
-    if forecast.status != Forecast.Status.DONE or not found:
+    if forecast.status != Forecast.Status.DONE or not forecast.result:
         return None
-    lengths, top = [float(each) for each in found["comparisons"]], int(found["top"])
+    result = ForecastFinding.from_dict(forecast.result)
+    top = result.top
     measures = {
         "rank_error": ("Places off", "How many places the average area is off in the order"),
         "found": (f"Of the top {top} found", f"The share of the {top} areas of highest risk that are found"),
         "sd": ("Uncertainty of an area", "Standard deviation of an area's risk, on the scale of the map"),
     }
     charts = []
-    for key, (title, words) in measures.items():
-        rows = [(x, row) for x, row in zip(lengths, found["expected"][key], strict=True) if row[0] is not None]
-        course = Course(
-            title,
-            [(x, row[0]) for x, row in rows],
-            [(_value(row[1], row[0]), _value(row[2], row[0])) for _, row in rows],
-        )
+    for name, (title, words) in measures.items():
+        rows = [(x, each) for x, each in zip(result.comparisons, result.expected[name], strict=True) if each]
+        course = Course(title, [(x, each.mean) for x, each in rows], [(each.low, each.high) for _, each in rows])
         (few, at_first), *_, (many, at_last) = rows
-        alt = f"{words}: {plain(at_first[0])} with {plain(few)} answers, {plain(at_last[0])} with {plain(many)}."
-        charts.append(line_chart(title, alt, [course], COLUMNS, top=1.0 if key == "found" else None))
-    return ForecastPage(_sentences(found, lengths, top), charts)
+        alt = f"{words}: {plain(at_first.mean)} with {plain(few)} answers, {plain(at_last.mean)} with {plain(many)}."
+        charts.append(line_chart(title, alt, [course], COLUMNS, top=1.0 if name == "found" else None))
+    return ForecastPage(_sentences(result), charts)
 
 
-def _sentences(found: Mapping[str, Any], lengths: list[float], top: int) -> list[str]:
+def _sentences(result: ForecastFinding) -> list[str]:
     """Say what twice the answers would change."""
-    now, later = float(found["answers"]), 2.0 * float(found["answers"])
-    if now not in lengths or later not in lengths:
+    now, later = result.at(result.answers), result.at(2 * result.answers)
+    if now is None or later is None:
         return []
-    here, there = lengths.index(now), lengths.index(later)
-
-    def pair(key: str) -> tuple[float, float]:
-        rows = found["expected"][key]
-        return rows[here][0], rows[there][0]
-
-    (off, off_later), (hit, hit_later) = pair("rank_error"), pair("found")
+    off, off_later = now["rank_error"].mean, later["rank_error"].mean
+    hits, hits_later = result.top * now["found"].mean, result.top * later["found"].mean
     order = f"the average area is expected to be off by {off:.1f} places in the order"
-    hits = f"{top * hit:.1f} are expected to be found now, and {top * hit_later:.1f} with twice as many"
+    among = f"{hits:.1f} are expected to be found now, and {hits_later:.1f} with twice as many"
     return [
-        f"With the {plain(now)} answers so far, {order}; with twice as many, by {off_later:.1f}.",
-        f"Of the {top} areas of highest risk, {hits}.",
+        f"With the {plain(result.answers)} answers so far, {order}; with twice as many, by {off_later:.1f}.",
+        f"Of the {result.top} areas of highest risk, {among}.",
     ]
 
 
@@ -224,11 +217,7 @@ def _course(name: str, rows: Sequence[tuple[int, float | None, tuple[float, floa
     return Course(name, points, intervals if len(intervals) == len(points) else [])
 
 
-def _value(value: float | None, otherwise: float) -> float:
-    return otherwise if value is None else value
-
-
-def _said(value: float) -> str:
+def _written(value: float) -> str:
     return "below 0" if value < 0 else f"{value:.2f}"
 
 
@@ -257,16 +246,16 @@ def simulate(forecast: Forecast) -> dict[str, Any]:
 
 def result_of(made: "StudyPlan", answers: int) -> dict[str, Any]:
     """Return what pages show of a plan, fit for JSON."""
-    said = made.to_dict()
+    told = made.to_dict()
     design = made.designs[0]
     return {
         "answers": answers,
         "design": design,
-        "comparisons": said["comparisons"],
-        "top": said["top"],
-        "simulations": said["simulations"],
-        "seconds": said["seconds"],
-        "expected": {name: said["expected"][design][name] for name in ("sd", "rank_error", "found")},
+        "comparisons": told["comparisons"],
+        "top": told["top"],
+        "simulations": told["simulations"],
+        "seconds": told["seconds"],
+        "expected": {name: told["expected"][design][name] for name in ("sd", "rank_error", "found")},
     }
 
 

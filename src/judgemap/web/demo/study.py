@@ -86,8 +86,8 @@ def prepare_demo(data: Path, seed: int, say: Callable[[str], None]) -> Demo:
 def nearness(demo: Demo, data: Path) -> float:
     """Return the correlation of the spatial model's medians with the risk that was simulated."""
     run = FitRun.objects.get(study=demo.finished, number=1)
-    found = [row["risk_median"] for row in run.rows]
-    return float(np.corrcoef(found, np.loadtxt(data / TRUTH))[0, 1])
+    estimated = [row["risk_median"] for row in run.rows]
+    return float(np.corrcoef(estimated, np.loadtxt(data / TRUTH))[0, 1])
 
 
 def _make_studies(owner: Researcher, seed: int) -> SimulatedStudy:

@@ -26,14 +26,14 @@ class Page:
     @property
     def token(self) -> str:
         """The page's protection against forged forms; empty where it has no form."""
-        found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', self.text)
-        return found[1] if found else ""
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', self.text)
+        return token[1] if token else ""
 
     def links(self) -> Iterator[str]:
         """Yield the addresses that the page links to, and what it loads."""
         reader = _Links()
         reader.feed(self.text)
-        for link in reader.found:
+        for link in reader.links:
             yield urljoin(self.address, link).partition("#")[0]
 
 
@@ -93,14 +93,14 @@ class _Links(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.links: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Keep the address of a link, a script, a style or a picture."""
         for name, value in attrs:
             wanted = (name == "href" and tag in ("a", "link")) or (name == "src" and tag in ("script", "img"))
             if wanted and value and not value.startswith(("data:", "mailto:")):
-                self.found.append(value)
+                self.links.append(value)
 
 
 def visit_as_researcher(address: str, email: str, password: str) -> Visitor:

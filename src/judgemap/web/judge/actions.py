@@ -145,6 +145,7 @@ def answer(token: str, given: GivenAnswer) -> Pair | None:
     before = None if pair.open else _latest(pair)
     if before is not None and _same(before, given):
         return _open_pair(judge) or _next_pair(judge, _last_position(judge))
+    # A second window, or a request sent twice, must not change an answer that it has not seen.
     if given.follows != (before.revision if before else 0):
         raise Refused("answered")
     now = timezone.now()
@@ -239,6 +240,7 @@ def _next_pair(judge: Judge, last_position: int) -> Pair | None:
         raise Refused("no consent")
     version = judge.study.version
     practice = judge.practice_left > 0
+    # An edit may lower the maximum below what this judge has already given, and those answers stay.
     judge.maximum = max(version.maximum, judge.judged)
     pause = judge.judged >= version.recommended and not judge.went_on
     _save(judge)

@@ -179,9 +179,9 @@ def area_ids(study: Study) -> tuple[str, ...]:
     return tuple(Area.objects.filter(study=study).order_by("position").values_list("code", flat=True))
 
 
-def direction(said: str) -> Direction:
+def direction(word: str) -> Direction:
     """Say in a word of the library's whether the winner has the lower or the higher rate."""
-    return "lower" if said == "lower" else "higher"
+    return "lower" if word == "lower" else "higher"
 
 
 def microseconds(moment: datetime) -> int:

@@ -58,7 +58,7 @@ def export_files(study: Study) -> Iterator[tuple[str, str]]:
     edges = load_graph(study.version).edges.tolist()
     yield "edges.csv", table(("area_a", "area_b"), ([areas[a].code, areas[b].code] for a, b in edges))
     if all(area.outline for area in areas):
-        yield "areas.geojson", _geojson(areas)
+        yield "areas.geojson", geojson(areas)
     yield "judges.csv", table(("judge", "joined_at", "language", "consented_at", "consent_version", "judged"),
                               _judge_rows(study))  # fmt: skip
     unknown = UnknownArea.objects.filter(judge__study=study).order_by("judge_id", "area__position")
@@ -137,7 +137,8 @@ def _judge_rows(study: Study) -> Iterator[list[object]]:
         ]  # fmt: skip
 
 
-def _geojson(areas: list[Area]) -> str:
+def geojson(areas: list[Area]) -> str:
+    """Write areas with their outlines, in longitude and latitude, as GeoJSON."""
     features = [
         {
             "type": "Feature",

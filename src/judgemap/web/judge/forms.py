@@ -34,8 +34,8 @@ def read_positions(sent: Iterable[str]) -> set[int]:
     >>> read_positions(["1", "x", "-2", "99999999999999999999", "7"])
     {1, 7}
     """
-    found = (_whole(each, most=10**6) for each in sent)
-    return {each for each in found if each is not None}
+    numbers = (_whole(each, most=10**6) for each in sent)
+    return {each for each in numbers if each is not None}
 
 
 def _whole(text: str, most: int) -> int | None:

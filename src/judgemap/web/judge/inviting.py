@@ -31,6 +31,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
     """Make links for judges, and show them this once."""
     form = InviteForm(request.POST or None)
     if form.is_valid() and study.status != Study.Status.CLOSED:
+        # Links are shown this once and only their hashes are kept, so that nobody who reads the database can judge.
         invited = invite(study, form.cleaned_data["judges"], researcher_of(request))
         return render(request, "judge/invited.html", {"study": study, "links": _links(request, invited)})
     rows = Judge.objects.filter(study=study).order_by("-judged", "name")
@@ -57,15 +58,15 @@ def _shown(address: str) -> dict[str, str]:
 def links_csv(request: HttpRequest, study: Study) -> HttpResponse:
     """Write the links that the page shows as a table; they come back from the page, for they are kept nowhere."""
     tokens = [each for each in request.POST.getlist("token")[:MOST_LINKS] if TOKEN.fullmatch(each)]
-    found = dict(
+    names = dict(
         Judge.objects.filter(study=study, token_hash__in=[hashed(each) for each in tokens]).values_list(
             "token_hash", "name"
         )
     )
     rows = [
-        (found[hashed(each)], whole_address(request, reverse("judge:home", args=[each])))
+        (names[hashed(each)], whole_address(request, reverse("judge:home", args=[each])))
         for each in tokens
-        if hashed(each) in found
+        if hashed(each) in names
     ]
     name = f'attachment; filename="{study.slug}-links.csv"'
     return HttpResponse(table(("judge", "link"), rows), "text/csv", headers={"Content-Disposition": name})

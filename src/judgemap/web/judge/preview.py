@@ -58,10 +58,10 @@ def cookie_name(slug: str) -> str:
 def read_state(request: HttpRequest, slug: str) -> State:
     """Read where the researcher is; at the beginning, where the cookie is missing, old or not ours."""
     try:
-        found: dict[str, Any] = signing.loads(
+        kept: dict[str, Any] = signing.loads(
             request.COOKIES.get(cookie_name(slug), ""), salt=f"{SALT}.{slug}", max_age=HOURS * 3600
         )
-        return State(**found)
+        return State(**kept)
     except (signing.BadSignature, TypeError):
         return State()
 

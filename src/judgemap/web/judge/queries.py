@@ -17,10 +17,10 @@ def judges() -> QuerySet[Judge]:
 
 def hold_judge(token: str) -> Judge | None:
     """Take hold of the row of a link's judge until the end of the transaction; the study's long texts stay behind."""
-    found = _HELD(token_hash=hashed(token))
-    if not found:
+    rows = _HELD(token_hash=hashed(token))
+    if not rows:
         return None
-    judge = found[0]
+    judge = rows[0]
     facts = [judge.study_id, judge.study_status, judge.study_version]  # type: ignore[attr-defined]
     judge.study = Study.from_db(None, ["id", "status", "current_id"], facts)
     judge.study.current = _version(facts[2])
@@ -29,8 +29,8 @@ def hold_judge(token: str) -> Judge | None:
 
 def find_pair(judge: Judge, token: str) -> Pair | None:
     """Find the pair that was shown to this judge under a token."""
-    found = _PAIR(judge_name=judge.name, token=token)
-    return found[0] if found else None
+    rows = _PAIR(judge_name=judge.name, token=token)
+    return rows[0] if rows else None
 
 
 def unknown_positions(judge: Judge) -> set[int]:
@@ -40,8 +40,8 @@ def unknown_positions(judge: Judge) -> set[int]:
 
 def two_areas(study_id: int, left: int, right: int) -> tuple[Area, Area]:
     """Return two areas of a study by position, with their scenes."""
-    found = {area.position: area for area in _AREAS(study_id=study_id, left=left, right=right)}
-    return found[left], found[right]
+    by_position = {area.position: area for area in _AREAS(study_id=study_id, left=left, right=right)}
+    return by_position[left], by_position[right]
 
 
 def _agreed() -> QuerySet[Consent]:

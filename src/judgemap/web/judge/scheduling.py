@@ -60,10 +60,10 @@ def draw_pair(
     if design_name == "adaptive":
         pair = draw_adaptive(rng, version_id, frozenset(unknown))
         return pair and DrawnPair(pair.left, pair.right, min(1.0, pair.probability))
-    found = _design_without(version_id, frozenset(unknown))
-    if found is None:
+    restricted = _design_without(version_id, frozenset(unknown))
+    if restricted is None:
         return None
-    design, total = found
+    design, total = restricted
     left, right = design.draw(rng, 1)[0].tolist()
     return DrawnPair(left, right, min(1.0, float(design.weight(left, right)) / total))
 
@@ -116,8 +116,8 @@ def draw_adaptive(rng: np.random.Generator, version_id: int, unknown: frozenset[
 
 def _state(version: StudyVersion) -> AdaptiveState:
     answers = Answer.objects.filter(pair__judge__study_id=version.study_id, pair__practice=False)
-    found = answers.aggregate(count=Count("pk"), last=Max("pk"), at=Max("answered_at"))
-    count, last, at = found["count"], found["last"] or 0, found["at"]
+    newest = answers.aggregate(count=Count("pk"), last=Max("pk"), at=Max("answered_at"))
+    count, last, at = newest["count"], newest["last"] or 0, newest["at"]
     known = _STATES.get(version.pk)
     if known is None or (known.count, known.last, known.at) != (count, last, at):
         state = known and _brought_forward(known, answers, count)

@@ -113,7 +113,7 @@ def counter(judge: Judge, pair: Pair) -> str:
     return _("%(number)d of about %(total)d") % {"number": number, "total": version.recommended}
 
 
-def pair_json(judge: Judge, pair: Pair, before: Answer | None = None, said: str = "") -> str:
+def pair_json(judge: Judge, pair: Pair, before: Answer | None = None) -> str:
     """Write a pair for the page's script. The scenes are stored as JSON and are put in as they are."""
     facts = {
         "place": "pair",
@@ -123,7 +123,7 @@ def pair_json(judge: Judge, pair: Pair, before: Answer | None = None, said: str 
         "counter": _("Changing your last answer") if before else counter(judge, pair),
         "progress": progress(judge),
         "undo": bool(before is None and pair.position > 1),
-        "said": said,
+        "said": "",
         "left": pair.left.name,
         "right": pair.right.name,
     }

@@ -197,10 +197,10 @@ def last(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     """Show the pair answered last, so that its answer can be changed."""
     if place_of(judge) not in (Place.PAIR, Place.PAUSE, Place.END):
         return redirect("judge:home", token)
-    found = actions.last_answered(judge)
-    if found is None:
+    answered = actions.last_answered(judge)
+    if answered is None:
         return redirect("judge:home", token)
-    pair, before = found
+    pair, before = answered
     pair.judge = judge
     return show_pair(request, token, pair, before)
 
@@ -281,8 +281,8 @@ def withdraw(request: HttpRequest) -> HttpResponse:
         return private(render(request, "judge/withdraw.html"))
     try:
         actions.withdraw(request.POST.get("code", ""))
-    except Refused as found:
-        refused = found if WRONG_GUESSES.allows() else Refused("too many")
+    except Refused as error:
+        refused = error if WRONG_GUESSES.allows() else Refused("too many")
         context = {"wrong": refused.sentence, "code": request.POST.get("code", "")[:40]}
         return private(render(request, "judge/withdraw.html", context, status=refused.status))
     return private(render(request, "judge/withdrawn.html"))

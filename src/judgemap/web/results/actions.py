@@ -12,7 +12,7 @@ from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Answer, Judge
-from judgemap.web.results.models import AutoFit, Exclusion, FitRun
+from judgemap.web.results.models import AutoFit, FitRun, excluded_from
 from judgemap.web.server.jobs import log_line
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Study
@@ -29,6 +29,7 @@ VARIANCES = ((0.01, 0.01), (0.1, 0.1), (1.0, 1.0), (2.0, 1.0))
 BETAS = (1e-10, 1e-8, 1e-6, 1e-4)
 """Values of β, the weight of a link to oneself: the more, the more clusters are believed before any answer."""
 GONE = (FitRun.Status.FAILED, FitRun.Status.CANCELLED, FitRun.Status.LOST)
+"""Of fits that will have no results."""
 
 
 def ask_for_fit(
@@ -44,8 +45,7 @@ def ask_for_fit(
     Judges who are left out of the study's fits are left out of this one too, unless they are among ``only``.
     """
     chosen = set(only)
-    excluded = Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True)
-    unwanted = {*left_out, *excluded} - chosen
+    unwanted = {*left_out, *excluded_from(study)} - chosen
     with transaction.atomic():
         study = _locked(study)
         _check(study, settings, unwanted | chosen)
@@ -98,8 +98,7 @@ def ask_where_due(**_: object) -> list[FitRun]:
         with transaction.atomic():
             study = _locked(each.study)
             if _is_due(each) and has_decided(study):
-                excluded = Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True)
-                judges = {"left_out": sorted(excluded), "only": [], "note": f"every {each.every} answers"}
+                judges = {"left_out": excluded_from(study), "only": [], "note": f"every {each.every} answers"}
                 asked.append(_ask(study, FitSettings.from_dict(each.settings), None, judges))
     return asked
 
@@ -136,7 +135,7 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
         raise StudyError(f"there is no judge {judge!r}{hint}; the judges are {quoted(known)}", field="named")
     plan, areas = settings.plan, study.areas.count()
     most = MOST_NUMBERS // (areas * plan.chains)
-    if plan.draws > most:
+    if max(plan.draws, plan.most) > most:
         text = f"draws: {plan.chains} chains of {areas} areas have room for {most} draws each; ask for fewer"
         raise StudyError(text, field="draws")
     steps = plan.chains * (plan.warmup + plan.draws * plan.thin)
@@ -187,14 +186,25 @@ def other_priors(settings: FitSettings) -> list[FitSettings]:
     return [each for each in varied if each != settings]
 
 
+def let_judges_differ(run: FitRun, by: Researcher | None = None) -> FitRun:
+    """Ask for a fit like this one in which judges differ; where there is one of the same answers, return it."""
+    settings = replace(FitSettings.from_dict(run.settings), judges="differ")
+    return _made_of_same(run, settings) or ask_for_fit(
+        run.study, settings, by, run.left_out, run.only, f"fit {run.number}, with judges who differ"
+    )
+
+
+def _made_of_same(run: FitRun, settings: FitSettings) -> FitRun | None:
+    """Find a fit with other settings of the same answers and judges as another, made or under way."""
+    same = FitRun.objects.filter(study=run.study, settings=settings.to_dict(), left_out=run.left_out, only=run.only)
+    there = same.exclude(status__in=GONE).filter(data_sha256__in=[run.data_sha256, ""])
+    return there.order_by("-number").first()
+
+
 def try_other_priors(run: FitRun, by: Researcher | None = None) -> list[FitRun]:
     """Ask for the fit under other priors, and return those fits; none is made twice of the same answers."""
     made = []
     for settings in other_priors(FitSettings.from_dict(run.settings)):
-        known = FitRun.objects.filter(
-            study=run.study, settings=settings.to_dict(), left_out=run.left_out, only=run.only
-        ).exclude(status__in=GONE)
-        there = known.filter(data_sha256__in=[run.data_sha256, ""]).order_by("-number").first()
         note = f"other priors than fit {run.number}"
-        made.append(there or ask_for_fit(run.study, settings, by, run.left_out, run.only, note))
+        made.append(_made_of_same(run, settings) or ask_for_fit(run.study, settings, by, run.left_out, run.only, note))
     return made

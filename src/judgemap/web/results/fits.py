@@ -86,6 +86,7 @@ def _waiting(run: FitRun) -> dict[str, Any]:
         return {}
     before = FitRun.objects.filter(pk__lt=run.pk, status__in=FitRun.UNDER_WAY)
     running = FitRun.objects.filter(status=FitRun.Status.RUNNING).exists()
+    # A worker looks several times a second: nothing running, and still waiting, means that there is no worker.
     alone = not running and run.asked_at < timezone.now() - PATIENCE
     return {"before": before.count(), "no_worker": alone}
 
@@ -132,6 +133,19 @@ def again(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 
 @require_POST
 @study_page
+def differ(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Ask for the same fit with judges who differ."""
+    run = _seen(study, number)
+    try:
+        made = actions.let_judges_differ(run, researcher_of(request))
+    except StudyError as error:
+        messages.error(request, sentence(error))
+        return redirect("fits:list", study.slug)
+    return redirect("fits:progress", study.slug, made.number)
+
+
+@require_POST
+@study_page
 def auto(request: HttpRequest, study: Study) -> HttpResponse:
     """Have the study fitted by itself, or not any more."""
     form = AutoFitForm(request.POST)
@@ -139,8 +153,8 @@ def auto(request: HttpRequest, study: Study) -> HttpResponse:
         return _list(request, study, form)
     every = form.cleaned_data["every"]
     actions.set_auto_fit(study, every, FitSettings(model=form.cleaned_data["model"]), researcher_of(request))
-    said = f"A fit is made after every {every} new answers." if every else "Automatic fits are off."
-    messages.success(request, said)
+    news = f"A fit is made after every {every} new answers." if every else "Automatic fits are off."
+    messages.success(request, news)
     return redirect("fits:list", study.slug)
 
 

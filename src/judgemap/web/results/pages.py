@@ -11,9 +11,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
 from judgemap.study.findings import AreaFindings, Findings
-from judgemap.study.record import DataFacts
+from judgemap.study.panel_settings import View as MapView
+from judgemap.study.record import DataFacts, NoteKind
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
-from judgemap.web.results.models import Exclusion, FitPicture, FitRun
+from judgemap.web.results.models import FitPicture, FitRun, excluded_from
 from judgemap.web.studies.access import View, study_page
 from judgemap.web.studies.models import Study
 
@@ -112,15 +113,16 @@ def show_page(
     """Render a page of a fit, with what all of them show."""
     shared = {
         "study": study, "run": run, "title": title_of(run), "facts": facts_of(run.record.data), "here": "results",
-        "tab": template,
+        "tab": template, "whose": run.record.view.words, "differs": run.record.view is not MapView.POOLED,
+        "doubted": any(note.kind is NoteKind.JUDGES_DIFFER for note in run.record.notes),
     }  # fmt: skip
     return render(request, template, {**shared, **context})
 
 
 def whole_fits(study: Study) -> QuerySet[FitRun]:
     """Return the fits of all judges, or of all but those left out of the study, without what is large in them."""
-    excluded = sorted(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))
-    runs = FitRun.objects.filter(Q(left_out=[]) | Q(left_out=excluded), study=study, only=[])
+    without = Q(left_out=[]) | Q(left_out=excluded_from(study))
+    runs = FitRun.objects.filter(without, study=study, only=[])
     return runs.defer("rows", "findings", "log").order_by("-number")
 
 

@@ -4,7 +4,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,16 @@ from django.db import transaction
 from django.db.models import Max, Min
 from django.utils import timezone
 
-from judgemap.core.diagnostics import ess_bulk, rhat
+from judgemap.core.diagnostics import worst_so_far
 from judgemap.core.samplers.run import Draws
 from judgemap.errors import StudyError
 from judgemap.report.briefing import About, Gallery, briefing
 from judgemap.report.picture import Picture
 from judgemap.study.clusters import ClusterFit
-from judgemap.study.explain import Explanation
+from judgemap.study.explain import FIGURES, Explanation
+from judgemap.study.panel import PanelFit
+from judgemap.study.panel_settings import View
+from judgemap.study.parameters import parameters
 from judgemap.study.record import json_value
 from judgemap.study.result import Fit
 from judgemap.study.settings import FitSettings
@@ -29,7 +32,7 @@ from judgemap.web.judge.models import Answer
 from judgemap.web.results.actions import answered
 from judgemap.web.results.files import open_fit, pack
 from judgemap.web.results.forgetting import forget_withdrawn
-from judgemap.web.results.models import FitFiles, FitPicture, FitRun
+from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
 from judgemap.web.server.jobs import STOPPING, log_line
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.display import UNITS
@@ -85,7 +88,7 @@ def keep(run: FitRun, fit: Fit) -> None:
     run.write()
     run.info = json_value(fit.record.to_dict())
     run.rows = table_of(fit)
-    run.findings = {"warnings": fit.warnings}
+    run.findings = {"warnings": fit.warnings, "parameters": json_value([asdict(each) for each in parameters(fit)])}
     run.data_sha256 = fit.record.data.sha256
     run.said = fit.verdict[:400]
     run.log += log_line(f"drew {fit.record.plan.chains} chains in {fit.record.seconds:.1f} s")
@@ -111,12 +114,18 @@ def table_of(fit: Fit) -> list[dict[str, Any]]:
 def explain(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[None]:
     """Work out what explains a fit that is done, a step at a time. What fails here is logged, and spoils nothing."""
     subject = Subject(run, fit, data)
-    for what, step in (("figures", _find), ("pictures", _draw), ("briefing", _brief)):
+    for what, step in steps(fit):
         run.log += log_line(_try(what, step, subject))
         FitRun.objects.filter(pk=run.pk).update(log=run.log, heard_at=timezone.now())
         forget_withdrawn(run, set(data.judges))
         yield
     FitRun.objects.filter(pk=run.pk).update(explained_at=timezone.now())
+
+
+def steps(fit: Fit) -> list[tuple[str, Step]]:
+    """Return what is to be made of a fit, in the order in which people look for it."""
+    views = [("views", _view)] if fit.record.view is not View.POOLED else []
+    return [*views, ("figures", _find), ("pictures", _draw), ("briefing", _brief)]
 
 
 @dataclass(frozen=True)
@@ -156,7 +165,7 @@ def _try(what: str, step: Step, subject: Subject) -> str:
         return f"no {what}: the worker was asked to end; fit again to have all"
     try:
         step(subject)
-    except Exception:
+    except Exception:  # a picture that cannot be drawn must not cost the map
         run = subject.run
         logger.exception("%s of fit %s of %s failed", what, run.number, run.study.slug)
         return f"no {what}: making them broke down; the server's log has the details"
@@ -167,6 +176,22 @@ def _find(subject: Subject) -> None:
     run = subject.run
     run.findings |= findings_of(subject.fit, subject.explanation)
     FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
+
+
+def _view(subject: Subject) -> None:
+    FitView.objects.filter(fit=subject.run).delete()
+    FitView.objects.bulk_create(views_of(subject.run, subject.fit, subject.data), batch_size=50)
+
+
+def views_of(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[FitView]:
+    """Make the maps of the panel and of each judge, where they are kept."""
+    if not isinstance(fit, PanelFit):
+        return
+    seen = Explanation(fit.seen_by(View.PANEL), data)
+    findings = json_value({"top": seen.top, "density": seen.density, "risk_edges": seen.risk_edges}, FIGURES)
+    yield FitView(fit=run, judge="", rows=table_of(seen.fit), findings=findings)
+    for judge in fit.judges if fit.has_judge_maps else ():
+        yield FitView(fit=run, judge=judge, rows=json_value(fit.judge_map(judge).to_dict("records"), FIGURES))
 
 
 def _draw(subject: Subject) -> None:
@@ -210,9 +235,8 @@ def describe(draws: Draws, wanted: int) -> str:
     done = draws.n_draws
     if done < 8:
         return WARMING_UP
-    watched = draws.watched()
-    moving = watched[:, :, np.ptp(watched, axis=(0, 1)) > 0]
-    worth = f"effective sample size at least {ess_bulk(moving).min():.0f}; largest R-hat {rhat(moving).max():.3f}"
+    size, largest = worst_so_far(draws.watched())
+    worth = f"effective sample size at least {size:.0f}; largest R-hat {largest:.3f}"
     return f"{done} of {wanted} draws per chain; {worth}."
 
 

@@ -39,7 +39,7 @@ def back_up(path: Path) -> Path:
     draft = path.with_name(f".{path.name}.part")
     draft.unlink(missing_ok=True)
     try:
-        draft.touch(mode=0o600)
+        draft.touch(mode=0o600)  # before anything is in it that others might read
         if connection.vendor == "sqlite":
             connection.ensure_connection()
             with closing(sqlite3.connect(draft)) as copy:

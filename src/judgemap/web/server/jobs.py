@@ -147,9 +147,9 @@ class Job(models.Model):
             raise StoppingError
         return time.monotonic() - self._told_at >= SECONDS_BETWEEN_NEWS
 
-    def tell(self, progress: float, said: str) -> None:
+    def tell(self, progress: float, news: str) -> None:
         """Say how far it is; where the database does not answer, later: it may be back before the work is done."""
-        self.progress, self.said = progress, said
+        self.progress, self.said = progress, news
         try:
             self.write()
         except OperationalError:
@@ -188,9 +188,9 @@ class Job(models.Model):
     def mark_lost(cls) -> int:
         """Mark the jobs that nobody does any more, and return how many there were."""
         silent = cls._rows().filter(status=cls.Status.RUNNING, heard_at__lt=timezone.now() - SILENCE)
-        said = cls.lost_text()
-        log = Concat(F("log"), Value(log_line(said)))
-        return silent.update(status=cls.Status.LOST, said=said, log=log, finished_at=timezone.now())
+        text = cls.lost_text()
+        log = Concat(F("log"), Value(log_line(text)))
+        return silent.update(status=cls.Status.LOST, said=text, log=log, finished_at=timezone.now())
 
     @classmethod
     def lost_text(cls) -> str:
@@ -238,15 +238,15 @@ class Job(models.Model):
     def _fields(self, *names: str) -> dict[str, Any]:
         return {name: getattr(self, name) for name in names}
 
-    def _end(self, status: Status, said: str) -> None:
-        self.log += log_line(said)
-        self._mine().update(status=status, said=said[:400], log=self.log, finished_at=timezone.now())
+    def _end(self, status: Status, text: str) -> None:
+        self.log += log_line(text)
+        self._mine().update(status=status, said=text[:400], log=self.log, finished_at=timezone.now())
 
     def _put_back(self) -> None:
         """Let the next worker do it."""
         self.log += log_line(f"the worker was asked to end; the {self.NAME} waits for the next one")
-        said = "The server was stopped partway through; it starts again when the server is back."
-        self._mine().update(status=self.Status.WAITING, progress=0.0, started_at=None, said=said, log=self.log)
+        text = "The server was stopped partway through; it starts again when the server is back."
+        self._mine().update(status=self.Status.WAITING, progress=0.0, started_at=None, said=text, log=self.log)
 
 
 def job_constraints(name: str) -> tuple[models.CheckConstraint, models.CheckConstraint]:

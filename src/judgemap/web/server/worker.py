@@ -25,6 +25,7 @@ SECONDS_TO_END = 10.0
 NICENESS = 5
 """Judges are served before jobs are done."""
 MOST_LEFT = 3
+"""Jobs that may leave something to do; with more, a long queue would put off every explanation until its end."""
 LEFT: deque[Iterator[None]] = deque()
 """What jobs that are done leave to do; a worker does it when no other job waits."""
 

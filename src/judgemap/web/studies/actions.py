@@ -195,6 +195,7 @@ def _add_version(
 
 def _consent_digest(definition: StudyDefinition) -> str:
     translated = [definition.translations.get(each, {}).get("consent", "") for each in definition.languages]
+    # The separator is in no text, so words that move from one language to the next change the digest.
     return hashlib.sha256("\x1e".join([definition.consent, *translated]).encode()).hexdigest()
 
 

@@ -6,7 +6,7 @@ from django.db.models import F, Q, QuerySet
 from judgemap.core.graph import AreaGraph
 from judgemap.geo.maps import Areas
 from judgemap.study.definition import AreasSource
-from judgemap.web.studies.models import Area, Edge, StudyVersion
+from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
 
 
 def edges_in(version: StudyVersion) -> QuerySet[Edge]:
@@ -20,6 +20,11 @@ def load_graph(version: StudyVersion) -> AreaGraph:
     edges = edges_in(version).values_list(F("a__position"), F("b__position"))
     n_areas = Area.objects.filter(study_id=version.study_id).count()
     return AreaGraph(n_areas, np.array(list(edges), dtype=np.int64).reshape(-1, 2))
+
+
+def area_names(study: Study) -> list[str]:
+    """Return the names of a study's areas, by position."""
+    return list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))
 
 
 def load_areas(version: StudyVersion) -> Areas:
@@ -39,7 +44,7 @@ def source_of(version: StudyVersion) -> AreasSource:
 
     With edges by hand go the bridges, which might not be found again where an edge joins the same parts.
     """
-    said = {key: value for key, value in version.source.items() if key not in ("extra_edges", "removed_edges")}
+    options = {key: value for key, value in version.source.items() if key not in ("extra_edges", "removed_edges")}
     pairs = Edge.objects.filter(study_id=version.study_id, added_in__lte=version.number).order_by("pk")
     rows = list(pairs.values_list("a__code", "b__code", "origin", "removed_in"))
     there = {(a, b) for a, b, _, gone in rows if gone is None or gone > version.number}
@@ -50,5 +55,5 @@ def source_of(version: StudyVersion) -> AreasSource:
     extra = [(a, b) for a, b in version.source.get("extra_edges", []) if {(a, b), (b, a)} & there]
     parted = [(a, b) for a, b in version.source.get("removed_edges", []) if not {(a, b), (b, a)} & there]
     return AreasSource(
-        **said, extra_edges=tuple(dict.fromkeys(extra + added)), removed_edges=tuple(dict.fromkeys(parted + removed))
+        **options, extra_edges=tuple(dict.fromkeys(extra + added)), removed_edges=tuple(dict.fromkeys(parted + removed))
     )

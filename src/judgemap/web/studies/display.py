@@ -180,6 +180,7 @@ def _scenes(names: tuple[str, ...], polygons: Shapes, frame: _Square) -> list[st
         square = _Square.around(np.array(shapely.bounds(polygon)), AROUND)
         near = np.sort(tree.query(shapely.box(*square.box()), predicate="intersects"))
         west, south, east, north = shapely.bounds(polygon)
+        # Judges wait for two scenes at each pair, some on a phone: a coast of many islands is drawn more coarsely.
         for coarseness in (1, 2, 4, 8, 16):
             others = [
                 _neighbour(names[other], neighbours.at(other, 1.5 * coarseness * square.unit), square)
@@ -202,11 +203,11 @@ def _scenes(names: tuple[str, ...], polygons: Shapes, frame: _Square) -> list[st
 def _neighbour(name: str, polygon: shapely.Geometry, square: _Square) -> dict[str, object]:
     """Cut a neighbour to the scene, and name it where there is room."""
     piece = shapely.clip_by_rect(polygon, *square.box())
-    found: dict[str, object] = {"rings": square.rings(piece if not piece.is_empty else polygon)}
+    neighbour: dict[str, object] = {"rings": square.rings(piece if not piece.is_empty else polygon)}
     if piece.area >= LABELLED * square.size**2:
         middle = shapely.maximum_inscribed_circle(piece, tolerance=square.unit * 10)  # type: ignore[call-overload]
-        found |= {"name": name, "at": square.point(*shapely.get_coordinates(middle)[0])}
-    return found
+        neighbour |= {"name": name, "at": square.point(*shapely.get_coordinates(middle)[0])}
+    return neighbour
 
 
 def _place(square: _Square) -> list[float]:

@@ -63,10 +63,10 @@ def _edge_changed(request: HttpRequest, study: Study, form: EdgeForm) -> HttpRes
     a, b = form.cleaned_data["a"], form.cleaned_data["b"]
     edge = actions.change_edge(study, a, b, researcher_of(request))
     verb = "are now neighbours" if edge else "are no longer neighbours"
-    said = f"{a.name} and {b.name} {verb}."
+    news = f"{a.name} and {b.name} {verb}."
     if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse({"said": said, "joined": edge is not None, "a": a.position, "b": b.position})
-    messages.success(request, said)
+        return JsonResponse({"said": news, "joined": edge is not None, "a": a.position, "b": b.position})
+    messages.success(request, news)
     return redirect("studies:map", study.slug)
 
 

@@ -68,9 +68,9 @@ def make_study(upload: Upload, chosen: dict[str, Any], owner: Researcher) -> Stu
     source = AreasSource(file=upload.name, **options)  # type: ignore[arg-type]
     definition = StudyDefinition(areas=source, **texts)
     if upload.definition:
-        said = parse_toml(upload.definition)
-        source = replace(source, extra_edges=said.areas.extra_edges, removed_edges=said.areas.removed_edges)
-        definition = replace(said, areas=source, **texts)
+        given = parse_toml(upload.definition)
+        source = replace(source, extra_edges=given.areas.extra_edges, removed_edges=given.areas.removed_edges)
+        definition = replace(given, areas=source, **texts)
     check_limits(definition)
     extra = [list(pair) for pair in definition.areas.extra_edges]
     areas = read_file(upload.name, bytes(upload.content), options | {"extra_edges": extra})

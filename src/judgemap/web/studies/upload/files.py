@@ -29,6 +29,7 @@ MOST_FILES = 60
 SECONDS = 90
 ENDINGS = (".geojson", ".json", ".gpkg", ".zip")
 DRIVERS = frozenset({"GeoJSON", "GPKG", "ESRI Shapefile"})
+# A file can name addresses, which GDAL would fetch on behalf of whoever uploaded it.
 NO_NETWORK = {
     "GDAL_HTTP_PROXY": "http://127.0.0.1:9",
     "http_proxy": "http://127.0.0.1:9",
@@ -100,14 +101,14 @@ def read_file(name: str, content: bytes, options: Mapping[str, Any]) -> Areas:
     import geopandas
     import shapely
 
-    found = _run("read", name, content, options)
+    read = _run("read", name, content, options)
     return Areas(
-        ids=tuple(found["ids"]),
-        names=tuple(found["names"]),
-        graph=AreaGraph(len(found["ids"]), np.array(found["edges"], dtype=np.int64).reshape(-1, 2)),
-        geometry=geopandas.GeoSeries(shapely.from_wkb(found["outlines"]), crs="EPSG:4326"),
-        bridges=tuple(Bridge(a, b, km) for a, b, km in found["bridges"]),
-        notes=tuple(found["notes"]),
+        ids=tuple(read["ids"]),
+        names=tuple(read["names"]),
+        graph=AreaGraph(len(read["ids"]), np.array(read["edges"], dtype=np.int64).reshape(-1, 2)),
+        geometry=geopandas.GeoSeries(shapely.from_wkb(read["outlines"]), crs="EPSG:4326"),
+        bridges=tuple(Bridge(a, b, km) for a, b, km in read["bridges"]),
+        notes=tuple(read["notes"]),
     )
 
 
@@ -131,12 +132,12 @@ def _run(action: str, name: str, content: bytes, options: Mapping[str, Any]) -> 
         except subprocess.TimeoutExpired:
             raise StudyError(TOO_MUCH) from None
     try:
-        found: dict[str, Any] = json.loads(done.stdout)
+        answer: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         raise StudyError(TOO_MUCH) from None
-    if "error" in found:
-        raise StudyError(found["error"], found.get("field"))
-    return found
+    if "error" in answer:
+        raise StudyError(answer["error"], answer.get("field"))
+    return answer
 
 
 def _environment(folder: str) -> dict[str, str]:

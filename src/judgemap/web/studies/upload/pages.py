@@ -35,16 +35,16 @@ def upload(request: HttpRequest) -> HttpResponse:
 @researcher_page
 def columns(request: HttpRequest, upload: int) -> HttpResponse:
     """Step 2: choose the columns, and say what is asked."""
-    found = get_object_or_404(Upload.objects.defer("content"), pk=upload, researcher=researcher_of(request))
-    form = ColumnsForm(found, request.POST or None, initial=_first_choice(found))
+    kept = get_object_or_404(Upload.objects.defer("content"), pk=upload, researcher=researcher_of(request))
+    form = ColumnsForm(kept, request.POST or None, initial=_first_choice(kept))
     if form.is_valid():
         try:
-            study = make_study(found, form.cleaned_data, researcher_of(request))
+            study = make_study(kept, form.cleaned_data, researcher_of(request))
             messages.success(request, "Your draft is ready. Look at its map first.")
             return redirect("studies:map", study.slug)
         except StudyError as error:
             form.add_study_error(error)
-    context = {"form": form, "upload": found, "columns": found.inspection["columns"][:12]}
+    context = {"form": form, "upload": kept, "columns": kept.inspection["columns"][:12]}
     return render(request, "studies/columns.html", context, status=400 if form.errors else 200)
 
 
@@ -53,9 +53,9 @@ def _first_choice(upload: Upload) -> dict[str, object]:
     if not upload.definition:
         return guessed
     study = parse_toml(upload.definition)
-    said = {key: getattr(study.areas, key) for key in ("id", "name", "crs", "contiguity")}
+    columns = {key: getattr(study.areas, key) for key in ("id", "name", "crs", "contiguity")}
     texts = {key: getattr(study, key) for key in ("title", "question", "direction")}
-    return guessed | {key: value for key, value in said.items() if value} | texts
+    return guessed | {key: value for key, value in columns.items() if value} | texts
 
 
 class UploadForm(forms.Form):
