@@ -61,6 +61,21 @@ def test_news_comes_and_grows():
     assert all(wanted == 100 for _, wanted in seen)
 
 
+def test_chains_that_are_not_good_enough_go_on():
+    """And their draws are those of a run that was asked for so many."""
+    short, asked = draw(chains=2, draws=20, most=70), draw(chains=2, draws=70)
+    assert short.complete
+    assert (short.n_draws, short.asked) == (70, 70)
+    np.testing.assert_array_equal(short.strengths, asked.strengths)
+    np.testing.assert_array_equal(short.divergences, asked.divergences)
+
+
+def test_chains_that_are_good_enough_stop():
+    draws = draw(draws=500, most=4000)
+    assert draws.good()
+    assert draws.n_draws == 500
+
+
 def test_ctrl_c_returns_what_was_drawn():
     def interrupt(draws, wanted):
         if draws.n_draws >= 200:

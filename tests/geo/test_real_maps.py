@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from judgemap.geo.adjacency import border_graph
 from judgemap.geo.maps import read_areas, read_edges
 from judgemap.study.example import chicago
 
@@ -57,3 +58,13 @@ def test_dar_es_salaams_edges_are_those_of_its_file():
     assert areas.bridges == ()
     repaired = "Outlines that crossed themselves were repaired: 'Gerezani Magharibi', 'Machimbo', 'Makangarawe'."
     assert repaired in areas.notes
+
+
+@pytest.mark.parametrize("contiguity", ["queen", "rook"])
+def test_borders_are_those_of_libpysal(city, contiguity):
+    from libpysal.graph import Graph
+
+    shapes = city.geometry.reset_index(drop=True)
+    adjacency = Graph.build_contiguity(shapes, rook=contiguity == "rook", strict=True).adjacency
+    theirs = {tuple(sorted(pair)) for pair in adjacency[adjacency > 0].index}
+    assert {tuple(pair) for pair in border_graph(shapes, contiguity).edges.tolist()} == theirs

@@ -10,8 +10,8 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers import clusters
 from judgemap.core.simulation import simulate_counts
 from judgemap.study.comparisons import Comparisons
+from judgemap.study.run import CLUSTER_PLAN
 from judgemap.study.sensitivity import cluster_sensitivity, read_variation
-from judgemap.study.settings import CLUSTER_PLAN
 
 SHORT = {"chains": 4, "warmup": 300, "draws": 400, "thin": 2}
 TRUE = np.repeat([0, 1, 2], 8)

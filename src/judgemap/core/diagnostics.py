@@ -12,6 +12,9 @@ from scipy.special import ndtri
 
 from judgemap.core.types import FloatArray
 
+GOOD_RHAT = 1.01
+GOOD_ESS = 400
+
 
 class Sampling(NamedTuple):
     """How well each of several quantities was sampled."""
@@ -19,6 +22,11 @@ class Sampling(NamedTuple):
     rhat: FloatArray
     ess_bulk: FloatArray
     ess_tail: FloatArray
+
+    @property
+    def good(self) -> bool:
+        """Whether chains agree and draws are enough, for every quantity."""
+        return bool((self.rhat <= GOOD_RHAT).all() and (self.ess_bulk >= GOOD_ESS).all())
 
 
 def judge_sampling(draws: FloatArray) -> Sampling:

@@ -11,7 +11,7 @@ import pandas as pd
 from judgemap.core import clustering
 from judgemap.core.cluster_prior import ClusterPrior
 from judgemap.core.clustering import Between, order_by_risk
-from judgemap.core.diagnostics import judge_sampling
+from judgemap.core.diagnostics import GOOD_RHAT, judge_sampling
 from judgemap.core.partition_search import minimise_binder, minimise_vi
 from judgemap.core.samplers.clusters import ClusterModel
 from judgemap.core.samplers.run import CLUSTER_SAMPLERS, sample_clusters
@@ -21,7 +21,7 @@ from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.fit import checked_counts
 from judgemap.study.provenance import data_facts, data_notes, versions
-from judgemap.study.record import GOOD_GAP, GOOD_RHAT, FitRecord, Note, NoteKind, PartitionChoice
+from judgemap.study.record import GOOD_GAP, FitRecord, Note, NoteKind, PartitionChoice
 from judgemap.study.result import (
     Fit,
     diagnose,
@@ -29,8 +29,8 @@ from judgemap.study.result import (
     named_pairs,
     named_statistics,
 )
-from judgemap.study.run import Run, RunOptions, settle
-from judgemap.study.settings import CLUSTER_PLAN, LOSSES, ClusterSettings
+from judgemap.study.run import CLUSTER_PLAN, Run, RunOptions, settle
+from judgemap.study.settings import LOSSES, ClusterSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)

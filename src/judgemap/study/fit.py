@@ -7,7 +7,7 @@ import numpy as np
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.diagnostics import judge_sampling
 from judgemap.core.prior import Covariance, InverseGamma, Model, VariancePrior, independent
-from judgemap.core.samplers.run import Plan, Watcher, sample
+from judgemap.core.samplers.run import Watcher, sample
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
@@ -40,7 +40,7 @@ def fit_standard(
     'standard'
     """
     prior = independent(len(areas)), variance or InverseGamma()
-    return _run("standard", data, areas, prior, *settle_panel(seed, options, Plan()))
+    return _run("standard", data, areas, prior, *settle_panel(seed, options))
 
 
 def fit_spatial(
@@ -64,7 +64,7 @@ def fit_spatial(
     ['id', 'name', 'risk_median', 'risk_mean']
     """
     prior = covariance or prior_covariance(areas), variance or InverseGamma()
-    return _run("spatial", data, areas, prior, *settle_panel(seed, options, Plan()))
+    return _run("spatial", data, areas, prior, *settle_panel(seed, options))
 
 
 def run_settings(settings: FitSettings, data: Comparisons, areas: Areas, cores: int, watch: Watcher | None) -> Fit:

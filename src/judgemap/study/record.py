@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from judgemap.study.comparisons import Direction
 
 Json = dict[str, Any]
-GOOD_RHAT = 1.01
-GOOD_ESS = 400
 GOOD_GAP = 0.1
 """The largest difference between chains in a co-clustering probability that needs no warning."""
 
@@ -206,7 +204,7 @@ class FitRecord:
             "hyperparameters": self.assumed,
             "sampler": self.sampler,
             "seed": self.seed,
-            "plan": asdict(self.plan),
+            "plan": self.plan.numbers(),
             "complete": self.complete,
             "seconds": self.seconds,
             "winner_is": self.winner_is,

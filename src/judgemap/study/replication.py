@@ -97,7 +97,7 @@ def settings_of(fit: Fit, areas: Areas) -> FitSettings:
     """
     record, assumed = fit.record, fit.record.hyperparameters
     told: dict[str, Any] = {"model": record.model, "sampler": record.sampler, "seed": record.seed}
-    told |= asdict(record.plan)
+    told |= record.plan.numbers()
     if isinstance(assumed, ClusterSettings):
         shown = record.partition or PartitionChoice()
         return FitSettings(**told, **asdict(assumed), clusters=shown.n_clusters, loss=shown.loss)

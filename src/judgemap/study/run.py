@@ -1,7 +1,7 @@
 """How a fit is run: the options that callers give, and the run with nothing left out."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypedDict, TypeVar
 
@@ -12,6 +12,11 @@ from judgemap.errors import StudyError
 from judgemap.study.panel_settings import PanelSettings
 
 T = TypeVar("T")
+NORMAL_PLAN = Plan()
+CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
+"""How much is drawn of the cluster model by default; its chains mix more slowly than the others'."""
+PANEL_PLAN = Plan(warmup=50, draws=400, most=1600)
+"""Where judges are told apart a draw costs ten times as much: as many as are needed, and no more."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -65,6 +70,20 @@ class Run:
         return draws, round(time.perf_counter() - began, 3)
 
 
+def usual_plan(panel: PanelSettings) -> Plan:
+    """Return how much is drawn by default of the spatial and the standard model."""
+    return PANEL_PLAN if panel.by_judge else NORMAL_PLAN
+
+
+def fill_in(usual: Plan, given: Mapping[str, Any]) -> Plan:
+    """Put what is given into a plan; a number of draws that is given is kept to.
+
+    >>> fill_in(PANEL_PLAN, {"draws": 100})
+    Plan(chains=8, warmup=50, draws=100, thin=1, most=0)
+    """
+    return replace(usual, **given, most=0 if "draws" in given else usual.most)
+
+
 def settle(seed: int, options: RunOptions, usual: Plan) -> Run:
     """Fill in what was left out of the options."""
     given: dict[str, Any] = dict(options)
@@ -72,7 +91,7 @@ def settle(seed: int, options: RunOptions, usual: Plan) -> Run:
     if how.get("sampler", "hmc") not in SAMPLERS:
         raise StudyError(f"there is no sampler {how['sampler']!r}; choose one of {', '.join(SAMPLERS)}")
     try:
-        return Run(seed, replace(usual, **given), **how)
+        return Run(seed, fill_in(usual, given), **how)
     except ValueError as error:
         raise StudyError(str(error)) from None
     except TypeError:
@@ -81,9 +100,9 @@ def settle(seed: int, options: RunOptions, usual: Plan) -> Run:
         raise StudyError(f"there is no option {unknown[0]!r}; the options are {', '.join(known)}") from None
 
 
-def settle_panel(seed: int, options: FitOptions, usual: Plan) -> tuple[PanelSettings, Run]:
+def settle_panel(seed: int, options: FitOptions) -> tuple[PanelSettings, Run]:
     """Fill in what was left out of the options, and part those of judges and ties from the others."""
     names = [each.name for each in fields(PanelSettings)]
     given: dict[str, Any] = dict(options)
     panel = PanelSettings(**{name: given.pop(name) for name in names if name in given})
-    return panel, settle(seed, RunOptions(**given), usual)  # type: ignore[typeddict-item]
+    return panel, settle(seed, RunOptions(**given), usual_plan(panel))  # type: ignore[typeddict-item]

@@ -6,7 +6,7 @@ To add a setting, add one field to `FitSettings`.
 import secrets
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.panel_settings import PanelSettings
+from judgemap.study.run import CLUSTER_PLAN, NORMAL_PLAN, PANEL_PLAN, fill_in, usual_plan
 from judgemap.study.setting import Setting
 
 if TYPE_CHECKING:
@@ -38,9 +39,6 @@ LOSSES = {"vi": "least variation of information", "binder": "least Binder loss"}
 SAMPLER_NAMES = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Gibbs, as in the paper"}
 LARGEST_SEED = 2**53
 """Every program that reads JSON has whole numbers up to here."""
-NORMAL_PLAN = Plan()
-CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
-"""How much is drawn of the cluster model by default; its chains mix more slowly than the others'."""
 _CLUSTERS: dict[str, Any] = {each.name: each.default for each in fields(ClusterPrior)}
 """The cluster model's default hyperparameters."""
 _PANEL: dict[str, Any] = {each.name: each.default for each in fields(PanelSettings)}
@@ -82,8 +80,9 @@ def _of_panel(
 
 def _of_plan(name: str, label: str, text: str, least: int) -> Any:  # noqa: ANN401 - as `field` has it
     """Make a number of the plan; None is the model's default, which the help text names."""
-    default, clusters = getattr(NORMAL_PLAN, name), getattr(CLUSTER_PLAN, name)
+    default, clusters, panel = (getattr(plan, name) for plan in (NORMAL_PLAN, CLUSTER_PLAN, PANEL_PLAN))
     usual = f"{default}" if default == clusters else f"{default}, clusters {clusters}"
+    usual += "" if default == panel else f", where judges are told apart {panel}"
     return _setting(None, int, label, f"{text} Default: {usual}.", least=least, most=None)
 
 
@@ -217,7 +216,12 @@ class FitSettings:
     )
     chains: int | None = _of_plan("chains", "Chains", "Independent chains.", least=1)
     warmup: int | None = _of_plan("warmup", "Warm-up", "Steps discarded at the start of each chain.", least=0)
-    draws: int | None = _of_plan("draws", "Draws per chain", "Draws kept from each chain.", least=4)
+    draws: int | None = _of_plan(
+        "draws",
+        "Draws per chain",
+        "Draws kept from each chain; more by default where judges are told apart and chains need them to agree.",
+        least=4,
+    )
     thin: int | None = _of_plan("thin", "Keep one draw in", "Keep one draw in this many.", least=1)
     seed: int = _setting(
         draw_seed,
@@ -255,9 +259,9 @@ class FitSettings:
     @cached_property
     def plan(self) -> Plan:
         """How much is drawn."""
-        given = {name: getattr(self, name) for name in ("chains", "warmup", "draws", "thin")}
-        usual = CLUSTER_PLAN if self.model == "clusters" else NORMAL_PLAN
-        return replace(usual, **{name: value for name, value in given.items() if value is not None})
+        given = {name: getattr(self, name) for name in NORMAL_PLAN.numbers()}
+        usual = CLUSTER_PLAN if self.model == "clusters" else usual_plan(self.panel)
+        return fill_in(usual, {name: value for name, value in given.items() if value is not None})
 
     @property
     def of_clusters(self) -> "ClusterSettings":

@@ -12,8 +12,8 @@ from judgemap.core.samplers.run import Draws, Plan, Watcher, run
 
 PANEL_SAMPLERS: dict[str, Callable[..., Kernel]] = {"hmc": panel_hmc.kernel, "gibbs": panel_gibbs.kernel}
 """The samplers of a panel's model, by name. The first is faster at every size and takes every part."""
-MOST_VIEWS = 100_000_000
-"""Judges' views are kept where all draws of them are no more numbers than this, 400 MB."""
+MOST_VIEWS = 200_000_000
+"""Judges' views are kept where all draws of them are no more numbers than this, 800 MB."""
 
 
 def sample_panel(
@@ -58,7 +58,7 @@ def sample_panel(
     if sampler not in PANEL_SAMPLERS:
         raise ValueError(f"there is no sampler '{sampler}'; choose one of {', '.join(PANEL_SAMPLERS)}")
     plan = plan or Plan()
-    keep = plan.chains * plan.draws * model.n_judges * model.n_areas <= MOST_VIEWS
+    keep = plan.chains * max(plan.draws, plan.most) * model.n_judges * model.n_areas <= MOST_VIEWS
     with threadpool_limits(limits=1):
         kernel = PANEL_SAMPLERS[sampler](model, keep_views=keep)
         return run(rng, kernel, (np.arange(plan.chains),), plan, cores, watch)

@@ -6,13 +6,14 @@ thread: the same seed gives the same draws whatever the number of cores.
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from judgemap.core.diagnostics import judge_sampling
 from judgemap.core.laplace import approximate
 from judgemap.core.prior import Model
 from judgemap.core.samplers import clusters, gibbs, hmc
@@ -36,22 +37,35 @@ WATCHED_AREAS = 20
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much to draw: per chain, ``warmup`` steps thrown away, then ``draws`` kept, one in ``thin`` steps."""
+    """How much to draw: per chain, ``warmup`` steps thrown away, then ``draws`` kept, one in ``thin`` steps.
+
+    With ``most`` above ``draws``, chains that are not good enough yet go on, twice as long each time, up to so many
+    draws. The draws are the same as if so many had been asked for.
+    """
 
     chains: int = 8
     warmup: int = 100
     draws: int = 1000
     thin: int = 1
+    most: int = 0
 
     def __post_init__(self) -> None:
         for name, least in (("chains", 1), ("warmup", 0), ("draws", FEWEST), ("thin", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, received {getattr(self, name)}")
 
+    def numbers(self) -> dict[str, int]:
+        """Return chains, warmup, draws and thin by name.
+
+        >>> Plan(most=4000).numbers()
+        {'chains': 8, 'warmup': 100, 'draws': 1000, 'thin': 1}
+        """
+        return {name: getattr(self, name) for name in ("chains", "warmup", "draws", "thin")}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """What a run returns: arrays (chain, draw, …) by name. ``complete`` is false when it was interrupted.
+    """What a run returns: arrays (chain, draw, …) by name, and how many draws it meant to make in the end.
 
     >>> draws = Draws({"strengths": np.zeros((2, 10, 3)), "log_variance": np.zeros((2, 10))})
     >>> draws.n_draws, draws["log_variance"].shape, draws.divergences.sum()
@@ -59,7 +73,7 @@ class Draws:
     """
 
     arrays: Mapping[str, NDArray[Any]]
-    complete: bool = True
+    asked: int | None = None
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Give one array by its name."""
@@ -86,13 +100,23 @@ class Draws:
         """The number of draws of each chain; 0 while warming up."""
         return len(self.strengths[0])
 
-    def watched(self) -> FloatArray:
-        """Pick what tells soonest how good the draws are, (chain, draw, quantity): twenty areas and every scalar."""
-        areas = np.unique(np.linspace(0, self.strengths.shape[2] - 1, WATCHED_AREAS).astype(int))
+    @property
+    def complete(self) -> bool:
+        """False when the run was interrupted."""
+        return self.asked in (None, self.n_draws)
+
+    def watched(self, most: int = WATCHED_AREAS) -> FloatArray:
+        """Pick what tells how good the draws are, (chain, draw, quantity): some areas, and every scalar."""
+        areas = np.unique(np.linspace(0, self.strengths.shape[2] - 1, most).astype(int))
         chosen = self.strengths[:, :, areas] - self.strengths.mean(axis=2, keepdims=True)
         statistics = ("acceptance", "divergences")
         scalars = [a[:, :, None] for name, a in self.arrays.items() if a.ndim == 2 and name not in statistics]
         return np.concatenate([chosen, *scalars], axis=2)
+
+    def good(self) -> bool:
+        """Whether chains agree and draws are enough, for every area and every scalar that moves."""
+        all_of_it = self.watched(self.strengths.shape[2])
+        return judge_sampling(all_of_it[:, :, np.ptp(all_of_it, axis=(0, 1)) > 0]).good
 
 
 Watcher = Callable[[Draws, int], None]
@@ -162,19 +186,25 @@ def run(
         kernel.init(generator, *(each[group] for each in starts))
         for generator, group in zip(generators, groups, strict=True)
     ]
-    store = _Store(plan)
+    store, blocks = _Store(plan), _blocks(plan)
     with ThreadPoolExecutor(max_workers=max(1, min(cores, len(groups)))) as pool:
         try:
-            for steps, thin, kept in _blocks(plan):
-                jobs = [
-                    pool.submit(kernel.advance, generator, state, steps, thin)
-                    for generator, state in zip(generators, states, strict=True)
-                ]
-                results = [job.result() for job in jobs]
-                states = [state for state, _ in results]
-                store.add([draws for _, draws in results], kept=kept)
-                if watch is not None:
-                    watch(store.so_far(), plan.draws)
+            while blocks:
+                for steps, thin, kept in blocks:
+                    jobs = [
+                        pool.submit(kernel.advance, generator, state, steps, thin)
+                        for generator, state in zip(generators, states, strict=True)
+                    ]
+                    results = [job.result() for job in jobs]
+                    states = [state for state, _ in results]
+                    store.add([draws for _, draws in results], kept=kept)
+                    if watch is not None:
+                        watch(store.so_far(), store.size)
+                more = min(store.size, plan.most - store.size)
+                if more < FEWEST or store.so_far().good():
+                    break
+                store.grow(more)
+                blocks = _blocks(replace(plan, warmup=0, draws=more))
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)
             if store.filled < FEWEST:
@@ -195,7 +225,7 @@ class _Store:
     """Arrays for the whole run, filled from the front: cost per iteration does not grow."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+        self.chains, self.size = plan.chains, plan.draws
         self.filled = 0
         self.arrays: Arrays = {}
 
@@ -203,7 +233,7 @@ class _Store:
         """Append a block, the batches' chains one after another; the first block says what arrays there are."""
         block = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
         if not self.arrays:
-            size = (self.plan.chains, self.plan.draws)
+            size = (self.chains, self.size)
             self.arrays = {name: np.empty((*size, *array.shape[2:]), array.dtype) for name, array in block.items()}
         if kept:
             until = self.filled + block["strengths"].shape[1]
@@ -211,6 +241,12 @@ class _Store:
                 self.arrays[name][:, self.filled : until] = array
             self.filled = until
 
+    def grow(self, more: int) -> None:
+        """Make room for more draws."""
+        self.size += more
+        for name, array in self.arrays.items():
+            self.arrays[name] = np.concatenate([array, np.empty_like(array[:, :more])], axis=1)
+
     def so_far(self) -> Draws:
         arrays = {name: array[:, : self.filled] for name, array in self.arrays.items()}
-        return Draws(arrays, complete=self.filled == self.plan.draws)
+        return Draws(arrays, self.size)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from judgemap.core.diagnostics import GOOD_ESS, GOOD_RHAT
 from judgemap.report import clusters
 from judgemap.report.briefing import limits
 from judgemap.report.briefing.gallery import Gallery
@@ -9,7 +10,6 @@ from judgemap.report.page import Section
 from judgemap.report.picture import Picture
 from judgemap.report.tables import Cell, Table, columns
 from judgemap.report.text import counted
-from judgemap.study.record import GOOD_ESS, GOOD_RHAT
 from judgemap.study.result import Fit
 
 SAMPLERS = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Pólya-Gamma Gibbs sampling"}

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from judgemap.core.diagnostics import GOOD_ESS, GOOD_RHAT
 from judgemap.study.findings import SamplingFinding
-from judgemap.study.record import GOOD_ESS, GOOD_GAP, GOOD_RHAT
+from judgemap.study.record import GOOD_GAP
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, pictures_of, read_findings, show_page
 from judgemap.web.studies.models import Study
@@ -19,12 +20,13 @@ SHOWN = 10
 @fit_page
 def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Say how well the fit was sampled, and show it."""
-    findings = read_findings(run, "warnings", "sampling")
+    findings = read_findings(run, "warnings", "sampling", "parameters")
     context = {
         "warnings": findings.warnings,
         "notes": [note.text for note in run.record.notes],
         "drawn": how_drawn(run),
         "figures": figures(run),
+        "parameters": findings.parameters,
         "worst": worst(run, findings.sampling),
         "pictures": pictures_of(run, "traces", "ranks", "alpha"),
     }

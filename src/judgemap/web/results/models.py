@@ -109,6 +109,24 @@ class FitPicture(models.Model):
         return f"{self.name} of fit {self.fit_id}"
 
 
+class FitView(models.Model):
+    """The map of a fit in which judges differ, as the panel or one judge sees it; the population's is the fit's own."""
+
+    fit = models.ForeignKey(FitRun, models.CASCADE, related_name="views")
+    judge = models.CharField(max_length=10, blank=True)
+    """The random name of the judge whose map it is; empty for the panel's."""
+    rows = models.JSONField(default=list)
+    """The table of areas, as `FitRun.rows` has it."""
+    findings = models.JSONField(default=dict)
+    """Of the fit's findings, those that are another view's: ``top``, ``density`` and ``risk_edges``."""
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["fit", "judge"], name="fit_view_once"),)
+
+    def __str__(self) -> str:
+        return f"fit {self.fit_id} as {self.judge or 'the panel'} sees it"
+
+
 class Exclusion(models.Model):
     """A judge who is left out of fits, and why. Taking it back deletes the row; the audit log keeps both acts."""
 

@@ -1,6 +1,7 @@
 """The form that asks for a fit: the options of `judgemap fit`, and whose answers."""
 
 import re
+from dataclasses import fields
 from typing import Any
 
 from django import forms
@@ -9,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from judgemap.errors import StudyError
+from judgemap.study.panel_settings import PanelSettings
 from judgemap.study.setting import MODELS, Setting
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.web.judge.models import Judge
@@ -26,7 +28,9 @@ USES = (
 )
 ON_TOP = "model"
 """The setting that everybody sees; the others are in groups."""
-GROUPS = ("The spatial and the standard model", "Clusters", "Sampling")
+PANEL = {each.name for each in fields(PanelSettings)}
+OF_JUDGES = "Judges and their answers"
+GROUPS = (OF_JUDGES, "The spatial and the standard model", "Clusters", "Sampling")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -61,8 +65,10 @@ def make_field(setting: Setting) -> forms.Field:
     return forms.FloatField(widget=forms.NumberInput({"step": "any"}), **shown)
 
 
-def group_of(setting: Setting) -> str:
+def group_of(name: str, setting: Setting) -> str:
     """Say under which heading a setting stands."""
+    if name in PANEL:
+        return OF_JUDGES
     if setting.models == ("clusters",):
         return "Clusters"
     return "Sampling" if setting.models == MODELS else "The spatial and the standard model"
@@ -102,7 +108,7 @@ class FitForm(StudyForm):
         groups: dict[str, list[forms.BoundField]] = {title: [] for title in GROUPS}
         for name, setting in SETTINGS.items():
             if name != ON_TOP:
-                groups[group_of(setting)].append(self[name])
+                groups[group_of(name, setting)].append(self[name])
         return list(groups.items())
 
     @property
