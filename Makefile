@@ -13,7 +13,7 @@ demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clus
 	$(BIN)/judgemap demo
 
 test: $(READY)  ## everything that takes seconds: unit, statistical and documentation tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=20
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20
 
 # OpenBLAS chooses its code by processor, and rounds differently in each; a test that hangs on the last digits fails.
 PROCESSORS ?= Haswell Nehalem Zen

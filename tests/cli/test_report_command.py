@@ -24,10 +24,18 @@ def timed(tmp_path):
     return path
 
 
+@pytest.fixture(scope="module")
+def fits(tmp_path_factory):
+    """A folder for the fit that every test begins with."""
+    return tmp_path_factory.mktemp("fits")
+
+
 @pytest.fixture
-def spatial(judgemap, edges, timed, tmp_path):
-    assert judgemap("fit", timed, *edges, "-o", tmp_path / "spatial", *SHORT).status == 0
-    return tmp_path / "spatial"
+def spatial(judgemap, edges, timed, tmp_path, fits):
+    """A copy of a fit that is made once."""
+    if not (fits / "spatial").exists():
+        assert judgemap("fit", timed, *edges, "-o", fits / "spatial", *SHORT).status == 0
+    return shutil.copytree(fits / "spatial", tmp_path / "spatial")
 
 
 @pytest.fixture
