@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Tests start many programs: where bytecode may not be kept, each of them would compile all its modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
 .PHONY: demo test test-processors test-slow chromium check format bench docs screenshots lock clean

@@ -44,6 +44,7 @@ def refused(result, sentence):
     assert "Traceback" not in result.err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp_path):
     words = ["fit", timed, *edges, "--model", "clusters", "-o", tmp_path / "clusters", *SHORT]
     assert judgemap(*words).status == 0
@@ -63,6 +64,7 @@ def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp
     assert "Comparing the two models" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_other_fits_to_hold_it_against(judgemap, edges, comparisons, spatial, tmp_path):
     assert judgemap("fit", comparisons, *edges, "-o", tmp_path / "other", *SHORT).status == 0
     page = tmp_path / "report.html"

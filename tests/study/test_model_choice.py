@@ -49,6 +49,7 @@ def test_judges_who_agree_need_no_more(row):
     assert "'" in judged.words
 
 
+@pytest.mark.slow  # ten fits
 def test_importance_sampling_agrees_with_fits_without_the_judge(row, monkeypatch):
     """Both estimate the same; their Monte Carlo errors are a few hundredths with so many judges."""
     data, settings = panel(row, 0, n_judges=10, each=15), FitSettings(judges="differ", seed=1, chains=8, draws=250)

@@ -148,10 +148,10 @@ def people(db) -> dict[str, Researcher]:
 @pytest.fixture
 def clients(people) -> dict[str, Client]:
     """A browser for each of them, signed in, and one for somebody who is not."""
-    found = {name: Client() for name in (*people, "anonymous")}
+    browsers = {name: Client() for name in (*people, "anonymous")}
     for name, researcher in people.items():
-        found[name].force_login(researcher)
-    return found
+        browsers[name].force_login(researcher)
+    return browsers
 
 
 @pytest.fixture

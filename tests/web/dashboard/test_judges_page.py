@@ -63,9 +63,9 @@ def test_the_rows_are_the_librarys(played, explained, library):
 
 def test_the_page_shows_them(played, explained, library, clients):
     html = page(clients["owner"], "judges", played)
-    found = re.findall(r"<tr >(.*?)</tr>", html, re.DOTALL)
-    assert len(found) == len(library)
-    for row in found:
+    lines = re.findall(r"<tr >(.*?)</tr>", html, re.DOTALL)
+    assert len(lines) == len(library)
+    for row in lines:
         name = re.search(r"<code>(\w+)</code>", row)[1]
         cells = [re.sub(r"\s*<.*", "", each, flags=re.DOTALL) for each in re.findall(r"<td>(.*?)</td>", row, re.DOTALL)]
         expected = library.loc[name]
@@ -99,17 +99,17 @@ def test_repeats_are_counted_pair_by_pair(owned, edit):
     edit(recommended=200, maximum=200)
     token = judging.invite(owned, 1)[0].token
     judging.give_consent(token, "en", 0)
-    said: dict[frozenset, list[str]] = {}
+    choices: dict[frozenset, list[str]] = {}
     rng = np.random.default_rng(1)
     for _ in range(200):
         pair = judging.current_pair(token)
         side = str(rng.choice(["left", "right"]))
         judging.answer(token, judging.GivenAnswer(pair.token, side, seen_ms=1000))
         chosen = pair.left_id if side == "left" else pair.right_id
-        said.setdefault(frozenset((pair.left_id, pair.right_id)), []).append(str(chosen))
+        choices.setdefault(frozenset((pair.left_id, pair.right_id)), []).append(str(chosen))
     row = judge_rows(owned, count(owned), [])[0]
-    assert row.repeats == sum(len(each) - 1 for each in said.values()) > 20
-    assert row.repeated == sum(a == b for each in said.values() for a, b in pairwise(each))
+    assert row.repeats == sum(len(each) - 1 for each in choices.values()) > 20
+    assert row.repeated == sum(a == b for each in choices.values() for a, b in pairwise(each))
 
 
 def act(client, study, what: str, names, **more):
