@@ -113,6 +113,21 @@ class JudgeFinding:
     p_reversed: float | None = None
     p_another_view: float | None = None
 
+    @property
+    def told_apart(self) -> list[tuple[str, float]]:
+        """What the model tells apart where a judge disagrees, in words, each with its probability; the likeliest first.
+
+        >>> JudgeFinding(judge="ann", p_little=0.02, p_another_view=0.7).told_apart
+        [('another view', 0.7), ('little information', 0.02)]
+        """
+        chances = {
+            "little information": self.p_little,
+            "the other way round": self.p_reversed,
+            "another view": self.p_another_view,
+        }
+        known = [(words, chance) for words, chance in chances.items() if chance is not None]
+        return sorted(known, key=lambda each: -each[1])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surprise:

@@ -11,10 +11,14 @@ from django.urls import reverse
 
 from judgemap.study.panel_settings import View
 from judgemap.study.record import Note, NoteKind
+from judgemap.study.settings import FitSettings
+from judgemap.web.results import actions, running
 from judgemap.web.results.forgetting import forget
 from judgemap.web.results.models import FitRun, FitView
 
-JUDGE = "ben0000000"
+JUDGES = ("anna000000", "ben0000000", "cleo000000")
+JUDGE = JUDGES[1]
+STEPS = running.steps
 
 
 def risks(html: str, table_rows) -> dict[str, str]:
@@ -151,3 +155,21 @@ def test_a_judge_who_withdraws_takes_the_judges_maps_along(differ_run):
     differ_run.refresh_from_db()
     assert differ_run.status == FitRun.Status.FAILED
     assert not FitView.objects.exists()
+
+
+def test_a_worker_makes_the_judges_maps(answered, carry_out, monkeypatch, page):
+    monkeypatch.setattr(running, "steps", lambda fit: [step for step in STEPS(fit) if step[0] == "views"])
+    settings = FitSettings(judges="differ", chains=2, warmup=20, draws=20, seed=1)
+    run = actions.ask_for_fit(answered, settings)
+    carry_out(run)
+    assert run.status == FitRun.Status.DONE
+    assert "views made" in run.log
+    assert set(run.views.values_list("judge", flat=True)) == {"", *JUDGES}
+    assert len(page(run, "judge_maps").context["maps"].drawn) == 2 + len(JUDGES)
+
+
+def test_one_judge_cannot_differ(answered, carry_out):
+    run = actions.ask_for_fit(answered, FitSettings(judges="differ", seed=1), only=[JUDGE])
+    carry_out(run)
+    assert run.status == FitRun.Status.FAILED
+    assert "all answers are those of one judge" in run.said

@@ -66,7 +66,9 @@ def _order(fitted: dict[str, JudgeFinding], name: str) -> tuple[float, str]:
 
 
 def _side(kept: FitView, fitted: JudgeFinding | None, address: str) -> Side:
-    beside = f"distance {fitted.distance:.2f}" if fitted is not None and fitted.distance is not None else ""
+    beside = ""
+    if fitted is not None and fitted.distance is not None:
+        beside = f"distance {fitted.distance:.2f} ({fitted.distance_low:.2f} to {fitted.distance_high:.2f})"
     return Side(f"Judge {kept.judge}", kept.rows, "this judge’s map", beside=beside, address=address)
 
 

@@ -9,7 +9,8 @@ from django.db.models import F, Q, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from judgemap.study.record import FitRecord
+from judgemap.study.record import FitRecord, NoteKind
+from judgemap.study.settings import FitSettings
 from judgemap.web.judge.models import Judge
 from judgemap.web.server.jobs import SILENCE, Job, job_constraints, log_line
 from judgemap.web.studies.models import Study, StudyVersion
@@ -61,6 +62,16 @@ class FitRun(Job):
     def record(self) -> FitRecord:
         """What fit.json says, typed; of a fit that is done."""
         return FitRecord.from_dict(self.info)
+
+    @property
+    def panel_titles(self) -> list[str]:
+        """What its settings assume of judges and ties that is not usual, a few words each."""
+        return FitSettings.from_dict(self.settings).panel.titles
+
+    @property
+    def doubts_judges(self) -> bool:
+        """Whether the fit takes judges to be alike, and its data say that they are not."""
+        return any(note.kind is NoteKind.JUDGES_DIFFER for note in self.record.notes)
 
     def work(self) -> Iterator[None]:
         """Make the fit; what explains it is left for when no other job waits."""

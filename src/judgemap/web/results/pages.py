@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 
 from judgemap.study.findings import AreaFindings, Findings
 from judgemap.study.panel_settings import View as MapView
-from judgemap.study.record import DataFacts, NoteKind
+from judgemap.study.record import DataFacts
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.web.results.models import FitPicture, FitRun, excluded_from
 from judgemap.web.studies.access import View, study_page
@@ -114,7 +114,7 @@ def show_page(
     shared = {
         "study": study, "run": run, "title": title_of(run), "facts": facts_of(run.record.data), "here": "results",
         "tab": template, "whose": run.record.view.words, "differs": run.record.view is not MapView.POOLED,
-        "doubted": any(note.kind is NoteKind.JUDGES_DIFFER for note in run.record.notes),
+        "doubted": run.doubts_judges,
     }  # fmt: skip
     return render(request, template, {**shared, **context})
 
