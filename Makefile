@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Tests start many programs: where bytecode may not be kept, each of them would compile all its modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
 .PHONY: demo test test-processors test-slow chromium check format bench docs screenshots lock clean
@@ -11,7 +13,7 @@ demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clus
 	$(BIN)/judgemap demo
 
 test: $(READY)  ## everything that takes seconds: unit, statistical and documentation tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=20
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20
 
 # OpenBLAS chooses its code by processor, and rounds differently in each; a test that hangs on the last digits fails.
 PROCESSORS ?= Haswell Nehalem Zen

@@ -24,10 +24,18 @@ def timed(tmp_path):
     return path
 
 
+@pytest.fixture(scope="module")
+def fits(tmp_path_factory):
+    """A folder for the fit that every test begins with."""
+    return tmp_path_factory.mktemp("fits")
+
+
 @pytest.fixture
-def spatial(judgemap, edges, timed, tmp_path):
-    assert judgemap("fit", timed, *edges, "-o", tmp_path / "spatial", *SHORT).status == 0
-    return tmp_path / "spatial"
+def spatial(judgemap, edges, timed, tmp_path, fits):
+    """A copy of a fit that is made once."""
+    if not (fits / "spatial").exists():
+        assert judgemap("fit", timed, *edges, "-o", fits / "spatial", *SHORT).status == 0
+    return shutil.copytree(fits / "spatial", tmp_path / "spatial")
 
 
 @pytest.fixture
@@ -44,6 +52,7 @@ def refused(result, sentence):
     assert "Traceback" not in result.err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp_path):
     words = ["fit", timed, *edges, "--model", "clusters", "-o", tmp_path / "clusters", *SHORT]
     assert judgemap(*words).status == 0
@@ -63,6 +72,7 @@ def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp
     assert "Comparing the two models" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_other_fits_to_hold_it_against(judgemap, edges, comparisons, spatial, tmp_path):
     assert judgemap("fit", comparisons, *edges, "-o", tmp_path / "other", *SHORT).status == 0
     page = tmp_path / "report.html"

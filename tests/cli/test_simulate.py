@@ -11,6 +11,8 @@ import pytest
 
 SMALL = ["--comparisons", "40", "--chains", "2", "--draws", "25", "--seed", "3"]
 STUDIES = ("scalability", "clustering", "scheduling", "robustness")
+PART = {"robustness": ["--behaviours", "careless,hot-spots"]}
+"""All of them would take a quarter of a minute; tests/study/test_experiments.py goes through them."""
 
 
 def rows_of(path):
@@ -21,7 +23,7 @@ def rows_of(path):
 @pytest.mark.parametrize("study", STUDIES)
 def test_writes_sets_a_table_and_a_picture(judgemap, edges, tmp_path, study):
     out = tmp_path / "out"
-    result = judgemap("simulate", study, *edges, *SMALL, "--sets", "2", "-o", out, "--cores", "1")
+    result = judgemap("simulate", study, *edges, *SMALL, *PART.get(study, ()), "--sets", "2", "-o", out, "--cores", "1")
     assert result.status == 0, result.err
     assert result.err == "", "quiet where nobody watches"
     assert "over 2 sets" in result.out
@@ -109,7 +111,10 @@ def wait_for_sets(process, folder, count):
     raise AssertionError("no set was finished")
 
 
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "ctrl-C"])
+@pytest.mark.parametrize(
+    "stop",
+    [pytest.param(signal.SIGKILL, id="kill -9", marks=pytest.mark.slow), pytest.param(signal.SIGINT, id="ctrl-C")],
+)
 def test_stopped_in_the_middle_it_goes_on(judgemap, edges, tmp_path, stop):
     words = ["simulate", "scheduling", *edges, "--sets", "5", "--comparisons", "300", "--chains", "4", "--seed", "4"]
     words += ["--draws", "600", "-o"]

@@ -38,7 +38,7 @@ def worst_p(rng, build, setting, replicates):
     return min(uniformity(r, draws=31) for r in ranks.values()) * len(ranks)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", ["α² inferred", pytest.param("α² fixed", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("sampler", BUILDS)
 def test_geweke(sampler, name):
     setting = SETTINGS[name]
@@ -46,6 +46,7 @@ def test_geweke(sampler, name):
     assert worst_score(np.random.default_rng(11), BUILDS[sampler], setting, chains=60) < limit
 
 
+@pytest.mark.slow  # hundreds of fits; the Geweke test is the quick sibling
 @pytest.mark.parametrize("sampler", BUILDS)
 def test_calibrated(sampler):
     assert worst_p(np.random.default_rng(12), BUILDS[sampler], SETTINGS["α² inferred"], replicates=60) > FALSE_ALARM
@@ -90,6 +91,7 @@ def one_comparison_a_pair(rng, n, d):
     return draw_polyagamma(rng, np.ones_like(n), d)
 
 
+@pytest.mark.slow  # three Geweke tests; test_exactness.py is the quick sibling
 def test_geweke_catches_bugs_in_gibbs(monkeypatch):
     setting = SETTINGS["α² inferred"]
     limit = geweke_limit(len(setting.names()), FALSE_ALARM)
@@ -99,6 +101,7 @@ def test_geweke_catches_bugs_in_gibbs(monkeypatch):
             assert worst_score(np.random.default_rng(11), gibbs.kernel, setting, chains=60) > limit, bug.__name__
 
 
+@pytest.mark.slow  # three Geweke tests; the integrals of test_exactness.py catch these bugs quickly
 def test_geweke_catches_bugs_in_hmc(monkeypatch):
     setting = SETTINGS["α² inferred"]
     limit = geweke_limit(len(setting.names()), FALSE_ALARM)
@@ -117,6 +120,7 @@ def test_geweke_catches_bugs_in_hmc(monkeypatch):
             assert worst_score(np.random.default_rng(11), hmc_kernel, setting, chains=60) > limit, bug.__name__
 
 
+@pytest.mark.slow  # hundreds of fits
 def test_calibration_catches_a_bug(monkeypatch):
     monkeypatch.setattr(gibbs, "draw_log_variance", lambda rng, prior, inverse, strengths: 0.0)
     assert worst_p(np.random.default_rng(12), gibbs.kernel, SETTINGS["α² inferred"], replicates=60) < FALSE_ALARM

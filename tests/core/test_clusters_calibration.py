@@ -94,11 +94,13 @@ def test_geweke(sampler):
     assert geweke(np.random.default_rng(31), KERNELS[sampler], PRIOR, chains=60) < 1
 
 
+@pytest.mark.slow  # thousands of chains
 def test_geweke_with_tight_clusters():
     """Where carrying strengths from cluster to cluster does the work."""
     assert geweke(np.random.default_rng(32), KERNELS["hmc"], TIGHT, chains=60) < 1
 
 
+@pytest.mark.slow  # hundreds of fits
 @pytest.mark.parametrize("sampler", KERNELS)
 def test_calibrated(sampler):
     assert calibration(np.random.default_rng(33), KERNELS[sampler], PRIOR, replicates=48, thin=8) > FALSE_ALARM
@@ -200,14 +202,19 @@ ITERATION_BUGS = {
 }
 
 
-@pytest.mark.parametrize("bug", CARRY_BUGS)
+def quick_and_slow(bugs, *quick):
+    """All the bugs; those that are not named are left to the slow tests, because each takes seconds in plain Python."""
+    return [pytest.param(bug, marks=[] if bug in quick else pytest.mark.slow) for bug in bugs]
+
+
+@pytest.mark.parametrize("bug", quick_and_slow(CARRY_BUGS, "the data not asked"))
 def test_stationarity_catches_bugs_in_carry(bug):
     move = only_carry(plain(clusters_links, CARRY_BUGS[bug]))
     caught = stationarity(np.random.default_rng(36), move, TIGHT, replicates=1000) > 1
     assert caught == (bug != "none")
 
 
-@pytest.mark.parametrize("bug", ITERATION_BUGS)
+@pytest.mark.parametrize("bug", quick_and_slow(ITERATION_BUGS, "κ0 forgotten in f"))
 def test_stationarity_catches_bugs_in_iterations(bug):
     in_links, in_strengths = ITERATION_BUGS[bug]
     code = plain(clusters_strengths, in_strengths, using=plain(clusters_links, in_links))
@@ -215,6 +222,7 @@ def test_stationarity_catches_bugs_in_iterations(bug):
     assert caught == (bug != "none")
 
 
+@pytest.mark.slow  # thousands of chains; test_clusters_sweep.py catches it by enumeration
 def test_geweke_catches_self_link_counted_twice(monkeypatch):
     """The diagonal of e^A added to β."""
     true = clusters._tables
@@ -227,6 +235,7 @@ def test_geweke_catches_self_link_counted_twice(monkeypatch):
     assert geweke(np.random.default_rng(31), clusters.kernel, PRIOR, chains=60) > 1
 
 
+@pytest.mark.slow  # thousands of chains; test_clusters_sweep.py catches it by enumeration
 def test_geweke_catches_forgotten_kappa0(monkeypatch):
     """The paper's formulas hold for κ0 = 1 only; m_k and σ_k² drawn by them are wrong for any other."""
     true = clusters.draw_clusters
@@ -238,6 +247,7 @@ def test_geweke_catches_forgotten_kappa0(monkeypatch):
     assert geweke(np.random.default_rng(31), clusters.gibbs_kernel, PRIOR, chains=60) > 1
 
 
+@pytest.mark.slow  # hundreds of fits
 def test_calibration_catches_a_bug(monkeypatch):
     true = clusters.draw_strengths
 

@@ -125,6 +125,7 @@ def test_catches_a_collapsed_term_forgotten(monkeypatch):
     assert caught(monkeypatch, panel_gibbs, "lost_information", lambda _: 0.0, ("gibbs", "views"))
 
 
+@pytest.mark.slow  # seven seconds; the Geweke tests of judges catch it too
 def test_catches_a_scale_without_its_jacobian(monkeypatch):
     """σ² given the views, but without the volume that they fill; and in Hamiltonian coordinates without −½ Σ log P."""
     right, right_density = panel_gibbs.interweave, panel_hmc.log_density

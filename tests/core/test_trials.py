@@ -62,6 +62,7 @@ def z_of_short_samples(plan, monkeypatch):
     return (np.mean(short) - exact) / np.hypot(np.std(short) / np.sqrt(len(short)), error_of_exact)
 
 
+@pytest.mark.slow  # 120 samples of a posterior
 @pytest.mark.statistical
 def test_short_samples_are_long_enough(monkeypatch):
     """False alarm 6e-5 (|z| < 4). The planted bug, no warm-up, keeps the start's shape and must be caught."""
@@ -106,7 +107,7 @@ def self_consistency(asker, monkeypatch):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", ["uniform", "adaptive"])
+@pytest.mark.parametrize("name", ["uniform", pytest.param("adaptive", marks=pytest.mark.slow)])
 def test_truth_and_posterior_draws_are_exchangeable(monkeypatch, name):
     """False alarm 2e-4 a design (three |z| < 4)."""
     asker = ask_from(uniform(N)) if name == "uniform" else ask_adaptively(COVARIANCE, 3.0)
@@ -114,7 +115,7 @@ def test_truth_and_posterior_draws_are_exchangeable(monkeypatch, name):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("bug", [swapped, answers_twice_as_sure])
+@pytest.mark.parametrize("bug", [swapped, pytest.param(answers_twice_as_sure, marks=pytest.mark.slow)])
 def test_planted_bugs_are_caught(monkeypatch, bug):
     """Answers the wrong way round, and answers of other strengths than the truth's."""
     assert abs(self_consistency(bug(ask_from(uniform(N))), monkeypatch)).max() > 4

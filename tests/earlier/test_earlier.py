@@ -129,6 +129,7 @@ def test_a_data_folder_opens_and_shows_the_same(server):
         assert read[part] == expected[part]
 
 
+@pytest.mark.slow  # starts PostgreSQL and two programs
 @pytest.mark.postgres
 def test_a_postgres_database_opens_with_the_same_data(postgres, server):
     postgres.psql('CREATE DATABASE "dumped";')
@@ -141,7 +142,9 @@ def test_a_postgres_database_opens_with_the_same_data(postgres, server):
     check_data(read_server("data", server, url))
 
 
-@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.slow])]
+)
 def test_a_backup_restores_with_every_answer(database, request, server, files, tmp_path):
     url = ""
     if database == "postgres":

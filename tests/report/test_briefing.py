@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import judgemap as jm
-from judgemap.report.briefing import About, briefing, front
+from judgemap.report.briefing import About, briefing, front, limits
 from judgemap.report.page import Section, page
 from judgemap.report.picture import Picture
 from judgemap.study.record import Note, NoteKind
@@ -249,3 +249,19 @@ def test_pages_of_any_sections(read_page):
 
 def _ten(fit):
     return fit.areas.sort_values("risk_median", ascending=False, kind="stable").head(10).to_dict("records")
+
+
+def test_the_briefing_says_whose_view_the_map_is(settled, document):
+    assert settled.record.view.words in document.html
+    areas, data = jm.example_study(seed=1)
+    fit = jm.fit_spatial(data, areas, seed=1, judges="differ", chains=2, warmup=50, draws=60)
+    for seen, sample in (
+        (fit, "The twelve judges are a sample of that population, with views that differ"),
+        (fit.seen_by("panel"), "with another panel of twelve judges it would be another map"),
+    ):
+        point = dict(limits.points(seen, About()))["Whose view it is"]
+        assert point.startswith(seen.record.view.words)
+        assert sample in point
+    note = Note(NoteKind.JUDGES_DIFFER, "Judges differ.")
+    doubted = limits.points(replace(settled, record=replace(settled.record, notes=(note,))), About())
+    assert "Here judges differ more than chance explains" in dict(doubted)["How far judges disagree"]

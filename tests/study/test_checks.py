@@ -59,6 +59,7 @@ def test_bad_requests_are_told_so(study, square):
         jm.predictive_check(fit, ties, seed=1)
 
 
+@pytest.mark.slow  # a fit for each of many simulated studies
 @pytest.mark.statistical
 def test_the_model_passes_its_own_check():
     """Of ten simulated studies none is called a misfit by any measure.

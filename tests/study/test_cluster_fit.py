@@ -104,6 +104,7 @@ def test_same_seed_same_draws_whatever_the_cores(study, fit):
     np.testing.assert_array_equal(again.risk, fit.risk)
 
 
+@pytest.mark.slow  # two long chains
 def test_both_samplers_of_strengths_agree(study, fit):
     """Mean risk of 24 areas, compiled against the paper's updates: |z| < 4.5, false alarm 2e-4."""
     from judgemap.core.diagnostics import ess_bulk

@@ -75,6 +75,7 @@ def test_fits_of_other_areas_are_refused(fit, square):
         compare_many({"one": fit, "two": other})
 
 
+@pytest.mark.slow  # three fits of the real data
 @pytest.mark.statistical
 def test_judge_twelve_of_nottinghamshire(nottinghamshire):
     """Ours as in docs/reproduction.md, which are also those of the authors' package on the public file, within 0.01."""

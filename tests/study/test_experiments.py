@@ -152,6 +152,7 @@ def test_designs_go_by_their_names():
         assert np.allclose(prepared.designs[name].probability(i, j), design.probability(i, j)), name
 
 
+@pytest.mark.slow  # many simulated sets
 def test_more_comparisons_teach_more():
     def mean_u1(comparisons):
         study = Scheduling(comparisons=comparisons, chains=2, draws=100)
@@ -179,6 +180,7 @@ def test_ratio_interval_covers():
     assert planted.mean() < 0.5, "an interval around no effect would be noticed"
 
 
+@pytest.mark.slow  # many simulated sets
 def test_more_comparisons_come_nearer_to_the_strengths():
     def error(comparisons):
         study = Clustering(comparisons=comparisons, chains=2, warmup=50, draws=100, thin=1)

@@ -9,6 +9,7 @@ from judgemap.errors import StudyError
 from judgemap.study import model_choice
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.heterogeneity import LEVEL
+from judgemap.study.parameters import parameters
 from judgemap.study.record import NoteKind
 from judgemap.study.settings import FitSettings
 
@@ -48,6 +49,7 @@ def test_judges_who_agree_need_no_more(row):
     assert "'" in judged.words
 
 
+@pytest.mark.slow  # ten fits
 def test_importance_sampling_agrees_with_fits_without_the_judge(row, monkeypatch):
     """Both estimate the same; their Monte Carlo errors are a few hundredths with so many judges."""
     data, settings = panel(row, 0, n_judges=10, each=15), FitSettings(judges="differ", seed=1, chains=8, draws=250)
@@ -78,6 +80,25 @@ def test_a_fit_that_takes_judges_as_alike_warns_where_they_are_not(row):
     assert notes[NoteKind.JUDGES_DIFFER].endswith("fit again with --judges differ.")
     agreed = jm.fit_spatial(panel(row, 0), row, seed=1, **SHORT)
     assert NoteKind.JUDGES_DIFFER not in [note.kind for note in agreed.record.notes]
+
+
+def test_ties_do_not_hide_that_judges_differ(row):
+    data = panel(row, 3)
+    words = data.outcome_words.tolist()
+    words[::7] = ["tie"] * len(words[::7])
+    tied = Comparisons.from_words(row.ids, data.judge_names.tolist(), data.left, data.right, words)
+    fit = jm.fit_spatial(tied, row, seed=1, **SHORT)
+    assert {NoteKind.TIES, NoteKind.JUDGES_DIFFER} <= {note.kind for note in fit.record.notes}
+    differ = jm.fit_spatial(tied, row, seed=1, judges="differ", **SHORT)
+    assert NoteKind.JUDGES_DIFFER not in {note.kind for note in differ.record.notes}
+
+
+def test_parameters_have_intervals_and_words(row):
+    fit = jm.fit_spatial(panel(row, 2), row, seed=1, judges="differ", attention=True, smoothness="infer", **SHORT)
+    found = {each.symbol: each for each in parameters(fit)}
+    assert list(found) == ["α", "σ", "ρ", "σ_a", "σ/α"]
+    assert all(each.low <= each.median <= each.high and each.words for each in found.values())
+    assert found["σ"].median == pytest.approx(np.median(fit.sigma))
 
 
 def test_a_judge_the_other_way_round_and_one_with_another_view_are_told_apart(row):

@@ -69,6 +69,7 @@ def test_news_come_as_trials_are_done(ring):
     assert heard == [(done, 6) for done in range(1, 7)]
 
 
+@pytest.mark.slow  # 240 simulated studies
 @pytest.mark.statistical
 def test_longer_studies_teach_more_and_swapped_answers_are_caught(ring, monkeypatch):
     """Rank error falls and stays below chance, each by more than 4 standard errors; the wrong way round it is above."""
@@ -84,6 +85,7 @@ def test_longer_studies_teach_more_and_swapped_answers_are_caught(ring, monkeypa
     assert z(swapped[:, -1] - CHANCE) > 4
 
 
+@pytest.mark.slow  # 200 simulated studies
 @pytest.mark.statistical
 def test_the_pilot_is_what_truths_are_drawn_from(ring, alike):
     """Where a pilot found all areas alike, ranks cannot be found: within 4 standard errors of chance (6e-5).

@@ -52,7 +52,11 @@ def z_between(a, b):
 
 
 @pytest.mark.parametrize(
-    ("sampler", "plan"), [("hmc", Plan(chains=16, draws=1000)), ("gibbs", Plan(chains=4, draws=3000))]
+    ("sampler", "plan"),
+    [
+        ("hmc", Plan(chains=16, draws=1000)),
+        pytest.param("gibbs", Plan(chains=4, draws=3000), marks=pytest.mark.slow),  # six seconds
+    ],
 )
 def test_nottinghamshire_agrees_with_the_reference(notts, reference, sampler, plan):
     draws = sample(np.random.default_rng(21), model_of(*notts), sampler, plan)
@@ -76,6 +80,7 @@ def test_a_wrong_prior_would_be_seen(notts, reference):
     assert np.abs((mean[:-1] - reference["mean"]) / np.hypot(error[:-1], reference["mcse_mean"])).max() > 4.5
 
 
+@pytest.mark.slow  # two fits of the real data
 def test_relabelled_areas_have_the_same_posterior(example):
     areas, data = example
     model = model_of(areas, data)
@@ -94,6 +99,7 @@ def test_relabelled_areas_have_the_same_posterior(example):
     assert np.abs(z_between(one, two)).max() < 4.7
 
 
+@pytest.mark.slow  # two fits of the real data
 def test_swapping_every_outcome_turns_the_strengths_round(example):
     areas, data = example
     swapped = replace(data, left=data.right, right=data.left)

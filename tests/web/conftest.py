@@ -20,6 +20,7 @@ from judgemap.web.server import jobs
 from judgemap.web.server.jobs import Job
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.studies import actions
+from judgemap.web.studies.display import draw_areas
 from judgemap.web.studies.models import Study
 
 SIDE = 4
@@ -43,6 +44,17 @@ def grid(side: int) -> Areas:
 @pytest.fixture(scope="session")
 def areas() -> Areas:
     return grid(SIDE)
+
+
+@pytest.fixture(scope="session")
+def _drawn(areas):
+    """The drawings of the map that nearly every test begins with."""
+    return draw_areas(areas)
+
+
+@pytest.fixture(autouse=True)
+def _draw_once(monkeypatch, areas, _drawn):
+    monkeypatch.setattr(actions, "draw_areas", lambda given: _drawn if given is areas else draw_areas(given))
 
 
 @pytest.fixture
@@ -145,13 +157,23 @@ def people(db) -> dict[str, Researcher]:
     }
 
 
+class Browsers(dict[str, Client]):
+    """A browser for each researcher, who signs in when it is first asked for, and one for somebody who does not."""
+
+    def __init__(self, people: dict[str, Researcher]) -> None:
+        super().__init__(anonymous=Client())
+        self.people = people
+
+    def __missing__(self, name: str) -> Client:
+        self[name] = Client()
+        self[name].force_login(self.people[name])
+        return self[name]
+
+
 @pytest.fixture
 def clients(people) -> dict[str, Client]:
-    """A browser for each of them, signed in, and one for somebody who is not."""
-    found = {name: Client() for name in (*people, "anonymous")}
-    for name, researcher in people.items():
-        found[name].force_login(researcher)
-    return found
+    """Browsers of all the researchers, and of somebody who has not signed in."""
+    return Browsers(people)
 
 
 @pytest.fixture

@@ -68,10 +68,10 @@ def test_links_as_qr_codes(drafted, tmp_path):
 def test_new_says_what_was_found_and_what_comes_next(study_command, areas, tmp_path):
     areas.to_frame().to_crs("EPSG:4326").to_file(tmp_path / "wards.geojson", driver="GeoJSON")
     (tmp_path / "study.toml").write_text(STUDY + '[base_map]\ntiles = "https://t.example/{z}/{x}/{y}.png"\n')
-    said = study_command("new", "study.toml")
-    assert "a draft with 16 areas" in said
-    assert "judgemap study open wards" in said
-    assert "tells whoever serves its tiles" in said
+    printed = study_command("new", "study.toml")
+    assert "a draft with 16 areas" in printed
+    assert "judgemap study open wards" in printed
+    assert "tells whoever serves its tiles" in printed
 
 
 def test_a_study_made_for_a_researcher_is_in_the_browser(drafted, people, clients):

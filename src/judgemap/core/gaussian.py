@@ -34,6 +34,8 @@ def _nodes(size: int) -> Nodes:
 
 NARROW, FEW_NODES, MANY_NODES = 0.75, _nodes(7), _nodes(15)
 """Where no pair's s is above it, the few nodes are as good: within 2e-6 of the integral."""
+BLOCK = 4096
+"""Pairs at a time: with their nodes, half a megabyte."""
 CLOSE = 1e-6
 """Squared distance of m to where it would go, in posterior variances a mean area, at which it is taken as there."""
 LEAP = 0.01
@@ -148,14 +150,19 @@ def _at_mode(model: Model, variance: float) -> Gaussian:
 
 
 def _moments(counts: PairCounts, at: Gaussian) -> tuple[FloatArray, FloatArray]:
-    """E p and E p(1 − p) of every compared pair, a node at a time: arrays that stay in the processor's cache."""
+    """E p and E p(1 − p) of every compared pair, some pairs at a time: arrays that stay in the processor's cache."""
     centre, spread = differences(counts, at.mean), np.sqrt(at.spread(counts.first, counts.second))
-    few = len(spread) > 0 and spread.max() < NARROW
-    chance, weight = np.zeros(len(centre)), np.zeros(len(centre))
-    for node, share in zip(*(FEW_NODES if few else MANY_NODES), strict=True):
+    nodes, shares = FEW_NODES if len(spread) and spread.max() < NARROW else MANY_NODES
+    chance, weight = np.empty(len(centre)), np.empty(len(centre))
+    for start in range(0, len(centre), BLOCK):
+        part = slice(start, start + BLOCK)
+        p = np.multiply.outer(-nodes, spread[part])
+        p -= centre[part]
         with np.errstate(over="ignore"):  # of a pair that is all but certain, where p is 0
-            p = 1 / (1 + np.exp(-centre - node * spread))
-        chance += share * p
-        p *= 1 - p
-        weight += share * p
+            np.exp(p, out=p)
+        p += 1
+        np.reciprocal(p, out=p)
+        chance[part] = shares @ p
+        np.square(p, out=p)
+        weight[part] = np.maximum(chance[part] - shares @ p, 0.0)
     return chance, weight

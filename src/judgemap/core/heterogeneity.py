@@ -15,6 +15,8 @@ nearer to ½ than a p-value, and false alarms are fewer than its level says.
 Source: Verbeke and Molenberghs (2003) for the score test; Gelman, Meng and Stern (1996) for the replicates.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import expit
 
@@ -23,9 +25,15 @@ from judgemap.core.types import FloatArray
 
 
 def differ_share(
-    rng: np.random.Generator, counts: JudgedCounts, strengths: FloatArray, C: FloatArray | None = None
+    rng: np.random.Generator,
+    counts: JudgedCounts,
+    strengths: FloatArray,
+    C: FloatArray | None = None,
+    chance: Callable[[FloatArray], FloatArray] = expit,
 ) -> float:
     """P(T of a replicate ≥ T of the answers) over draws of the strengths, (draws, areas); without C it is I.
+
+    ``chance`` is P(first is chosen | one of them is) at a difference of strengths; ties make it steeper.
 
     >>> from judgemap.core.comparisons import count_judged
     >>> rows = [0] * 50 + [1] * 50
@@ -46,7 +54,7 @@ def differ_share(
 
     above = 0
     for draw in strengths:
-        p = expit(draw[first] - draw[second])
+        p = chance(draw[first] - draw[second])
         weight = 1 / (1 + scale * np.bincount(judge, n * p * (1 - p) * apart, size[0]))
         answered, replicate = (weight @ by_judge(won - n * p) for won in (counts.wins, rng.binomial(n, p)))
         above += int(replicate >= answered)

@@ -12,6 +12,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.folder import check_file
+from judgemap.study.panel_settings import View
 from judgemap.study.replication import replication
 from judgemap.study.result import Fit
 
@@ -31,6 +32,8 @@ class Format:
 def areas_table(fit: Fit) -> pd.DataFrame:
     """Return the table of areas.csv; a clustering has each area's cluster and its probability beside it.
 
+    Where judges differ, ``view`` says whose map it is: the population's or the panel's.
+
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> areas_table(jm.fit_standard(data, areas, seed=1, chains=2, draws=100)).shape
@@ -38,7 +41,7 @@ def areas_table(fit: Fit) -> pd.DataFrame:
     """
     if isinstance(fit, ClusterFit):
         return fit.areas.merge(fit.clusters.drop(columns="name"), on="id")
-    return fit.areas
+    return fit.areas if fit.record.view is View.POOLED else fit.areas.assign(view=fit.record.view.value)
 
 
 def draws_table(fit: Fit) -> pd.DataFrame:

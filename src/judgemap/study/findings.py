@@ -105,6 +105,28 @@ class JudgeFinding:
     infit: float | None = None
     outfit: float | None = None
     stands_out: Sequence[str] = ()
+    distance: float | None = None
+    """From the population's map, in a fit in which judges differ; see `panel_judges` for this and what follows."""
+    distance_low: float | None = None
+    distance_high: float | None = None
+    p_little: float | None = None
+    p_reversed: float | None = None
+    p_another_view: float | None = None
+
+    @property
+    def told_apart(self) -> list[tuple[str, float]]:
+        """What the model tells apart where a judge disagrees, in words, each with its probability; the likeliest first.
+
+        >>> JudgeFinding(judge="ann", p_little=0.02, p_another_view=0.7).told_apart
+        [('another view', 0.7), ('little information', 0.02)]
+        """
+        chances = {
+            "little information": self.p_little,
+            "the other way round": self.p_reversed,
+            "another view": self.p_another_view,
+        }
+        known = [(words, chance) for words, chance in chances.items() if chance is not None]
+        return sorted(known, key=lambda each: -each[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +171,17 @@ class SamplingFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A number of the model that is no area's and no judge's: symbol, meaning, posterior median, 95 % interval."""
+
+    symbol: str
+    words: str
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """What is kept of a fit, or the parts of it that were asked for; the others are empty, as before a worker is done.
 
@@ -173,6 +206,7 @@ class Findings:
     reliability: ReliabilityFinding | None = None
     reliability_over_time: Sequence[ReliabilityFinding] = ()
     sampling: SamplingFinding = SamplingFinding()
+    parameters: Sequence[Parameter] = ()
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "Findings":
@@ -189,6 +223,7 @@ class Findings:
             reliability=_read(ReliabilityFinding, kept["reliability"]) if kept.get("reliability") else None,
             reliability_over_time=_read_each(ReliabilityFinding, kept.get("reliability_over_time", ())),
             sampling=_read(SamplingFinding, kept.get("sampling", {})),
+            parameters=_read_each(Parameter, kept.get("parameters", ())),
         )
 
 

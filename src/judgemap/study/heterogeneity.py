@@ -1,6 +1,9 @@
 """A warning for fits that take judges to be alike when they are not."""
 
+from collections.abc import Callable
+
 import numpy as np
+from scipy.special import expit
 
 from judgemap.core.heterogeneity import differ_share
 from judgemap.core.prior import Covariance
@@ -15,15 +18,24 @@ MOST_AREAS = 1_000
 """With more areas, disagreement is looked for area by area: C would take too long."""
 
 
-def differ_note(data: Comparisons, strengths: FloatArray, covariance: Covariance, seed: int) -> list[Note]:
-    """Warn where judges differ more than chance explains; ``strengths`` are draws of a fit that takes them as alike."""
+def differ_note(
+    data: Comparisons,
+    strengths: FloatArray,
+    covariance: Covariance,
+    seed: int,
+    chance: Callable[[FloatArray], FloatArray] = expit,
+) -> list[Note]:
+    """Warn where judges differ more than chance explains; ``strengths`` are draws of a fit that takes them as alike.
+
+    ``chance`` is P(first is chosen | one of them is) at a difference of strengths.
+    """
     named = data.where(data.decided & (data.judge >= 0))
     answers = np.bincount(named.judge, minlength=1)
     if (answers > 1).sum() < 2:
         return []
     rows = np.unique(np.linspace(0, len(strengths) - 1, DRAWS).astype(np.int64))
     C = covariance.matrix if covariance.n_areas <= MOST_AREAS else None
-    share = differ_share(np.random.default_rng(seed), named.by_judge(), strengths[rows], C)
+    share = differ_share(np.random.default_rng(seed), named.by_judge(), strengths[rows], C, chance)
     if share > LEVEL:
         return []
     text = (

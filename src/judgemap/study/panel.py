@@ -15,7 +15,7 @@ from judgemap.core.held_out import Shared
 from judgemap.core.outcomes import TieRule, log_chances, odds
 from judgemap.core.panel import PanelModel, as_one_judge
 from judgemap.core.predictive import Shown
-from judgemap.core.prior import Covariance, FixedVariance, VariancePrior, independent
+from judgemap.core.prior import Covariance, VariancePrior, independent
 from judgemap.core.samplers.panel import sample_panel
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray, IntArray
@@ -23,24 +23,14 @@ from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
+from judgemap.study.heterogeneity import differ_note
+from judgemap.study.panel_draws import name_judges, name_scalars, name_views
 from judgemap.study.panel_judges import judge_columns
 from judgemap.study.panel_settings import TIES, PanelSettings, View, with_answers
 from judgemap.study.provenance import data_facts, data_notes, versions
 from judgemap.study.record import Correlation, FitRecord, Note, NoteKind
 from judgemap.study.result import CHUNK, WORK, Fit, diagnose, evenly, named_draws, named_pairs, named_statistics
 from judgemap.study.run import Run
-
-KEPT = 2_000_000
-"""Of each judge's own map, so many numbers are kept in all, at least `FEWEST_KEPT` draws and at most `MOST_KEPT`."""
-FEWEST_KEPT, MOST_KEPT = 100, 1000
-VARIANCES = {
-    "log_variance": ("alpha2", "α²"),
-    "log_disagreement": ("sigma2", "σ²"),
-    "log_side": ("side_sigma2", "σ_b²"),
-    "log_attention": ("attention_sigma2", "σ_a²"),
-}
-"""By the sampler's names: what they are called in the posterior, and their symbols."""
-Scalars = dict[str, FloatArray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,6 +114,11 @@ class PanelFit(Fit):
             texts.append(f"The judges' mean lean to the left is {_interval(self._flat('lean'))} in log-odds.")
         return " ".join(texts)
 
+    @property
+    def has_judge_maps(self) -> bool:
+        """Whether each judge's own map is kept; not where judges are alike, or have too many maps."""
+        return "judge_risk" in self.views
+
     @cached_property
     def judge_maps(self) -> pd.DataFrame:
         """One row a judge and area: risk as this judge sees it, and its 95 % interval."""
@@ -148,7 +143,7 @@ class PanelFit(Fit):
         if judge not in self.judges:
             known = did_you_mean(judge, self.judges)
             raise StudyError(f"there is no judge {judge!r}{known}; the judges are {quoted(self.judges)}")
-        risk = self._judge_risk()[:, self.judges.index(judge)]
+        risk = self._judge_risk(self.judges.index(judge))
         return self._table(posterior.summarise(risk, top=min(10, len(self.map))))
 
     @property
@@ -206,7 +201,7 @@ class PanelFit(Fit):
 
     def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
         """P(the pair's first area is chosen | one of them is): by each judge's own map, side, attention and lapses."""
-        if data is None or (self.settings.differ and "judge_risk" not in self.views):
+        if data is None or (self.settings.differ and not self.has_judge_maps):
             return self._others_answers(shown, draws)
         return self._own_answers(shown, data.where(data.decided), draws)
 
@@ -279,12 +274,13 @@ class PanelFit(Fit):
         values: FloatArray = self.posterior[name].to_numpy().ravel()
         return values
 
-    def _judge_risk(self) -> FloatArray:
-        if "judge_risk" not in self.views:
+    def _judge_risk(self, place: int | None = None) -> FloatArray:
+        """Draws of each judge's map, (samples, judges, areas), or of one judge's."""
+        if not self.has_judge_maps:
             why = "judges have too many maps to keep" if self.settings.differ else "judges are alike in it"
             raise StudyError(f"this fit has no map of each judge: {why}")
-        draws: FloatArray = self.views["judge_risk"].to_numpy().astype(np.float64)
-        return draws
+        draws: FloatArray = self.views["judge_risk"].to_numpy()
+        return (draws if place is None else draws[:, place]).astype(np.float64)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -296,7 +292,7 @@ class PanelFit(Fit):
 
     def _write(self, folder: Path) -> None:
         super()._write(folder)
-        if "judge_risk" in self.views:
+        if self.has_judge_maps:
             self.judge_maps.to_csv(folder / "judge_maps.csv", index=False)
 
 
@@ -333,7 +329,11 @@ def run_panel(
         data=data_facts(data, pairs, areas),
         versions=versions(),
         bridges=areas.bridges,
-        notes=(*data_notes(data, pairs, areas, model), *_silent_note(silent)),
+        notes=(
+            *data_notes(data, pairs, areas, model),
+            *_silent_note(silent),
+            *([] if panel.by_judge else _differ_note(data, draws, parts.ties, covariance, run.seed)),
+        ),
         diagnostics=diagnose(areas.names, sampling, scalars, seconds),
         panel=panel,
         view=panel.view,
@@ -341,57 +341,6 @@ def run_panel(
     views = name_views(areas, draws, used.judges, sign) if "views" in draws.arrays else xr.Dataset()
     made = PanelFit(areas, samples, named_statistics(draws), named_pairs(areas, pairs), record, views)
     return made.remembering(sampling=sampling, covariance=covariance)
-
-
-def name_scalars(samples: xr.Dataset, draws: Draws, rule: TieRule | None, variance: VariancePrior) -> Scalars:
-    """Add the scalars to the draws; return those whose chains are to be judged, by their symbols."""
-    arrays = dict(draws.arrays)
-    judged: Scalars = {}
-    for source, (name, symbol) in VARIANCES.items():
-        if source in arrays:
-            samples[name] = (("chain", "draw"), np.exp(arrays[source]))
-            judged[symbol] = arrays[source]
-    if isinstance(variance, FixedVariance):
-        samples["alpha2"] = (("chain", "draw"), np.full(draws.strengths.shape[:2], variance.value))
-        judged.pop("α²", None)
-    plain = {"rho": ("ρ", arrays.get("smoothness")), "lean": ("b", arrays.get("lean"))}
-    if rule is not None:
-        p = arrays["tie_chance"]
-        plain |= {"theta": ("θ", 2 * np.arctanh(p))} if rule is TieRule.RAO_KUPPER else {"nu": ("ν", 2 * p / (1 - p))}
-    for name, (symbol, values) in plain.items():
-        if values is not None:
-            samples[name] = (("chain", "draw"), values)
-            judged[symbol] = values
-    return judged
-
-
-def name_judges(samples: xr.Dataset, draws: Draws, judges: tuple[str, ...], sign: float) -> None:
-    """Add what is of each judge to the draws, and the panel's map."""
-    for name in ("distance", "side", "attention", "lapse"):
-        if name in draws.arrays:
-            samples[name] = (("chain", "draw", "judge"), draws[name])
-    if "panel_strengths" in draws.arrays:
-        panel = draws["panel_strengths"]
-        samples["panel_risk"] = (("chain", "draw", "area"), sign * (panel - panel.mean(axis=2, keepdims=True)))
-    if "judge" in samples.sizes:
-        samples.coords["judge"] = list(judges)
-
-
-def name_views(areas: Areas, draws: Draws, judges: tuple[str, ...], sign: float) -> xr.Dataset:
-    """Keep some draws of each judge's own map, evenly spaced: centred, and signed so that high is bad.
-
-    ``sample`` says which of all draws they are, the chains one after another.
-    """
-    views = draws["views"]
-    total, shape = views.shape[0] * views.shape[1], views.shape[2:]
-    count = int(np.clip(KEPT // (shape[0] * shape[1]), FEWEST_KEPT, MOST_KEPT))
-    rows = evenly(total, count)
-    maps = draws.strengths.reshape(total, 1, -1)[rows] + views.reshape(total, *shape)[rows]
-    risk = sign * (maps - maps.mean(axis=2, keepdims=True))
-    return xr.Dataset(
-        {"judge_risk": (("sample", "judge", "area"), risk.astype(np.float32))},
-        coords={"sample": rows, "judge": list(judges), "area": list(areas.ids)},
-    )
 
 
 def _interval(draws: FloatArray) -> str:
@@ -402,3 +351,17 @@ def _interval(draws: FloatArray) -> str:
 def _silent_note(silent: tuple[str, ...]) -> list[Note]:
     text = f"Judges without an answer of left, right or tie, of whom nothing is said: {quoted(silent, most=5)}."
     return [Note(NoteKind.SILENT_JUDGES, text)] if silent else []
+
+
+def _differ_note(
+    data: Comparisons, draws: Draws, rule: TieRule | None, covariance: Covariance, seed: int
+) -> list[Note]:
+    """Warn where judges differ, in a fit with ties that takes them to be alike."""
+    tie_chance = np.median(draws["tie_chance"]) if rule is not None else np.zeros(())
+
+    def chance(d: FloatArray) -> FloatArray:
+        won, lost, _ = (np.exp(each) for each in log_chances(rule, d, odds(d), tie_chance))
+        share: FloatArray = won / (won + lost)
+        return share
+
+    return differ_note(data, draws.strengths.reshape(-1, covariance.n_areas), covariance, seed, chance)

@@ -114,11 +114,11 @@ def test_a_study_that_is_given_away_is_closed_to_its_old_owners_token(owned, peo
 
 
 def test_a_study(owned, program, definition):
-    said = program().read("/wards")
-    assert (said["direction"], said["status"], said["areas"], said["version"]) == ("lower", "open", 16, 1)
+    answer = program().read("/wards")
+    assert (answer["direction"], answer["status"], answer["areas"], answer["version"]) == ("lower", "open", 16, 1)
     import tomllib
 
-    assert parse_definition(tomllib.loads(said["toml"])) == definition
+    assert parse_definition(tomllib.loads(answer["toml"])) == definition
 
 
 def test_areas_and_edges_in_every_format(owned, program, areas, tmp_path):

@@ -24,14 +24,14 @@ def long(owned, edit):
 
 def collect(reader, limit=3, after="") -> tuple[list[dict], str]:
     """Read to the end, as the documentation says."""
-    found = []
+    rows = []
     while True:
         page = reader.read(WARDS, after=after, limit=limit)
         assert len(page["comparisons"]) <= limit
-        found += page["comparisons"]
+        rows += page["comparisons"]
         after = page["next"]
         if not page["more"]:
-            return found, after
+            return rows, after
 
 
 def test_every_answer_once_in_the_order_in_which_they_came(long, visit, program):
@@ -40,19 +40,19 @@ def test_every_answer_once_in_the_order_in_which_they_came(long, visit, program)
         (ann, bob)[number % 2].answer(("left", "right", "tie")[number % 3], seen_ms="1500")
     reader = program()
     for limit in (1, 3, 10, 5000):
-        found, _ = collect(reader, limit)
-        assert [row["judge"] for row in found] == [ann.name, bob.name] * 5
-        assert [row["outcome"] for row in found] == [("left", "right", "tie")[n % 3] for n in range(10)]
-        assert {row["seconds"] for row in found} == {1.5}
-        assert {row["revision"] for row in found} == {1}
+        rows, _ = collect(reader, limit)
+        assert [row["judge"] for row in rows] == [ann.name, bob.name] * 5
+        assert [row["outcome"] for row in rows] == [("left", "right", "tie")[n % 3] for n in range(10)]
+        assert {row["seconds"] for row in rows} == {1.5}
+        assert {row["revision"] for row in rows} == {1}
     first = Pair.objects.order_by("pk").first()
-    assert (found[0]["left"], found[0]["right"], found[0]["pair"]) == (first.left.code, first.right.code, first.pk)
+    assert (rows[0]["left"], rows[0]["right"], rows[0]["pair"]) == (first.left.code, first.right.code, first.pk)
 
 
 def test_a_running_study_hands_out_what_came_since(long, judge, program):
     reader = program()
-    found, after = collect(reader)
-    assert found == []
+    rows, after = collect(reader)
+    assert rows == []
     judge.answer("left")
     more, after = collect(reader, after=after)
     assert [row["outcome"] for row in more] == ["left"]
@@ -67,9 +67,9 @@ def test_a_changed_answer_comes_again(long, judge, program):
     reader = program()
     judge.answer("left")
     judge.answer("right", pair=judge.last()["pair"], follows="1")
-    found, _ = collect(reader)
-    assert [(row["outcome"], row["revision"]) for row in found] == [("left", 1), ("right", 2)]
-    assert len({row["pair"] for row in found}) == 1
+    rows, _ = collect(reader)
+    assert [(row["outcome"], row["revision"]) for row in rows] == [("left", 1), ("right", 2)]
+    assert len({row["pair"] for row in rows}) == 1
 
 
 def test_practice_is_left_out(long, visit, program):
@@ -84,8 +84,8 @@ def test_after_a_withdrawal_old_cursors_are_worth_nothing(long, visit, program, 
     staying.answer("left")
     leaving.answer("left")
     reader = program()
-    found, after = collect(reader)
-    assert len(found) == 2
+    rows, after = collect(reader)
+    assert len(rows) == 2
     client.post("/withdraw", {"code": leaving.get("link").context["code"]})
     refused = reader.get(WARDS, after=after)
     assert refused.status_code == 410
@@ -150,10 +150,10 @@ def test_an_answer_that_is_committed_late_is_not_missed(long, visit, program, mo
         monkeypatch.setattr(cursor, "settled", lambda: last)
     reader = program()
     threading.Timer(0.3, go_on.set).start()
-    found, after = collect(reader)
+    rows, after = collect(reader)
     writer.join()
     more, _ = collect(reader, after=after)
-    outcomes = [row["outcome"] for row in found + more]
+    outcomes = [row["outcome"] for row in rows + more]
     assert outcomes == (["left", "right"] if waits else ["right"])
 
 

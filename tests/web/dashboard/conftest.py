@@ -1,21 +1,33 @@
 """A study that was played, and a fit of it as a worker leaves it."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
+from django.db import transaction
+from django.test import override_settings
 from django.utils import timezone
 
+from judgemap.study.definition import StudyDefinition
 from judgemap.study.explain import Explanation
 from judgemap.study.record import json_value
 from judgemap.study.settings import FitSettings
+from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge import actions as judging
+from judgemap.web.judge import queries, scheduling
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.results.files import keep_files, open_fit
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.running import findings_of, table_of
 from judgemap.web.server.tokens import withdrawal_code
+from judgemap.web.studies import actions
 from judgemap.web.studies.areas import load_areas
+from judgemap.web.studies.models import Study
 
 OUTCOMES = ["left", "right", "tie", "skipped", "unknown"]
+NAMES = ("owner", "teammate", "stranger")
 SHARES = [0.4, 0.35, 0.1, 0.1, 0.05]
 
 
@@ -44,17 +56,54 @@ def _fast_judges(settings):
     settings.ANSWERS_PER_SECOND = 1e6
 
 
-@pytest.fixture
-def played(owned, edit):
-    """The study with five judges who judged, one with a link only, and one who withdrew."""
-    edit(recommended=20, maximum=40)
-    owned.refresh_from_db()
+@dataclass(frozen=True)
+class Shared:
+    """What the tests of a module begin with: the study, its fit, and what is worked out of the fit."""
+
+    study: Study
+    fit: FitRun
+    findings: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def shared(django_db_setup, django_db_blocker, areas) -> Iterator[Shared]:
+    """The study with five judges who judged, one with a link only, and one who withdrew, and a fit of it.
+
+    It is made once for a module, in a transaction around those of its tests: what a test changes is undone after it.
+    """
+    definition = StudyDefinition(
+        title="Wards", question="Which ward has the LOWER rate?", direction="lower", design="uniform",
+        recommended=20, maximum=40, languages=("en",),
+    )  # fmt: skip
     rng = np.random.default_rng(5)
-    for pairs in (40, 25, 20, 8, 3):
-        play(owned, rng, pairs)
-    judging.withdraw(withdrawal_code(play(owned, rng, 6)))
-    judging.invite(owned, 1)
-    return owned
+    queries._version.cache_clear()  # keys begin anew after each test, so a process may know another study by this one's
+    scheduling._design.cache_clear()
+    with django_db_blocker.unblock(), transaction.atomic(), override_settings(ANSWERS_PER_SECOND=1e6):
+        people = {name: Researcher.objects.create_user(f"{name}@example.org") for name in NAMES}
+        study = actions.open_study(actions.create_study(definition, areas, people["owner"]))
+        study.colleagues.add(people["teammate"])
+        for pairs in (40, 25, 20, 8, 3):
+            play(study, rng, pairs)
+        judging.withdraw(withdrawal_code(play(study, rng, 6)))
+        judging.invite(study, 1)
+        fit = fit_of(study)
+        findings = explain(fit).findings
+        yield Shared(study, fit, findings)
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def people(db) -> dict[str, Researcher]:
+    """The researchers of every test, who are there already where the module shares a study."""
+    return {name: Researcher.objects.get_or_create(email=f"{name}@example.org")[0] for name in NAMES}
+
+
+@pytest.fixture
+def played(request, shared, db) -> Study:
+    """The study with five judges who judged, one with a link only, and one who withdrew."""
+    if "fitted" not in request.fixturenames:
+        shared.study.fits.all().delete()
+    return Study.objects.get(pk=shared.study.pk)
 
 
 def fit_of(study, **more) -> FitRun:
@@ -80,13 +129,16 @@ def explain(run: FitRun) -> FitRun:
 
 
 @pytest.fixture
-def fitted(played) -> FitRun:
-    return fit_of(played)
+def fitted(shared, db) -> FitRun:
+    FitRun.objects.filter(pk=shared.fit.pk).update(findings={})
+    return FitRun.objects.get(pk=shared.fit.pk)
 
 
 @pytest.fixture
-def explained(fitted) -> FitRun:
-    return explain(fitted)
+def explained(fitted, shared) -> FitRun:
+    fitted.findings = shared.findings
+    fitted.save()
+    return fitted
 
 
 @pytest.fixture

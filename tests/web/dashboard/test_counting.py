@@ -52,29 +52,29 @@ def change(token: str, last: bool) -> None:
     pairs = Pair.objects.filter(judge=judging.find_judge(token), open=False, practice=False)
     pair = pairs.order_by("-position" if last else "position").first()
     if pair is not None:
-        said = pair.answers.order_by("-revision")[0]
-        outcome = "right" if said.outcome == "left" else "left"
-        judging.answer(token, judging.GivenAnswer(pair.token, outcome, follows=said.revision, seen_ms=77))
+        latest = pair.answers.order_by("-revision")[0]
+        outcome = "right" if latest.outcome == "left" else "left"
+        judging.answer(token, judging.GivenAnswer(pair.token, outcome, follows=latest.revision, seen_ms=77))
 
 
 def recount(study) -> dict[tuple[str, int], tuple]:
     """Every pair that was shown with what was last said, read plainly."""
-    found = {}
+    by_pair = {}
     for pair in Pair.objects.filter(judge__study=study, practice=False).select_related("left", "right"):
         last = pair.answers.order_by("revision").last()
         facts: tuple = ("", None, None)
         if last:
-            said = f"unknown {last.unknown_side}" if last.outcome == "unknown" else last.outcome
+            words = f"unknown {last.unknown_side}" if last.outcome == "unknown" else last.outcome
             elapsed = round((last.answered_at - pair.issued_at).total_seconds(), 3)
-            facts = (said, elapsed if last.seen_ms is None else last.seen_ms / 1000, last.answered_at)
-        found[pair.judge_id, pair.position] = (pair.left.position, pair.right.position, *facts)
-    return found
+            facts = (words, elapsed if last.seen_ms is None else last.seen_ms / 1000, last.answered_at)
+        by_pair[pair.judge_id, pair.position] = (pair.left.position, pair.right.position, *facts)
+    return by_pair
 
 
 def counted(study) -> dict[tuple[str, int], tuple]:
     """The same from the tallies."""
     result = counting.count(study)
-    found = {}
+    by_pair = {}
     data = result.data
     for row, (judge, outcome) in enumerate(zip(data.judge_names, data.outcome, strict=True)):
         side = SIDES[result.unknown_side[row]]
@@ -82,9 +82,9 @@ def counted(study) -> dict[tuple[str, int], tuple]:
         if outcome != Outcome.OPEN:
             moment = np.datetime64(round(data.answered_at[row] * 1e6), "us").item()
             facts = (f"{OUTCOMES[outcome]} {side}".strip(), float(data.seconds[row]), moment)
-        found[judge, int(result.position[row])] = (int(data.left[row]), int(data.right[row]), *facts)
+        by_pair[judge, int(result.position[row])] = (int(data.left[row]), int(data.right[row]), *facts)
     assert [facts.name for facts in result.judges] == list(data.judges)
-    return found
+    return by_pair
 
 
 def check(study) -> None:
@@ -194,10 +194,10 @@ def test_an_answer_between_two_readings_is_not_lost(study, judge, monkeypatch):
     news = counting._news
 
     def list_first(near):
-        found = news(near)
+        keys = news(near)
         judge.answer("right", pair=first.token, follows="1")
         judge.answer("tie")
-        return found
+        return keys
 
     monkeypatch.setattr(counting, "_news", list_first)
     counting.keep_tallies(study)

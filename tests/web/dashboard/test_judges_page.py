@@ -19,7 +19,7 @@ from judgemap.web.judge import actions as judging
 from judgemap.web.judge.export import export_files
 from judgemap.web.judge.models import Judge, UnknownArea
 from judgemap.web.results.files import open_fit
-from judgemap.web.results.models import Exclusion, FitRun
+from judgemap.web.results.models import Exclusion, FitRun, FitView
 from judgemap.web.studies.models import Act
 
 
@@ -63,9 +63,9 @@ def test_the_rows_are_the_librarys(played, explained, library):
 
 def test_the_page_shows_them(played, explained, library, clients):
     html = page(clients["owner"], "judges", played)
-    found = re.findall(r"<tr >(.*?)</tr>", html, re.DOTALL)
-    assert len(found) == len(library)
-    for row in found:
+    lines = re.findall(r"<tr >(.*?)</tr>", html, re.DOTALL)
+    assert len(lines) == len(library)
+    for row in lines:
         name = re.search(r"<code>(\w+)</code>", row)[1]
         cells = [re.sub(r"\s*<.*", "", each, flags=re.DOTALL) for each in re.findall(r"<td>(.*?)</td>", row, re.DOTALL)]
         expected = library.loc[name]
@@ -99,17 +99,17 @@ def test_repeats_are_counted_pair_by_pair(owned, edit):
     edit(recommended=200, maximum=200)
     token = judging.invite(owned, 1)[0].token
     judging.give_consent(token, "en", 0)
-    said: dict[frozenset, list[str]] = {}
+    choices: dict[frozenset, list[str]] = {}
     rng = np.random.default_rng(1)
     for _ in range(200):
         pair = judging.current_pair(token)
         side = str(rng.choice(["left", "right"]))
         judging.answer(token, judging.GivenAnswer(pair.token, side, seen_ms=1000))
         chosen = pair.left_id if side == "left" else pair.right_id
-        said.setdefault(frozenset((pair.left_id, pair.right_id)), []).append(str(chosen))
+        choices.setdefault(frozenset((pair.left_id, pair.right_id)), []).append(str(chosen))
     row = judge_rows(owned, count(owned), [])[0]
-    assert row.repeats == sum(len(each) - 1 for each in said.values()) > 20
-    assert row.repeated == sum(a == b for each in said.values() for a, b in pairwise(each))
+    assert row.repeats == sum(len(each) - 1 for each in choices.values()) > 20
+    assert row.repeated == sum(a == b for each in choices.values() for a, b in pairwise(each))
 
 
 def act(client, study, what: str, names, **more):
@@ -210,3 +210,38 @@ def test_what_is_missing_is_said(owned, clients, visit):
 def test_a_judge_without_a_pair_is_not_found(owned, clients):
     name = judging.invite(owned, 1)[0].name
     assert clients["owner"].get(reverse("dashboard:judge", args=[owned.slug, name])).status_code == 404
+
+
+def test_a_fit_in_which_judges_differ_tells_how(played, explained, clients):
+    first, second, *_ = explained.findings["judges"]
+    first |= {"distance": 1.234, "distance_low": 0.8, "distance_high": 1.9, "p_another_view": 0.97, "p_little": 0.01}
+    second |= {"distance": 0.4, "distance_low": 0.1, "distance_high": 0.9, "p_another_view": 0.1, "p_little": 0.2}
+    explained.save()
+    FitView.objects.create(fit=explained, judge=first["judge"], rows=explained.rows)
+    html = page(clients["teammate"], "judges", played)
+    row = re.search(rf'aria-label="Choose {first["judge"]}".*?</tr>', html, re.S)[0]
+    assert '1.23 <span class="help">0.80 to 1.90</span>' in row
+    assert 'another view <span class="help">97 %</span>' in row
+    assert "like the others" in re.search(rf'aria-label="Choose {second["judge"]}".*?</tr>', html, re.S)[0]
+    own = page(clients["owner"], "judge", played, first["judge"])
+    assert "another view" in own
+    assert "97 %" in own
+    assert reverse("results:judge_maps", args=[played.slug, explained.number]) + f"?judge={first['judge']}" in own
+    assert "See it beside" not in page(clients["owner"], "judge", played, second["judge"])
+
+
+def test_a_fit_without_a_judge_is_beside_the_last(played, explained, clients):
+    name = explained.findings["judges"][0]["judge"]
+    address = reverse("results:compare", args=[played.slug, explained.number])
+    assert address not in page(clients["owner"], "judge", played, name)
+    explained.pk, explained.number, explained.left_out = None, explained.number + 1, [name]
+    explained.save()
+    assert f"{address}?with={explained.number}" in page(clients["owner"], "judge", played, name)
+
+
+def test_judges_who_differ_in_a_fit_that_takes_them_as_alike(played, explained, clients):
+    address = reverse("fits:differ", args=[played.slug, explained.number])
+    assert address not in page(clients["owner"], "judges", played)
+    explained.info |= {"notes": ["Judges differ."], "note_kinds": ["judges differ"]}
+    explained.save()
+    assert address in page(clients["owner"], "judges", played)

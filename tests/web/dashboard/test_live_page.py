@@ -32,11 +32,11 @@ def seen(study, layer: str = "judged") -> live.Live:
 def table_rows(html: str, heading: str) -> dict[str, list[str]]:
     """Read the table under a heading: what each row's header says, and its cells."""
     section = html.split(f">{heading}</h2>")[1].split("</table>", maxsplit=1)[0]
-    found = {}
+    cells = {}
     for row in re.findall(r"<tr>(.*?)</tr>", section, re.DOTALL):
         header = re.search(r"<th[^>]*>(.*?)</th>", row, re.DOTALL)
-        found[header[1]] = [each.strip() for each in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)]
-    return found
+        cells[header[1]] = [each.strip() for each in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)]
+    return cells
 
 
 def test_every_number_is_the_exports(played, clients, tmp_path):
@@ -47,11 +47,11 @@ def test_every_number_is_the_exports(played, clients, tmp_path):
     by_judge = Counter(row["judge"] for row in judged)
     html = clients["owner"].get(reverse("dashboard:live", args=[played.slug])).content.decode()
     assert f'<dd id="judged">{len(judged)}</dd>' in html
-    said = table_rows(html, "Answers")
-    assert said["an area was chosen"][0] == str(outcomes["left"] + outcomes["right"])
-    assert said["about the same"] == [str(outcomes["tie"]), share(outcomes["tie"] / len(judged))]
-    assert said["skipped"] == [str(outcomes["skipped"]), share(outcomes["skipped"] / len(judged))]
-    assert said["“I don’t know this area”"] == [
+    cells = table_rows(html, "Answers")
+    assert cells["an area was chosen"][0] == str(outcomes["left"] + outcomes["right"])
+    assert cells["about the same"] == [str(outcomes["tie"]), share(outcomes["tie"] / len(judged))]
+    assert cells["skipped"] == [str(outcomes["skipped"]), share(outcomes["skipped"] / len(judged))]
+    assert cells["“I don’t know this area”"] == [
         str(outcomes["unknown"]), share(outcomes["unknown"] / len(answered)),
     ]  # fmt: skip
     who = table_rows(html, "Judges")
@@ -77,10 +77,10 @@ def _map(study, folder):
 
 def test_pairs_left_are_of_all_who_have_a_link(played):
     judged = Judge.objects.filter(study=played, withdrawn_at=None).values_list("judged", flat=True)
-    found = seen(played)
-    assert found.wanted == 6 * 20
-    assert found.left == sum(max(20 - each, 0) for each in judged)
-    assert found.done == found.wanted - found.left
+    now = seen(played)
+    assert now.wanted == 6 * 20
+    assert now.left == sum(max(20 - each, 0) for each in judged)
+    assert now.done == now.wanted - now.left
 
 
 def test_areas_are_counted_as_in_the_export(played, clients):

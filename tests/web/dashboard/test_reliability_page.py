@@ -34,14 +34,14 @@ def quick(monkeypatch):
 
 def test_the_figures_are_the_librarys(played, explained, clients):
     html = page(clients["owner"], played)
-    found = explained.findings["reliability"]
+    shown = explained.findings["reliability"]
     library = reliability(open_fit(explained), load_comparisons(played), seed=1)
-    assert found["bayes"] == pytest.approx(library.bayes, rel=1e-4)
-    assert found["ssr"] == pytest.approx(library.ssr, rel=1e-4)
+    assert shown["bayes"] == pytest.approx(library.bayes, rel=1e-4)
+    assert shown["ssr"] == pytest.approx(library.ssr, rel=1e-4)
     for each in ("split_half_full", "bayes", "ssr"):
-        assert f"<dd>{found[each]:.2f} " in html
+        assert f"<dd>{shown[each]:.2f} " in html
     assert library.note.split(";")[0] in html
-    assert in_words(Findings.from_dict({"reliability": found}).reliability) in html
+    assert in_words(Findings.from_dict({"reliability": shown}).reliability) in html
     assert html.count('class="course"') == 3
 
 

@@ -23,11 +23,11 @@ from judgemap.web.studies.models import Study
 
 @pytest.mark.django_db
 def test_two_studies_and_two_fits_are_made_once(tmp_path):
-    said = []
-    first = prepare_demo(tmp_path, 1, said.append)
-    again = prepare_demo(tmp_path, 1, said.append)
+    lines = []
+    first = prepare_demo(tmp_path, 1, lines.append)
+    again = prepare_demo(tmp_path, 1, lines.append)
     assert (again.finished, again.open, again.password) == (first.finished, first.open, first.password)
-    assert len(said) == 1
+    assert len(lines) == 1
     assert Study.objects.count() == 2
     assert [first.finished.status, first.open.status] == ["closed", "open"]
     assert list(FitRun.objects.order_by("number").values_list("settings__model", flat=True)) == ["spatial", "clusters"]
@@ -80,7 +80,7 @@ def test_ties_where_areas_are_alike_and_one_judge_who_guesses():
 @pytest.fixture
 def pages():
     """A server of five pages, one of which is broken and one of which somebody else has."""
-    said = {
+    pages = {
         "/": '<a href="/a?x=1">a</a> <a href="/a?x=2">a again</a> <a href="https://example.org/">away</a>',
         "/a": '<img src="/gone.png"> <link href="/style.css"> <a href="#here">here</a>',
         "/style.css": "",
@@ -89,10 +89,10 @@ def pages():
     class Answerer(BaseHTTPRequestHandler):
         def do_GET(self):
             path = self.path.partition("?")[0]
-            self.send_response(200 if path in said else 404)
+            self.send_response(200 if path in pages else 404)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
-            self.wfile.write(said.get(path, "").encode())
+            self.wfile.write(pages.get(path, "").encode())
 
         def log_message(self, *_):
             pass

@@ -67,15 +67,15 @@ def test_a_reader_among_many_writers(server, areas):
 
     players = threading.Thread(target=play_all)
     players.start()
-    found, after, more = [], "", True
+    rows, after, more = [], "", True
     while more or not done.is_set():
         over = done.is_set()
         page, after, more = read(after)
-        found += page
+        rows += page
         more = more or not over
         done.wait(0.1)
     players.join()
-    keys = [(row["judge"], row["position"], row["revision"]) for row in found]
+    keys = [(row["judge"], row["position"], row["revision"]) for row in rows]
     stored = server.table(slug, "revisions.csv")
     assert len(keys) == len(set(keys)), "none comes twice"
     assert set(keys) == {(row["judge"], int(row["position"]), int(row["revision"])) for row in stored}

@@ -82,8 +82,8 @@ def after(page, act) -> None:
 
 
 def assert_accessible(page) -> None:
-    found = axe.Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    report = axe.Axe().run(page)
+    assert report.violations_count == 0, report.generate_report()
 
 
 def outcomes(rows) -> list[str]:

@@ -70,13 +70,13 @@ def links(chromium, server, first_link):
     page.click("main form button")
     enter(page, first_link, "first@example.org")
     look(page, "no studies yet")
-    found = [invitation(page) for _ in range(4)]
+    links = [invitation(page) for _ in range(4)]
     look(page, "researchers")
     page.goto(first_link)
     assert "does not work" in page.inner_text("h1")
     look(page, "a used link")
     context.close()
-    return iter(found)
+    return iter(links)
 
 
 def make_draft(page, boundaries, title: str) -> str:

@@ -1,7 +1,7 @@
 """A study that judges have answered, and fits of it: made once, and kept in each test's database as a worker would."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
@@ -12,12 +12,13 @@ from django.urls import reverse
 
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.explain import Explanation
+from judgemap.study.parameters import parameters
 from judgemap.study.record import json_value
 from judgemap.study.result import Fit
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results import files, running
-from judgemap.web.results.models import FitFiles, FitPicture, FitRun
+from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
 from judgemap.web.results.running import findings_of
 from judgemap.web.studies.models import Study
 
@@ -128,6 +129,27 @@ def keep(made, archives):
 def run(answered, keep) -> FitRun:
     """The first fit of the study."""
     return keep(answered)
+
+
+@pytest.fixture(scope="session")
+def differing(areas, said) -> tuple[Made, list[FitView]]:
+    """A fit of what was said in which judges differ, and its maps of the panel and of each judge."""
+    settings = FitSettings(judges="differ", attention=True, **QUICK)
+    fit = settings.run(said, areas)
+    findings = findings_of(fit, Explanation(fit, said))
+    findings["parameters"] = json_value([asdict(each) for each in parameters(fit)])
+    return Made(settings, fit, findings), list(running.views_of(FitRun(), fit, said))
+
+
+@pytest.fixture
+def differ_run(answered, keep, made, differing) -> FitRun:
+    """A fit of the study in which judges differ."""
+    made["differ"] = differing[0]
+    run = keep(answered, "differ")
+    FitView.objects.bulk_create(
+        FitView(fit=run, judge=each.judge, rows=each.rows, findings=each.findings) for each in differing[1]
+    )
+    return run
 
 
 @pytest.fixture

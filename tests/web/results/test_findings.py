@@ -69,33 +69,33 @@ def numbers(value):
 
 
 def test_it_is_plain_json_with_the_keys_it_promises(run, fit, data):
-    found = findings_of(fit, Explanation(fit, data))
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert all(math.isfinite(number) for number in numbers(found))
-    assert all(set(row) == JUDGE_KEYS for row in found["judges"])
-    assert len(found["judges"]) == 3
-    assert all(set(row) == AREA_KEYS for row in found["areas"])
-    assert [row["id"] for row in found["areas"]] == list(fit.map.ids)
-    assert {"note", "bayes", "ssr", "split_half", "split_half_full", "splits"} <= set(found["reliability"])
-    assert [row["answers"] for row in found["reliability_over_time"]][-1] == found["reliability"]["answers"]
-    assert list(found["top"]) == ["1", "3", "5", "10"], "there are sixteen areas"
-    assert len(found["risk_edges"]) == 41
-    assert all(995 <= sum(row["density"]) <= 1005 for row in found["areas"])
+    findings = findings_of(fit, Explanation(fit, data))
+    assert json.loads(json.dumps(findings, allow_nan=False)) == findings
+    assert all(math.isfinite(number) for number in numbers(findings))
+    assert all(set(row) == JUDGE_KEYS for row in findings["judges"])
+    assert len(findings["judges"]) == 3
+    assert all(set(row) == AREA_KEYS for row in findings["areas"])
+    assert [row["id"] for row in findings["areas"]] == list(fit.map.ids)
+    assert {"note", "bayes", "ssr", "split_half", "split_half_full", "splits"} <= set(findings["reliability"])
+    assert [row["answers"] for row in findings["reliability_over_time"]][-1] == findings["reliability"]["answers"]
+    assert list(findings["top"]) == ["1", "3", "5", "10"], "there are sixteen areas"
+    assert len(findings["risk_edges"]) == 41
+    assert all(995 <= sum(row["density"]) <= 1005 for row in findings["areas"])
 
 
 def test_numbers_are_the_librarys(run, fit, data):
-    found = findings_of(fit, Explanation(fit, data))
+    findings = findings_of(fit, Explanation(fit, data))
     table = jm.judge_table(fit, data)
     for name in ("comparisons", "left_share", "infit", "outfit", "agreement", "seconds_median"):
-        np.testing.assert_allclose([row[name] for row in found["judges"]], table[name], rtol=1e-4)
+        np.testing.assert_allclose([row[name] for row in findings["judges"]], table[name], rtol=1e-4)
     counts = data.counts()
-    played = [row["wins"] + row["losses"] for row in found["areas"]]
+    played = [row["wins"] + row["losses"] for row in findings["areas"]]
     assert played == counts.per_area().tolist()
-    np.testing.assert_array_equal(found["top"]["5"], fit.p_top(5))
-    assert sum(won for area in found["met"] for _, won, _ in area) == fit.record.data.comparisons
+    np.testing.assert_array_equal(findings["top"]["5"], fit.p_top(5))
+    assert sum(won for area in findings["met"] for _, won, _ in area) == fit.record.data.comparisons
     first = jm.surprising_answers(fit, data).iloc[0]
-    assert found["surprises"][0]["chosen"] == first["chosen"]
-    assert found["surprises"][0]["probability"] == pytest.approx(first["probability"], rel=1e-4)
+    assert findings["surprises"][0]["chosen"] == first["chosen"]
+    assert findings["surprises"][0]["probability"] == pytest.approx(first["probability"], rel=1e-4)
 
 
 def test_comparisons_know_when_they_were_answered(data):

@@ -8,8 +8,8 @@ import scipy.stats
 
 from judgemap.report.colours import RISK
 from judgemap.study.comparing import compare_fits
-from judgemap.web.results.compare import change_limits, draw_scatter
 from judgemap.web.results.models import FitRun
+from judgemap.web.results.side_by_side import change_limits, draw_scatter
 from judgemap.web.studies.models import Act
 
 
@@ -46,8 +46,8 @@ def test_every_two_fits_have_their_correlations(three, page, made, text_of):
 
 def test_the_largest_changes_are_the_librarys(three, page, made, text_of):
     html = page(three[0], "compare", **{"with": "2"}).content.decode()
-    found = compare_fits(made["spatial"].fit, made["without"].fit)
-    areas = found.areas.set_index("name")
+    compared = compare_fits(made["spatial"].fit, made["without"].fit)
+    areas = compared.areas.set_index("name")
     rows = tables(html, text_of)[1]
     assert len(rows) == 10
     changes = np.abs(areas["change"].to_numpy())
@@ -58,7 +58,7 @@ def test_the_largest_changes_are_the_librarys(three, page, made, text_of):
         assert there.split()[0] == number(area["risk_other"])
         assert change.removeprefix("+") == number(area["change"])
         assert place == f"{area['rank_base']} → {area['rank_other']}"
-    assert f"{found.same_top} of the {found.top} areas of highest risk are the same" in text_of(html)
+    assert f"{compared.same_top} of the {compared.top} areas of highest risk are the same" in text_of(html)
 
 
 def test_maps_share_one_scale(three, page, made):

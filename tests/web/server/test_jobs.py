@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from judgemap.web.dashboard.models import Forecast
 from judgemap.web.results.models import FitRun
-from judgemap.web.server import jobs
+from judgemap.web.server import jobs, worker
 from judgemap.web.server.jobs import CancelledError, StoppingError, TakenAwayError
 
 LONG_AGO = timezone.now() - 2 * jobs.SILENCE
@@ -53,6 +53,17 @@ def test_a_silent_job_is_lost_and_its_worker_hears_of_it(job):
     for act in (mine.write, mine.finish):
         with pytest.raises(TakenAwayError):
             act()
+
+
+def test_a_server_without_workers_marks_every_kind_of_lost_job(fit, monkeypatch):
+    Forecast.objects.create(fit=fit, seed=1)
+    for kind in jobs.kinds():
+        kind.objects.update(status="running", heard_at=LONG_AGO)
+    monkeypatch.setattr(worker.STOPPING, "wait", lambda _: worker.STOPPING.set())
+    monkeypatch.setattr(worker, "close_old_connections", lambda: None)
+    worker._now_and_then(worker.mark_lost)
+    worker.STOPPING.clear()
+    assert [kind.objects.get().status for kind in jobs.kinds()] == ["lost", "lost"]
 
 
 def test_a_job_asked_for_again_is_not_written_by_its_first_worker(job):

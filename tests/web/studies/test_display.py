@@ -49,8 +49,8 @@ def test_scenes_lie_where_the_areas_are(chicago):
         west, north, size = scene["box"]
         own = points(scene["own"])
         x, y = west + own[:, 0] * size / 1000, north - own[:, 1] * size / 1000
-        found = [x.min(), y.min(), x.max(), y.max()]
-        assert np.abs(np.array(found) - bounds).max() < 3 * size / 1000
+        drawn = [x.min(), y.min(), x.max(), y.max()]
+        assert np.abs(np.array(drawn) - bounds).max() < 3 * size / 1000
 
 
 def test_neighbours_are_in_the_scene(chicago):

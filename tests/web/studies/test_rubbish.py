@@ -23,17 +23,17 @@ SPACES = ("studies", "preview", "making", "accounts")
 
 def addresses() -> list[str]:
     """Every address that is not a judge's, with the study's name, and with numbers and tokens that are nobody's."""
-    found = []
+    addresses = []
     for part in get_resolver().url_patterns:
         if getattr(part, "namespace", None) == "judge":
             continue
         for pattern in getattr(part, "url_patterns", []):
             inner = getattr(pattern, "url_patterns", [pattern])
-            found += [str(pattern.pattern) + (str(each.pattern) if each is not pattern else "") for each in inner]
+            addresses += [str(pattern.pattern) + (str(each.pattern) if each is not pattern else "") for each in inner]
     filled = {"<slug:slug>": "wards", "<slug:token>": "wards", "<slug:language>": "fr", "<int:upload>": "1"}
     for key, value in filled.items():
-        found = [each.replace(key, value) for each in found]
-    return sorted({each for each in found if "(?P" not in each} - {"studies/wards/export"})
+        addresses = [each.replace(key, value) for each in addresses]
+    return sorted({each for each in addresses if "(?P" not in each} - {"studies/wards/export"})
 
 
 def test_the_addresses_are_found():

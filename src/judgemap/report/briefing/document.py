@@ -77,7 +77,7 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
         numbers=front.numbers(fit, about),
         picture=gallery["risk"],
         table=tables.highest_risk(fit),
-        foot=FOOT,
+        foot=f"{fit.record.view.words} {FOOT}",
         notice=about.notice,
         warning=front.warning(fit, other),
     )

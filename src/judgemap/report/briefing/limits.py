@@ -8,7 +8,9 @@ from judgemap.report.briefing.about import About
 from judgemap.report.briefing.front import SURE, TOP, order_of, surely_top
 from judgemap.report.text import capital, counted, in_words, isolated, listed, per_cent, percentage, signed
 from judgemap.study.clusters import ClusterFit
+from judgemap.study.panel import PanelFit
 from judgemap.study.panel_settings import View
+from judgemap.study.record import NoteKind
 from judgemap.study.result import Fit
 
 Point = tuple[str, str]
@@ -26,7 +28,7 @@ def points(fit: Fit, about: About, clusters: ClusterFit | None = None) -> tuple[
     these = [_relative(fit), _knowledge(fit, about), _order(fit), _few(fit), _neighbours(fit)]
     these += [_left_out(fit)] if fit.record.data.left_out else []
     these += [_clusters(clusters)] if clusters is not None else []
-    return (*these, _judges_alike(fit), _why(about), _person())
+    return (*these, _whose(fit), _why(about), _person())
 
 
 def notes(fit: Fit) -> tuple[str, ...]:
@@ -192,15 +194,28 @@ def _clusters(fit: ClusterFit) -> Point:
     )
 
 
-def _judges_alike(fit: Fit) -> Point:
-    if fit.record.view is not View.POOLED:
-        allowed = "The intervals allow for judges who differ, but not for judges of another kind than these."
-        return "Whose view it is", f"{fit.record.view.words} {allowed}"
+def _whose(fit: Fit) -> Point:
+    if isinstance(fit, PanelFit) and fit.settings.differ:
+        return "Whose view it is", f"{fit.record.view.words} {_sample(fit)}"
     many = fit.record.data.judges != 1
     first = "that all judges see the same order of areas, and" if many else "that"
+    differ = any(note.kind is NoteKind.JUDGES_DIFFER for note in fit.record.notes)
+    here = " Here judges differ more than chance explains, so they are." if differ else ""
     return (
         "How far judges disagree",
-        f"The intervals assume {first} that every answer is independent. Where that fails, they are too narrow.",
+        f"The intervals assume {first} that every answer is independent. Where that fails, they are too narrow.{here}",
+    )
+
+
+def _sample(fit: PanelFit) -> str:
+    """Say what judges who are a sample can tell."""
+    judges, ratio = counted(fit.record.data.judges, "judge"), float(np.median(fit.sigma / fit.alpha))
+    if fit.record.view is View.PANEL:
+        return f"It does not say what other judges would see: with another panel of {judges} it would be another map."
+    return (
+        f"The {judges} are a sample of that population, with views that differ from the common one by about "
+        f"{ratio:.2f} of how far areas differ. The intervals allow for that, but not for judges of another kind than "
+        "these. More judges would narrow them more than more answers from the same ones."
     )
 
 

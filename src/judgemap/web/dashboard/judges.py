@@ -23,7 +23,7 @@ from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, bar_chart, spark
 from judgemap.web.dashboard.counting import Counted, count
 from judgemap.web.judge.models import UnknownArea
-from judgemap.web.results.models import Exclusion, FitRun
+from judgemap.web.results.models import Exclusion, FitRun, FitView
 from judgemap.web.results.pages import latest_fit, read_findings
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
@@ -31,6 +31,9 @@ from judgemap.web.studies.models import Study
 
 ON_A_PAGE = 100
 BINS = 24
+LIKELY = 0.5
+"""From this probability on, the table says what may be the matter with a judge."""
+MOST_LINKED = 5
 
 
 @require_safe
@@ -48,6 +51,9 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
         "fit_note": findings.judges_note,
         "notes": notes(rows, fit),
         "outstanding": [row for row in rows if row.fitted.stands_out],
+        "doubted": fit is not None and fit.doubts_judges,
+        "has_distance": any(row.fitted.distance is not None for row in rows),
+        "tells_apart": any(row.fitted.told_apart for row in rows),
     }
     return render(request, "dashboard/judges.html", context | {"here": "dashboard", "page": "judges"})
 
@@ -70,6 +76,8 @@ def judge(request: HttpRequest, study: Study, name: str) -> HttpResponse:
         "chart": time_chart(counted.data.only([name])),
         "surprises": [each for each in findings.surprises if each.judge == name],
         "unknown": unknown.values_list("area__name", flat=True),
+        "has_map": fit is not None and FitView.objects.filter(fit=fit, judge=name).exists(),
+        "without": fits_without(study, fit, name),
     }
     return render(request, "dashboard/judge.html", context | {"here": "dashboard", "page": "judges"})
 
@@ -93,6 +101,15 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
     except StudyError as error:
         messages.error(request, sentence(error))
     return redirect("dashboard:judges", study.slug)
+
+
+def fits_without(study: Study, fit: FitRun | None, name: str) -> list[FitRun]:
+    """Return the fits that leave this judge out, and nobody else whom the last fit has, the latest first."""
+    if fit is None:
+        return []
+    wanted = sorted({*fit.left_out, name})
+    done = FitRun.objects.filter(study=study, status=FitRun.Status.DONE, left_out=wanted, only=[]).exclude(pk=fit.pk)
+    return list(done.defer("rows", "findings", "log").order_by("-number")[:MOST_LINKED])
 
 
 def _compare(request: HttpRequest, study: Study, base: FitRun, new: FitRun) -> HttpResponse:
@@ -125,6 +142,11 @@ class JudgeRow:
     spark: str
     fitted: JudgeFinding
     excluded: Exclusion | None
+
+    @property
+    def made_of(self) -> list[tuple[str, float]]:
+        """What the last fit takes to be likely of the judge, in words, with the probability."""
+        return [(words, chance) for words, chance in self.fitted.told_apart if chance >= LIKELY]
 
     @property
     def decided(self) -> int:

@@ -186,14 +186,25 @@ def other_priors(settings: FitSettings) -> list[FitSettings]:
     return [each for each in varied if each != settings]
 
 
+def let_judges_differ(run: FitRun, by: Researcher | None = None) -> FitRun:
+    """Ask for a fit like this one in which judges differ; where there is one of the same answers, return it."""
+    settings = replace(FitSettings.from_dict(run.settings), judges="differ")
+    return _made_of_same(run, settings) or ask_for_fit(
+        run.study, settings, by, run.left_out, run.only, f"fit {run.number}, with judges who differ"
+    )
+
+
+def _made_of_same(run: FitRun, settings: FitSettings) -> FitRun | None:
+    """Find a fit with other settings of the same answers and judges as another, made or under way."""
+    same = FitRun.objects.filter(study=run.study, settings=settings.to_dict(), left_out=run.left_out, only=run.only)
+    there = same.exclude(status__in=GONE).filter(data_sha256__in=[run.data_sha256, ""])
+    return there.order_by("-number").first()
+
+
 def try_other_priors(run: FitRun, by: Researcher | None = None) -> list[FitRun]:
     """Ask for the fit under other priors, and return those fits; none is made twice of the same answers."""
     made = []
     for settings in other_priors(FitSettings.from_dict(run.settings)):
-        known = FitRun.objects.filter(
-            study=run.study, settings=settings.to_dict(), left_out=run.left_out, only=run.only
-        ).exclude(status__in=GONE)
-        there = known.filter(data_sha256__in=[run.data_sha256, ""]).order_by("-number").first()
         note = f"other priors than fit {run.number}"
-        made.append(there or ask_for_fit(run.study, settings, by, run.left_out, run.only, note))
+        made.append(_made_of_same(run, settings) or ask_for_fit(run.study, settings, by, run.left_out, run.only, note))
     return made

@@ -13,7 +13,8 @@ from judgemap.report.ticks import round_step
 from judgemap.study.findings import AreaFinding, RiskRow
 from judgemap.web.results.layers import by_risk, interval
 from judgemap.web.results.models import FitRun
-from judgemap.web.results.pages import fit_page, read_area_findings, read_findings
+from judgemap.web.results.pages import fit_page, read_area_findings
+from judgemap.web.results.whose import SeenMap, seen_map
 from judgemap.web.studies.areas import area_names
 from judgemap.web.studies.maps import neighbours_of
 from judgemap.web.studies.models import Study
@@ -28,7 +29,9 @@ def area(request: HttpRequest, study: Study, run: FitRun, position: int) -> Http
     """Return what is known of an area, for the map's page to show beside the map."""
     if position >= len(run.rows):
         raise Http404
-    context = {"study": study, "run": run, "detail": describe_area(study, run, position)}
+    seen = seen_map(run, request.GET.dict())
+    keep = f"{seen.address}&" if seen.address else ""
+    context = {"study": study, "run": run, "detail": describe_area(study, seen, position), "keep": keep}
     return render(request, "results/detail.html", context)
 
 
@@ -93,33 +96,33 @@ class Detail:
         return round(100 * self.won / self.compared, 1) if self.compared else 0.0
 
 
-def describe_area(study: Study, run: FitRun, position: int) -> Detail:
-    """Put together what is known of an area."""
-    row = run.rows[position]
+def describe_area(study: Study, seen: SeenMap, position: int) -> Detail:
+    """Put together what is known of an area on a map."""
+    run, rows = seen.run, seen.rows
+    row = rows[position]
     kept = read_area_findings(run, position)
-    edges = read_findings(run, "risk_edges").risk_edges
     names = area_names(study)
     met = [Opponent(each.other, names[each.other], each.won, each.lost) for each in kept.met]
     return Detail(
         position=position,
         name=row["name"],
         code=row["id"],
-        place=by_risk(run.rows).index(position) + 1,
-        count=len(run.rows),
+        place=by_risk(rows).index(position) + 1,
+        count=len(rows),
         risk=signed(row["risk_median"]),
         interval=interval(row),
         sd=f"{row['risk_sd']:.2f}",
         rank=row["rank_median"],
         rank_low=row["rank_low"],
         rank_high=row["rank_high"],
-        top=min(10, len(run.rows)),
+        top=min(10, len(rows)),
         chance=percentage(row["p_top10"]),
         cluster=f"{row['cluster']} ({percentage(row['probability'])})" if "cluster" in row else "",
         between=f"{kept.between[0]} ({percentage(kept.between[1])})" if kept.between else "",
         won=sum(each.won for each in met),
         lost=sum(each.lost for each in met),
         chosen_as=run.record.winner_is,
-        posterior=draw_posterior(run.rows, position, kept.area.density, edges),
+        posterior=draw_posterior(rows, position, *seen.density(position, kept.area)),
         met=met,
         neighbours=[(other, names[other]) for other in neighbours_of(run.version, position)],
         unexpected=_unexpected(kept.area),

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from judgemap.core.diagnostics import GOOD_ESS, GOOD_RHAT
+from judgemap.report.text import signed
 from judgemap.study.findings import SamplingFinding
 from judgemap.study.record import GOOD_GAP
 from judgemap.web.results.models import FitRun
@@ -20,12 +21,16 @@ SHOWN = 10
 @fit_page
 def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Say how well the fit was sampled, and show it."""
-    findings = read_findings(run, "warnings", "sampling")
+    findings = read_findings(run, "warnings", "sampling", "parameters")
     context = {
         "warnings": findings.warnings,
         "notes": [note.text for note in run.record.notes],
         "drawn": how_drawn(run),
         "figures": figures(run),
+        "parameters": [
+            (each.symbol, signed(each.median), f"{signed(each.low)} to {signed(each.high)}", each.words)
+            for each in findings.parameters
+        ],
         "worst": worst(run, findings.sampling),
         "pictures": pictures_of(run, "traces", "ranks", "alpha"),
     }

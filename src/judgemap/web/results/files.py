@@ -20,12 +20,14 @@ from judgemap.core.types import IntArray
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.definition import write_definition
+from judgemap.study.panel_settings import View
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.comparisons import History, area_ids, direction, microseconds, moment_of
 from judgemap.web.judge.export import table
 from judgemap.web.judge.models import Pair
-from judgemap.web.results.models import FitFiles, FitRun
+from judgemap.web.results.models import FitFiles, FitRun, FitView
 from judgemap.web.results.pages import fit_page, show_page
+from judgemap.web.results.whose import SeenMap, wanted_map
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.actions import definition_of
@@ -56,6 +58,8 @@ KINDS = {
     "pdf": ("-briefing.pdf", "application/pdf"),
 }
 """What there is to download, with its ending and media type; the kinds of `study.downloads`, and two more."""
+OF_A_VIEW = ("csv", "geojson", "gpkg", "parquet", "draws")
+"""What can be had of the panel's map too; a judge's is a table."""
 MOMENTS = 50
 """How many moments are tried at which as many pairs had been shown as the fit knows of."""
 ANSWERS_CHANGED = (
@@ -73,6 +77,7 @@ def show_files(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "has_briefing": has_briefing(run),
         "prints": find_renderer() is not None,
         "has_map": bool(study.outline),
+        "views": [("The population’s map", ""), ("The panel’s map", "?view=panel")] if _has_views(run) else [("", "")],
         "command": FitSettings.from_dict(run.settings).command(
             "comparisons.csv", "areas.geojson" if study.outline else "edges.csv", run.record.winner_is
         ),
@@ -109,21 +114,24 @@ def download(request: HttpRequest, study: Study, run: FitRun, kind: str) -> Http
     if kind not in KINDS:
         raise Http404
     ending, media_type = KINDS[kind]
+    seen = wanted_map(run, request.GET.dict())
+    if seen.kept is not None and (kind not in OF_A_VIEW or (seen.kept.judge and kind != "csv")):
+        raise Http404
+    name = _name(study, run) + (f"-{seen.view}" if seen.kept is not None else "")
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
-        path = Path(folder, f"{_name(study, run)}{ending}")
+        path = Path(folder, f"{name}{ending}")
         try:
-            _write(study, run, kind, path)
+            _write(study, seen, kind, path)
         except StudyError as error:
             return kind_page(request, 409, "This file is not available", sentence(error))
         return FileResponse(path.open("rb"), as_attachment=True, filename=path.name, content_type=media_type)
 
 
-def _write(study: Study, run: FitRun, kind: str, path: Path) -> None:
+def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
     """Write a file. Tables and draws come out of what is kept; libraries that are slow to load write the others."""
+    run = seen.run
     if kind == "csv":
-        columns = [name for name in COLUMNS if name in run.rows[0]]
-        cells = ([row[name] for name in columns] for row in run.rows)
-        path.write_text(table(columns, cells), encoding="utf-8")
+        path.write_text(areas_csv(seen), encoding="utf-8")
     elif kind == "netcdf":
         path.write_bytes(kept_file(run, "posterior.nc"))
     elif kind == "pdf":
@@ -141,7 +149,20 @@ def _write(study: Study, run: FitRun, kind: str, path: Path) -> None:
     else:
         from judgemap.study.downloads import write_download
 
-        write_download(open_fit(run), kind, path)
+        write_download(open_fit(run).seen_by(seen.view), kind, path)
+
+
+def areas_csv(seen: SeenMap) -> str:
+    """Write the table of areas; where judges differ, with a column that says whose view it is."""
+    columns = [name for name in COLUMNS if name in seen.rows[0]]
+    rows = ([row[name] for name in columns] for row in seen.rows)  # type: ignore[literal-required]
+    if seen.run.record.view is View.POOLED:
+        return table(columns, rows)
+    return table([*columns, "view"], ([*row, seen.view] for row in rows))
+
+
+def _has_views(run: FitRun) -> bool:
+    return FitView.objects.filter(fit=run).exists()
 
 
 def has_briefing(run: FitRun) -> bool:

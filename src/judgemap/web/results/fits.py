@@ -133,6 +133,19 @@ def again(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 
 @require_POST
 @study_page
+def differ(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Ask for the same fit with judges who differ."""
+    run = _seen(study, number)
+    try:
+        made = actions.let_judges_differ(run, researcher_of(request))
+    except StudyError as error:
+        messages.error(request, sentence(error))
+        return redirect("fits:list", study.slug)
+    return redirect("fits:progress", study.slug, made.number)
+
+
+@require_POST
+@study_page
 def auto(request: HttpRequest, study: Study) -> HttpResponse:
     """Have the study fitted by itself, or not any more."""
     form = AutoFitForm(request.POST)

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from judgemap.study.panel_settings import PanelSettings
 from judgemap.web.judge.models import Answer, Judge
-from judgemap.web.results.models import FitFiles, FitPicture, FitRun
+from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
 from judgemap.web.server.jobs import log_line
 
 SOMEBODY = "a judge who withdrew"
@@ -60,6 +60,7 @@ def forget(run: FitRun, name: str) -> None:
 def _remove_results(run: FitRun, why: str) -> None:
     FitPicture.objects.filter(fit=run).delete()
     FitFiles.objects.filter(fit=run).delete()
+    FitView.objects.filter(fit=run).delete()
     FitRun.objects.filter(pk=run.pk).update(
         status=FitRun.Status.FAILED, said=why, log=run.log + log_line(why), rows=[], findings={}, info={},
         data_sha256="", explained_at=timezone.now(),

@@ -9,7 +9,8 @@ from django.db.models import F, Q, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from judgemap.study.record import FitRecord
+from judgemap.study.record import FitRecord, NoteKind
+from judgemap.study.settings import FitSettings
 from judgemap.web.judge.models import Judge
 from judgemap.web.server.jobs import SILENCE, Job, job_constraints, log_line
 from judgemap.web.studies.models import Study, StudyVersion
@@ -62,6 +63,16 @@ class FitRun(Job):
         """What fit.json says, typed; of a fit that is done."""
         return FitRecord.from_dict(self.info)
 
+    @property
+    def panel_titles(self) -> list[str]:
+        """What its settings assume of judges and ties that is not usual, a few words each."""
+        return FitSettings.from_dict(self.settings).panel.titles
+
+    @property
+    def doubts_judges(self) -> bool:
+        """Whether the fit takes judges to be alike, and its data say that they are not."""
+        return any(note.kind is NoteKind.JUDGES_DIFFER for note in self.record.notes)
+
     def work(self) -> Iterator[None]:
         """Make the fit; what explains it is left for when no other job waits."""
         from judgemap.web.results.running import make_fit
@@ -107,6 +118,24 @@ class FitPicture(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of fit {self.fit_id}"
+
+
+class FitView(models.Model):
+    """The map of a fit in which judges differ, as the panel or one judge sees it; the population's is the fit's own."""
+
+    fit = models.ForeignKey(FitRun, models.CASCADE, related_name="views")
+    judge = models.CharField(max_length=10, blank=True)
+    """The random name of the judge whose map it is; empty for the panel's."""
+    rows = models.JSONField(default=list)
+    """The table of areas, as `FitRun.rows` has it."""
+    findings = models.JSONField(default=dict)
+    """Of the fit's findings, those that are another view's: ``top``, ``density`` and ``risk_edges``."""
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["fit", "judge"], name="fit_view_once"),)
+
+    def __str__(self) -> str:
+        return f"fit {self.fit_id} as {self.judge or 'the panel'} sees it"
 
 
 class Exclusion(models.Model):

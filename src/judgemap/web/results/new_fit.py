@@ -1,6 +1,7 @@
 """The form that asks for a fit: the options of `judgemap fit`, and whose answers."""
 
 import re
+from dataclasses import fields
 from typing import Any
 
 from django import forms
@@ -9,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from judgemap.errors import StudyError
+from judgemap.study.panel_settings import PanelSettings
 from judgemap.study.setting import MODELS, Setting
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.web.judge.models import Judge
@@ -24,9 +26,11 @@ USES = (
     ("without", "All except the judges ticked below"),
     ("only", "Only the judges ticked below"),
 )
-ON_TOP = "model"
-"""The setting that everybody sees; the others are in groups."""
-GROUPS = ("The spatial and the standard model", "Clusters", "Sampling")
+ON_TOP = ("model", "judges")
+"""The settings that everybody sees; the others are in groups."""
+PANEL = {each.name for each in fields(PanelSettings)}
+OF_JUDGES = "Judges and their answers"
+GROUPS = (OF_JUDGES, "The spatial and the standard model", "Clusters", "Sampling")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -61,8 +65,10 @@ def make_field(setting: Setting) -> forms.Field:
     return forms.FloatField(widget=forms.NumberInput({"step": "any"}), **shown)
 
 
-def group_of(setting: Setting) -> str:
+def group_of(name: str, setting: Setting) -> str:
     """Say under which heading a setting stands."""
+    if name in PANEL:
+        return OF_JUDGES
     if setting.models == ("clusters",):
         return "Clusters"
     return "Sampling" if setting.models == MODELS else "The spatial and the standard model"
@@ -77,6 +83,14 @@ class FitForm(StudyForm):
         widget=forms.RadioSelect,
         initial="spatial",
     )
+    judges = forms.ChoiceField(
+        label=SETTINGS["judges"].label,
+        required=False,
+        choices=list(SETTINGS["judges"].choices.items()),
+        widget=forms.RadioSelect,
+        initial="alike",
+        help_text=SETTINGS["judges"].help.replace("'", "’"),
+    )
     use = forms.ChoiceField(
         label="Whose answers", required=False, choices=USES, widget=forms.RadioSelect, initial="all"
     )
@@ -87,7 +101,7 @@ class FitForm(StudyForm):
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(*args, **kwargs)
-        self.fields |= {name: make_field(each) for name, each in SETTINGS.items() if name != ON_TOP}
+        self.fields |= {name: make_field(each) for name, each in SETTINGS.items() if name not in ON_TOP}
         self.initial = {**{name: value for name, value in DEFAULTS.items() if value is not None}, **self.initial}
         excluded = excluded_from(study)
         judged = Judge.objects.filter(study=study, judged__gt=0).order_by("name").values_list("name", "judged")
@@ -101,14 +115,14 @@ class FitForm(StudyForm):
         """The options that few need, in groups."""
         groups: dict[str, list[forms.BoundField]] = {title: [] for title in GROUPS}
         for name, setting in SETTINGS.items():
-            if name != ON_TOP:
-                groups[group_of(setting)].append(self[name])
+            if name not in ON_TOP:
+                groups[group_of(name, setting)].append(self[name])
         return list(groups.items())
 
     @property
     def opened(self) -> bool:
         """Whether the options that few need are to be seen: one is wrong, or not as usual."""
-        names = [name for name in SETTINGS if name != ON_TOP]
+        names = [name for name in SETTINGS if name not in ON_TOP]
         return any(name in self.errors or self[name].value() not in (DEFAULTS.get(name), "", None) for name in names)
 
     def clean(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
 from judgemap.study.findings import AreaFindings, Findings
+from judgemap.study.panel_settings import View as MapView
 from judgemap.study.record import DataFacts
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.web.results.models import FitPicture, FitRun, excluded_from
@@ -112,7 +113,8 @@ def show_page(
     """Render a page of a fit, with what all of them show."""
     shared = {
         "study": study, "run": run, "title": title_of(run), "facts": facts_of(run.record.data), "here": "results",
-        "tab": template,
+        "tab": template, "whose": run.record.view.words, "differs": run.record.view is not MapView.POOLED,
+        "doubted": run.doubts_judges,
     }  # fmt: skip
     return render(request, template, {**shared, **context})
 

@@ -1,7 +1,7 @@
 """The risk map, and the table of areas beside it: every area with its risk, rank and chances, sorted and filtered."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +14,7 @@ from judgemap.web.results.area import describe_area, highest
 from judgemap.web.results.layers import Layer, by_risk, interval, make_layers, places
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, pictures_of, read_findings, show_page
+from judgemap.web.results.whose import seen_map, view_links
 from judgemap.web.studies.maps import Ground, lay_ground
 from judgemap.web.studies.models import Study
 
@@ -27,12 +28,14 @@ FALLING = ("risk", "sd", "chance")
 @fit_page
 def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Show the risk map with the table of areas and what is known of the area that was chosen."""
-    findings = read_findings(run, "top", "layout")
-    layers = make_layers(run.rows, findings.top)
-    asked = Asked.read(request.GET.dict(), layers, len(run.rows))
-    ground = lay_ground(study, run.version, findings.layout)
-    order, layer = by_risk(run.rows), layers[asked.layer]
-    lines = make_lines(run.rows, ground, layers, asked, order=order)
+    given = request.GET.dict()
+    seen = seen_map(run, given)
+    rows = seen.rows
+    layers = make_layers(rows, seen.top)
+    asked = replace(Asked.read(given, layers, len(rows)), view=seen.address)
+    ground = lay_ground(study, run.version, read_findings(run, "layout").layout)
+    order, layer = by_risk(rows), layers[asked.layer]
+    lines = make_lines(rows, ground, layers, asked, order=order)
     context = {
         "layers": layers.values(),
         "layer": layer,
@@ -46,11 +49,14 @@ def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "lines": lines,
         "n_shown": sum(line.shown for line in lines),
         "script": {name: each.plain() for name, each in layers.items()},
-        "highest": highest(run.rows),
-        "sure": sum(row["p_top10"] > 0.95 for row in run.rows),
-        "ten": min(10, len(run.rows)),
+        "highest": highest(rows),
+        "sure": sum(row["p_top10"] > 0.95 for row in rows),
+        "ten": min(10, len(rows)),
         "chosen_path": ground.places[asked.area].path if asked.area is not None else "",
-        "detail": describe_area(study, run, asked.area) if asked.area is not None else None,
+        "detail": describe_area(study, seen, asked.area) if asked.area is not None else None,
+        "seen": seen,
+        "whose": seen.words,
+        "view_links": view_links(study, run, seen),
         "pictures": pictures_of(run, "cluster-violins", "cluster-number", "co-clustering"),
     }
     return show_page(request, "results/map.html", study, run, context)
@@ -83,6 +89,8 @@ class Asked:
     sort: str
     words: str
     area: int | None
+    view: str = ""
+    """Whose map it is, as the address has it; empty for the fit's own."""
 
     @classmethod
     def read(cls, given: Mapping[str, str], layers: Mapping[str, Layer], count: int) -> "Asked":
@@ -114,7 +122,7 @@ class Asked:
         parts |= {"area": "" if self.area is None else str(self.area)}
         usual = {"layer": "risk", "sort": "place", "q": "", "area": "", leave_out: parts[leave_out]}
         query = urlencode({name: value for name, value in parts.items() if usual.get(name) != value})
-        return f"{query}&" if query else ""
+        return "".join(f"{each}&" for each in (self.view, query) if each)
 
 
 @dataclass(frozen=True, slots=True)

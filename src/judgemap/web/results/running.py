@@ -4,7 +4,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,10 @@ from judgemap.errors import StudyError
 from judgemap.report.briefing import About, Gallery, briefing
 from judgemap.report.picture import Picture
 from judgemap.study.clusters import ClusterFit
-from judgemap.study.explain import Explanation
+from judgemap.study.explain import FIGURES, Explanation
+from judgemap.study.panel import PanelFit
+from judgemap.study.panel_settings import View
+from judgemap.study.parameters import parameters
 from judgemap.study.record import json_value
 from judgemap.study.result import Fit
 from judgemap.study.settings import FitSettings
@@ -29,7 +32,7 @@ from judgemap.web.judge.models import Answer
 from judgemap.web.results.actions import answered
 from judgemap.web.results.files import open_fit, pack
 from judgemap.web.results.forgetting import forget_withdrawn
-from judgemap.web.results.models import FitFiles, FitPicture, FitRun
+from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
 from judgemap.web.server.jobs import STOPPING, log_line
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.display import UNITS
@@ -85,7 +88,7 @@ def keep(run: FitRun, fit: Fit) -> None:
     run.write()
     run.info = json_value(fit.record.to_dict())
     run.rows = table_of(fit)
-    run.findings = {"warnings": fit.warnings}
+    run.findings = {"warnings": fit.warnings, "parameters": json_value([asdict(each) for each in parameters(fit)])}
     run.data_sha256 = fit.record.data.sha256
     run.said = fit.verdict[:400]
     run.log += log_line(f"drew {fit.record.plan.chains} chains in {fit.record.seconds:.1f} s")
@@ -111,12 +114,18 @@ def table_of(fit: Fit) -> list[dict[str, Any]]:
 def explain(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[None]:
     """Work out what explains a fit that is done, a step at a time. What fails here is logged, and spoils nothing."""
     subject = Subject(run, fit, data)
-    for what, step in (("figures", _find), ("pictures", _draw), ("briefing", _brief)):
+    for what, step in steps(fit):
         run.log += log_line(_try(what, step, subject))
         FitRun.objects.filter(pk=run.pk).update(log=run.log, heard_at=timezone.now())
         forget_withdrawn(run, set(data.judges))
         yield
     FitRun.objects.filter(pk=run.pk).update(explained_at=timezone.now())
+
+
+def steps(fit: Fit) -> list[tuple[str, Step]]:
+    """Return what is to be made of a fit, in the order in which people look for it."""
+    views = [("views", _view)] if fit.record.view is not View.POOLED else []
+    return [*views, ("figures", _find), ("pictures", _draw), ("briefing", _brief)]
 
 
 @dataclass(frozen=True)
@@ -167,6 +176,22 @@ def _find(subject: Subject) -> None:
     run = subject.run
     run.findings |= findings_of(subject.fit, subject.explanation)
     FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
+
+
+def _view(subject: Subject) -> None:
+    FitView.objects.filter(fit=subject.run).delete()
+    FitView.objects.bulk_create(views_of(subject.run, subject.fit, subject.data), batch_size=50)
+
+
+def views_of(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[FitView]:
+    """Make the maps of the panel and of each judge, where they are kept."""
+    if not isinstance(fit, PanelFit):
+        return
+    seen = Explanation(fit.seen_by(View.PANEL), data)
+    findings = json_value({"top": seen.top, "density": seen.density, "risk_edges": seen.risk_edges}, FIGURES)
+    yield FitView(fit=run, judge="", rows=table_of(seen.fit), findings=findings)
+    for judge in fit.judges if fit.has_judge_maps else ():
+        yield FitView(fit=run, judge=judge, rows=json_value(fit.judge_map(judge).to_dict("records"), FIGURES))
 
 
 def _draw(subject: Subject) -> None:

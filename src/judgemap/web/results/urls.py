@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from judgemap.web.results import area, checks, compare, convergence, files, fits, new_fit, risk_map
+from judgemap.web.results import area, checks, compare, convergence, files, fits, judge_maps, new_fit, risk_map
 
 FITS = "studies/<slug:slug>/fits/"
 FIT = FITS + "<int:number>/"
 app_name = "results"
 urlpatterns = [
     path(FIT + "map", risk_map.show_map, name="map"),
+    path(FIT + "judge-maps", judge_maps.judge_maps, name="judge_maps"),
     path(FIT + "areas/<int:position>", area.area, name="area"),
     path(FIT + "convergence", convergence.convergence, name="convergence"),
     path(FIT + "checks", checks.checks, name="checks"),
@@ -28,6 +29,7 @@ fits_urls = (
         path(FIT + "log", fits.log, name="log"),
         path(FIT + "cancel", fits.cancel, name="cancel"),
         path(FIT + "again", fits.again, name="again"),
+        path(FIT + "differ", fits.differ, name="differ"),
     ],
     "fits",
 )

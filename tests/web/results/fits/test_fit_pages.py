@@ -50,7 +50,7 @@ def test_one_button_is_enough(judged, send, page, make):
 def test_the_form_has_every_option_of_the_command(judged):
     assert set(FitSettings(seed=1).to_dict()) <= set(FitForm(judged).fields)
     grouped = {field.name for _, fields in FitForm(judged).grouped for field in fields}
-    assert grouped == set(FitForm(judged).fields) - {"model", "use", "named", "note"}
+    assert grouped == set(FitForm(judged).fields) - {"model", "judges", "use", "named", "note"}
 
 
 def test_the_form_as_it_is_shown_asks_for_the_usual_fit(judged, page):
@@ -98,6 +98,9 @@ def test_ticked_judges_without_a_word_are_left_as_they_are(judged, send):
         ({"draws": "nan"}, "Enter a whole number"),
         ({"alpha": "inf"}, "Enter a number"),
         ({"clusters": "3"}, "Clusters: only the model &#x27;clusters&#x27; has a number of them"),
+        ({"model": "clusters", "judges": "differ"}, "Judges: the model &#x27;clusters&#x27; has no such part"),
+        ({"model": "standard", "smoothness": "infer"}, "Smoothness: the model &#x27;standard&#x27; has no such part"),
+        ({"judges": "sometimes"}, "Select a valid choice"),
         ({"use": "only"}, "Tick the judges, or choose all of them"),
         ({"use": "only", "named": ["nobody"]}, "nobody is not one of the available choices"),
         ({"draws": "1000000", "chains": "8"}, "8 chains of 16 areas have room for"),

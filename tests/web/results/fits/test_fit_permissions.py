@@ -20,8 +20,9 @@ TABLE = [
     ("fits:log", "get", {}, READ),
     ("fits:cancel", "post", {}, MOVE),
     ("fits:again", "post", {}, MOVE),
+    ("fits:differ", "post", {}, MOVE),
 ]
-OF_ONE = {"fits:progress", "fits:log", "fits:cancel", "fits:again"}
+OF_ONE = {"fits:progress", "fits:log", "fits:cancel", "fits:again", "fits:differ"}
 
 
 @pytest.fixture

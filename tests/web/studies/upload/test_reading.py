@@ -69,9 +69,9 @@ def test_only_three_drivers_are_there(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", code], env=files._environment(str(tmp_path)), capture_output=True, check=True
     )
-    found = set(json.loads(done.stdout))
-    assert found >= files.DRIVERS
-    assert found - files.DRIVERS <= {"ESRIJSON", "GeoJSONSeq", "TopoJSON"}
+    drivers = set(json.loads(done.stdout))
+    assert drivers >= files.DRIVERS
+    assert drivers - files.DRIVERS <= {"ESRIJSON", "GeoJSONSeq", "TopoJSON"}
 
 
 def test_a_file_cannot_make_the_reader_call_anybody(frame, tmp_path):

@@ -7,6 +7,7 @@ from judgemap.report import text
 register = template.Library()
 register.filter("plain", text.plain)
 register.filter("percent", text.share)
+register.filter("chance", text.percentage)
 
 
 @register.filter

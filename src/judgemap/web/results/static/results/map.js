@@ -105,7 +105,7 @@ async function choose(area, from) {
   rove(area);
   remember({ area });
   try {
-    const response = await fetch(`areas/${area}`, { headers: { Accept: "text/html" } });
+    const response = await fetch(`areas/${area}${location.search}`, { headers: { Accept: "text/html" } });
     if (!response.ok || response.redirected) throw new Error(response.status);
     const text = await response.text();
     if (area !== chosen) return;
@@ -113,7 +113,7 @@ async function choose(area, from) {
     detail.scrollTop = 0;
     if (innerWidth < 896) detail.scrollIntoView({ block: "nearest", behavior: calm() });
   } catch {
-    location.search = `?area=${area}`;
+    location.reload();
   }
 }
 

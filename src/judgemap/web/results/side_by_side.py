@@ -1,0 +1,250 @@
+"""Maps of the same areas beside each other: how alike they are, and where they differ. Drawn as plain SVG."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from judgemap.core.reliability import likeness
+from judgemap.core.types import FloatArray
+from judgemap.report.colours import RISK
+from judgemap.report.text import number, signed
+from judgemap.report.ticks import round_step
+from judgemap.study.findings import RiskRow
+from judgemap.web.results.layers import by_risk, interval
+from judgemap.web.studies.maps import Ground, Point
+
+MOVERS = 10
+SIDE = 300.0
+"""Of a scatter, in its own units."""
+CHANGE = ("#542788", "#998ec3", "#d8daeb", "#f2f2f2", "#fee0b6", "#f1a340", "#b35806")
+"""From much lower to much higher (Brewer, 2003). Both ends print dark, so signs stand on them as well."""
+CHANGE_STEPS = (1.0, 2.0, 4.0, 6.0, 10.0)
+"""Between the limits of a change: half of each is a short number too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A map to compare: what it is called, in full and in a sentence, its areas, and what is said of it.
+
+    ``remark`` is a sentence on the comparison, ``beside`` a few words under the map, ``address`` where the map leads.
+    """
+
+    title: str
+    rows: Sequence[RiskRow]
+    short: str
+    remark: str = ""
+    beside: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMap:
+    """A map in classes: the positions of the areas of each colour, and signs to set on some."""
+
+    title: str
+    fills: list[tuple[str, list[int]]]
+    signs: list[tuple[float, float, str]]
+    says: str
+    beside: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallMaps:
+    """Maps on one scale, and its legend: colour and lower limit of each class, and the last limit."""
+
+    drawn: list[ClassMap]
+    ramp: list[tuple[str, str]]
+    last_tick: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Points of two maps' risks: x, y and the name of each, and the ticks of both axes: x, y and the number."""
+
+    points: list[tuple[float, float, str]]
+    ticks: list[tuple[float, float, str]]
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """An area whose risk differs most between two maps."""
+
+    position: int
+    name: str
+    base: str
+    base_interval: str
+    other: str
+    other_interval: str
+    change: str
+    base_place: int
+    other_place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How alike two maps' posterior medians are."""
+
+    first: str
+    second: str
+    pearson: str
+    spearman: str
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """Another map compared with the base."""
+
+    title: str
+    base_short: str
+    short: str
+    likeness: Likeness
+    same_top: int
+    top: int
+    scatter: Scatter
+    change: ClassMap
+    change_ramp: list[tuple[str, str]]
+    change_last: str
+    movers: list[Mover]
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The base and others: their maps on one scale, how alike every two are, and each other against the base."""
+
+    maps: SmallMaps
+    likeness: list[Likeness]
+    others: list[Against]
+
+
+def compare_maps(ground: Ground, base: Side, others: Sequence[Side]) -> Compared:
+    """Compare maps of the same areas."""
+    return Compared(
+        maps=draw_maps([base, *others]),
+        likeness=[_likeness(a, b) for a, b in combinations([base, *others], 2)],
+        others=[_against(ground, base, other) for other in others],
+    )
+
+
+def draw_maps(sides: Sequence[Side]) -> SmallMaps:
+    """Draw maps of risk on one scale."""
+    risks = [medians(side) for side in sides]
+    limits = RISK.limits_for(np.concatenate(risks))
+    colours = RISK.colours(len(limits) - 1)
+    return SmallMaps(
+        drawn=[_risk_map(side, risk, limits, colours) for side, risk in zip(sides, risks, strict=True)],
+        ramp=list(zip(colours, [number(limit) for limit in limits[:-1].tolist()], strict=True)),
+        last_tick=number(float(limits[-1])),
+    )
+
+
+def medians(side: Side) -> FloatArray:
+    """Return the posterior medians of risk."""
+    return np.array([row["risk_median"] for row in side.rows], dtype=np.float64)
+
+
+def change_limits(largest: float) -> FloatArray:
+    """Return eight round limits, alike on both sides of 0, that hold every change; the middle class is about none.
+
+    >>> change_limits(0.6).tolist()
+    [-0.7, -0.5, -0.3, -0.1, 0.1, 0.3, 0.5, 0.7]
+    """
+    step = round_step(max(largest, 0.035) / 3.5, CHANGE_STEPS)
+    limits: FloatArray = np.round(step * (np.arange(8) - 3.5), 9)
+    return limits
+
+
+def draw_scatter(base: FloatArray, other: FloatArray, names: Sequence[str]) -> Scatter:
+    """Draw other risks against the base's, on the same scale both ways."""
+    limits = RISK.limits_for(np.concatenate([base, other]))
+    least, span = float(limits[0]), float(limits[-1] - limits[0])
+    x = np.round(SIDE * (base - least) / span, 1).tolist()
+    y = np.round(SIDE - SIDE * (other - least) / span, 1).tolist()
+    steps = [(round(SIDE * (limit - least) / span, 1), number(limit)) for limit in limits.tolist()]
+    ticks = [(at, SIDE - at, text) for at, text in steps]
+    says = f"Scatter of the risk of {len(names)} areas on two maps; points on the line have the same risk on both."
+    return Scatter(list(zip(x, y, names, strict=True)), ticks, says)
+
+
+def _risk_map(side: Side, risk: FloatArray, limits: FloatArray, colours: Sequence[str]) -> ClassMap:
+    classes = np.clip(np.searchsorted(limits, risk, side="right") - 1, 0, len(limits) - 2)
+    highest = ", ".join(side.rows[position]["name"] for position in by_risk(side.rows)[:3])
+    says = f"Map of estimated risk. {side.title}. Highest: {highest}."
+    return ClassMap(side.title, _groups(classes.tolist(), colours), [], says, side.beside, side.address)
+
+
+def _groups(classes: Sequence[int], colours: Sequence[str]) -> list[tuple[str, list[int]]]:
+    return [
+        (colour, [position for position, each in enumerate(classes) if each == place])
+        for place, colour in enumerate(colours)
+        if place in classes
+    ]
+
+
+def _likeness(a: Side, b: Side) -> Likeness:
+    alike = likeness(medians(a), medians(b))
+    return Likeness(a.title, b.title, _correlation(alike.pearson), _correlation(alike.spearman))
+
+
+def _correlation(value: float) -> str:
+    return signed(value, 3) if np.isfinite(value) else "none"
+
+
+def _against(ground: Ground, base: Side, other: Side) -> Against:
+    first, second = medians(base), medians(other)
+    cuts = change_limits(float(np.abs(second - first).max()))
+    alike = likeness(first, second)
+    orders = by_risk(base.rows), by_risk(other.rows)
+    return Against(
+        title=other.title,
+        base_short=base.short,
+        short=other.short,
+        likeness=_likeness(base, other),
+        same_top=alike.same_top,
+        top=alike.top,
+        scatter=draw_scatter(first, second, [row["name"] for row in base.rows]),
+        change=_change_map(ground, base, second - first, cuts),
+        change_ramp=list(zip(CHANGE, [number(cut) for cut in cuts[:-1].tolist()], strict=True)),
+        change_last=number(float(cuts[-1])),
+        movers=_movers(base, other, orders),
+        remark=other.remark,
+    )
+
+
+def _change_map(ground: Ground, base: Side, change: FloatArray, cuts: FloatArray) -> ClassMap:
+    classes = np.clip(np.searchsorted(cuts, change, side="right") - 1, 0, len(CHANGE) - 1).tolist()
+    signs: list[tuple[float, float, str]] = []
+    for position, each in enumerate(classes):
+        if each in (0, 1, 5, 6):
+            at: Point = ground.places[position].x, ground.places[position].y
+            signs.append((*at, "+" if each > 3 else "−"))
+    still = sum(each == 3 for each in classes)
+    up, down = (base.rows[int(place)]["name"] for place in (change.argmax(), change.argmin()))
+    says = (
+        f"Map of the change of risk. It rises most in {up} ({signed(float(change.max()))}) and falls most in {down} "
+        f"({signed(float(change.min()))}); {still} of {len(classes)} areas hardly change."
+    )
+    return ClassMap("Change of risk", _groups(classes, CHANGE), signs, says)
+
+
+def _movers(base: Side, other: Side, orders: tuple[list[int], list[int]]) -> list[Mover]:
+    change = medians(other) - medians(base)
+    most = np.argsort(-np.abs(change), kind="stable")[:MOVERS].tolist()
+    return [
+        Mover(
+            position=position,
+            name=base.rows[position]["name"],
+            base=signed(base.rows[position]["risk_median"]),
+            base_interval=interval(base.rows[position]),
+            other=signed(other.rows[position]["risk_median"]),
+            other_interval=interval(other.rows[position]),
+            change=("+" if round(float(change[position]), 2) > 0 else "") + signed(float(change[position])),
+            base_place=orders[0].index(position) + 1,
+            other_place=orders[1].index(position) + 1,
+        )
+        for position in most
+    ]

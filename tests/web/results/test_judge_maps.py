@@ -1,0 +1,175 @@
+"""Whose view a map is: the population's, the panel's and each judge's, on pages and in files."""
+
+import csv
+import io
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from django.urls import reverse
+
+from judgemap.study.panel_settings import View
+from judgemap.study.record import Note, NoteKind
+from judgemap.study.settings import FitSettings
+from judgemap.web.results import actions, running
+from judgemap.web.results.forgetting import forget
+from judgemap.web.results.models import FitRun, FitView
+
+JUDGES = ("anna000000", "ben0000000", "cleo000000")
+JUDGE = JUDGES[1]
+STEPS = running.steps
+
+
+def risks(html: str, table_rows) -> dict[str, str]:
+    """Risk of each area, as the table shows it."""
+    return {cells[1]: cells[2].split()[0] for cells in table_rows(html)}
+
+
+def written(table: pd.DataFrame) -> dict[str, str]:
+    values = table["risk_median"].round(2) + 0.0
+    return dict(zip(table["name"], [f"{value:.2f}".replace("-", "−") for value in values], strict=True))
+
+
+def test_the_map_is_the_populations_until_another_is_asked_for(differ_run, page, differing, table_rows):
+    fit = differing[0].fit
+    maps = {"": fit.areas, "panel": fit.seen_by("panel").areas}
+    for view, table in maps.items():
+        html = page(differ_run, **({"view": view} if view else {})).content.decode()
+        assert risks(html, table_rows) == written(table)
+        assert View(view or "population").words in html
+    html = page(differ_run, judge=JUDGE).content.decode()
+    assert risks(html, table_rows) == written(fit.judge_map(JUDGE))
+    assert f"the view of judge {JUDGE} alone" in html
+    assert f"judge={JUDGE}&amp;k=10&amp;area=3" in html, "links keep the view"
+
+
+@pytest.mark.parametrize("query", [{"judge": "nobody"}, {"judge": "a\0b"}, {"view": "pooled"}, {"judge": "x" * 500}])
+def test_a_view_that_is_not_there_is_left_out_of_the_map_and_refused_as_a_file(differ_run, page, query):
+    assert View.POPULATION.words in page(differ_run, **query).content.decode()
+    assert page(differ_run, "download", "csv", **query).status_code == 404
+
+
+def test_an_area_is_described_on_the_map_that_is_shown(differ_run, page, differing):
+    fit = differing[0].fit
+    for query, table in (({}, fit.areas), ({"view": "panel"}, fit.seen_by("panel").areas)):
+        html = page(differ_run, "area", 3, **query).content.decode()
+        assert written(table)[fit.map.names[3]] in html
+        assert re.search(r'class="bell" d="M', html)
+    html = page(differ_run, "area", 3, judge=JUDGE).content.decode()
+    assert written(fit.judge_map(JUDGE))[fit.map.names[3]] in html
+    assert f"?judge={JUDGE}&amp;area=" in html
+
+
+def test_every_page_says_whose_view_it_is(differ_run, run, page):
+    for name in ("map", "judge_maps", "convergence", "checks", "compare", "files"):
+        assert View.POPULATION.words in page(differ_run, name).content.decode()
+        assert View.POOLED.words in page(run, name).content.decode()
+        assert ("Judges’ views" in page(run, name).content.decode()) == (name == "judge_maps")
+
+
+def test_judges_maps_small_and_one_beside_the_populations(differ_run, page, differing, text_of):
+    fit = differing[0].fit
+    html = page(differ_run, "judge_maps").content.decode()
+    assert len(re.findall(r'<figure class="small-map">', html)) == 2 + len(fit.judges)
+    order = re.findall(r"\?judge=(\w+)\">Judge", html)
+    distance = dict(zip(fit.judges, np.median(fit.posterior["distance"], axis=(0, 1)), strict=True))
+    assert order == sorted(fit.judges, key=lambda name: -distance[name])
+    assert f"distance {distance[order[0]]:.2f}" in html
+    assert "Judges’ views differ from the population’s by" in html
+    beside = text_of(page(differ_run, "judge_maps", judge=JUDGE).content.decode())
+    assert f"Judge {JUDGE} beside the population" in beside
+    correlation = np.corrcoef(fit.areas["risk_median"], fit.judge_map(JUDGE)["risk_median"])[0, 1]
+    assert f"Correlation {correlation:.3f}" in beside
+    assert page(differ_run, "judge_maps", judge="nobody").status_code == 404
+
+
+def test_a_fit_of_judges_alike_has_no_judges_maps(run, page):
+    html = page(run, "judge_maps").content.decode()
+    assert "all judges see one map" in html
+    assert "small-map" not in html
+
+
+def test_judges_maps_that_are_not_made_yet(differ_run, page):
+    FitView.objects.all().delete()
+    assert "missing" in page(differ_run, "judge_maps").content.decode()
+    assert "Whose view" not in page(differ_run).content.decode()
+    FitRun.objects.update(explained_at=None)
+    assert "come back in a minute" in page(differ_run, "judge_maps").content.decode()
+
+
+def test_files_say_whose_view_they_are(differ_run, run, page, differing):
+    fit = differing[0].fit
+    tables = {"": fit.areas, "view=panel": fit.seen_by("panel").areas, f"judge={JUDGE}": fit.judge_map(JUDGE)}
+    for query, expected in tables.items():
+        response = page(differ_run, "download", "csv", **dict([query.split("=")] if query else []))
+        rows = list(csv.DictReader(io.StringIO(b"".join(response.streaming_content).decode())))
+        assert {row["view"] for row in rows} == {query.partition("=")[2] or "population"}
+        assert [float(row["risk_median"]) for row in rows] == pytest.approx(expected["risk_median"].to_list(), 1e-4)
+    response = page(differ_run, "download", "parquet", view="panel")
+    assert "panel.parquet" in response["Content-Disposition"]
+    table = pd.read_parquet(io.BytesIO(b"".join(response.streaming_content)))
+    assert set(table["view"]) == {"panel"}
+    assert page(differ_run, "download", "parquet", judge=JUDGE).status_code == 404
+    assert page(differ_run, "download", "replication", view="panel").status_code == 404
+    assert "?view=panel" in page(differ_run, "files").content.decode()
+    pooled = b"".join(page(run, "download", "csv").streaming_content).decode()
+    assert "view" not in pooled.splitlines()[0]
+
+
+def test_the_models_numbers_are_on_the_page_of_convergence(differ_run, page, differing, text_of):
+    fit = differing[0].fit
+    text = text_of(page(differ_run, "convergence").content.decode())
+    low, middle, high = np.quantile(fit.sigma / fit.alpha, [0.025, 0.5, 0.975])
+    assert f"σ/α {middle:.2f} {low:.2f} to {high:.2f}" in text
+    for symbol in ("α", "σ", "θ", "σ_a", "P(tie)"):
+        assert f"{symbol} " in text
+
+
+def test_a_fit_of_judges_alike_whose_judges_differ_offers_the_other(answered, keep, made, clients, page):
+    run = keep(answered)
+    assert "doubted" not in page(run).content.decode()
+    note = Note(NoteKind.JUDGES_DIFFER, "Judges differ.")
+    run.info = {**run.info, "notes": [note.text], "note_kinds": [note.kind.value]}
+    run.save()
+    html = page(run).content.decode()
+    address = reverse("fits:differ", args=[answered.slug, run.number])
+    assert f'action="{address}"' in html
+    assert clients["stranger"].post(address).status_code == 404
+    response = clients["teammate"].post(address)
+    asked = FitRun.objects.get(number=run.number + 1)
+    assert response["Location"] == reverse("fits:progress", args=[answered.slug, asked.number])
+    assert asked.settings == {**run.settings, "judges": "differ"}
+    assert clients["owner"].post(address)["Location"] == response["Location"], "the same fit is not asked for twice"
+
+
+def test_clusters_have_no_judges_who_differ(answered, keep, clients):
+    run = keep(answered, "clusters")
+    response = clients["owner"].post(reverse("fits:differ", args=[answered.slug, run.number]), follow=True)
+    assert "has no such part" in response.content.decode()
+    assert FitRun.objects.count() == 1
+
+
+def test_a_judge_who_withdraws_takes_the_judges_maps_along(differ_run):
+    forget(differ_run, JUDGE)
+    differ_run.refresh_from_db()
+    assert differ_run.status == FitRun.Status.FAILED
+    assert not FitView.objects.exists()
+
+
+def test_a_worker_makes_the_judges_maps(answered, carry_out, monkeypatch, page):
+    monkeypatch.setattr(running, "steps", lambda fit: [step for step in STEPS(fit) if step[0] == "views"])
+    settings = FitSettings(judges="differ", chains=2, warmup=20, draws=20, seed=1)
+    run = actions.ask_for_fit(answered, settings)
+    carry_out(run)
+    assert run.status == FitRun.Status.DONE
+    assert "views made" in run.log
+    assert set(run.views.values_list("judge", flat=True)) == {"", *JUDGES}
+    assert len(page(run, "judge_maps").context["maps"].drawn) == 2 + len(JUDGES)
+
+
+def test_one_judge_cannot_differ(answered, carry_out):
+    run = actions.ask_for_fit(answered, FitSettings(judges="differ", seed=1), only=[JUDGE])
+    carry_out(run)
+    assert run.status == FitRun.Status.FAILED
+    assert "all answers are those of one judge" in run.said
