@@ -1,6 +1,6 @@
 """Judges who do not answer as the model says: each way in which real panels may misbehave, simulated.
 
-Every behaviour is a function (rng, setting) → `PanelAnswers`: true strengths from the prior, so many judges, uniform
+Every behaviour is a function (rng, setting) → `PanelAnswers`: true strengths from the prior, a number of judges, uniform
 pairs, and what the judges answered. It comes with its remedy: the parts of the panel's model that are made for it.
 """
 
