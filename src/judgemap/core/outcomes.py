@@ -147,6 +147,16 @@ def log_chances(
             return first + np.log1p(-p) - total, second + np.log1p(-p) - total, tie
 
 
+def decided_odds(eta: FloatArray, tie_chance: FloatArray) -> FloatArray:
+    """Log P₁/P₂ under Rao and Kupper's rule, which ties move away from η: η + 2 artanh(pT).
+
+    >>> decided_odds(np.array([0.0, np.log(3.0)]), np.array(0.0))
+    array([0.        , 1.09861229])
+    """
+    moved: FloatArray = eta + 2 * np.arctanh(tie_chance * np.tanh(eta / 2))
+    return moved
+
+
 def slopes(
     answers: Answers | Wins, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray, lapse: FloatArray = NO_LAPSE
 ) -> Slopes:
