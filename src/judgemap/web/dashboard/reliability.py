@@ -16,6 +16,7 @@ from judgemap.study.findings import ForecastFinding, ReliabilityFinding
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.dashboard.models import Forecast
+from judgemap.web.dashboard.planning import PlanForm, plan_context
 from judgemap.web.results.pages import latest_fit, read_findings
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
@@ -43,10 +44,15 @@ LARGE = 100
 @study_page
 def reliability(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how far the result can be relied on, in words first."""
+    return show_reliability(request, study, PlanForm(study))
+
+
+def show_reliability(request: HttpRequest, study: Study, form: PlanForm) -> HttpResponse:
+    """Show the page, with a form of the plan that may have been filled in wrongly."""
     fit = latest_fit(study)
     findings = read_findings(fit, "reliability", "reliability_over_time")
     known = findings.reliability
-    context = {
+    shown: dict[str, object] = {
         "study": study,
         "fit": fit,
         "words": in_words(known) if known else "",
@@ -54,7 +60,8 @@ def reliability(request: HttpRequest, study: Study) -> HttpResponse:
         "figures": figures(known) if known and known.bayes is not None else [],
         "over_time": over_time(findings.reliability_over_time),
     }
-    return render(request, "dashboard/reliability.html", context | _forecast(study))
+    context = {**shown, **_forecast(study), **plan_context(study, form)}
+    return render(request, "dashboard/reliability.html", context, status=400 if form.errors else 200)
 
 
 @require_safe
@@ -72,6 +79,17 @@ def forecast(request: HttpRequest, study: Study) -> HttpResponse:
         actions.ask_for_forecast(study, researcher_of(request))
     except StudyError as error:
         messages.error(request, sentence(error))
+    return redirect("dashboard:reliability", study.slug)
+
+
+@require_POST
+@study_page
+def plan(request: HttpRequest, study: Study) -> HttpResponse:
+    """Ask for a plan."""
+    form = PlanForm(study, request.POST)
+    if not form.is_valid():
+        return show_reliability(request, study, form)
+    actions.ask_for_plan(study, form.cleaned_data, form.panel_fit, researcher_of(request))
     return redirect("dashboard:reliability", study.slug)
 
 
