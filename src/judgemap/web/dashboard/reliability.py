@@ -1,5 +1,6 @@
 """How far a study's result can be relied on, words first, and a forecast of what more answers would bring."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -132,7 +133,8 @@ def in_words(known: ReliabilityFinding) -> str:
     >>> in_words(ReliabilityFinding(split_half_full=0.84, judges=12, answers=800))
     'Another panel of 12 judges would give much the same order of the areas (expected correlation 0.84).'
     """
-    panel, seen = known.split_half_full, known.bayes
+    by_model = None if known.another_panel is None else math.sqrt(known.another_panel)
+    panel, seen = by_model or known.split_half_full, known.bayes
     if panel is not None:
         return f"Another panel of {known.judges} judges would give {_grade(panel)} (expected correlation {panel:.2f})."
     if seen is not None:
@@ -144,15 +146,23 @@ def in_words(known: ReliabilityFinding) -> str:
 
 
 def figures(known: ReliabilityFinding) -> list[Figure]:
-    """List the three measures."""
+    """List the measures: three, and where judges differ in the fit, what another panel would give."""
+    another = Figure(
+        "Another panel",
+        known.another_panel,
+        None,
+        "The squared correlation with the estimates of another panel of as many judges and answers, by the fitted "
+        "model, in which judges differ.",
+    )
     return [
+        *([another] if known.another_panel is not None else []),
         Figure(
             "Split halves",
             known.split_half_full,
             None,
             f"The judges are split into halves ({known.splits} times), each half is fitted separately, and "
-            f"the two are correlated: {_or_dash(known.split_half)}, stepped up to all answers. Only this "
-            "measure reflects differences between judges.",
+            f"the two are correlated: {_or_dash(known.split_half)}, stepped up to all answers. It reflects "
+            "differences between judges.",
         ),
         Figure(
             "Bayesian",
