@@ -54,6 +54,7 @@ def estimate(x):
     return x.mean(), x.std() / np.sqrt(ess_bulk(x))
 
 
+@pytest.mark.slow  # three long chains
 def test_chains_from_different_starts_agree(draws):
     found = convergence(draws["labels"], draws["log_posterior"])
     assert found.agrees(1.03)

@@ -51,11 +51,12 @@ def largest_error(sampler):
     return max(abs(x.mean() - exact[name]) / (x.std() / np.sqrt(ess_bulk(x))) for name, x in series.items())
 
 
-@pytest.mark.parametrize("sampler", CLUSTER_SAMPLERS)
+@pytest.mark.parametrize("sampler", ["hmc", pytest.param("gibbs", marks=pytest.mark.slow)])  # twenty seconds
 def test_agrees_with_integration(sampler):
     assert largest_error(sampler) < 5
 
 
+@pytest.mark.slow  # four areas, all link sets; tests/core/test_panel_exactness.py has the quick sibling
 def test_catches_ties_counted_once(monkeypatch):
     right = clusters._rows
 

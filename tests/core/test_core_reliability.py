@@ -65,7 +65,7 @@ def simulated(seed, size, believed):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("believed", "right"), [(1.5, True), (6.0, False)])
+@pytest.mark.parametrize(("believed", "right"), [(1.5, True), pytest.param(6.0, False, marks=pytest.mark.slow)])
 def test_the_posterior_says_how_well_it_knows_the_truth(believed, right):
     """Over 100 studies the claimed r² is on average the true one: |z| < 4, false alarm 6e-5.
 

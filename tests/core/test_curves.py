@@ -56,6 +56,7 @@ def simulated(rng, sims, factor):
     return curve, reference
 
 
+@pytest.mark.slow  # hundreds of bootstrapped curves
 @pytest.mark.statistical
 def test_intervals_of_savings_hold_the_truth(monkeypatch):
     """300 comparisons stand for 400 in 93 to 95 % of intervals; fewer than 132 of 150 has probability 3e-4 at 94 %.

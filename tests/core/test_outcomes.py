@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from judgemap.core import outcomes
-from judgemap.core.outcomes import NO_LAPSE, Answers, TieRule
+from judgemap.core.comparisons import count_judged
+from judgemap.core.outcomes import NO_LAPSE, Answers, TieRule, curvature, log_likelihood, slopes
+from judgemap.core.panel import Disagreement, PanelModel, Parts, Side
+from judgemap.core.prior import InverseGamma, independent
+from judgemap.core.samplers.panel_layout import lay_out, one_sided, onto_areas
 
 RULES = [None, *TieRule]
 STEP = 1e-5
@@ -68,3 +72,26 @@ def test_swapping_the_areas_changes_nothing(rule):
     assert np.allclose(
         outcomes.log_likelihood(answers, rule, eta, p, lapse), outcomes.log_likelihood(swapped, rule, -eta, p, lapse)
     )
+
+
+def test_one_sided_rows_say_the_same():
+    """Rao and Kupper's answers with wins and losses in rows of their own, against rows that hold both."""
+    rng = np.random.default_rng(3)
+    left = rng.integers(5, size=60)
+    right = (left + rng.integers(1, 5, size=60)) % 5
+    counts = count_judged(rng.integers(3, size=60), left, right, rng.integers(-1, 2, size=60), n_areas=5, n_judges=3)
+    parts = Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(independent(5)), side=Side())
+    both = lay_out(PanelModel(counts, independent(5), InverseGamma(), parts))
+    apart = one_sided(both)
+    strengths, p, b = rng.normal(size=(5, 2)), np.array([0.2, 0.5]), 0.7
+    sums = []
+    for layout in (both, apart):
+        eta = layout.differences(strengths) + b * layout.x
+        slope = slopes(layout.answers, parts.ties, eta, p)
+        weight = curvature(layout.answers, parts.ties, eta, p)
+        onto = np.stack([onto_areas(layout, column) for column in slope.eta.T])
+        value = log_likelihood(layout.answers, parts.ties, eta, p).sum(axis=0)
+        sums.append([value, slope.tie_chance, onto, layout.sum_by_judge(layout.x * slope.eta), weight.sum(axis=0)])
+        assert layout.n_views == both.n_views
+    for one, other in zip(*sums, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)

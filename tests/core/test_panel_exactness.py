@@ -18,7 +18,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.outcomes import TieRule
 from judgemap.core.panel import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
 from judgemap.core.prior import FixedVariance, InverseGamma, communicability, independent
-from judgemap.core.samplers import panel_gibbs, panel_hmc, panel_pilot, panel_target
+from judgemap.core.samplers import panel_gibbs, panel_hmc, panel_pilot
 from judgemap.core.samplers.panel import sample_panel
 from judgemap.core.samplers.run import Plan
 
@@ -125,6 +125,7 @@ def test_catches_a_collapsed_term_forgotten(monkeypatch):
     assert caught(monkeypatch, panel_gibbs, "lost_information", lambda _: 0.0, ("gibbs", "views"))
 
 
+@pytest.mark.slow  # seven seconds; the Geweke tests of judges catch it too
 def test_catches_a_scale_without_its_jacobian(monkeypatch):
     """σ² given the views, but without the volume that they fill; and in Hamiltonian coordinates without −½ Σ log P."""
     right, right_density = panel_gibbs.interweave, panel_hmc.log_density
@@ -141,18 +142,17 @@ def test_catches_a_scale_without_its_jacobian(monkeypatch):
 
 def test_catches_ties_counted_once(monkeypatch):
     """A tie is evidence against both areas: it counts as a win of neither, in A and in B."""
-    right, right_density = panel_gibbs.draw_weights, panel_hmc.log_density
+    right, right_rows = panel_gibbs.draw_weights, panel_pilot.one_sided
 
     def once(rng, state, answers, log_odds):
         return right(rng, state, answers._replace(first=answers.first - answers.ties), log_odds)
 
-    def once_in_density(target, point):
-        p, ties = panel_target.tie_chance(point.x), target.layout.answers.ties
-        second = -np.logaddexp(0, point.eta + np.log((1 + p) / (1 - p)))
-        return right_density(target, point) - (ties * second).sum(axis=0)
+    def once_in_rows(layout):
+        answers = layout.answers
+        return right_rows(replace(layout, answers=answers._replace(second=answers.second - answers.ties)))
 
     assert caught(monkeypatch, panel_gibbs, "draw_weights", once, ("gibbs", "ties"))
-    assert caught(monkeypatch, panel_hmc, "log_density", once_in_density, ("hmc", "ties"))
+    assert caught(monkeypatch, panel_pilot, "one_sided", once_in_rows, ("hmc", "ties"))
 
 
 def test_catches_a_lost_sign_of_attention(monkeypatch):

@@ -40,6 +40,7 @@ def study(nottinghamshire):
     return counts, communicability(graph)
 
 
+@pytest.mark.slow  # five seconds each; the simulated panel below is the quick sibling
 @pytest.mark.parametrize("kind", ELSEWHERE)
 def test_nottinghamshire(study, kind):
     counts, C = study

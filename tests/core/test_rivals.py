@@ -134,7 +134,9 @@ PLANTED = [
 
 @pytest.mark.statistical
 @both_samplers
-@pytest.mark.parametrize("variance", [FIXED, INFERRED], ids=["fixed", "inferred"])
+@pytest.mark.parametrize(
+    "variance", [pytest.param(FIXED, id="fixed", marks=pytest.mark.slow), pytest.param(INFERRED, id="inferred")]
+)
 def test_moments_agree_with_quadrature(build, variance):
     model = Model(THREE, PATH, variance)
     assert agrees(scores(np.random.default_rng(11), build(model), exact_moments(model)))

@@ -9,9 +9,12 @@ from judgemap.core.clustering import adjusted_rand_index
 from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers import clusters
 from judgemap.core.simulation import simulate_counts
+from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
+from judgemap.study.replication import settings_of
 from judgemap.study.run import CLUSTER_PLAN
 from judgemap.study.sensitivity import cluster_sensitivity, read_variation
+from judgemap.study.settings import FitSettings
 
 SHORT = {"chains": 4, "warmup": 300, "draws": 400, "thin": 2}
 TRUE = np.repeat([0, 1, 2], 8)
@@ -104,6 +107,7 @@ def test_same_seed_same_draws_whatever_the_cores(study, fit):
     np.testing.assert_array_equal(again.risk, fit.risk)
 
 
+@pytest.mark.slow  # two long chains
 def test_both_samplers_of_strengths_agree(study, fit):
     """Mean risk of 24 areas, compiled against the paper's updates: |z| < 4.5, false alarm 2e-4."""
     from judgemap.core.diagnostics import ess_bulk
@@ -195,3 +199,49 @@ def test_variations_are_read():
 
 def test_usual_plan_is_what_the_command_says():
     assert (CLUSTER_PLAN.chains, CLUSTER_PLAN.warmup, CLUSTER_PLAN.draws, CLUSTER_PLAN.thin) == (4, 1000, 1000, 10)
+
+
+@pytest.fixture(scope="module")
+def tied_answers():
+    """Six areas in a ring, three judges; neighbours often tie."""
+    rng = np.random.default_rng(4)
+    left = rng.integers(6, size=150)
+    right = (left + rng.integers(1, 6, size=150)) % 6
+    near = np.abs(left - right) == 1
+    words = np.where(near & (rng.random(150) < 0.5), "tie", np.where(left < right, "left", "right"))
+    return Comparisons.from_words(tuple("abcdef"), [f"j{k % 3}" for k in range(150)], left, right, words.tolist())
+
+
+def test_ties_are_in_the_model_where_there_are_any(tied_answers, tmp_path):
+    ring = read_ring(tmp_path)
+    quick = {"seed": 1, "chains": 2, "warmup": 50, "draws": 60, "thin": 2}
+    fit, left_out = (jm.fit_clusters(tied_answers, ring, ties=ties, **quick) for ties in ("model", "leave-out"))
+    assert fit.record.data.ties == int(tied_answers.tied.sum())
+    assert 0.2 < np.median(fit.tie_chance) < 0.95
+    assert fit.words.startswith("Two areas of equal risk tie with probability")
+    assert "θ" in fit.record.diagnostics.ess_bulk_of
+    only = jm.fit_clusters(tied_answers.where(tied_answers.decided), ring, **quick)
+    np.testing.assert_array_equal(left_out.risk, only.risk)
+    assert (left_out.words, only.record.panel) == ("", None)
+    again = jm.load_fit(fit.save(tmp_path / "results"))
+    assert isinstance(again, jm.ClusterFit)
+    assert again.words == fit.words
+    assert settings_of(left_out, ring).options()[-2:] == ["--seed", "1"]
+    assert settings_of(left_out, ring).ties == "leave-out"
+    first, second = np.array([0, 2]), np.array([5, 3])
+    won, lost = fit.choice_chances(first, second), fit.choice_chances(second, first)
+    np.testing.assert_allclose(won + lost, 1.0)
+
+
+def test_clusters_have_no_davidson(tied_answers, tmp_path):
+    with pytest.raises(StudyError, match="choose 'model' or 'leave-out'"):
+        jm.fit_clusters(tied_answers, read_ring(tmp_path), seed=1, ties="davidson")
+    with pytest.raises(StudyError, match="Rao and Kupper's ties or none") as refused:
+        FitSettings(model="clusters", ties="davidson")
+    assert refused.value.field == "ties"
+
+
+def read_ring(folder):
+    rows = [f"{a},{b}" for a, b in zip("abcdef", "bcdefa", strict=True)]
+    (folder / "edges.csv").write_text("\n".join(["area_a,area_b", *rows]))
+    return jm.read_edges(folder / "edges.csv")

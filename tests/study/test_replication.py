@@ -78,15 +78,29 @@ def run(folder: Path) -> pd.DataFrame:
 @pytest.mark.parametrize(
     "settings",
     [
-        FitSettings(seed=11, chains=2, draws=60),
-        FitSettings(model="standard", alpha=1.3, seed=2**40, chains=2, draws=60, sampler="gibbs", thin=2),
-        FitSettings(prior="exponential", chi=0.3, omega=0.7, seed=5, chains=2, draws=60),
-        FitSettings(prior="graph-exponential", length=0.4, seed=5, chains=2, draws=60),
-        FitSettings(
-            model="clusters", beta=1e-6, seed=3, chains=2, warmup=20, draws=40, thin=2, clusters=3, loss="binder"
+        pytest.param(FitSettings(seed=11, chains=2, draws=60), id="spatial"),
+        pytest.param(
+            FitSettings(model="standard", alpha=1.3, seed=2**40, chains=2, draws=60, sampler="gibbs", thin=2),
+            id="standard",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            FitSettings(prior="exponential", chi=0.3, omega=0.7, seed=5, chains=2, draws=60),
+            id="centroids",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            FitSettings(prior="graph-exponential", length=0.4, seed=5, chains=2, draws=60),
+            id="graph",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            FitSettings(
+                model="clusters", beta=1e-6, seed=3, chains=2, warmup=20, draws=40, thin=2, clusters=3, loss="binder"
+            ),
+            id="clusters",
         ),
     ],
-    ids=["spatial", "standard", "centroids", "graph", "clusters"],
 )
 def test_the_command_gives_the_same_numbers(areas, data, tmp_path, settings):
     fit = settings.run(data, areas)

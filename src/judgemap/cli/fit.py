@@ -118,6 +118,8 @@ def describe(fit: Fit, folder: Path) -> str:
 
 def panel_lines(fit: Fit) -> list[str]:
     """Say whose view the map is, and what is new in the model; nothing for the paper's."""
+    if isinstance(fit, ClusterFit):
+        return [fit.words] if fit.words else []
     if not isinstance(fit, PanelFit):
         return []
     return [fit.record.view.words, *([fit.words] if fit.words else [])]

@@ -17,6 +17,7 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit, log_expit
 
 from judgemap.core.types import FloatArray
 
@@ -38,6 +39,20 @@ class Answers(NamedTuple):
     first: FloatArray
     second: FloatArray
     ties: FloatArray
+
+
+class Wins(NamedTuple):
+    """Rao and Kupper's answers with a row for the wins of each side, and ties in both.
+
+    With θ = 2 artanh p, and n the y₁ + t of one row and the y₂ + t of another that looks from the other side,
+
+        ℓ = Σ n log σ(η − θ) + (ties in all) log(e^{2θ} − 1),   e^{2θ} − 1 = 4p/(1 − p)²
+
+    so that a row costs one exponential and a sum, as it does without ties. Lapses do not go with it.
+    """
+
+    n: FloatArray
+    ties: float
 
 
 class Odds(NamedTuple):
@@ -87,7 +102,7 @@ def odds(eta: FloatArray) -> Odds:
 
 
 def log_likelihood(
-    answers: Answers, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray, lapse: FloatArray = NO_LAPSE
+    answers: Answers | Wins, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray, lapse: FloatArray = NO_LAPSE
 ) -> FloatArray:
     """Add up y₁ log P₁ + y₂ log P₂ + t log P_tie for every row; p has shape (chains,), ε (rows, chains).
 
@@ -97,6 +112,10 @@ def log_likelihood(
     >>> bool(np.isclose(value, np.log(0.4) + np.log(0.2)).all())
     True
     """
+    if isinstance(answers, Wins):
+        value = answers.n * log_expit(eta - _theta(tie_chance))
+        value[0] += answers.ties * (np.log(4 * tie_chance) - 2 * np.log1p(-tie_chance))
+        return value
     at = odds(eta)
     first, second, tie = log_chances(rule, eta, at, tie_chance)
     if np.any(lapse):
@@ -128,8 +147,18 @@ def log_chances(
             return first + np.log1p(-p) - total, second + np.log1p(-p) - total, tie
 
 
+def decided_odds(eta: FloatArray, tie_chance: FloatArray) -> FloatArray:
+    """Log P₁/P₂ under Rao and Kupper's rule, which ties move away from η: η + 2 artanh(pT).
+
+    >>> decided_odds(np.array([0.0, np.log(3.0)]), np.array(0.0))
+    array([0.        , 1.09861229])
+    """
+    moved: FloatArray = eta + 2 * np.arctanh(tie_chance * np.tanh(eta / 2))
+    return moved
+
+
 def slopes(
-    answers: Answers, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray, lapse: FloatArray = NO_LAPSE
+    answers: Answers | Wins, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray, lapse: FloatArray = NO_LAPSE
 ) -> Slopes:
     """Differentiate the log-likelihood.
 
@@ -139,6 +168,9 @@ def slopes(
     >>> slopes(answers, None, np.array([[0.0]]), np.array([0.0])).eta
     array([[0.5]])
     """
+    if isinstance(answers, Wins):
+        p, slope = tie_chance, answers.n * expit(_theta(tie_chance) - eta)
+        return Slopes(slope, answers.ties * (1 / p + 2 / (1 - p)) - 2 * add_up(slope) / (1 - p * p), np.zeros((1, 1)))
     at = odds(eta)
     if not np.any(lapse):
         return Slopes(*_attentive(answers.first, answers.second, answers.ties, rule, at, tie_chance), np.zeros((1, 1)))
@@ -174,13 +206,16 @@ def _attentive(
     return eta, mixed + t.sum() / p - (y1 + y2).sum(axis=0) / (1 - p)
 
 
-def curvature(answers: Answers, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray) -> FloatArray:
+def curvature(answers: Answers | Wins, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray) -> FloatArray:
     """−∂²ℓ/∂η² of an attentive judge, by row.
 
     >>> answers = Answers(*(np.array([[n]]) for n in (2.0, 2.0, 0.0)))
     >>> curvature(answers, None, np.array([[0.0]]), np.array([0.0]))
     array([[1.]])
     """
+    if isinstance(answers, Wins):
+        chance = expit(eta - _theta(tie_chance))
+        return answers.n * chance * (1 - chance)
     y1, y2, t = answers
     at, p = odds(eta), tie_chance
     T, S = at.T, at.S
@@ -194,3 +229,8 @@ def curvature(answers: Answers, rule: TieRule | None, eta: FloatArray, tie_chanc
             total = 1 - p + p * S
             bent = S * (S * S - T * T) / total + p * (S * T / total) ** 2
             return (y1 + y2 + t) / 4 * (S * S - p * bent)
+
+
+def _theta(tie_chance: FloatArray) -> FloatArray:
+    theta: FloatArray = 2 * np.arctanh(tie_chance)
+    return theta

@@ -1,5 +1,6 @@
 """Clusters of areas, by place and risk together: the fit, its partition, and what a council can use of it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -7,12 +8,15 @@ from typing import Unpack
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from judgemap.core import clustering
 from judgemap.core.cluster_prior import ClusterPrior
 from judgemap.core.clustering import Between, order_by_risk
 from judgemap.core.diagnostics import GOOD_RHAT, judge_sampling
+from judgemap.core.outcomes import decided_odds
 from judgemap.core.partition_search import minimise_binder, minimise_vi
+from judgemap.core.predictive import Shown
 from judgemap.core.samplers.clusters import ClusterModel
 from judgemap.core.samplers.run import CLUSTER_SAMPLERS, sample_clusters
 from judgemap.core.types import FloatArray, IntArray
@@ -20,14 +24,18 @@ from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.fit import checked_counts
+from judgemap.study.panel_settings import PanelSettings
 from judgemap.study.provenance import data_facts, data_notes, versions
 from judgemap.study.record import GOOD_GAP, FitRecord, Note, NoteKind, PartitionChoice
 from judgemap.study.result import (
+    WORK,
     Fit,
     diagnose,
+    evenly,
     named_draws,
     named_pairs,
     named_statistics,
+    tie_sentence,
 )
 from judgemap.study.run import CLUSTER_PLAN, Run, RunOptions, settle
 from judgemap.study.settings import LOSSES, ClusterSettings
@@ -60,7 +68,7 @@ class ClusterFit(Fit):
     """A fit of the clustering model. Beside what every `Fit` has, it can be asked about clusters.
 
     ``posterior`` has ``cluster`` (chain, draw, area), whose labels mean something within a draw only, ``n_clusters``
-    and ``log_posterior`` in place of ``alpha2``.
+    and ``log_posterior`` in place of ``alpha2``, and ``theta`` (Rao and Kupper's θ) where there are ties.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -145,6 +153,40 @@ class ClusterFit(Fit):
         return clustering.risk_of_clusters(partition.labels, self.risk)
 
     @property
+    def tie_chance(self) -> FloatArray:
+        """Draws of the chance that two areas of equal risk tie; 0 where ties are not modelled."""
+        if "theta" not in self.posterior:
+            return np.zeros(len(self.risk))
+        chance: FloatArray = np.tanh(self.posterior["theta"].to_numpy().ravel() / 2)
+        return chance
+
+    @property
+    def words(self) -> str:
+        """What the model says of ties, in a sentence; nothing where it has none."""
+        return tie_sentence(self.tie_chance) if "theta" in self.posterior else ""
+
+    def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
+        """P(first is chosen over second | one of them is), its mean over the posterior, for each pair."""
+        if "theta" not in self.posterior:
+            return super().choice_chances(first, second)
+        rows = evenly(len(self.risk), max(1, WORK // max(len(first), 1)))
+        strengths, p = self.record.sign * self.risk[rows], self.tie_chance[rows]
+        total = np.zeros(len(first))
+        for draw, chance in zip(strengths, p, strict=True):
+            total += expit(decided_odds(draw[first] - draw[second], chance))
+        return total / len(rows)
+
+    def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
+        """P(the pair's first area is chosen | one of them is) of each entry of ``shown``, for some draws."""
+        if "theta" not in self.posterior:
+            yield from super().answer_chances(shown, data, draws)
+            return
+        for row in evenly(len(self.risk), draws):
+            strengths = self.record.sign * self.risk[row]
+            odds = decided_odds(strengths[shown.first] - strengths[shown.second], self.tie_chance[row])
+            yield np.clip(expit(odds), 1e-300, 1 - 1e-16)[shown.pair]
+
+    @property
     def warnings(self) -> list[str]:
         """What is not right about the sampling; judged on quantities that do not depend on labels."""
         texts, judged = super().warnings, self.record.diagnostics.clusters
@@ -166,9 +208,12 @@ def fit_clusters(
     *,
     seed: int,
     settings: ClusterSettings | None = None,
+    ties: str = "model",
     **options: Unpack[RunOptions],
 ) -> ClusterFit:
     """Fit the spatial clustering Bradley-Terry model; chains start from different partitions.
+
+    Ties, where there are any, are in the model (Rao and Kupper's); ``ties="leave-out"`` leaves them out.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -176,14 +221,19 @@ def fit_clusters(
     >>> list(fit.clusters.columns)
     ['id', 'name', 'cluster', 'probability']
     """
-    return run_clusters(data, areas, settings or ClusterSettings(), settle(seed, options, CLUSTER_PLAN))
+    run = settle(seed, options, CLUSTER_PLAN)
+    return run_clusters(data, areas, settings or ClusterSettings(), run, PanelSettings(ties=ties))
 
 
-def run_clusters(data: Comparisons, areas: Areas, settings: ClusterSettings, run: Run) -> ClusterFit:
+def run_clusters(
+    data: Comparisons, areas: Areas, settings: ClusterSettings, run: Run, panel: PanelSettings
+) -> ClusterFit:
     """Count, build the model, sample, assess, record; convergence is judged on what does not depend on labels."""
-    counts = checked_counts(data, areas)
-    prior = settings.prior(areas)
-    model, build = ClusterModel(counts, prior), CLUSTER_SAMPLERS[run.sampler]
+    rule = panel.cluster_rule(data)
+    counts, prior = checked_counts(data, areas), settings.prior(areas)
+    if rule is not None:
+        counts = data.counts()
+    model, build = ClusterModel(counts, prior, rule), CLUSTER_SAMPLERS[run.sampler]
     draws, seconds = run.timed(lambda rng: sample_clusters(rng, model, run.plan, build, run.cores, run.watch))
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
     labels, n_clusters, log_posterior = draws["labels"], draws["n_clusters"], draws["log_posterior"]
@@ -191,6 +241,9 @@ def run_clusters(data: Comparisons, areas: Areas, settings: ClusterSettings, run
     samples["n_clusters"] = (("chain", "draw"), n_clusters)
     samples["log_posterior"] = (("chain", "draw"), log_posterior)
     scalars = {"the number of clusters": n_clusters.astype(np.float64), "the log posterior": log_posterior}
+    if rule is not None:
+        scalars["θ"] = 2 * np.arctanh(draws["tie_chance"])
+        samples["theta"] = (("chain", "draw"), scalars["θ"])
     moving = {name: each for name, each in scalars.items() if np.ptp(each) > 0}
     sampling = judge_sampling(samples["risk"].to_numpy())
     diagnostics = diagnose(areas.names, sampling, moving, seconds)
@@ -212,6 +265,7 @@ def run_clusters(data: Comparisons, areas: Areas, settings: ClusterSettings, run
         diagnostics=replace(diagnostics, clusters=clustering.convergence(labels, log_posterior)),
         partition=PartitionChoice(),
         n_clusters={k: round(float(chance), 6) for k, chance in enumerate(chances) if chance > 0},
+        panel=panel if data.tied.any() else None,
     )
     made = ClusterFit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
     return made.remembering(sampling=sampling)

@@ -73,7 +73,8 @@ def run_settings(settings: FitSettings, data: Comparisons, areas: Areas, cores: 
     if settings.model == "clusters":
         from judgemap.study.clusters import run_clusters  # compiles its sampler; the other models do without
 
-        return run_clusters(data, areas, settings.of_clusters, run).with_partition(settings.clusters, settings.loss)
+        fit = run_clusters(data, areas, settings.of_clusters, run, settings.panel)
+        return fit.with_partition(settings.clusters, settings.loss)
     if settings.model == "standard":
         covariance = independent(len(areas))
     else:

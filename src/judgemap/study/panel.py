@@ -29,7 +29,18 @@ from judgemap.study.panel_judges import judge_columns
 from judgemap.study.panel_settings import TIES, PanelSettings, View, with_answers
 from judgemap.study.provenance import data_facts, data_notes, versions
 from judgemap.study.record import Correlation, FitRecord, Note, NoteKind
-from judgemap.study.result import CHUNK, WORK, Fit, diagnose, evenly, named_draws, named_pairs, named_statistics
+from judgemap.study.result import (
+    CHUNK,
+    WORK,
+    Fit,
+    diagnose,
+    evenly,
+    interval_words,
+    named_draws,
+    named_pairs,
+    named_statistics,
+    tie_sentence,
+)
 from judgemap.study.run import Run
 
 
@@ -104,14 +115,14 @@ class PanelFit(Fit):
         """What the model says of judges, ties and smoothness: medians and 95 % intervals, in a sentence or more."""
         texts = []
         if self.settings.differ:
-            ratio = _interval(self.sigma / self.alpha)
+            ratio = interval_words(self.sigma / self.alpha)
             texts.append(f"Judges' views differ from the population's by {ratio} of the map's own spread (σ/α).")
         if self._rule is not None:
-            texts.append(f"Two areas of equal risk tie with probability {_interval(self.tie_chance)}.")
+            texts.append(tie_sentence(self.tie_chance))
         if "rho" in self.posterior:
-            texts.append(f"Of the map's variance, {_interval(self._flat('rho'))} is smooth (ρ).")
+            texts.append(f"Of the map's variance, {interval_words(self._flat('rho'))} is smooth (ρ).")
         if "lean" in self.posterior:
-            texts.append(f"The judges' mean lean to the left is {_interval(self._flat('lean'))} in log-odds.")
+            texts.append(f"The judges' mean lean to the left is {interval_words(self._flat('lean'))} in log-odds.")
         return " ".join(texts)
 
     @property
@@ -341,11 +352,6 @@ def run_panel(
     views = name_views(areas, draws, used.judges, sign) if "views" in draws.arrays else xr.Dataset()
     made = PanelFit(areas, samples, named_statistics(draws), named_pairs(areas, pairs), record, views)
     return made.remembering(sampling=sampling, covariance=covariance)
-
-
-def _interval(draws: FloatArray) -> str:
-    low, middle, high = np.quantile(draws, [0.025, 0.5, 0.975])
-    return f"{middle:.2f} (95 % interval {low:.2f} to {high:.2f})"
 
 
 def _silent_note(silent: tuple[str, ...]) -> list[Note]:

@@ -116,6 +116,17 @@ class PanelSettings:
             lapses=Lapses() if self.lapses else None,
         )
 
+    def cluster_rule(self, data: Comparisons) -> TieRule | None:
+        """Choose the rule of ties of the cluster model for these data."""
+        self.check_clusters()
+        return self._rule(data)
+
+    def check_clusters(self) -> None:
+        """Raise unless the cluster model has the rule of ties."""
+        if self.ties == "davidson":
+            text = "ties: the model 'clusters' has Rao and Kupper's ties or none; choose 'model' or 'leave-out'"
+            raise StudyError(text, field="ties")
+
     def options(self) -> dict[str, Any]:
         """Return what is not as usual, by name.
 

@@ -164,7 +164,9 @@ class FitRecord:
     def of_panel(self) -> bool:
         """Whether the model says more of judges and ties than the paper's."""
         panel = self.panel
-        return panel is not None and (panel.by_judge or panel.smoothness == "infer" or self.data.ties > 0)
+        if panel is None or self.model == "clusters":
+            return False
+        return panel.by_judge or panel.smoothness == "infer" or self.data.ties > 0
 
     @property
     def prior(self) -> str:

@@ -98,16 +98,17 @@ def settings_of(fit: Fit, areas: Areas) -> FitSettings:
     record, assumed = fit.record, fit.record.hyperparameters
     told: dict[str, Any] = {"model": record.model, "sampler": record.sampler, "seed": record.seed}
     told |= record.plan.numbers()
+    panel = {} if record.panel is None else record.panel.options()
     if isinstance(assumed, ClusterSettings):
         shown = record.partition or PartitionChoice()
-        return FitSettings(**told, **asdict(assumed), clusters=shown.n_clusters, loss=shown.loss)
+        told |= {"clusters": shown.n_clusters, "loss": shown.loss, **asdict(assumed), **panel}
+        return FitSettings(**told)
     if isinstance(assumed, FixedVariance):
         told["alpha"] = math.sqrt(assumed.value)
     else:
         told |= {"chi": assumed.shape, "omega": assumed.scale}
     if record.model == "spatial" and record.correlation is not None:
         told |= _prior(record.correlation, areas)
-    panel = {} if record.panel is None else record.panel.options()
     return FitSettings(**told, **panel)
 
 
@@ -137,7 +138,7 @@ def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterato
         yield "areas.gpkg", _map(areas)
         places = ["--areas", "areas.gpkg", "--id", "id", "--name", "name", "--edges", "edges.csv"]
     settings = settings_of(fit, areas)
-    if data.tied.any() and fit.record.panel is None and fit.record.model != "clusters":
+    if data.tied.any() and fit.record.panel is None:
         settings = replace(settings, ties="leave-out")  # before ties could be modelled, a record said nothing of them
     words = ["judgemap", "fit", "comparisons.csv", *places, "--winner-is", data.winner_is, *settings.options()]
     command = shlex.join([*words, "-o", "results"])

@@ -378,6 +378,17 @@ def evenly(total: int, count: int) -> IntArray:
     return np.unique(np.linspace(0, total - 1, count).astype(np.int64))
 
 
+def interval_words(draws: FloatArray) -> str:
+    """Write the median of some draws, and their 95 % interval."""
+    low, middle, high = np.quantile(draws, [0.025, 0.5, 0.975])
+    return f"{middle:.2f} (95 % interval {low:.2f} to {high:.2f})"
+
+
+def tie_sentence(chances: FloatArray) -> str:
+    """Say how readily judges call two areas alike."""
+    return f"Two areas of equal risk tie with probability {interval_words(chances)}."
+
+
 def _round_up(draws: float) -> int:
     """Round up to two figures: 1234 → 1300."""
     size = 10 ** max(len(str(int(draws))) - 2, 0)

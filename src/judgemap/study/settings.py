@@ -21,7 +21,7 @@ from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.panel_settings import PanelSettings
 from judgemap.study.run import CLUSTER_PLAN, NORMAL_PLAN, PANEL_PLAN, fill_in, usual_plan
-from judgemap.study.setting import Setting
+from judgemap.study.setting import MODELS, Setting
 
 if TYPE_CHECKING:
     from judgemap.study.comparisons import Comparisons, Direction
@@ -155,6 +155,7 @@ class FitSettings:
             "davidson": "In the model (Davidson)",
             "leave-out": "Left out, as in the paper",
         },
+        models=MODELS,
     )
     judges: str = _of_panel(
         "judges",
@@ -240,8 +241,10 @@ class FitSettings:
         if self.clusters is not None and self.model != "clusters":
             text = "clusters: only the model 'clusters' has a number of them; choose it, or leave this out"
             raise StudyError(text, field="clusters")
+        if self.model == "clusters":
+            self.panel.check_clusters()
         for name in self.panel.options():
-            if self.model not in SETTINGS[name].models and name != "ties":
+            if self.model not in SETTINGS[name].models:
                 fitting = " or ".join(map(repr, SETTINGS[name].models))
                 text = f"{name}: the model {self.model!r} has no such part; choose the model {fitting}, or leave it out"
                 raise StudyError(text, field=name)

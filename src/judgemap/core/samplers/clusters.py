@@ -39,6 +39,8 @@ START_VARIANCE = 4.0
 """Variance of the independent prior under which chains find their first strengths."""
 FIRST_TIE = -1.5
 """logit p at which chains with ties start."""
+TIE_EVERY = 10
+"""Iterations between draws of p."""
 START_SPREAD = 1.5
 """How much wider than that approximation the chains start."""
 
@@ -100,8 +102,10 @@ def kernel(model: ClusterModel, carry_every: int = CARRY_EVERY) -> Kernel:
             return move(rng, state, (steps, thin, carry_every))
         blocks = []
         for _ in range(steps // thin):
-            state = draw_tie(rng, model, state)
-            state, arrays = move(rng, state, (thin, thin, min(carry_every, thin)))
+            for first in range(0, thin, TIE_EVERY):
+                size = min(TIE_EVERY, thin - first)
+                state = draw_tie(rng, model, state)
+                state, arrays = move(rng, state, (size, size, min(carry_every, size)))
             arrays["log_posterior"] = np.array([[log_posterior(model, state)]])
             blocks.append(arrays | {"tie_chance": np.array([[expit(state.tie)]])})
         return state, {name: np.concatenate([block[name] for block in blocks], axis=1) for name in blocks[0]}

@@ -165,7 +165,7 @@ def attentive_answers(
     rng: np.random.Generator, setup: Setup, state: State, log_odds: FloatArray
 ) -> tuple[Answers, State]:
     """Draw how many answers of each row were attentive, then the lapse rates."""
-    layout, parts, answers = setup.layout, setup.model.parts, setup.layout.answers
+    layout, parts, answers = setup.layout, setup.model.parts, setup.layout.counted
     if parts.lapses is None:
         return answers, state
     p = expit(np.array([state.x.get("tie_chance", -np.inf)]))

@@ -18,6 +18,7 @@ from judgemap.core.samplers.panel_layout import summarise_views
 from judgemap.core.samplers.panel_target import (
     Point,
     Target,
+    common,
     gradient,
     lapse_rate,
     lapse_score,
@@ -27,7 +28,8 @@ from judgemap.core.samplers.panel_target import (
 from judgemap.core.types import FloatArray, IntArray
 
 QUARTER_TURN = np.pi / 2
-JITTER = 0.1
+TURNS = (0.9, 1.1)
+"""Between which shares of a quarter turn a trajectory ends."""
 GOOD_ACCEPTANCE = 0.8
 MOST_KICKS = 64
 START_SPREAD = 1.5
@@ -63,7 +65,7 @@ def transition(target: Target, kicks: int, *, keep_views: bool = True) -> Kernel
     """Return the kernel with a given number of kicks a trajectory; exact for any, efficient for enough."""
 
     def init(rng: np.random.Generator, chains: IntArray) -> State:
-        q, part = target.noise(rng, len(chains)), target.sections()
+        q, part = target.noise(rng, len(chains)), target.sections
         for name in ("map", "scales"):
             q[part[name]] *= START_SPREAD
         return start(rng, target, q)
@@ -88,12 +90,14 @@ def start(rng: np.random.Generator, target: Target, q: FloatArray) -> State:
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: int) -> State:
+def trajectory(
+    rng: np.random.Generator, target: Target, state: State, kicks: int, turns: tuple[float, float] = TURNS
+) -> State:
     """Propose by one trajectory of ``kicks`` rotations between half kicks; accept for each chain, or stay."""
     chains = state.q.shape[1]
     momentum = target.noise(rng, chains)
     energy = state.log_density - add_up(momentum**2) / 2
-    angle = QUARTER_TURN / kicks * (1 + JITTER * rng.uniform(-1, 1))  # one for all chains: their arrays stay whole
+    angle = QUARTER_TURN / kicks * rng.uniform(*turns)  # one for all chains: their arrays stay whole
     cos, sin = np.cos(angle), np.sin(angle)
     q, residual = state.q, state.residual
     for _ in range(kicks):
@@ -116,11 +120,14 @@ def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: in
 
 def read(target: Target, state: State, *, keep_views: bool) -> Arrays:
     """Return to the parameters: see `sample_panel` for their names."""
-    point, parts = parameters(target, state.q), target.model.parts
-    order = np.argsort(target.layout.order)
-    arrays: Arrays = {"strengths": point.strengths.T}
-    arrays |= {name: values for name, values in point.x.items() if name not in ("smoothness", "tie_chance")}
-    arrays |= {name: expit(point.x[name]) for name in ("smoothness", "tie_chance") if name in point.x}
+    parts, shared = target.model.parts, common(target, state.q)
+    arrays: Arrays = {"strengths": shared.strengths.T}
+    arrays |= {name: values for name, values in shared.x.items() if name not in ("smoothness", "tie_chance")}
+    arrays |= {name: expit(shared.x[name]) for name in ("smoothness", "tie_chance") if name in shared.x}
+    arrays |= {"acceptance": state.acceptance, "divergences": state.divergences}
+    if not parts.by_judge:
+        return arrays
+    point, order = parameters(target, state.q), np.argsort(target.layout.order)
     if parts.disagreement is not None:
         views = _views(target, state, point)[:, order]
         arrays |= summarise_views(arrays["strengths"], views, keep_views=keep_views)
@@ -130,7 +137,7 @@ def read(target: Target, state: State, *, keep_views: bool) -> Arrays:
         arrays["attention"] = (1 + np.exp(point.x["log_attention"] / 2) * point.attention.w)[order].T
     if point.lapse is not None and parts.lapses is not None:
         arrays["lapse"] = lapse_rate(parts.lapses, point.lapse)[order].T
-    return arrays | {"acceptance": state.acceptance, "divergences": state.divergences}
+    return arrays
 
 
 def _seed(rng: np.random.Generator) -> IntArray:
@@ -159,7 +166,7 @@ def _views(target: Target, state: State, point: Point) -> FloatArray:
 
 def to_coordinates(target: Target, panel: Panel) -> FloatArray:
     """Find the coordinates q of one panel: the inverse of `read`."""
-    layout, at, part = target.layout, target.coordinates, target.sections()
+    layout, at, part = target.layout, target.coordinates, target.sections
     values = dict(panel.scales)
     values |= {name: float(logit(values[name])) for name in ("smoothness", "tie_chance") if name in values}
     q = np.zeros((target.size, 1))

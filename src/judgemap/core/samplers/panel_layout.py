@@ -10,12 +10,12 @@ This is what lets thousands of judges of few answers fit in memory. Judges are s
 to blocks of equal size, with rows that hold no answer and coordinates that nothing sees, so that a block is one call.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from judgemap.core.outcomes import Answers
+from judgemap.core.outcomes import Answers, Wins
 from judgemap.core.panel import PanelModel
 from judgemap.core.samplers.kernel import Arrays
 from judgemap.core.types import FloatArray, IntArray
@@ -58,7 +58,7 @@ class Layout:
     """Whether the first area was on the left, 1, on the right, −1, or nobody knows, 0; shape (rows, 1)."""
     judge: IntArray
     """Place of each row's judge in ``order``."""
-    answers: Answers
+    answers: Answers | Wins
     order: IntArray
     blocks: tuple[Block, ...]
 
@@ -71,6 +71,13 @@ class Layout:
     def n_judges(self) -> int:
         """How many judges there are."""
         return len(self.order)
+
+    @property
+    def counted(self) -> Answers:
+        """The answers as they were counted."""
+        if isinstance(self.answers, Wins):
+            raise TypeError("these rows have been made one-sided")
+        return self.answers
 
     def differences(self, strengths: FloatArray) -> FloatArray:
         """Xλ: one row an answered pair."""
@@ -155,6 +162,34 @@ def _pad(n_areas: int, n_judges: int, judge: IntArray, columns: tuple[IntArray, 
     )
 
 
+def one_sided(layout: Layout) -> Layout:
+    """Write Rao and Kupper's answers as `Wins`: rows that look from the other side have their areas and x swapped."""
+    answers = layout.counted
+    ties = answers.ties
+    n = np.concatenate([answers.first + ties, answers.second + ties])[:, 0]
+    first, second = np.r_[layout.first, layout.second], np.r_[layout.second, layout.first]
+    x = np.concatenate([layout.x, -layout.x])
+    blocks, source, rows = [], [], 0
+    for block in layout.blocks:
+        here = np.arange(block.rows.start, block.rows.stop).reshape(block.n_judges, -1)
+        both = np.concatenate([here, here + len(layout.first)], axis=1)
+        n_rows = max(1, int((n[both] > 0).sum(axis=1).max()))
+        source.append(np.take_along_axis(both, np.argsort(n[both] == 0, axis=1, kind="stable")[:, :n_rows], 1).ravel())
+        blocks.append(block._replace(rows=slice(rows, rows + block.n_judges * n_rows), n_rows=n_rows))
+        rows += block.n_judges * n_rows
+    taken = np.concatenate(source)
+    some = n[taken] > 0
+    return replace(
+        layout,
+        first=np.where(some, first[taken], 0),
+        second=np.where(some, second[taken], 0),
+        x=np.where(some[:, None], x[taken], 0.0),
+        judge=np.concatenate([np.repeat(np.arange(b.judges.start, b.judges.stop), b.n_rows) for b in blocks]),
+        answers=Wins(n[taken][:, None], float(ties.sum())),
+        blocks=tuple(blocks),
+    )
+
+
 class Views(NamedTuple):
     """Factors of one block's views: B (judge, row, coordinate) and V (judge, area, coordinate).
 
@@ -186,7 +221,7 @@ def build_views(layout: Layout, factor: FloatArray) -> list[Views]:
     views = []
     for block in layout.blocks:
         design = layout.dense(block) @ factor
-        B, V = _all_areas(design) if block.n_rows >= layout.n_areas else _seen_of(design)
+        B, V = _all_areas(design) if block.n_views == layout.n_areas else _seen_of(design, block.n_views)
         views.append(Views(B.astype(precision, copy=False), V.astype(precision, copy=False)))
     return views
 
@@ -196,9 +231,10 @@ def _all_areas(design: FloatArray) -> Views:
     return Views(design, np.broadcast_to(np.eye(n_areas), (n_judges, n_areas, n_areas)))
 
 
-def _seen_of(design: FloatArray) -> Views:
+def _seen_of(design: FloatArray, n_views: int) -> Views:
     """From X F = U s Vᵀ: B = U s, and V, without the directions of which the rows say nothing."""
     square, U = np.linalg.eigh(design @ np.swapaxes(design, 1, 2))
+    square, U = square[:, -n_views:], U[:, :, -n_views:]
     seen = square > NOTHING * square[:, -1:]
     s = np.sqrt(np.where(seen, square, 1.0))[:, None, :]
     U = np.where(seen[:, None, :], U, 0.0)

@@ -12,12 +12,12 @@ from scipy import linalg
 from scipy.special import expit
 
 from judgemap.core.laplace import approximate
-from judgemap.core.outcomes import add_up, curvature, slopes
+from judgemap.core.outcomes import TieRule, add_up, curvature, slopes
 from judgemap.core.panel import PanelModel
 from judgemap.core.prior import Model
 from judgemap.core.samplers.panel_coordinates import Coordinates, Effects, Summary, coordinates
 from judgemap.core.samplers.panel_hmc import GOOD_ACCEPTANCE, MOST_KICKS, batch_width, start, trajectory
-from judgemap.core.samplers.panel_layout import Layout, Views, build_views, lay_out
+from judgemap.core.samplers.panel_layout import Layout, Views, build_views, lay_out, one_sided
 from judgemap.core.samplers.panel_scales import Scale, scales
 from judgemap.core.samplers.panel_target import (
     Point,
@@ -31,9 +31,10 @@ from judgemap.core.samplers.panel_target import (
 )
 from judgemap.core.types import FloatArray
 
-ROUNDS = (16, 16, 24)
-"""Steps of each round; the second half of them counts. Where judges are alike the first coordinates are good already,
-and the first round is enough."""
+ROUNDS, ROUNDS_ALIKE = (16, 16, 24), (10, 12)
+"""Steps of each round; the second half counts. Where judges are alike the first coordinates are good already."""
+TURNS = (0.5, 1.2)
+"""Shares of a quarter turn: of many lengths, so that a scale that is placed far too wide does not swing to and fro."""
 CHAINS = 16
 FIRST_KICKS = 3
 FIRST_SCALE_SD = 0.5
@@ -45,11 +46,13 @@ FLATTEST = 4.0
 def build_target(model: PanelModel) -> tuple[Target, int]:
     """Lay out the data, place the coordinates, and choose the number of kicks."""
     layout = lay_out(model)
+    if model.parts.ties is TieRule.RAO_KUPPER and model.parts.lapses is None:
+        layout = one_sided(layout)
     disagreement = model.parts.disagreement
     views = build_views(layout, disagreement.covariance.factor) if disagreement is not None else []
     rng, kicks = np.random.default_rng(0), FIRST_KICKS
     target = first_target(model, layout, views)
-    for steps in ROUNDS if model.parts.by_judge else ROUNDS[:1]:
+    for steps in ROUNDS if model.parts.by_judge else ROUNDS_ALIKE:
         # Better coordinates need fewer kicks: each round begins with half of those that the last one came to.
         summary, kicks = pilot(rng, target, steps, max(FIRST_KICKS, kicks // 2))
         target = placed(target, views, summary)
@@ -119,7 +122,7 @@ def pilot(rng: np.random.Generator, target: Target, steps: int, kicks: int) -> t
     recent: list[float] = []
     draws: list[dict[str, FloatArray]] = []
     for step in range(steps):
-        state = trajectory(rng, target, state, kicks)
+        state = trajectory(rng, target, state, kicks, TURNS)
         recent.append(float(state.acceptance.mean()))
         if len(recent) >= 3 and np.mean(recent[-3:]) < GOOD_ACCEPTANCE - 0.15:
             kicks, recent = min(kicks + 1 + kicks // 3, MOST_KICKS), []

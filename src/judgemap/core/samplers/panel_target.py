@@ -11,6 +11,7 @@ through the same steps.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ class Spectrum(NamedTuple):
     U: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Target:
     """Everything that `evaluate` reads."""
 
@@ -47,6 +48,7 @@ class Target:
     spectrum: Spectrum | None
     coordinates: Coordinates
 
+    @cached_property
     def sections(self) -> dict[str, slice]:
         """Where in q each block of coordinates is."""
         parts, judges = self.model.parts, self.layout.n_judges
@@ -64,7 +66,7 @@ class Target:
     @property
     def size(self) -> int:
         """The number of coordinates."""
-        return int(self.sections()["scales"].stop)
+        return int(self.sections["scales"].stop)
 
     def noise(self, rng: np.random.Generator, chains: int) -> FloatArray:
         """Draw q ~ N(0, I)."""
@@ -116,9 +118,21 @@ def tie_chance(x: dict[str, FloatArray]) -> FloatArray:
     return chance
 
 
-def parameters(target: Target, q: FloatArray) -> Point:
-    """Go from q to the parameters and the log-odds of every row."""
-    layout, at, part = target.layout, target.coordinates, target.sections()
+class Common(NamedTuple):
+    """What all judges share, at q: the fields of `Point` of the same names."""
+
+    x: dict[str, FloatArray]
+    alpha: FloatArray
+    sigma: FloatArray
+    map_effects: Effects
+    base: FloatArray | float
+    map: Placed
+    strengths: FloatArray
+
+
+def common(target: Target, q: FloatArray) -> Common:
+    """Go from q to the scales and the map."""
+    at, part = target.coordinates, target.sections
     values = at.scale_mean[:, None] + at.scale_factor @ q[part["scales"]]
     x = {scale.name: row for scale, row in zip(target.scales, values, strict=True)}
     variance = target.model.variance
@@ -134,8 +148,15 @@ def parameters(target: Target, q: FloatArray) -> Point:
     map_effects = Effects(at.strengths.r * (fading * swollen), at.strengths.g * fading)
     base = _smooth_diagonal(target, x)[0]
     placed = place(q[part["map"]], map_effects, alpha, base)
-    strengths = at.V @ (alpha * placed.w)
-    e = layout.differences(strengths)
+    return Common(x, alpha, sigma, map_effects, base, placed, at.V @ (alpha * placed.w))
+
+
+def parameters(target: Target, q: FloatArray) -> Point:
+    """Go from q to the parameters and the log-odds of every row."""
+    layout, at, part = target.layout, target.coordinates, target.sections
+    shared = common(target, q)
+    x, sigma = shared.x, shared.sigma
+    e = layout.differences(shared.strengths)
 
     views_effects, views = at.seen, Placed(*[np.zeros((0, q.shape[1]))] * 3)
     if target.model.parts.disagreement is not None:
@@ -158,9 +179,7 @@ def parameters(target: Target, q: FloatArray) -> Point:
         side = place(q[part["side"]], effects, np.exp(x["log_side"] / 2))
         eta = eta + layout.x * layout.spread(x["lean"] + np.exp(x["log_side"] / 2) * side.w)
     lapse = at.lapse_mean + at.lapse_sd * q[part["lapses"]] if target.model.parts.lapses is not None else None
-    return Point(
-        x, alpha, sigma, map_effects, base, placed, strengths, views_effects, views, e, side, attention, lapse, eta
-    )
+    return Point(*shared, views_effects, views, e, side, attention, lapse, eta)
 
 
 def lapse_rows(target: Target, point: Point) -> FloatArray:
@@ -185,7 +204,7 @@ def lapse_score(lapses: Lapses, rate: FloatArray) -> FloatArray:
 
 def gradient(target: Target, q: FloatArray, point: Point) -> FloatArray:
     """∇ log p(q), one column a chain."""
-    layout, at, part, parts = target.layout, target.coordinates, target.sections(), target.model.parts
+    layout, at, part, parts = target.layout, target.coordinates, target.sections, target.model.parts
     x, slope = point.x, np.empty_like(q)
     to_scale = {scale.name: scale.slope(x[scale.name]) for scale in target.scales}
     lapse = lapse_rows(target, point)

@@ -109,7 +109,7 @@ def _model(fit: Fit) -> str:
 def _panel(fit: Fit) -> str:
     """Say what is assumed of judges and ties, and whose view the map is; nothing for the paper's model."""
     if not isinstance(fit, PanelFit):
-        return ""
+        return " Ties are part of the model (Rao and Kupper, 1967)." if "theta" in fit.posterior else ""
     settings = fit.settings
     sentences = []
     if fit.record.data.ties:
