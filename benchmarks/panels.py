@@ -1,0 +1,120 @@
+"""Are the intervals for the population right, and are odd judges told apart? Simulated studies on Chicago's map.
+
+    python benchmarks/panels.py [--sets 50] [--panels 20] [--cores 2]
+
+Coverage: 12 and 50 judges, σ/α of 0.25 and 0.5, 2,000 answers as unequal as in the paper; 95 % intervals of the
+population's risk from the model in which judges differ, and from the one that pools them, on the same answers.
+Odd judges: 20 judges (σ/α = 0.25) and one each who answers at random, the wrong way round, and with a map of their own,
+50 answers each; the area under the ROC curve of the probability that is made to tell each kind from the 20.
+"""
+
+import argparse
+import json
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+import judgemap as jm
+from judgemap.core.misbehaviour import UNEQUAL
+from judgemap.core.panel import Attention, Disagreement, PanelModel, Parts
+from judgemap.core.panel_simulation import Panel, simulate_panel
+from judgemap.core.prior import Covariance, InverseGamma, Model, communicability
+from judgemap.core.samplers.panel import sample_panel
+from judgemap.core.samplers.run import Plan, sample
+from judgemap.study.experiments.robustness import cover
+from judgemap.study.panel_judges import NEAR_NOTHING, USUAL
+
+ALPHA, ANSWERS, ORDINARY, EACH = 3.0, 2000, 20, 50
+SETTINGS = [(judges, ratio) for judges in (12, 50) for ratio in (0.25, 0.5)]
+KINDS = ("random", "reversed", "another view")
+PLAN = Plan(chains=8, warmup=150, draws=150)
+RESULTS = Path(__file__).parent / "results" / "panels.json"
+
+
+def chicago() -> Covariance:
+    """Return the prior of Chicago's map."""
+    return communicability(jm.chicago().graph)
+
+
+def drawn(rng: np.random.Generator, C: Covariance, judges: int, ratio: float) -> Panel:
+    """Draw a panel whose judges differ by so much."""
+    nothing = np.zeros(judges)
+    views = ratio * ALPHA * C.draw(rng, judges)
+    return Panel(ALPHA * C.draw(rng, 1)[0], views, nothing, nothing + 1, nothing, {})
+
+
+def unequal(judges: int) -> np.ndarray:
+    """Share the answers among the judges as unequally as in the paper."""
+    shares = np.resize(np.array(UNEQUAL, dtype=np.float64), judges)
+    return np.diff(np.round(np.cumsum(shares) / shares.sum() * ANSWERS).astype(np.int64), prepend=0)
+
+
+def covered(seed: int) -> list[dict[str, float | str]]:
+    """Simulate one study of each setting, and fit it with judges who differ and with judges alike."""
+    C, rows = chicago(), []
+    for judges, ratio in SETTINGS:
+        rng = np.random.default_rng([seed, judges, round(100 * ratio)])
+        panel = drawn(rng, C, judges, ratio)
+        counts = simulate_panel(rng, panel, None, unequal(judges))
+        differ = PanelModel(counts, C, InverseGamma(), Parts(disagreement=Disagreement(C)))
+        fits = {
+            "differ": sample_panel(rng, differ, plan=PLAN),
+            "alike": sample(rng, Model(counts.pairs(), C, InverseGamma()), plan=PLAN),
+        }
+        for name, draws in fits.items():
+            inside = cover(draws.strengths.reshape(-1, len(panel.strengths)), panel.strengths)._asdict()
+            rows.append({"judges": judges, "ratio": ratio, "fit": name, **inside})
+    return rows
+
+
+def suspected(seed: int) -> list[list[float]]:
+    """Simulate a study with three odd judges; return for each kind the probability of that for every judge."""
+    C, rng = chicago(), np.random.default_rng([seed, 7])
+    panel = drawn(rng, C, ORDINARY + len(KINDS), 0.25)
+    panel.attention[ORDINARY : ORDINARY + 2] = 0.0, -1.0
+    panel.views[ORDINARY + 2] = ALPHA * C.draw(rng, 1)[0] - panel.strengths
+    counts = simulate_panel(rng, panel, None, np.full(panel.n_judges, EACH))
+    parts = Parts(disagreement=Disagreement(C), attention=Attention())
+    draws = sample_panel(rng, PanelModel(counts, C, InverseGamma(), parts), plan=PLAN)
+    attention, distance = (draws[name].reshape(-1, panel.n_judges) for name in ("attention", "distance"))
+    sigma = np.exp(draws["log_disagreement"].reshape(-1, 1) / 2)
+    usual = np.quantile(C.draw(rng, 4000).std(axis=1), USUAL)
+    chances = (np.abs(attention) < NEAR_NOTHING, attention < -NEAR_NOTHING, distance > usual * sigma)
+    return [each.mean(axis=0).tolist() for each in chances]
+
+
+def area_under_curve(odd: np.ndarray, ordinary: np.ndarray) -> float:
+    """Return the chance that the odd judge has the higher probability, ties counting half."""
+    above = odd[:, None] > ordinary[None, :]
+    equal = odd[:, None] == ordinary[None, :]
+    return float((above + equal / 2).mean())
+
+
+def main() -> None:
+    """Run the studies, print and keep what came of them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", type=int, default=50, help="studies of each of the four settings")
+    parser.add_argument("--panels", type=int, default=20, help="studies with odd judges")
+    parser.add_argument("--cores", type=int, default=2)
+    wanted = parser.parse_args()
+    with ProcessPoolExecutor(wanted.cores) as pool:
+        rows = [row for rows in pool.map(covered, range(wanted.sets)) for row in rows]
+        chances = np.array(list(pool.map(suspected, range(wanted.panels))))
+    found: dict[str, object] = {"sets": wanted.sets, "panels": wanted.panels, "coverage": [], "auc": {}}
+    for judges, ratio in SETTINGS:
+        for fit in ("differ", "alike"):
+            own = [row for row in rows if (row["judges"], row["ratio"], row["fit"]) == (judges, ratio, fit)]
+            means = {name: float(np.mean([row[name] for row in own])) for name in own[0] if name != "fit"}
+            found["coverage"].append({"fit": fit, **means})
+            shown = ", ".join(f"{name} {value:.3f}" for name, value in means.items() if name not in ("judges", "ratio"))
+            print(f"{judges} judges, σ/α = {ratio}, {fit}: {shown}", flush=True)
+    for place, kind in enumerate(KINDS if wanted.panels else ()):
+        ordinary = chances[:, place, :ORDINARY].ravel()
+        found["auc"][kind] = area_under_curve(chances[:, place, ORDINARY + place], ordinary)
+        print(f"{kind}: AUC {found['auc'][kind]:.3f}", flush=True)
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
