@@ -370,12 +370,11 @@ def _positions(table: Table, first: str, second: str, areas: Areas) -> tuple[Int
     for row, (a, b) in enumerate(zip(left, right, strict=True)):
         for place, column in ((a, first), (b, second)):
             if place < 0:
-                area = table.rows[row][column]
-                if not area:
-                    raise StudyError(
-                        f"{table.where(row)}: the cell of {column!r} is empty; name an area or remove the row"
-                    )
-                raise StudyError(f"{table.where(row)}: {areas.unknown(area)}")
+                area, empty = (
+                    table.rows[row][column],
+                    f"the cell of {column!r} is empty; name an area or remove the row",
+                )
+                raise StudyError(f"{table.where(row)}: {areas.unknown(area) if area else empty}")
         if a == b:
             raise StudyError(
                 f"{table.where(row)}: {table.rows[row][first]!r} is compared with itself; correct it or remove the row"
@@ -389,11 +388,9 @@ def _some(table: Table, column: str) -> Sequence[str]:
 
 def _seconds(table: Table) -> FloatArray:
     """Read the times: empty cells and a missing column are nan; anything but a time is an error."""
-    if "seconds" not in table.columns:
-        return np.full(len(table.rows), np.nan)
     seconds = np.full(len(table.rows), np.nan)
     for row, cells in enumerate(table.rows):
-        if not cells["seconds"]:
+        if not cells.get("seconds"):
             continue
         try:
             seconds[row] = float(cells["seconds"])
