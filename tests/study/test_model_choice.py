@@ -1,7 +1,10 @@
-"""Which model foretells a judge it has not seen, and the warning of fits that take judges as alike."""
+"""Which model predicts a judge it has not seen, and the warning of fits that take judges as alike."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import judgemap as jm
 from judgemap.core.graph import AreaGraph
@@ -33,12 +36,12 @@ def panel(row, reversed_judges, n_judges=6, each=30, outcome=("left", "right")):
     return Comparisons.from_words(row.ids, names, left, right, words.tolist())
 
 
-def test_judges_who_differ_are_foretold_best_by_a_model_in_which_they_do(row):
+def test_judges_who_differ_are_predicted_best_by_a_model_in_which_they_do(row):
     judged = jm.compare_models(panel(row, 3), row, seed=1, models=["alike", "differ"], **SHORT)
     best, other = judged.table.to_dict("records")
     assert (best["model"], best["difference"], best["options"]) == ("differ", 0.0, "--judges differ")
     assert other["difference"] < -2 * other["difference_se"]
-    assert judged.words.startswith("'differ' (judgemap fit --judges differ) foretells a new judge's answers best")
+    assert judged.words.startswith("'differ' (judgemap fit --judges differ) predicts a new judge's answers best")
     assert judged.judges.index.tolist() == [f"judge {number}" for number in range(6)]
     np.testing.assert_allclose(judged.judges.sum()["differ"], best["elpd"])
 
@@ -119,3 +122,18 @@ def test_reliability_says_what_another_panel_would_give(row):
     assert told.population == pytest.approx(told.bayes)
     assert "another panel of the same size" in told.note
     assert np.isnan(jm.reliability(jm.fit_spatial(data, row, seed=1, **SHORT), data, seed=1, splits=4).another_panel)
+
+
+def test_the_scale_of_the_map_is_no_part_of_what_another_panel_would_give(row):
+    """Draws of which every other has a map twice as large, α too: correlations do not see it."""
+    data = panel(row, 0)
+    fit = jm.fit_spatial(data, row, seed=1, judges="differ", **SHORT)
+    draws = fit.posterior.assign(alpha2=fit.posterior["alpha2"] * 0 + float(np.median(fit.alpha)) ** 2)
+    twice = xr.DataArray(np.where(np.arange(draws.sizes["draw"]) % 2, 2.0, 1.0), dims="draw")
+    larger = draws.assign(
+        {"alpha2": draws["alpha2"] * twice**2, **{name: draws[name] * twice for name in ("risk", "level")}}
+    )
+    known, found = (
+        jm.reliability(replace(fit, posterior=each), data, seed=1, splits=4).another_panel for each in (draws, larger)
+    )
+    assert found == pytest.approx(known, abs=0.02)  # 0.08 apart where the scale is let in

@@ -154,6 +154,8 @@ class ReliabilityFinding:
     split_half: float | None = None
     split_half_full: float | None = None
     splits: int = 0
+    another_panel: float | None = None
+    """Squared correlation with the estimates of another panel, by a model in which judges differ."""
 
     @property
     def bayes_interval(self) -> tuple[float, float] | None:

@@ -346,7 +346,7 @@ def run_panel(
 
 
 def _silent_note(silent: tuple[str, ...]) -> list[Note]:
-    text = f"Judges without an answer of left, right or tie, of whom nothing is said: {quoted(silent, most=5)}."
+    text = f"Judges without an answer of left, right or tie, about whom the fit says nothing: {quoted(silent, most=5)}."
     return [Note(NoteKind.SILENT_JUDGES, text)] if silent else []
 
 

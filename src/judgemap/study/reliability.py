@@ -102,7 +102,8 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
         if not isinstance(fit, PanelFit) or not fit.settings.differ or len(answers) < FEWEST:
             return measured
         population = fit.strengths
-        other = another_panel(rng, population, fit.prior_precision)
+        # Not knowing the map's scale α makes every draw larger or smaller, which no correlation sees.
+        other = another_panel(rng, population * (np.median(fit.alpha) / fit.alpha)[:, None], fit.prior_precision)
         known = squared_correlations(population)
         return replace(measured, population=float(known.mean()), another_panel=float(other.mean()))
 

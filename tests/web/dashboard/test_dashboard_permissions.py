@@ -6,7 +6,7 @@ from django.urls import get_resolver, reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judgemap.web.dashboard.models import Forecast
+from judgemap.web.dashboard.models import Forecast, PanelPlan
 from judgemap.web.results.models import Exclusion, FitRun
 from judgemap.web.studies.models import Act
 
@@ -23,6 +23,8 @@ TABLE = [
     ("reliability", "get", {}, READ),
     ("forecast", "post", {}, MOVE),
     ("forecast_news", "get", {}, READ),
+    ("plan", "post", {"judges": "4", "per_judge": "20", "differ": "0.5"}, MOVE),
+    ("plan_news", "get", {}, READ),
 ]
 
 
@@ -46,6 +48,7 @@ def test_each_sees_what_they_may(judged, clients, who, name, method, fields, sta
     if who in ("stranger", "anonymous"):
         assert Act.objects.count() == before
         assert (Exclusion.objects.count(), Forecast.objects.count(), FitRun.objects.count()) == (0, 0, 0)
+        assert not PanelPlan.objects.exists()
         assert judge not in response.content.decode()
     if who == "anonymous":
         assert response["Location"].startswith("/account/login/?next=/")

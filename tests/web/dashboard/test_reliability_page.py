@@ -48,6 +48,7 @@ def test_the_figures_are_the_librarys(played, explained, clients):
 def test_words_for_every_case():
     assert "almost the same" in in_words(ReliabilityFinding(split_half_full=0.93, judges=4))
     assert "rather different" in in_words(ReliabilityFinding(split_half_full=-0.2, judges=4))
+    assert "correlation 0.80" in in_words(ReliabilityFinding(split_half_full=0.93, another_panel=0.64, judges=4))
     assert "too early to tell" in in_words(ReliabilityFinding(bayes=0.7, judges=1))
     assert in_words(ReliabilityFinding(note="With 3 decided answers nothing can be said.")) == (
         "With 3 decided answers nothing can be said."

@@ -1,7 +1,7 @@
-"""What researchers do on the dashboard: leave judges out of fits, take that back, refit, and ask for a forecast."""
+"""What researchers do on the dashboard: leave judges out, take them back, refit, ask for a forecast or a plan."""
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from django.db import transaction
 from django.utils import timezone
@@ -9,7 +9,7 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.dashboard.models import Forecast
+from judgemap.web.dashboard.models import Forecast, PanelPlan
 from judgemap.web.judge.models import Judge
 from judgemap.web.results.actions import answered, ask_for_fit
 from judgemap.web.results.models import Exclusion, FitRun, excluded_from
@@ -80,6 +80,32 @@ def ask_for_forecast(study: Study, by: Researcher | None = None) -> Forecast:
             forecast.refresh_from_db()
         record(study, by, "forecast asked for", {"fit": run.number})
     return forecast
+
+
+def ask_for_plan(
+    study: Study, asked: Mapping[str, float], panel_fit: FitRun | None, by: Researcher | None = None
+) -> PanelPlan:
+    """Ask how many judges, and how many answers each, would bring what; one that is under way is left alone."""
+    fresh = {
+        "fit": panel_fit or pilot_of(study), "judges": asked["judges"], "per_judge": asked["per_judge"],
+        "differ": None if panel_fit else asked["differ"], "seed": secrets.randbits(32), "asked_by": by,
+    }  # fmt: skip
+    with transaction.atomic():
+        plan, made = PanelPlan.objects.select_for_update().get_or_create(study=study, defaults=fresh)
+        if not made:
+            if not plan.over and not plan.is_silent:
+                return plan
+            again = {"asked_at": timezone.now(), "status": PanelPlan.Status.WAITING, "progress": 0.0, "said": ""}
+            PanelPlan.objects.filter(pk=plan.pk).update(**fresh, **again, result={}, heard_at=None, finished_at=None)
+            plan.refresh_from_db()
+        told = {"judges": plan.judges, "answers each": plan.per_judge}
+        record(study, by, "plan asked for", told)
+    return plan
+
+
+def panel_fit_of(study: Study) -> FitRun | None:
+    """Return the last fit of all judges in which they differ."""
+    return whole_fits(study).filter(status=FitRun.Status.DONE, settings__judges="differ").first()
 
 
 def needs_asking(forecast: Forecast | None) -> bool:

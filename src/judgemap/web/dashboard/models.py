@@ -1,10 +1,11 @@
-"""Each judge's comparisons packed for counting, and forecasts of what more answers would bring."""
+"""Each judge's comparisons packed for counting, and what more answers or more judges would bring."""
 
 from django.db import models
 
 from judgemap.web.judge.models import Judge
 from judgemap.web.results.models import FitRun
 from judgemap.web.server.jobs import Job, job_constraints
+from judgemap.web.studies.models import Study
 
 
 class JudgeTally(models.Model):
@@ -45,4 +46,36 @@ class Forecast(Job):
         from judgemap.web.dashboard.reliability import simulate
 
         self.result = simulate(self)
+        self.finish("result")
+
+
+class PanelPlan(Job):
+    """How many judges, how many answers each: what either would bring, worked out in the background. One a study."""
+
+    NAME = "plan"
+    AGAIN = "Ask again."
+
+    study = models.OneToOneField(Study, models.CASCADE, related_name="panel_plan")
+    fit = models.ForeignKey(FitRun, models.SET_NULL, null=True, related_name="+")
+    """The fit that says how far areas differ, and judges too if it has them differ; None for a guess at both."""
+    judges = models.PositiveIntegerField()
+    per_judge = models.PositiveIntegerField()
+    """The study in the middle of the grid."""
+    differ = models.FloatField(null=True)
+    """A guess at σ/α; None where the fit says it."""
+    seed = models.PositiveBigIntegerField()
+    result = models.JSONField(default=dict)
+    """See `planning.result_of`."""
+
+    class Meta:
+        constraints = job_constraints("panel_plan")
+
+    def __str__(self) -> str:
+        return f"plan of {self.study_id}"
+
+    def work(self) -> None:
+        """Work out the grid."""
+        from judgemap.web.dashboard.planning import work_out
+
+        self.result = work_out(self)
         self.finish("result")

@@ -1,5 +1,6 @@
 """How far a study's result can be relied on, words first, and a forecast of what more answers would bring."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from judgemap.study.findings import ForecastFinding, ReliabilityFinding
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.dashboard.models import Forecast
+from judgemap.web.dashboard.planning import PlanForm, plan_context
 from judgemap.web.results.pages import latest_fit, read_findings
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
@@ -43,10 +45,15 @@ LARGE = 100
 @study_page
 def reliability(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how far the result can be relied on, in words first."""
+    return show_reliability(request, study, PlanForm(study))
+
+
+def show_reliability(request: HttpRequest, study: Study, form: PlanForm) -> HttpResponse:
+    """Show the page, with a form of the plan that may have been filled in wrongly."""
     fit = latest_fit(study)
     findings = read_findings(fit, "reliability", "reliability_over_time")
     known = findings.reliability
-    context = {
+    shown: dict[str, object] = {
         "study": study,
         "fit": fit,
         "words": in_words(known) if known else "",
@@ -54,7 +61,8 @@ def reliability(request: HttpRequest, study: Study) -> HttpResponse:
         "figures": figures(known) if known and known.bayes is not None else [],
         "over_time": over_time(findings.reliability_over_time),
     }
-    return render(request, "dashboard/reliability.html", context | _forecast(study))
+    context = {**shown, **_forecast(study), **plan_context(study, form)}
+    return render(request, "dashboard/reliability.html", context, status=400 if form.errors else 200)
 
 
 @require_safe
@@ -72,6 +80,17 @@ def forecast(request: HttpRequest, study: Study) -> HttpResponse:
         actions.ask_for_forecast(study, researcher_of(request))
     except StudyError as error:
         messages.error(request, sentence(error))
+    return redirect("dashboard:reliability", study.slug)
+
+
+@require_POST
+@study_page
+def plan(request: HttpRequest, study: Study) -> HttpResponse:
+    """Ask for a plan."""
+    form = PlanForm(study, request.POST)
+    if not form.is_valid():
+        return show_reliability(request, study, form)
+    actions.ask_for_plan(study, form.cleaned_data, form.panel_fit, researcher_of(request))
     return redirect("dashboard:reliability", study.slug)
 
 
@@ -114,7 +133,8 @@ def in_words(known: ReliabilityFinding) -> str:
     >>> in_words(ReliabilityFinding(split_half_full=0.84, judges=12, answers=800))
     'Another panel of 12 judges would give much the same order of the areas (expected correlation 0.84).'
     """
-    panel, seen = known.split_half_full, known.bayes
+    by_model = None if known.another_panel is None else math.sqrt(known.another_panel)
+    panel, seen = by_model or known.split_half_full, known.bayes
     if panel is not None:
         return f"Another panel of {known.judges} judges would give {_grade(panel)} (expected correlation {panel:.2f})."
     if seen is not None:
@@ -126,15 +146,23 @@ def in_words(known: ReliabilityFinding) -> str:
 
 
 def figures(known: ReliabilityFinding) -> list[Figure]:
-    """List the three measures."""
+    """List the measures: three, and where judges differ in the fit, what another panel would give."""
+    another = Figure(
+        "Another panel",
+        known.another_panel,
+        None,
+        "The squared correlation with the estimates of another panel of as many judges and answers, by the fitted "
+        "model, in which judges differ.",
+    )
     return [
+        *([another] if known.another_panel is not None else []),
         Figure(
             "Split halves",
             known.split_half_full,
             None,
             f"The judges are split into halves ({known.splits} times), each half is fitted separately, and "
-            f"the two are correlated: {_or_dash(known.split_half)}, stepped up to all answers. Only this "
-            "measure reflects differences between judges.",
+            f"the two are correlated: {_or_dash(known.split_half)}, stepped up to all answers. It reflects "
+            "differences between judges.",
         ),
         Figure(
             "Bayesian",

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judgemap.web.dashboard import judges, live, reliability
+from judgemap.web.dashboard import judges, live, planning, reliability
 
 HERE = "studies/<slug:slug>/dashboard"
 app_name = "dashboard"
@@ -15,5 +15,7 @@ urlpatterns = [
     path(f"{HERE}/judges/<slug:name>", judges.judge, name="judge"),
     path(f"{HERE}/reliability", reliability.reliability, name="reliability"),
     path(f"{HERE}/forecast", reliability.forecast, name="forecast"),
+    path(f"{HERE}/plan", reliability.plan, name="plan"),
+    path(f"{HERE}/plan/news", planning.plan_news, name="plan_news"),
     path(f"{HERE}/forecast/news", reliability.forecast_news, name="forecast_news"),
 ]

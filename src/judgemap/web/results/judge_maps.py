@@ -37,15 +37,18 @@ def judge_maps(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "ground": ground,
         "how_far": how_far(findings),
         "fitted": fitted.get(chosen),
+        "whose": run.record.view.words,
     }
     if chosen:
+        context["whose"] = f"{run.record.view.words} Beside it is the view of judge {chosen} alone."
         context["compared"] = _beside(ground, run, there.get(judge=chosen), here)
     elif there.exists():
         shown = Paginator(judges, FEW if ground.crowded else MANY).get_page(request.GET.get("page"))
         kept = {each.judge: each for each in there.filter(judge__in=["", *shown.object_list])}
         sides = [Side(POPULATION, run.rows, ""), Side(PANEL, kept[""].rows, "")]
         sides += [_side(kept[name], fitted.get(name), f"{here}?judge={name}") for name in shown.object_list]
-        context |= {"shown": shown, "maps": draw_maps(sides)}
+        whose = f"{run.record.view.words} Beside it are those of the panel and of each judge."
+        context |= {"shown": shown, "maps": draw_maps(sides), "whose": whose}
     return show_page(request, "results/judge_maps.html", study, run, context)
 
 

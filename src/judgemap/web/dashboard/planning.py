@@ -1,0 +1,143 @@
+"""How many judges to ask, and for how many answers each: the grid of both, for the running study."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from django import forms
+from django.db.models import Count, Sum
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from judgemap.report.text import plain
+from judgemap.study.record import json_value
+from judgemap.web.dashboard import actions
+from judgemap.web.dashboard.charts import Chart, Course, line_chart
+from judgemap.web.dashboard.models import PanelPlan
+from judgemap.web.judge.models import Judge
+from judgemap.web.results.models import FitRun
+from judgemap.web.server.forms import StudyForm
+from judgemap.web.studies.access import study_page
+from judgemap.web.studies.models import Study
+
+if TYPE_CHECKING:
+    from judgemap.study.judge_planning import JudgePlan
+
+GUESS = 0.5
+"""σ/α where no fit says it; that of the Nottinghamshire study is 0.53."""
+MOST_JUDGES, MOST_ANSWERS = 200, 500
+MANY, FEW = 12, 4
+"""Simulated maps; fewer where there are many areas."""
+LARGE = 100
+PLANNED_DESIGNS = ("uniform", "naive", "principal", "optimal")
+COLUMNS = ("Answers each", "Judges", "Uncertainty (sd)")
+
+
+class PlanForm(StudyForm):
+    """The study in the middle of the grid, and a guess at how far judges differ where no fit says it."""
+
+    judges = forms.IntegerField(label="Judges", min_value=2, max_value=MOST_JUDGES)
+    per_judge = forms.IntegerField(label="Answers each", min_value=1, max_value=MOST_ANSWERS)
+    differ = forms.FloatField(
+        label="How far judges differ (a guess)",
+        min_value=0.01,
+        max_value=10,
+        help_text="As a share of how far areas differ, σ/α. 0.5 is usual; a fit with judges who differ replaces it.",
+        widget=forms.NumberInput({"step": "any"}),
+    )
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
+        super().__init__(*args, **kwargs)
+        self.panel_fit = actions.panel_fit_of(study)
+        if self.panel_fit is not None:
+            del self.fields["differ"]
+        self.initial = {**usual_study(study), "differ": GUESS, **self.initial}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPage:
+    """A plan as it is shown: sentences, a table of cells (text, what stands beside it), a chart."""
+
+    sentences: list[str]
+    heads: list[str]
+    rows: list[list[tuple[str, str]]]
+    chart: Chart
+
+
+@require_safe
+@study_page
+def plan_news(request: HttpRequest, study: Study) -> HttpResponse:
+    """Hand out the part of the page that a plan changes."""
+    return render(request, "dashboard/plan.html", {"study": study} | plan_context(study, PlanForm(study)))
+
+
+def plan_context(study: Study, form: PlanForm) -> dict[str, object]:
+    """Return what the page shows of the study's plan."""
+    latest = PanelPlan.objects.filter(study=study).select_related("fit").defer("fit__rows", "fit__findings").first()
+    return {
+        "plan": latest.show_if_lost() if latest else None,
+        "plan_form": form,
+        "planned": plan_page(latest) if latest else None,
+    }
+
+
+def usual_study(study: Study) -> dict[str, int]:
+    """Return the judges who answered and their mean number of answers, or what the study asks for."""
+    counted = Judge.objects.filter(study=study, judged__gt=0).aggregate(judges=Count("pk"), answers=Sum("judged"))
+    judges = counted["judges"]
+    each = round(counted["answers"] / judges) if judges else study.version.recommended
+    return {"judges": min(max(judges or 10, 2), MOST_JUDGES), "per_judge": min(max(each, 1), MOST_ANSWERS)}
+
+
+def work_out(plan: PanelPlan) -> dict[str, Any]:
+    """Work out the grid."""
+    from judgemap.study.judge_planning import SECONDS, plan_judges
+    from judgemap.web.judge.comparisons import load_comparisons
+    from judgemap.web.results.files import open_fit
+    from judgemap.web.studies.areas import load_areas
+
+    version = plan.study.version
+    design = {"adaptive": "optimal"}.get(version.design, version.design)
+    times = load_comparisons(plan.study).seconds
+    seconds = float(np.nanmedian(times)) if np.isfinite(times).any() else SECONDS
+    done = plan.fit is not None and plan.fit.status == FitRun.Status.DONE
+    pilot = open_fit(plan.fit) if plan.fit is not None and done else None
+    areas = pilot.map if pilot is not None else load_areas(version)
+    made = plan_judges(
+        areas, plan.judges, plan.per_judge, seed=plan.seed, differ=plan.differ, pilot=pilot, seconds=seconds,
+        design=design if design in PLANNED_DESIGNS else "uniform", simulations=FEW if len(areas) > LARGE else MANY,
+    )  # fmt: skip
+    return result_of(made)
+
+
+def result_of(made: "JudgePlan") -> dict[str, Any]:
+    """Return what the page shows of a plan, fit for JSON."""
+    from judgemap.report.judge_planning import judge_sentences, judge_table
+
+    table = judge_table(made)
+    kept: dict[str, Any] = json_value(made.to_dict())
+    return kept | {
+        "planned": list(made.planned),
+        "sentences": judge_sentences(made),
+        "heads": [each.heading.text for each in table.columns],
+        "rows": [[[cell.text, cell.beside] for cell in row] for row in table.rows],
+    }
+
+
+def plan_page(plan: PanelPlan) -> PlanPage | None:
+    """Say what a plan found; None where it is not done."""
+    found = plan.result
+    if plan.status != PanelPlan.Status.DONE or not found:
+        return None
+    answers, sd = [float(each) for each in found["per_judge"]], found["sd"]
+    middle = found["judges"].index(found["planned"][0])
+    courses = [
+        Course(f"{found['judges'][column]} judges", [(x, row[column]) for x, row in zip(answers, sd, strict=False)])
+        for column in range(max(middle - 1, 0), min(middle + 2, len(found["judges"])))
+    ]
+    ends = [f"{course.name} from {plain(course.points[0][1])} to {plain(course.points[-1][1])}" for course in courses]
+    alt = f"As each judge gives {plain(answers[0])} to {plain(answers[-1])} answers: {'; '.join(ends)}."
+    chart = line_chart("Uncertainty of the population's map", alt, courses, COLUMNS)
+    rows = [[(text, beside) for text, beside in row] for row in found["rows"]]
+    return PlanPage(found["sentences"], found["heads"], rows, chart)

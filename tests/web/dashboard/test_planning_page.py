@@ -1,0 +1,101 @@
+"""How many judges, how many answers each: asked for on the page of reliability, worked out by a worker."""
+
+import numpy as np
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from judgemap.study.judge_planning import plan_judges
+from judgemap.web.dashboard import planning
+from judgemap.web.dashboard.models import PanelPlan
+from judgemap.web.judge.comparisons import load_comparisons
+from judgemap.web.results.files import open_fit
+from judgemap.web.server.jobs import SILENCE
+from judgemap.web.studies.areas import load_areas
+
+ASKED = {"judges": "4", "per_judge": "20", "differ": "0.7"}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(planning, "MANY", 2)
+
+
+@pytest.fixture
+def ask(clients):
+    """Ask for a plan, and return the page."""
+
+    def asked(study, who="owner", **fields):
+        return clients[who].post(reverse("dashboard:plan", args=[study.slug]), ASKED | fields, follow=True)
+
+    return asked
+
+
+def test_a_plan_without_a_fit_goes_by_a_guess(owned, ask, carry_out, clients):
+    html = ask(owned).content.decode()
+    assert "The plan is waiting for a worker" in html
+    carry_out(owned.panel_plan)
+    assert owned.panel_plan.status == PanelPlan.Status.DONE
+    news = clients["teammate"].get(reverse("dashboard:plan_news", args=[owned.slug])).content.decode()
+    assert "is a guess, σ/α 0.70" in news
+    library = plan_judges(
+        load_areas(owned.version), 4, 20, seed=owned.panel_plan.seed, differ=0.7, simulations=2, seconds=4.0
+    )
+    row, column = library.at(4, 20)
+    assert f"{library.sd[row, column]:.2f} <span" in news
+    assert f"standard deviation of {library.sd[row, column]:.2f}" in news
+    assert news.count('class="course"') == 3
+    assert "without end" in news
+
+
+def test_a_plan_goes_by_the_last_fit(played, fitted, ask, carry_out):
+    assert "The plan is waiting" in ask(played).content.decode()
+    plan = PanelPlan.objects.get()
+    assert (plan.fit, plan.differ) == (fitted, 0.7)
+    fitted.settings = {**fitted.settings, "judges": "differ"}
+    fitted.save()
+    PanelPlan.objects.update(status="failed")
+    html = ask(played, differ="nonsense").content.decode()
+    plan.refresh_from_db()
+    assert (plan.fit, plan.differ, plan.status) == (fitted, None, "waiting")
+    carry_out(plan)
+    pilot = open_fit(fitted)
+    seconds = float(np.nanmedian(load_comparisons(played).seconds))
+    library = plan_judges(pilot.map, 4, 20, seed=plan.seed, pilot=pilot, simulations=2, seconds=seconds)
+    assert plan.result["differ"] == library.differ
+    np.testing.assert_allclose(plan.result["sd"], library.sd)
+    np.testing.assert_allclose(plan.result["hours"], library.hours)
+    assert 'name="differ"' not in html
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"judges": "1"}, "greater than or equal to 2"),
+        ({"judges": "9" * 40}, "less than or equal to"),
+        ({"per_judge": ""}, "This field is required"),
+        ({"per_judge": "many"}, "Enter a whole number"),
+        ({"differ": "0"}, "greater than or equal to 0.01"),
+        ({"differ": "nan"}, "Enter a number"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_the_field(owned, ask, fields, error):
+    response = ask(owned, **fields)
+    assert response.status_code == 400
+    assert error in response.content.decode()
+    assert not PanelPlan.objects.exists()
+
+
+def test_a_plan_under_way_is_not_asked_for_twice_and_a_lost_one_is(owned, ask):
+    ask(owned)
+    first = PanelPlan.objects.get()
+    ask(owned, judges="8")
+    assert PanelPlan.objects.get().judges == first.judges
+    PanelPlan.objects.update(status="running", heard_at=timezone.now() - 2 * SILENCE)
+    assert "stopped responding" in ask(owned, judges="1").content.decode()
+    ask(owned, judges="8")
+    assert (PanelPlan.objects.get().judges, PanelPlan.objects.get().status) == (8, "waiting")
+
+
+def test_the_form_starts_from_the_study_as_it_is(owned, played):
+    assert planning.usual_study(played) == {"judges": 5, "per_judge": 19}
