@@ -89,24 +89,24 @@ def sampled_sd(rng, X, won, prior, views, steps=400):
 
 @pytest.mark.statistical
 def test_two_panels_agree_as_expected():
-    """Two studies of one population, judges differing by map and answers noisy: r² of their estimates is as foretold.
+    """Two studies of one population, judges differing by map and answers noisy: r² of their estimates is as predicted.
 
     160 pairs of studies give a standard error of 0.011; a false alarm at four of them is one in 16,000.
     """
     rng = np.random.default_rng(3)
     covariance, n = exponential(np.random.default_rng(5).random((30, 2)), 0.3), 30
     prior = covariance.inverse / 4
-    foretold, seen, population, truth_seen = [], [], [], []
+    predicted, seen, population, truth_seen = [], [], [], []
     for _ in range(160):
         truth = 2 * covariance.draw(rng, 1)[0]
         J = np.linalg.inv(0.3 * covariance.matrix + np.diag(rng.uniform(0.5, 2.0, n)))
         V = np.linalg.inv(prior + J)
         first, second = (V @ (J @ truth + np.linalg.cholesky(J) @ rng.standard_normal(n)) for _ in range(2))
         draws = first + rng.standard_normal((800, n)) @ np.linalg.cholesky(V).T
-        foretold.append(another_panel(rng, draws, prior).mean())
+        predicted.append(another_panel(rng, draws, prior).mean())
         seen.append(pearson(first, second) ** 2)
         population.append(squared_correlations(draws).mean())
         truth_seen.append(pearson(first, truth) ** 2)
-    assert abs(np.mean(foretold) - np.mean(seen)) < 0.045
+    assert abs(np.mean(predicted) - np.mean(seen)) < 0.045
     assert abs(np.mean(population) - np.mean(truth_seen)) < 0.035
     assert abs(np.mean(population) ** 2 - np.mean(seen)) > 0.045, "the square of the one is not the other"

@@ -217,7 +217,7 @@ def test_borders_that_do_not_meet_at_all_are_suspected(tmp_path):
     areas = read_areas(tmp_path / "wards.gpkg")
     assert len(areas.bridges) == 29
     assert areas.notes[-2] == "9 more areas were joined to the nearest in the same way."
-    assert areas.notes[-1].startswith("So many parts suggest that the borders in the file do not meet")
+    assert areas.notes[-1].startswith("This many parts suggest that the borders in the file do not meet")
 
 
 def test_a_reference_system_that_the_file_does_not_say(tmp_path):

@@ -1,4 +1,4 @@
-"""Which model foretells a judge it has not seen, and the warning of fits that take judges as alike."""
+"""Which model predicts a judge it has not seen, and the warning of fits that take judges as alike."""
 
 from dataclasses import replace
 
@@ -36,12 +36,12 @@ def panel(row, reversed_judges, n_judges=6, each=30, outcome=("left", "right")):
     return Comparisons.from_words(row.ids, names, left, right, words.tolist())
 
 
-def test_judges_who_differ_are_foretold_best_by_a_model_in_which_they_do(row):
+def test_judges_who_differ_are_predicted_best_by_a_model_in_which_they_do(row):
     judged = jm.compare_models(panel(row, 3), row, seed=1, models=["alike", "differ"], **SHORT)
     best, other = judged.table.to_dict("records")
     assert (best["model"], best["difference"], best["options"]) == ("differ", 0.0, "--judges differ")
     assert other["difference"] < -2 * other["difference_se"]
-    assert judged.words.startswith("'differ' (judgemap fit --judges differ) foretells a new judge's answers best")
+    assert judged.words.startswith("'differ' (judgemap fit --judges differ) predicts a new judge's answers best")
     assert judged.judges.index.tolist() == [f"judge {number}" for number in range(6)]
     np.testing.assert_allclose(judged.judges.sum()["differ"], best["elpd"])
 

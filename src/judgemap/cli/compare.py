@@ -30,7 +30,7 @@ def compare(
     cores: Annotated[int | None, typer.Option(min=1, help="Threads; the results do not depend on it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the table.")] = False,
 ) -> None:
-    """Compare models of the judges: how well each foretells the answers of a judge whom it has not seen.
+    """Compare models of the judges: how well each predicts the answers of a judge it has not seen.
 
     Example: judgemap compare comparisons.csv --areas wards.gpkg --models alike,differ --seed 1
     """

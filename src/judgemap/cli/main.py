@@ -25,7 +25,7 @@ SUMMARIES = {
     "prior": "Draw how an area relates to the others before any data.",
     "import": "Read the data of other tools.",
     "fit": "Fit a model to comparisons: the risk map.",
-    "compare": "Ask which model of the judges foretells a new judge best.",
+    "compare": "Ask which model of the judges predicts a new judge best.",
     "report": "Write the briefing of a fit, or its figures.",
     "export": "Export a fit for other programs, or to replicate it.",
     "simulate": "Run the paper's simulation studies.",

@@ -1,7 +1,8 @@
 """Judges who do not answer as the model says: each way in which real panels may misbehave, simulated.
 
-Every behaviour is a function (rng, setting) → `PanelAnswers`: true strengths from the prior, so many judges, uniform
-pairs, and what the judges answered. It comes with its remedy: the parts of the panel's model that are made for it.
+Every behaviour is a function (rng, setting) → `PanelAnswers`: true strengths from the prior, a number of judges,
+uniform pairs, and what the judges answered. It comes with its remedy: the parts of the panel's model that are made for
+it.
 """
 
 from collections.abc import Callable

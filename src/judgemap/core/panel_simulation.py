@@ -90,7 +90,7 @@ def answer(
 
 
 def simulate_panel(rng: np.random.Generator, panel: Panel, rule: TieRule | None, answers: IntArray) -> JudgedCounts:
-    """Let each judge answer so many uniform pairs, sides at random, and count.
+    """Let each judge answer a number of uniform pairs, sides at random, and count.
 
     >>> from judgemap.core.prior import InverseGamma, independent
     >>> rng = np.random.default_rng(1)

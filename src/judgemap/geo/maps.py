@@ -351,7 +351,7 @@ def _bridge_notes(bridges: Sequence[Bridge], names: dict[str, str]) -> list[str]
     if len(bridges) > MOST_LISTED:
         notes.append(f"{len(bridges) - MOST_LISTED} more areas were joined to the nearest in the same way.")
     if len(bridges) > max(5, len(names) // 10):
-        notes.append("So many parts suggest that the borders in the file do not meet; check them, or mend the map.")
+        notes.append("This many parts suggest that the borders in the file do not meet; check them, or repair the map.")
     return notes
 
 

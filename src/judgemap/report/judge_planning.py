@@ -92,7 +92,7 @@ def judge_picture(plan: JudgePlan) -> Picture:
     )
     caption = (
         "Darker is less certain; the diamond is the planned study. Below, each line falls towards its dashed one: what "
-        "so many judges tell, however much they answer."
+        "this number of judges can tell, however much they answer."
     )
     return Picture(figure, alt, caption)
 

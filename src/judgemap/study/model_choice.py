@@ -1,4 +1,4 @@
-"""Which model? Each is judged by how probable it makes the answers of a judge whom it has not seen."""
+"""Which model? Each is judged by how probable it makes the answers of a judge it has not seen."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ FEWEST_JUDGES = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelComparison:
-    """How well each model foretells a judge it has not seen.
+    """How well each model predicts a judge it has not seen.
 
     ``table`` has a row a model, the best first: ``model``; ``elpd``, the log probability of every judge's answers given
     the other judges' (leave-one-judge-out), added up, with its standard error ``se``; ``difference`` from the best and
@@ -71,11 +71,11 @@ class ModelComparison:
         ahead = f"{-second['difference']:.1f} log units (standard error {second['difference_se']:.1f})"
         if -second["difference"] > 2 * second["difference_se"]:
             return (
-                f"{command[0]}{command[1:]} foretells a new judge's answers best, {ahead} ahead of '{second['model']}'."
+                f"{command[0]}{command[1:]} predicts a new judge's answers best, {ahead} ahead of '{second['model']}'."
             )
         rivals = self.table["model"][1:][-self.table["difference"][1:] <= 2 * self.table["difference_se"][1:]]
         return (
-            f"{command} comes first, but these foretell a new judge's answers about as well: {quoted(tuple(rivals))}; "
+            f"{command} comes first, but these predict a new judge's answers about as well: {quoted(tuple(rivals))}; "
             "of such models take the simplest."
         )
 

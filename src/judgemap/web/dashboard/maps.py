@@ -9,7 +9,7 @@ from judgemap.core.types import IntArray
 
 CLASSES = 5
 NAMED = 4
-"""So many areas at the end of the order are named in words."""
+"""How many areas at either end of the order are named in words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,7 +194,7 @@ def microseconds(moment: datetime) -> int:
 
 
 def moment_of(count: int) -> datetime:
-    """Return the moment so many microseconds after the beginning of 1970."""
+    """Return the moment this many microseconds after the beginning of 1970."""
     return EPOCH + timedelta(microseconds=int(count))
 
 

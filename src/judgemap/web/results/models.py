@@ -160,7 +160,7 @@ class AutoFit(models.Model):
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="auto_fit")
     every = models.PositiveIntegerField()
-    """So many new answers ask for a new fit."""
+    """How many new answers it takes to start a new fit."""
     settings = models.JSONField(default=dict)
 
     class Meta:

@@ -82,7 +82,7 @@ def _watch(server: int) -> None:
 
 
 class Fitters:
-    """So many workers, as processes of their own."""
+    """A number of workers, each a process of its own."""
 
     def __init__(self, count: int) -> None:
         self._ending = threading.Event()

@@ -44,7 +44,7 @@ def load_places(study: Study, layout: Sequence[Sequence[float]] = ()) -> list[Pl
 
 
 def circle(count: int) -> list[Point]:
-    """Place so many areas on a circle, in the units of a map."""
+    """Place the areas on a circle, in the units of a map."""
     turns = [2 * math.pi * place / count for place in range(count)]
     return [(round(500 + 450 * math.sin(turn), 1), round(500 - 450 * math.cos(turn), 1)) for turn in turns]
 
