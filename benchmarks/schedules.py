@@ -267,7 +267,7 @@ def main() -> None:
             "machine": f"{platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}, one thread",
             "drawing": drawing_speeds((76,) if quick else (76, 5_000, 35_000)),
             "principal_component": principal_component_times((76,) if quick else (76, 452, 5_000)),
-            "adaptive_for_a_judge": judge_times((76, 452)),
+            "adaptive_for_a_judge": judge_times((76,) if quick else (76, 452, 1_000)),
             "adaptive": adaptive_times(
                 {76: (500, 100)} if quick else {76: (500, 300), 452: (3_000, 40), 2_000: (20_000, 6)}
             ),

@@ -112,6 +112,8 @@ def test_files_say_whose_view_they_are(differ_run, run, page, differing):
     assert "panel.parquet" in response["Content-Disposition"]
     table = pd.read_parquet(io.BytesIO(b"".join(response.streaming_content)))
     assert set(table["view"]) == {"panel"}
+    draws = page(differ_run, "download", "draws", view="panel")
+    assert set(pd.read_parquet(io.BytesIO(b"".join(draws.streaming_content)))["view"]) == {"panel"}
     assert page(differ_run, "download", "parquet", judge=JUDGE).status_code == 404
     assert page(differ_run, "download", "replication", view="panel").status_code == 404
     assert "?view=panel" in page(differ_run, "files").content.decode()
