@@ -22,14 +22,14 @@ from scipy import linalg
 from scipy.spatial import Delaunay
 from threadpoolctl import threadpool_limits
 
-from judgemap.core import adaptive
+from judgemap.core import adaptive, adaptive_panel
 from judgemap.core.comparisons import PairCounts, count_pairs
 from judgemap.core.designs import PairDesign, naive_spatial, principal_component, uniform
 from judgemap.core.graph import AreaGraph
 from judgemap.core.optimal import optimal
 from judgemap.core.prior import Covariance, FixedVariance, Model, communicability
 from judgemap.core.schedule import ListOptions, draw_list
-from judgemap.core.simulation import answer, simulate_counts
+from judgemap.core.simulation import answer, draw_pairs, simulate_counts
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.core.utility import centred_trace, pair_precision
 
@@ -115,6 +115,27 @@ def drawing_speeds(sizes: tuple[int, ...]) -> list[dict[str, float]]:
         row["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         rows.append(row)
         print(row)
+    return rows
+
+
+def judge_times(sizes: tuple[int, ...], answers: int = 50) -> list[dict[str, float]]:
+    """Time the adaptive design for one judge, from what a fit says of the population and so many own answers."""
+    rows = []
+    for n_areas in sizes:
+        rng, C = np.random.default_rng(2), communicability(synthetic_map(n_areas)).matrix
+        known = adaptive_panel.Known(rng.standard_normal(n_areas), 0.3 * C, 0.5 * C)
+        winners, losers = draw_pairs(rng, n_areas, answers).T
+        state = adaptive_panel.state_among(known, winners, losers)
+        found = partial(adaptive_panel.state_among, known, winners, losers)
+        drawn = partial(adaptive_panel.next_pair, rng, state)
+        rows.append(
+            {
+                "areas": n_areas,
+                "answers": answers,
+                "state_ms": 1e3 * seconds(found, 20),
+                "next_pair_ms": 1e3 * seconds(drawn, 20),
+            }
+        )
     return rows
 
 
@@ -246,6 +267,7 @@ def main() -> None:
             "machine": f"{platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}, one thread",
             "drawing": drawing_speeds((76,) if quick else (76, 5_000, 35_000)),
             "principal_component": principal_component_times((76,) if quick else (76, 452, 5_000)),
+            "adaptive_for_a_judge": judge_times((76,) if quick else (76, 452, 1_000)),
             "adaptive": adaptive_times(
                 {76: (500, 100)} if quick else {76: (500, 300), 452: (3_000, 40), 2_000: (20_000, 6)}
             ),

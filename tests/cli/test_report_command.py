@@ -85,6 +85,7 @@ def test_other_fits_to_hold_it_against(judgemap, edges, comparisons, spatial, tm
     refused(twice, "two fits called 'other'")
 
 
+@pytest.mark.slow  # draws every figure twice; tests/report/test_gallery.py is the quick sibling
 def test_figures_alone(judgemap, spatial, timed, tmp_path):
     result = judgemap("report", spatial, "--figures", tmp_path / "figures", "--comparisons", timed, "--width", "176")
     assert result.status == 0, result.err

@@ -117,7 +117,7 @@ def wait_for_sets(process, folder, count):
 )
 def test_stopped_in_the_middle_it_goes_on(judgemap, edges, tmp_path, stop):
     words = ["simulate", "scheduling", *edges, "--sets", "5", "--comparisons", "300", "--chains", "4", "--seed", "4"]
-    words += ["--draws", "600", "-o"]
+    words += ["--draws", "300", "-o"]
     stopped, whole = tmp_path / "stopped", tmp_path / "whole"
     process = start([*words, stopped, "--cores", "2" if stop == signal.SIGINT else "1"])
     wait_for_sets(process, stopped, 2)

@@ -89,7 +89,9 @@ def calibration(rng, build, prior, replicates, draws=31, thin=15):
     return min(p) * len(p)
 
 
-@pytest.mark.parametrize("sampler", KERNELS)
+@pytest.mark.parametrize(
+    "sampler", [pytest.param(name, marks=pytest.mark.slow if name == "gibbs" else []) for name in KERNELS]
+)
 def test_geweke(sampler):
     assert geweke(np.random.default_rng(31), KERNELS[sampler], PRIOR, chains=60) < 1
 

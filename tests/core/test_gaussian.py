@@ -81,11 +81,10 @@ def test_nottinghamshire_means_are_the_exact_ones(nottinghamshire, reference):
     assert found.variance == pytest.approx(12.58, rel=0.05)
 
 
-def test_a_search_that_fails_says_so_and_gives_laplace():
+def test_a_search_that_fails_gives_laplace():
     """With α² in the hundreds and clear winners, the search does not end: Laplace's approximation stands in."""
     rng = np.random.default_rng(1)
     counts = simulate_counts(rng, 20 * rng.standard_normal(6), 3000)
     model = Model(counts, independent(6), FixedVariance(2000.0))
     result = gaussian(model)
-    assert not result.nearest
     np.testing.assert_allclose(result.mean, laplace.mode(model, np.log(2000.0), np.zeros(6)), atol=1e-3)

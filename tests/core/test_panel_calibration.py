@@ -207,4 +207,6 @@ def test_geweke_long(sampler, name):
 @pytest.mark.slow
 @pytest.mark.parametrize(("sampler", "name"), cases(*SETTINGS))
 def test_calibrated(sampler, name):
-    assert smallest_p(12, SAMPLERS[sampler], SETTINGS[name], replicates=300) > FALSE_ALARM
+    """With every part on, scales that few answers inform have tails that chains without a pilot reach slowly."""
+    steps = 240 if name == "everything" else 60
+    assert smallest_p(12, SAMPLERS[sampler], SETTINGS[name], replicates=300, steps=steps) > FALSE_ALARM

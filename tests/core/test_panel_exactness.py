@@ -140,6 +140,7 @@ def test_catches_a_scale_without_its_jacobian(monkeypatch):
     assert caught(monkeypatch, panel_hmc, "log_density", no_volume_of_views, ("hmc", "views"))
 
 
+@pytest.mark.slow  # nine seconds; the lost sign of attention is the quick sibling
 def test_catches_ties_counted_once(monkeypatch):
     """A tie is evidence against both areas: it counts as a win of neither, in A and in B."""
     right, right_rows = panel_gibbs.draw_weights, panel_pilot.one_sided

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from judgemap.core import adaptive
-from judgemap.core.adaptive_panel import gains, judge_state, next_pair
+from judgemap.core.adaptive_panel import Known, gains, judge_state, next_pair, state_among
 from judgemap.core.comparisons import count_judged
 from judgemap.core.population import Population
 from judgemap.core.prior import FixedVariance, Model, exponential
@@ -93,3 +93,19 @@ def test_pairs_are_drawn_by_their_gains(counts):
 def test_a_judge_who_is_not_there(counts):
     with pytest.raises(ValueError, match=r"judges are 0 … 2"):
         judge_state(counts, Population(COVARIANCE, 2.0, COVARIANCE.matrix), 3)
+
+
+@pytest.mark.parametrize("judge", range(JUDGES))
+def test_what_is_known_of_the_population_and_own_answers_give_the_same_state(counts, judge):
+    """The last judge has no answers."""
+    people = Population(COVARIANCE, 2.0, 0.8 * COVARIANCE.matrix)
+    states = [judge_state(counts, people, each) for each in range(JUDGES)]
+    V = np.linalg.inv(joint_precision(counts, people, [state.own for state in states]))[:N, :N]
+    own = counts.judge == judge
+    first, second, wins = counts.first[own], counts.second[own], counts.wins[own].astype(int)
+    losses = counts.n[own].astype(int) - wins
+    winners = np.concatenate([np.repeat(first, wins), np.repeat(second, losses)])
+    losers = np.concatenate([np.repeat(second, wins), np.repeat(first, losses)])
+    found = state_among(Known(states[judge].population, V, people.views), winners, losers)
+    for mine, expected in zip(found, states[judge], strict=True):
+        np.testing.assert_allclose(mine, expected, atol=1e-4)

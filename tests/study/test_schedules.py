@@ -192,3 +192,19 @@ def test_a_file_that_cannot_be_written(ring, tmp_path):
 
 def test_a_core_design_is_taken_as_it_is(ring):
     assert jm.schedule(ring, designs.uniform(12), 20, seed=1).design.base == 1.0
+
+
+def test_a_panel_of_judges_who_differ_has_a_design_of_its_own(tmp_path):
+    (tmp_path / "edges.csv").write_text("area_a,area_b\n" + "".join(f"{i},{i + 1}\n" for i in range(1, 8)))
+    path = jm.read_edges(tmp_path / "edges.csv")
+    alone, shared = (jm.schedule(path, "optimal", 200, seed=1, panel=panel) for panel in (None, (4, 0.7)))
+    assert np.abs(probabilities(alone) - probabilities(shared)).max() > 0.001
+    with pytest.raises(jm.StudyError, match="only the optimal design looks at judges"):
+        jm.schedule(path, "uniform", 20, seed=1, panel=(4, 0.7))
+    with pytest.raises(jm.StudyError, match="at least 1 judge"):
+        jm.schedule(path, "optimal", 20, seed=1, panel=(4, 0.0))
+
+
+def probabilities(drawn):
+    pairs = [(i, j) for i in range(8) for j in range(i)]
+    return np.array([float(drawn.design.probability(i, j)) for i, j in pairs])

@@ -82,6 +82,7 @@ def _fresh_process():
     """Forget what a process derives from the database, which is another one in each test."""
     scheduling._design.cache_clear()
     scheduling._design_without.cache_clear()
+    scheduling._unpacked.cache_clear()
     queries._version.cache_clear()
     files._open_fit.cache_clear()
     WRONG_GUESSES._level = WRONG_GUESSES._burst

@@ -11,7 +11,7 @@ from judgemap.core.schedule import ListOptions
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import check_file
-from judgemap.study.schedules import ALPHA, DESIGNS, read_known, read_weights
+from judgemap.study.schedules import ALPHA, DESIGNS, DIFFER, read_known, read_weights
 from judgemap.study.schedules import schedule as draw
 
 if TYPE_CHECKING:
@@ -39,6 +39,17 @@ def schedule(
     spacing: Annotated[int, typer.Option(help="Minimum number of other pairs before a pair is shown again.")] = 1,
     repeats: Annotated[float, typer.Option(help="Share of pairs shown again with sides swapped.")] = 0.0,
     alpha: Annotated[float, typer.Option(help="The guess at α used by the optimal design.")] = ALPHA,
+    judges: Annotated[
+        int | None,
+        typer.Option(
+            "--judges",
+            min=1,
+            help="Optimal design: so many judges, who differ, share the list.",
+        ),
+    ] = None,
+    judges_differ: Annotated[
+        float, typer.Option("--judges-differ", help="With --judges: how far judges differ, against how far areas do.")
+    ] = DIFFER,
     picture: Annotated[
         Path | None, typer.Option(help="Map of how often each area is asked: .svg, .png or .pdf.")
     ] = None,
@@ -70,6 +81,7 @@ def schedule(
         knows=None if knows is None else read_known(knows, areas),
         options=options,
         alpha=alpha,
+        panel=None if judges is None else (judges, judges_differ),
     )
     if picture is not None:
         from judgemap.report.schedules import exposure_map

@@ -23,7 +23,7 @@ from judgemap.core.adaptive import NextPair, draw_by_gain
 from judgemap.core.comparisons import JudgedCounts
 from judgemap.core.newton import climb
 from judgemap.core.population import Population
-from judgemap.core.types import FloatArray
+from judgemap.core.types import FloatArray, IntArray
 from judgemap.core.utility import contrasts, inverse
 
 CLOSE = 1e-9
@@ -81,6 +81,49 @@ def judge_state(counts: JudgedCounts, population: Population, judge: int) -> Jud
     V = inverse(prior + (S - S @ R @ S).sum(axis=0))
     B = R[judge] @ views
     return JudgeState(maps[0], maps[0] + maps[1 + judge], V @ B.T, R[judge] + B @ V @ B.T)
+
+
+class Known(NamedTuple):
+    """What a fit says of a population of judges: λ's mean and covariance, and Σ, how judges differ about it."""
+
+    mean: FloatArray
+    covariance: FloatArray
+    views: FloatArray
+
+
+def state_among(known: Known, winners: IntArray, losers: IntArray) -> JudgeState:
+    """Find the state for one judge from what is known of the population, and from the judge's own answers alone.
+
+    The same as `judge_state` if the population is known from all answers; it takes no other judge's answers, and a
+    moment: with K = XΣXᵀ of the answers X, G = ΣXᵀ(W⁻¹ + K)⁻¹ has B = I − GX and R = BΣ. Answers since the population
+    was last learned of tell of this judge at once, and of the population when it is learned of again.
+
+    >>> known = Known(np.zeros(3), 9 * np.eye(3), np.eye(3))
+    >>> state = state_among(known, np.array([0, 0]), np.array([1, 1]))
+    >>> bool(state.own[0] > state.own[2] > state.own[1]), bool(state.covariance[0, 0] < 10)
+    (True, True)
+    """
+    d = known.mean[winners] - known.mean[losers]
+    seen = known.views[winners] - known.views[losers]
+    K = seen[:, winners] - seen[:, losers]
+
+    def height(a: FloatArray) -> float:
+        f = K @ a
+        return float(-np.logaddexp(0.0, -(d + f)).sum() - a @ f / 2)
+
+    def ascent(a: FloatArray) -> tuple[FloatArray, FloatArray]:
+        p = expit(d + K @ a)
+        step = np.linalg.solve(np.eye(len(a)) + (p * (1 - p))[:, None] * K, 1 - p - a).astype(np.float64)
+        return K @ (1 - p - a), step
+
+    a = climb(height, ascent, np.zeros(len(winners)), CLOSE)
+    p = expit(d + K @ a)
+    weights = p * (1 - p)
+    G = np.linalg.solve(np.eye(len(a)) + K * weights, seen).T * weights
+    V = known.covariance
+    BV = V - G @ (V[winners] - V[losers])
+    BVB = BV - (BV[:, winners] - BV[:, losers]) @ G.T
+    return JudgeState(known.mean, known.mean + seen.T @ a, BV.T, known.views - G @ seen + BVB)
 
 
 def next_pair(

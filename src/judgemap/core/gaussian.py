@@ -53,8 +53,6 @@ class Gaussian(NamedTuple):
     mean: FloatArray
     covariance: FloatArray
     variance: float
-    nearest: bool = True
-    """False where the nearest one was not found, with α² in the hundreds; then this is Laplace's."""
 
     def chances(self, first: IntArray, second: IntArray) -> FloatArray:
         """P(first beats second) for each pair, the strengths being uncertain."""
@@ -72,7 +70,7 @@ class Gaussian(NamedTuple):
 
 
 def gaussian(model: Model, near: Gaussian | None = None) -> Gaussian:
-    """Find the nearest Gaussian, from one ``near`` by where there is one.
+    """Find the nearest Gaussian, from one ``near`` by where there is one; Laplace's where the search does not end.
 
     α² ~ InvGamma(χ, ω), where it is not fixed, is placed so that it agrees with the strengths found: 1/α² is the mean
     of Gamma(χ + N/2, rate ω + E[λᵀC⁻¹λ]/2), its nearest distribution. (By iteration, with secants in log α².)
@@ -105,7 +103,7 @@ def _with_variance(model: Model, prior: InverseGamma, now: Gaussian) -> Gaussian
     if abs(change[-1]) < NEAR_ENOUGH:
         return now
     variance = float(np.exp(laplace.approximate(model).log_variance_mean))
-    return _at_mode(model, variance)._replace(nearest=False)
+    return _at_mode(model, variance)
 
 
 def _updated(model: Model, prior: InverseGamma, now: Gaussian) -> float:
@@ -131,7 +129,7 @@ def _at(model: Model, variance: float, near: Gaussian | None) -> Gaussian:
             return Gaussian(now.mean + last, V, variance)
         moved = distance
     # With such an α² some pairs are all but certain, and quadrature at so few nodes no longer tells how certain.
-    return _at_mode(model, variance)._replace(nearest=False)
+    return _at_mode(model, variance)
 
 
 def _newton(

@@ -25,8 +25,8 @@ from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.fit import checked_counts
 from judgemap.study.panel_settings import PanelSettings
-from judgemap.study.provenance import data_facts, data_notes, versions
-from judgemap.study.record import GOOD_GAP, FitRecord, Note, NoteKind, PartitionChoice
+from judgemap.study.provenance import begin_record, data_notes
+from judgemap.study.record import GOOD_GAP, Note, NoteKind, PartitionChoice
 from judgemap.study.result import (
     WORK,
     Fit,
@@ -248,19 +248,10 @@ def run_clusters(
     sampling = judge_sampling(samples["risk"].to_numpy())
     diagnostics = diagnose(areas.names, sampling, moving, seconds)
     chances = clustering.cluster_counts(labels.reshape(-1, len(areas)))
-    record = FitRecord(
+    record = begin_record(data, counts, areas, run, (draws, seconds))(
         model="clusters",
         correlation=None,
         hyperparameters=settings,
-        sampler=run.sampler,
-        seed=run.seed,
-        plan=run.plan,
-        complete=draws.complete,
-        seconds=seconds,
-        winner_is=data.winner_is,
-        data=data_facts(data, counts, areas),
-        versions=versions(),
-        bridges=areas.bridges,
         notes=(*data_notes(data, counts, areas, "clusters"), *_parts_note(prior)),
         diagnostics=replace(diagnostics, clusters=clustering.convergence(labels, log_posterior)),
         partition=PartitionChoice(),

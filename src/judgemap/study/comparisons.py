@@ -340,10 +340,8 @@ def read_comparisons(path: str | Path, areas: Areas, winner_is: Direction = "low
 def _outcome(table: Table, row: int) -> str:
     outcome = table.rows[row]["outcome"]
     if outcome not in ANSWERS:
-        raise StudyError(
-            f"{table.where(row)}: {outcome!r} is no outcome{did_you_mean(outcome, ANSWERS)}; "
-            f"use one of {', '.join(ANSWERS)}"
-        )
+        hint = f"{did_you_mean(outcome, ANSWERS)}; use one of {', '.join(ANSWERS)}"
+        raise StudyError(f"{table.where(row)}: {outcome!r} is no outcome{hint}")
     return outcome
 
 
@@ -371,15 +369,11 @@ def _positions(table: Table, first: str, second: str, areas: Areas) -> tuple[Int
         for place, column in ((a, first), (b, second)):
             if place < 0:
                 area = table.rows[row][column]
-                if not area:
-                    raise StudyError(
-                        f"{table.where(row)}: the cell of {column!r} is empty; name an area or remove the row"
-                    )
-                raise StudyError(f"{table.where(row)}: {areas.unknown(area)}")
+                empty = f"the cell of {column!r} is empty; name an area or remove the row"
+                raise StudyError(f"{table.where(row)}: {areas.unknown(area) if area else empty}")
         if a == b:
-            raise StudyError(
-                f"{table.where(row)}: {table.rows[row][first]!r} is compared with itself; correct it or remove the row"
-            )
+            area = table.rows[row][first]
+            raise StudyError(f"{table.where(row)}: {area!r} is compared with itself; correct it or remove the row")
     return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
 
 
@@ -389,11 +383,9 @@ def _some(table: Table, column: str) -> Sequence[str]:
 
 def _seconds(table: Table) -> FloatArray:
     """Read the times: empty cells and a missing column are nan; anything but a time is an error."""
-    if "seconds" not in table.columns:
-        return np.full(len(table.rows), np.nan)
     seconds = np.full(len(table.rows), np.nan)
     for row, cells in enumerate(table.rows):
-        if not cells["seconds"]:
+        if not cells.get("seconds"):
             continue
         try:
             seconds[row] = float(cells["seconds"])

@@ -121,6 +121,8 @@ def _write_parquet(fit: Fit, path: Path) -> None:
 def _write_draws(fit: Fit, path: Path) -> None:
     table = draws_table(fit)
     table["area"] = table["area"].astype("category")
+    if fit.record.view is not View.POOLED:
+        table["view"] = pd.Categorical([fit.record.view.value] * len(table))
     table.to_parquet(path, index=False)
 
 

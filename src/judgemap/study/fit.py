@@ -14,8 +14,8 @@ from judgemap.study.comparisons import Comparisons
 from judgemap.study.heterogeneity import differ_note
 from judgemap.study.panel import run_panel
 from judgemap.study.panel_settings import PanelSettings
-from judgemap.study.provenance import data_facts, data_notes, versions
-from judgemap.study.record import Correlation, FitRecord
+from judgemap.study.provenance import begin_record, data_notes
+from judgemap.study.record import Correlation
 from judgemap.study.result import Fit, diagnose, named_draws, named_pairs, named_statistics
 from judgemap.study.run import FitOptions, Run, settle_panel
 from judgemap.study.settings import FitSettings, prior_covariance
@@ -97,19 +97,10 @@ def _run(
     samples["alpha2"] = (("chain", "draw"), np.exp(log_variance))
     moving = {} if np.ptp(log_variance) == 0 else {"α²": log_variance}
     sampling = judge_sampling(samples["risk"].to_numpy())
-    record = FitRecord(
+    record = begin_record(data, counts, areas, run, (draws, seconds))(
         model=name,
         correlation=Correlation(covariance.name, covariance.length),
         hyperparameters=variance,
-        sampler=run.sampler,
-        seed=run.seed,
-        plan=run.plan,
-        complete=draws.complete,
-        seconds=seconds,
-        winner_is=data.winner_is,
-        data=data_facts(data, counts, areas),
-        versions=versions(),
-        bridges=areas.bridges,
         notes=(
             *data_notes(data, counts, areas, name),
             *differ_note(data, draws.strengths.reshape(-1, len(areas)), covariance, run.seed),

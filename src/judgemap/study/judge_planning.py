@@ -18,7 +18,7 @@ from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.planning import TruthSource
-from judgemap.study.schedules import pair_design
+from judgemap.study.schedules import DIFFER, pair_design
 from judgemap.study.settings import prior_covariance
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 SHARES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Answers of each judge that are looked at, as shares of those planned, each double the last; judges up to fourfold."""
-DIFFER = 0.5
-"""The guess at σ/α where nobody gives one: that of the Nottinghamshire study is 0.53."""
 SECONDS = 4.0
 """What an answer takes, where no pilot says."""
 SIMULATIONS = 12

@@ -27,8 +27,8 @@ from judgemap.study.heterogeneity import differ_note
 from judgemap.study.panel_draws import name_judges, name_scalars, name_views
 from judgemap.study.panel_judges import judge_columns
 from judgemap.study.panel_settings import TIES, PanelSettings, View, with_answers
-from judgemap.study.provenance import data_facts, data_notes, versions
-from judgemap.study.record import Correlation, FitRecord, Note, NoteKind
+from judgemap.study.provenance import begin_record, data_notes
+from judgemap.study.record import Correlation, Note, NoteKind
 from judgemap.study.result import (
     CHUNK,
     WORK,
@@ -327,19 +327,10 @@ def run_panel(
     sign = -1.0 if data.winner_is == "lower" else 1.0
     name_judges(samples, draws, used.judges, sign)
     sampling = judge_sampling(samples["risk"].to_numpy())
-    record = FitRecord(
+    record = begin_record(data, pairs, areas, run, (draws, seconds))(
         model=model,
         correlation=Correlation(covariance.name, covariance.length),
         hyperparameters=variance,
-        sampler=run.sampler,
-        seed=run.seed,
-        plan=replace(run.plan, draws=draws.asked or draws.n_draws, most=0),
-        complete=draws.complete,
-        seconds=seconds,
-        winner_is=data.winner_is,
-        data=data_facts(data, pairs, areas),
-        versions=versions(),
-        bridges=areas.bridges,
         notes=(
             *data_notes(data, pairs, areas, model),
             *_silent_note(silent),

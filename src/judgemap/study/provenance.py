@@ -1,15 +1,19 @@
 """What a reader of a fit must know: versions, and what the data could not say."""
 
 import platform
+from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 
 import numpy as np
 
 from judgemap.core.comparisons import PairCounts
+from judgemap.core.samplers.run import Draws
 from judgemap.geo.csvfiles import quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons, Outcome
-from judgemap.study.record import DataFacts, Note, NoteKind
+from judgemap.study.record import DataFacts, FitRecord, Note, NoteKind
+from judgemap.study.run import Run
 
 UNDECIDED = {
     Outcome.TIE: "tie",
@@ -17,6 +21,25 @@ UNDECIDED = {
     Outcome.UNKNOWN: "unknown",
     Outcome.OPEN: "not answered",
 }
+
+
+def begin_record(
+    data: Comparisons, counts: PairCounts, areas: Areas, run: Run, drawn: tuple[Draws, float]
+) -> partial[FitRecord]:
+    """Record what every fit says of its data and its run, ``drawn`` in so many seconds; the rest is the model's."""
+    draws, seconds = drawn
+    return partial(
+        FitRecord,
+        sampler=run.sampler,
+        seed=run.seed,
+        plan=replace(run.plan, draws=draws.asked or draws.n_draws, most=0),
+        complete=draws.complete,
+        seconds=seconds,
+        winner_is=data.winner_is,
+        data=data_facts(data, counts, areas),
+        versions=versions(),
+        bridges=areas.bridges,
+    )
 
 
 def data_facts(data: Comparisons, counts: PairCounts, areas: Areas) -> DataFacts:

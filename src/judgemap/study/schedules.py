@@ -1,5 +1,6 @@
 """Schedules: which pairs to ask, drawn before anybody is asked, by a design that has a name."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from judgemap.core import designs
 from judgemap.core.communicability import PairValues
 from judgemap.core.designs import PairDesign
 from judgemap.core.graph import AreaGraph
-from judgemap.core.optimal import OPTIMAL_LIMIT, optimal
+from judgemap.core.optimal import OPTIMAL_LIMIT, Panel, optimal
 from judgemap.core.prior import communicability
 from judgemap.core.schedule import ListOptions, draw_list_with_repeats
 from judgemap.core.types import FloatArray, IntArray, frozen_floats, frozen_ints
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 ALPHA = 3.0
 """The guess at α, the prior's standard deviation, where nobody gives one: that of the Nottinghamshire study is 3.5."""
 
+DIFFER = 0.5
+"""The guess at how far judges differ, σ/α, where nobody gives one: that of the Nottinghamshire study is 0.53."""
 DESIGNS = ("principal", "uniform", "naive", "optimal")
 """The designs from which a list can be drawn beforehand."""
 
@@ -118,6 +121,7 @@ def schedule(
     knows: Sequence[str] | None = None,
     options: ListOptions | None = None,
     alpha: float = ALPHA,
+    panel: tuple[int, float] | None = None,
 ) -> Schedule:
     """Draw a list of pairs to ask.
 
@@ -137,6 +141,9 @@ def schedule(
         What the list must hold to: see `ListOptions`.
     alpha
         The guess at α that the optimal design is made for, in a study of as many comparisons as the list has.
+    panel
+        For the optimal design: how many judges share the list, and how far they differ, against how far areas do (σ/α).
+        The pairs are then those that tell most of the population's map.
 
     Examples
     --------
@@ -151,7 +158,9 @@ def schedule(
     known = None if knows is None else areas.index(knows)
     name = design if isinstance(design, str) else "weights"
     try:
-        chosen = pair_design(areas.graph, design, alpha, pairs) if isinstance(design, str) else design
+        if panel is not None and design != "optimal":
+            raise StudyError("judges: only the optimal design looks at judges; choose it, or leave the judges out")
+        chosen = pair_design(areas.graph, design, alpha, pairs, panel) if isinstance(design, str) else design
         if known is not None:
             chosen = chosen.restricted(known)
         chosen.total()
@@ -163,8 +172,10 @@ def schedule(
     return Schedule(areas, chosen, drawn.pairs, drawn.repeat_of + 1, name, seed)
 
 
-def pair_design(graph: AreaGraph, name: str, alpha: float, comparisons: int) -> PairDesign:
-    """Make a design by its name; the optimal one for a number of comparisons and a guess at α.
+def pair_design(
+    graph: AreaGraph, name: str, alpha: float, comparisons: int, panel: tuple[int, float] | None = None
+) -> PairDesign:
+    """Make a design by its name; the optimal one for a number of comparisons, a guess at α, and a panel of judges.
 
     >>> pair_design(AreaGraph(3, [[0, 1]]), "uniform", 3.0, 10).n_areas
     3
@@ -183,19 +194,25 @@ def pair_design(graph: AreaGraph, name: str, alpha: float, comparisons: int) -> 
             case "naive":
                 return designs.naive_spatial(graph)
             case "optimal":
-                return _optimal(graph, alpha, comparisons)
+                return _optimal(graph, alpha, comparisons, panel)
     except ValueError as error:
         raise StudyError(str(error)) from None
     raise StudyError(f"there is no design {name!r}{did_you_mean(name, DESIGNS)}; the designs are {quoted(DESIGNS)}")
 
 
-def _optimal(graph: AreaGraph, alpha: float, comparisons: int) -> PairDesign:
+def _optimal(graph: AreaGraph, alpha: float, comparisons: int, panel: tuple[int, float] | None) -> PairDesign:
     if graph.n_areas > OPTIMAL_LIMIT:
         raise StudyError(
             f"{graph.n_areas:,} areas are more than the {OPTIMAL_LIMIT:,} for which the optimal design can be "
             "computed; choose 'principal'"
         )
-    return optimal(communicability(graph), alpha, comparisons)
+    C = communicability(graph)
+    if panel is None:
+        return optimal(C, alpha, comparisons)
+    judges, differ = panel
+    if judges < 1 or not (math.isfinite(differ) and differ > 0):
+        raise StudyError(f"judges: needs at least 1 judge and σ/α above 0, received {judges} and {differ:g}")
+    return optimal(C, alpha, comparisons, panel=Panel(judges, (differ * alpha) ** 2 * C.matrix))
 
 
 def read_known(path: str | Path, areas: Areas) -> list[str]:

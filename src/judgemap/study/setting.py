@@ -7,6 +7,7 @@ from typing import Any
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean
+from judgemap.study.run import CLUSTER_PLAN, NORMAL_PLAN, PANEL_PLAN
 
 MODELS = ("spatial", "standard", "clusters")
 KINDS = {bool: "true or false", str: "a word", int: "a whole number", float: "a finite number"}
@@ -53,3 +54,19 @@ class Setting:
             raise ValueError(f"{name} must be at least {self.least}, received {value}")
         if self.check is not None:
             self.check(value)
+
+
+def new_setting(default: Any, kind: type, label: str, text: str, **more: Any) -> Any:  # noqa: ANN401 - as `field` has it
+    """Make a field of `FitSettings` with what there is to know of it."""
+    about = {"setting": Setting(kind, label, text, **more)}
+    return (
+        field(default_factory=default, metadata=about) if callable(default) else field(default=default, metadata=about)
+    )
+
+
+def plan_setting(name: str, label: str, text: str, least: int) -> Any:  # noqa: ANN401 - as `field` has it
+    """Make a number of the plan; None is the model's default, which the help text names."""
+    default, clusters, panel = (getattr(plan, name) for plan in (NORMAL_PLAN, CLUSTER_PLAN, PANEL_PLAN))
+    usual = f"{default}" if default == clusters else f"{default}, clusters {clusters}"
+    usual += "" if default == panel else f", where judges are told apart {panel}"
+    return new_setting(None, int, label, f"{text} Default: {usual}.", least=least, most=None)

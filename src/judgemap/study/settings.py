@@ -6,7 +6,7 @@ To add a setting, add one field to `FitSettings`.
 import secrets
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,8 @@ from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.panel_settings import PanelSettings
-from judgemap.study.run import CLUSTER_PLAN, NORMAL_PLAN, PANEL_PLAN, fill_in, usual_plan
-from judgemap.study.setting import MODELS, Setting
+from judgemap.study.run import CLUSTER_PLAN, NORMAL_PLAN, fill_in, usual_plan
+from judgemap.study.setting import MODELS, Setting, new_setting, plan_setting
 
 if TYPE_CHECKING:
     from judgemap.study.comparisons import Comparisons, Direction
@@ -49,16 +49,9 @@ def draw_seed() -> int:
     return secrets.randbits(32)
 
 
-def _setting(default: Any, kind: type, label: str, text: str, **more: Any) -> Any:  # noqa: ANN401 - as `field` has it
-    about = {"setting": Setting(kind, label, text, **more)}
-    return (
-        field(default_factory=default, metadata=about) if callable(default) else field(default=default, metadata=about)
-    )
-
-
 def _of_normal(default: float | None, label: str, text: str, check: Callable[[float], object]) -> Any:  # noqa: ANN401
     """Make a number of the spatial and the standard model, called by its Greek letter."""
-    return _setting(default, float, label, text, symbol=label[0], models=NORMAL_MODELS, check=check)
+    return new_setting(default, float, label, text, symbol=label[0], models=NORMAL_MODELS, check=check)
 
 
 def _of_clusters(name: str, symbol: str, text: str) -> Any:  # noqa: ANN401 - as `field` has it
@@ -67,7 +60,7 @@ def _of_clusters(name: str, symbol: str, text: str) -> Any:  # noqa: ANN401 - as
     def check(value: float) -> ClusterPrior:
         return ClusterPrior(np.ones((2, 2)), **{name: value})
 
-    return _setting(_CLUSTERS[name], float, symbol, text, symbol=symbol, models=("clusters",), check=check)
+    return new_setting(_CLUSTERS[name], float, symbol, text, symbol=symbol, models=("clusters",), check=check)
 
 
 def _of_panel(
@@ -75,15 +68,7 @@ def _of_panel(
 ) -> Any:  # noqa: ANN401 - as `field` has it
     """Make a setting of judges and ties: one of some choices, or on and off."""
     default = _PANEL[name]
-    return _setting(default, type(default), label, text, choices=choices or {}, models=models)
-
-
-def _of_plan(name: str, label: str, text: str, least: int) -> Any:  # noqa: ANN401 - as `field` has it
-    """Make a number of the plan; None is the model's default, which the help text names."""
-    default, clusters, panel = (getattr(plan, name) for plan in (NORMAL_PLAN, CLUSTER_PLAN, PANEL_PLAN))
-    usual = f"{default}" if default == clusters else f"{default}, clusters {clusters}"
-    usual += "" if default == panel else f", where judges are told apart {panel}"
-    return _setting(None, int, label, f"{text} Default: {usual}.", least=least, most=None)
+    return new_setting(default, type(default), label, text, choices=choices or {}, models=models)
 
 
 def _check_length(value: float) -> None:
@@ -109,7 +94,7 @@ class FitSettings:
     True
     """
 
-    model: str = _setting(
+    model: str = new_setting(
         "spatial",
         str,
         "Model",
@@ -120,7 +105,7 @@ class FitSettings:
             "clusters": "Clusters: areas fall into groups of similar risk, by location and answers together",
         },
     )
-    prior: str = _setting(
+    prior: str = new_setting(
         PRIORS[0],
         str,
         "Prior correlation",
@@ -128,7 +113,7 @@ class FitSettings:
         choices={each: each for each in PRIORS},
         models=("spatial",),
     )
-    length: float | None = _setting(
+    length: float | None = new_setting(
         None,
         float,
         "Length scale",
@@ -183,10 +168,10 @@ class FitSettings:
         {"paper": "As smooth as the prior, as in the paper", "infer": "As smooth as the answers say"},
         models=("spatial",),
     )
-    sampler: str = _setting(
+    sampler: str = new_setting(
         "hmc", str, "Sampler", "How the posterior is sampled.", choices={each: SAMPLER_NAMES[each] for each in SAMPLERS}
     )
-    affinity: str = _setting(
+    affinity: str = new_setting(
         AFFINITIES[0],
         str,
         "Cluster affinity",
@@ -199,7 +184,7 @@ class FitSettings:
     kappa0: float = _of_clusters("kappa0", "κ₀", "Prior weight of that mean.")
     a0: float = _of_clusters("a0", "a₀", "Shape of the prior of a cluster's variance.")
     b0: float = _of_clusters("b0", "b₀", "Scale of that prior.")
-    clusters: int | None = _setting(
+    clusters: int | None = new_setting(
         None,
         int,
         "Number of clusters to show",
@@ -207,7 +192,7 @@ class FitSettings:
         models=("clusters",),
         least=1,
     )
-    loss: str = _setting(
+    loss: str = new_setting(
         "vi",
         str,
         "Which partition is best",
@@ -215,16 +200,16 @@ class FitSettings:
         choices=LOSSES,
         models=("clusters",),
     )
-    chains: int | None = _of_plan("chains", "Chains", "Independent chains.", least=1)
-    warmup: int | None = _of_plan("warmup", "Warm-up", "Steps discarded at the start of each chain.", least=0)
-    draws: int | None = _of_plan(
+    chains: int | None = plan_setting("chains", "Chains", "Independent chains.", least=1)
+    warmup: int | None = plan_setting("warmup", "Warm-up", "Steps discarded at the start of each chain.", least=0)
+    draws: int | None = plan_setting(
         "draws",
         "Draws per chain",
         "Draws kept from each chain; more by default where judges are told apart and chains need them to agree.",
         least=4,
     )
-    thin: int | None = _of_plan("thin", "Keep one draw in", "Keep one draw in this many.", least=1)
-    seed: int = _setting(
+    thin: int | None = plan_setting("thin", "Keep one draw in", "Keep one draw in this many.", least=1)
+    seed: int = new_setting(
         draw_seed,
         int,
         "Seed",

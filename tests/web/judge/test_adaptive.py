@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from judgemap.core import adaptive_panel
+from judgemap.core.adaptive_panel import Known, gains, state_among
 from judgemap.web.judge import scheduling
-from judgemap.web.judge.models import Pair
+from judgemap.web.judge.models import Judge, Pair, PopulationMap
 from judgemap.web.studies import actions
 
 
@@ -65,3 +67,43 @@ def test_unknown_areas_are_not_asked(judge, asked):
         shown = judge.pair()
         assert {shown["left"], shown["right"]} <= {"Ward 4.2", "Ward 4.3", "Ward 4.4"}
         judge.answer("left")
+
+
+@pytest.fixture
+def population(asked, areas):
+    """What a fit said: areas alike, and judges who differ area by area."""
+    known = Known(np.zeros(len(areas)), 4 * np.eye(len(areas)), np.eye(len(areas)))
+    PopulationMap.objects.create(study=asked.study, fit_number=1, packed=scheduling.pack_population(known))
+    return known
+
+
+def test_each_judge_is_asked_by_the_population_and_their_own_answers(judge, visit, asked, population):
+    other = visit()
+    for outcome in ("left", "tie", "right", "skipped"):
+        judge.answer(outcome)
+    judge.answer("left", pair=judge.last()["pair"], follows="1")
+    winners, losers = scheduling._own_answers(Judge.objects.get(name=judge.name))
+    shown = Pair.objects.filter(judge_id=judge.name, open=False).order_by("position")
+    sides = [(pair.left.position, pair.right.position) for pair in shown]
+    expected = [sides[0], sides[2][::-1], sides[3]]
+    assert list(zip(winners.tolist(), losers.tolist(), strict=True)) == expected
+    assert [len(each) for each in scheduling._own_answers(Judge.objects.get(name=other.name))] == [0, 0]
+    mine = gains(state_among(population, winners, losers))
+    theirs = gains(state_among(population, winners[:0], losers[:0]))
+    assert mine[sides[0]] < theirs[sides[0]], "a pair that this judge has answered tells less"
+    drawn = {scheduling.draw_pair(np.random.default_rng(1), asked.pk, "adaptive", (), Judge(name=name))
+             for name in (judge.name, other.name)}  # fmt: skip
+    assert all(0 < pair.probability < 1 for pair in drawn)
+
+
+def test_unknown_areas_are_not_asked_by_the_population_either(judge, population):
+    judge.client.post(f"/j/{judge.token}/areas", {"unknown": [str(i) for i in range(14)]})
+    assert {judge.pair()["left"], judge.pair()["right"]} == {"Ward 4.3", "Ward 4.4"}
+    judge.client.post(f"/j/{judge.token}/areas", {"unknown": [str(i) for i in range(15)]})
+    assert "left" not in judge.pair()
+
+
+def test_without_a_fit_of_judges_who_differ_all_are_asked_alike(judge, asked, population, monkeypatch):
+    monkeypatch.setattr(adaptive_panel, "state_among", None)
+    PopulationMap.objects.all().delete()
+    assert judge.answer("left").status_code == 200

@@ -36,16 +36,17 @@ def fitted(chromium, server, areas):
             pair = judge.pair()
             judge.answer(pair["pair"], "left" if pair["left"] > pair["right"] else "right")
     fits = f"/studies/{slug}/fits/"
-    for number, model in ((1, "spatial"), (2, "clusters")):
+    for number, (model, judges) in enumerate((("spatial", "alike"), ("clusters", "alike"), ("spatial", "differ")), 1):
         page.goto(f"{fits}new")
         page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         page.check(f"input[name=model][value={model}]") if page.locator("input[name=model]").count() else (
             page.select_option("#id_model", model)
         )
+        page.check(f"input[name=judges][value={judges}]")
         page.fill("#id_draws", "200")
         page.click("button:text('Fit now')")
         page.wait_for_url(f"**/fits/{number}/map", timeout=PATIENCE)
-    for number in (1, 2):
+    for number in (1, 2, 3):
         for _ in range(300):
             page.goto(f"{fits}{number}/files")
             if page.locator("text=Open the briefing").count():
@@ -246,3 +247,28 @@ def test_fits_beside_each_other_and_other_priors(open_page):
     assert page.locator("#compared").get_attribute("hx-trigger") is None
     assert "χ = 0.01, ω = 0.01" in page.inner_text("#compared")
     look(page, "other priors")
+
+
+def test_whose_view_the_map_is(open_page):
+    page = open_page("3/map")
+    assert "the population of judges" in page.inner_text(".whose")
+    population = page.inner_text("#table tr[data-row='0'] td:nth-child(3)")
+    page.click(".views a:text-is('These judges’')")
+    assert "these judges, each counting alike" in page.inner_text(".whose")
+    assert page.inner_text("#table tr[data-row='0'] td:nth-child(3)") != population
+    page.click("#table tr[data-row='0'] a")
+    wait_for_detail(page, "Ward 1.1")
+    risk = page.inner_text("#table tr[data-row='0'] td:nth-child(3)").split()[0]
+    assert page.inner_text("#detail .verdict strong >> nth=0") == risk, "the area is described on the map that is shown"
+    look(page, "the panel's map")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.click(".views a:text-is('Each judge’s')")
+    assert page.locator(".small-map").count() == 4
+    look(page, "judges' maps")
+    page.click(".small-map a >> nth=0")
+    assert page.locator(".small-map").count() == 4  # two maps, the scatter and the change
+    look(page, "a judge beside the population")
+    page.click("text=This judge’s map with its table")
+    assert "alone, as far as the answers tell" in page.inner_text(".whose")
+    for path in ("3/convergence", "3/files", "../dashboard/judges", "../dashboard/reliability", "new"):
+        look(open_page(path), path)

@@ -12,6 +12,8 @@ from django.urls import reverse
 from judgemap.study.panel_settings import View
 from judgemap.study.record import Note, NoteKind
 from judgemap.study.settings import FitSettings
+from judgemap.web.judge import scheduling
+from judgemap.web.judge.models import PopulationMap
 from judgemap.web.results import actions, running
 from judgemap.web.results.forgetting import forget
 from judgemap.web.results.models import FitRun, FitView
@@ -110,6 +112,8 @@ def test_files_say_whose_view_they_are(differ_run, run, page, differing):
     assert "panel.parquet" in response["Content-Disposition"]
     table = pd.read_parquet(io.BytesIO(b"".join(response.streaming_content)))
     assert set(table["view"]) == {"panel"}
+    draws = page(differ_run, "download", "draws", view="panel")
+    assert set(pd.read_parquet(io.BytesIO(b"".join(draws.streaming_content)))["view"]) == {"panel"}
     assert page(differ_run, "download", "parquet", judge=JUDGE).status_code == 404
     assert page(differ_run, "download", "replication", view="panel").status_code == 404
     assert "?view=panel" in page(differ_run, "files").content.decode()
@@ -157,7 +161,9 @@ def test_a_judge_who_withdraws_takes_the_judges_maps_along(differ_run):
     assert not FitView.objects.exists()
 
 
-def test_a_worker_makes_the_judges_maps(answered, carry_out, monkeypatch, page):
+def test_a_worker_makes_the_judges_maps(answered, edit, carry_out, monkeypatch, page):
+    edit(design="adaptive")
+    answered.refresh_from_db()
     monkeypatch.setattr(running, "steps", lambda fit: [step for step in STEPS(fit) if step[0] == "views"])
     settings = FitSettings(judges="differ", chains=2, warmup=20, draws=20, seed=1)
     run = actions.ask_for_fit(answered, settings)
@@ -166,6 +172,20 @@ def test_a_worker_makes_the_judges_maps(answered, carry_out, monkeypatch, page):
     assert "views made" in run.log
     assert set(run.views.values_list("judge", flat=True)) == {"", *JUDGES}
     assert len(page(run, "judge_maps").context["maps"].drawn) == 2 + len(JUDGES)
+    assert answered.population_map.fit_number == run.number, "the adaptive design goes by it"
+    known = scheduling._population(answered.pk)
+    assert known.mean.shape == (len(run.rows),)
+    np.testing.assert_allclose(np.corrcoef(known.mean, [row["risk_mean"] for row in run.rows])[0, 1], -1, atol=1e-5)
+    forget(run, JUDGE)
+    assert not PopulationMap.objects.exists()
+
+
+def test_the_adaptive_design_goes_by_the_last_fit_of_all_judges(differ_run, differing):
+    known = running.population_of(differing[0].fit)
+    running.keep_population(differ_run, known)
+    assert PopulationMap.objects.get().fit_number == differ_run.number
+    running.keep_population(differ_run, None)
+    assert not PopulationMap.objects.exists()
 
 
 def test_one_judge_cannot_differ(answered, carry_out):

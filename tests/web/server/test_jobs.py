@@ -1,11 +1,11 @@
-"""The states of a job, on forecasts and fits alike: who gets it, who lost it, and who may still write of it."""
+"""The states of a job, on fits, forecasts and plans alike: who gets it, who lost it, and who may still write of it."""
 
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from judgemap.web.dashboard.models import Forecast
+from judgemap.web.dashboard.models import Forecast, PanelPlan
 from judgemap.web.results.models import FitRun
 from judgemap.web.server import jobs, worker
 from judgemap.web.server.jobs import CancelledError, StoppingError, TakenAwayError
@@ -18,13 +18,15 @@ def fit(owned) -> FitRun:
     return FitRun.objects.create(study=owned, version=owned.version, number=1)
 
 
-@pytest.fixture(params=["fit", "forecast"])
+@pytest.fixture(params=["fit", "forecast", "plan"])
 def job(request, fit):
+    if request.param == "plan":
+        return PanelPlan.objects.create(study=fit.study, judges=4, per_judge=20, seed=1)
     return fit if request.param == "fit" else Forecast.objects.create(fit=fit, seed=1)
 
 
 def test_every_kind_is_known():
-    assert set(jobs.kinds()) == {FitRun, Forecast}
+    assert set(jobs.kinds()) == {FitRun, Forecast, PanelPlan}
 
 
 def test_one_worker_gets_it(job):
@@ -57,13 +59,14 @@ def test_a_silent_job_is_lost_and_its_worker_hears_of_it(job):
 
 def test_a_server_without_workers_marks_every_kind_of_lost_job(fit, monkeypatch):
     Forecast.objects.create(fit=fit, seed=1)
+    PanelPlan.objects.create(study=fit.study, judges=4, per_judge=20, seed=1)
     for kind in jobs.kinds():
         kind.objects.update(status="running", heard_at=LONG_AGO)
     monkeypatch.setattr(worker.STOPPING, "wait", lambda _: worker.STOPPING.set())
     monkeypatch.setattr(worker, "close_old_connections", lambda: None)
     worker._now_and_then(worker.mark_lost)
     worker.STOPPING.clear()
-    assert [kind.objects.get().status for kind in jobs.kinds()] == ["lost", "lost"]
+    assert [kind.objects.get().status for kind in jobs.kinds()] == ["lost", "lost", "lost"]
 
 
 def test_a_job_asked_for_again_is_not_written_by_its_first_worker(job):

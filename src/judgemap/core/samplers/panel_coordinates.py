@@ -10,9 +10,9 @@ has q nearly N(0, I): at small s the prior rules (non-centred), at large s the a
 coordinate. A view's r follows λ: r_k = B_kᵀ(κ − W X_k λ); what λ learns is then what is left of the information once
 the views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k, diagonal in VᵀS(σ̂)V at the typical σ̂ and
 shrinking as g (σ²/σ̂²)^−γ around it. Where judges differ more, or tie more, the same answers stand for areas further
-apart: the centre of the map swells with the scales x, by e^{δᵀ(x − m)}. With `Smoothness` the map's w ~ N(0, M(ρ)),
-M(ρ)⁻¹ = Vᵀ(ρC + (1 − ρ)I)⁻¹V, and P has its diagonal in place of 1. Scales stand in one vector, x = m + Lv. Exactness
-needs none of this to be accurate.
+apart: the centre of the map swells with the scales x, by the exponential of tanh δᵀ(x − m). With `Smoothness` the map's
+w ~ N(0, M(ρ)), M(ρ)⁻¹ = Vᵀ(ρC + (1 − ρ)I)⁻¹V, and P has its diagonal in place of 1. Scales stand in one vector,
+x = m + Lv. Exactness needs none of this to be accurate.
 """
 
 from dataclasses import dataclass
@@ -125,6 +125,11 @@ class Coordinates:
     lapse_sd: FloatArray
     scale_mean: FloatArray
     scale_factor: FloatArray
+
+    def swelling(self, x: FloatArray) -> FloatArray:
+        """Find the logarithm of how much the map's centre swells at scales x, no more than 1 either way."""
+        size: FloatArray = np.tanh(self.swell @ (x - self.scale_mean[:, None]))
+        return size
 
     def noise(self, rng: np.random.Generator, layout: Layout, size: int, chains: int) -> FloatArray:
         """Draw q ~ N(0, I), ``size`` coordinates for each chain.

@@ -178,9 +178,8 @@ def attentive_answers(
     )
     attentive = layout.sum_by_judge(first + second + answers.ties)
     lapsed = layout.sum_by_judge(answers.first + answers.second - first - second)
-    return Answers(first, second, answers.ties), state._replace(
-        lapse=rng.beta(1 + lapsed, parts.lapses.rest + attentive)
-    )
+    rates = rng.beta(1 + lapsed, parts.lapses.rest + attentive)
+    return Answers(first, second, answers.ties), state._replace(lapse=rates)
 
 
 def draw_tie_chance(

@@ -160,7 +160,7 @@ def _size(target: Target, point: Point) -> FloatArray:
     """Measure each chain's map against the centre of its coordinates, had that not swollen: 1 where they agree."""
     at = target.coordinates
     x = np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)
-    centre = point.map.centre / np.exp(at.swell @ (x - at.scale_mean[:, None]))
+    centre = point.map.centre / np.exp(at.swelling(x))
     weighted = centre / point.map.root**2
     size: FloatArray = add_up(weighted * point.map.w) / np.maximum(add_up(weighted * centre), 1e-12)
     return size[None]

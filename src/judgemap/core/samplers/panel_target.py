@@ -144,7 +144,7 @@ def common(target: Target, q: FloatArray) -> Common:
     sigma = np.exp(upsilon / 2)
 
     fading = np.exp(-at.fade * (upsilon - at.log_disagreement))
-    swollen = np.exp(at.swell @ (values - at.scale_mean[:, None]))
+    swollen = np.exp(at.swelling(values))
     map_effects = Effects(at.strengths.r * (fading * swollen), at.strengths.g * fading)
     base = _smooth_diagonal(target, x)[0]
     placed = place(q[part["map"]], map_effects, alpha, base)
@@ -283,7 +283,8 @@ def _pull_map(
     to_w -= w if seen is None else bent
     pulled = pull_back(to_w, q, point.map, point.map_effects, point.alpha)
     slope[...] = pulled.q
-    along = add_up(to_w * point.map.centre)
+    x = np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)
+    along = add_up(to_w * point.map.centre) * (1 - at.swelling(x) ** 2)
     for scale, swell in zip(target.scales, at.swell, strict=True):
         to_scale[scale.name] += swell * along
     if "log_variance" in to_scale:

@@ -248,7 +248,7 @@ def _next_pair(judge: Judge, last_position: int) -> Pair | None:
         return None
     rng, unknown = np.random.default_rng(), queries.unknown_positions(judge)
     again = None if practice else draw_repeat(rng, judge, last_position, unknown)
-    drawn = again or draw_pair(rng, version.pk, version.design, unknown)
+    drawn = again or draw_pair(rng, version.pk, version.design, unknown, judge)
     if drawn is None:
         return None
     left, right = queries.two_areas(judge.study_id, drawn.left, drawn.right)

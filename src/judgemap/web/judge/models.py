@@ -39,6 +39,18 @@ class Judge(models.Model):
         return self.name
 
 
+class PopulationMap(models.Model):
+    """What the last fit in which judges differ says of their population; the adaptive design asks each judge by it."""
+
+    study = models.OneToOneField(Study, models.CASCADE, related_name="population_map")
+    fit_number = models.PositiveIntegerField()
+    packed = models.BinaryField()
+    """The arrays of `core.adaptive_panel.Known`; see `scheduling.pack_population`."""
+
+    def __str__(self) -> str:
+        return f"population of {self.study_id} by fit {self.fit_number}"
+
+
 class Consent(models.Model):
     """A judge agreed to a version's consent text. A new text asks again."""
 

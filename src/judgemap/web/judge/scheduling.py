@@ -6,10 +6,15 @@ The adaptive design's state follows from the answers in the database alone. A pr
 derived, and brings it up to date with the answers that came since; after a restart, a changed answer or a withdrawal it
 starts from all answers anew. Either way the state is the same.
 
+Where the last fit of the study has judges who differ, the adaptive design asks each judge the pair that would tell most
+of the population's map: by what that fit says of the population, which it left in the database, and by this judge's own
+answers up to now. No fit is made while a judge waits.
+
 A planted repeat is a pair that the judge answered before, shown again with sides swapped. Repeats tell how far a
 judge's answers vary by themselves, apart from how far judges differ.
 """
 
+import io
 import threading
 from collections import Counter
 from collections.abc import Collection
@@ -20,12 +25,14 @@ from functools import lru_cache
 import numpy as np
 from django.db.models import Count, Exists, Max, OuterRef, QuerySet
 
-from judgemap.core import adaptive
+from judgemap.core import adaptive, adaptive_panel
 from judgemap.core.adaptive import AdaptiveState, NextPair
+from judgemap.core.adaptive_panel import Known
 from judgemap.core.designs import PairDesign
 from judgemap.core.prior import Covariance, FixedVariance, Model, communicability
+from judgemap.core.types import IntArray
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.judge.models import Answer, Judge, Pair
+from judgemap.web.judge.models import Answer, Judge, Pair, PopulationMap
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.designs import make_design
 from judgemap.web.studies.models import StudyVersion
@@ -50,15 +57,17 @@ class DrawnPair:
 
 
 def draw_pair(
-    rng: np.random.Generator, version_id: int, design_name: str, unknown: Collection[int]
+    rng: np.random.Generator, version_id: int, design_name: str, unknown: Collection[int], judge: Judge | None = None
 ) -> DrawnPair | None:
     """Draw a pair among the areas that a judge knows, sides at random; None where no pair is left.
+
+    ``judge`` is whom the adaptive design asks; None is anybody.
 
     Constant time at any number of areas, but for the first pair after the judge's list of unknown areas changed, and
     for the adaptive design.
     """
     if design_name == "adaptive":
-        pair = draw_adaptive(rng, version_id, frozenset(unknown))
+        pair = draw_adaptive(rng, version_id, frozenset(unknown), judge)
         return pair and DrawnPair(pair.left, pair.right, min(1.0, pair.probability))
     restricted = _design_without(version_id, frozenset(unknown))
     if restricted is None:
@@ -103,15 +112,66 @@ _LOCK = threading.Lock()
 _STATES: dict[int, _Known] = {}
 
 
-def draw_adaptive(rng: np.random.Generator, version_id: int, unknown: frozenset[int]) -> NextPair | None:
+def draw_adaptive(
+    rng: np.random.Generator, version_id: int, unknown: frozenset[int], judge: Judge | None = None
+) -> NextPair | None:
     """Draw the pair to ask next, in the light of all answers to the study; None where fewer than two are known."""
     version = StudyVersion.objects.only("pk", "study", "number").get(pk=version_id)
+    population = _population(version.study_id) if judge is not None else None
+    if judge is not None and population is not None:
+        known = _without(unknown, len(population.mean))
+        if len(known) < 2:
+            return None
+        own = adaptive_panel.state_among(population, *_own_answers(judge))
+        return adaptive_panel.next_pair(rng, own, TEMPERATURE, known)
     with _LOCK:
         state = _state(version)
-    known = np.setdiff1d(np.arange(state.model.counts.n_areas), np.fromiter(unknown, dtype=np.int64))
-    if len(known) < 2:
+    known = _without(unknown, state.model.counts.n_areas)
+    return adaptive.next_pair(rng, state, TEMPERATURE, known) if len(known) > 1 else None
+
+
+def _without(unknown: frozenset[int], n_areas: int) -> IntArray:
+    """Return the positions of the areas that a judge knows."""
+    return np.setdiff1d(np.arange(n_areas), np.fromiter(unknown, dtype=np.int64))
+
+
+def pack_population(known: Known) -> bytes:
+    """Pack what a fit says of the population of judges, for `PopulationMap`."""
+    packed = io.BytesIO()
+    np.savez(packed, **{name: each.astype(np.float32) for name, each in known._asdict().items()})
+    return packed.getvalue()
+
+
+def _population(study_id: int) -> Known | None:
+    number = PopulationMap.objects.filter(study=study_id).values_list("fit_number", flat=True).first()
+    return None if number is None else _unpacked(study_id, number)
+
+
+@lru_cache(maxsize=16)
+def _unpacked(study_id: int, fit_number: int) -> Known | None:
+    kept = PopulationMap.objects.filter(study=study_id, fit_number=fit_number).first()
+    if kept is None:  # removed or replaced in this moment
         return None
-    return adaptive.next_pair(rng, state, TEMPERATURE, known)
+    with np.load(io.BytesIO(bytes(kept.packed))) as arrays:
+        return Known(**{name: arrays[name].astype(np.float64) for name in Known._fields})
+
+
+def _own_answers(judge: Judge) -> tuple[IntArray, IntArray]:
+    """Return the winners and the losers of the pairs that a judge has decided, each as it was last answered."""
+    given = Answer.objects.filter(pair__judge=judge, pair__practice=False).order_by("pk")
+    last = {
+        pair: (outcome, left, right)
+        for pair, outcome, left, right in given.values_list(
+            "pair_id", "outcome", "pair__left__position", "pair__right__position"
+        )
+    }
+    chosen = [
+        (left, right) if outcome == "left" else (right, left)
+        for outcome, left, right in last.values()
+        if outcome in ("left", "right")
+    ]
+    winners, losers = np.array(chosen, dtype=np.int64).reshape(-1, 2).T
+    return winners, losers
 
 
 def _state(version: StudyVersion) -> AdaptiveState:

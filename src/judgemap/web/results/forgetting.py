@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from judgemap.study.panel_settings import PanelSettings
-from judgemap.web.judge.models import Answer, Judge
+from judgemap.web.judge.models import Answer, Judge, PopulationMap
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
 from judgemap.web.server.jobs import log_line
 
@@ -61,6 +61,7 @@ def _remove_results(run: FitRun, why: str) -> None:
     FitPicture.objects.filter(fit=run).delete()
     FitFiles.objects.filter(fit=run).delete()
     FitView.objects.filter(fit=run).delete()
+    PopulationMap.objects.filter(study_id=run.study_id, fit_number=run.number).delete()
     FitRun.objects.filter(pk=run.pk).update(
         status=FitRun.Status.FAILED, said=why, log=run.log + log_line(why), rows=[], findings={}, info={},
         data_sha256="", explained_at=timezone.now(),

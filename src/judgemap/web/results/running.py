@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Max, Min
 from django.utils import timezone
 
+from judgemap.core.adaptive_panel import Known
 from judgemap.core.diagnostics import worst_so_far
 from judgemap.core.samplers.run import Draws
 from judgemap.errors import StudyError
@@ -28,11 +29,13 @@ from judgemap.study.record import json_value
 from judgemap.study.result import Fit
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.judge.models import Answer
+from judgemap.web.judge.models import Answer, PopulationMap
+from judgemap.web.judge.scheduling import pack_population
 from judgemap.web.results.actions import answered
 from judgemap.web.results.files import open_fit, pack
 from judgemap.web.results.forgetting import forget_withdrawn
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
+from judgemap.web.results.pages import whole_fits
 from judgemap.web.server.jobs import STOPPING, log_line
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.display import UNITS
@@ -95,9 +98,29 @@ def keep(run: FitRun, fit: Fit) -> None:
     run.log += "".join(log_line(f"note: {note.text}") for note in fit.record.notes)
     run.log += "".join(log_line(f"warning: {warning}") for warning in fit.warnings)
     archive = pack(fit)  # before the transaction, which judges wait for on SQLite
+    population = population_of(fit) if run.version.design == "adaptive" else None
     with transaction.atomic():
+        if whole_fits(run.study).filter(pk=run.pk).exists():
+            keep_population(run, population)
         FitFiles.objects.update_or_create(fit=run, defaults={"archive": archive})
         run.finish("info", "rows", "findings", "data_sha256")
+
+
+def population_of(fit: Fit) -> Known | None:
+    """Return what the adaptive design needs of a fit in which judges differ; None of any other."""
+    if not isinstance(fit, PanelFit) or not fit.settings.differ:
+        return None
+    strengths, sigma = fit.strengths, float(np.median(fit.sigma))
+    return Known(strengths.mean(axis=0), np.cov(strengths, rowvar=False), sigma**2 * fit.view_covariance.matrix)
+
+
+def keep_population(run: FitRun, population: Known | None) -> None:
+    """Let the adaptive design go by this fit from now on; without judges who differ, by the answers alone again."""
+    if population is None:
+        PopulationMap.objects.filter(study=run.study).delete()
+    else:
+        kept = {"fit_number": run.number, "packed": pack_population(population)}
+        PopulationMap.objects.update_or_create(study=run.study, defaults=kept)
 
 
 def table_of(fit: Fit) -> list[dict[str, Any]]:
