@@ -48,7 +48,7 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 bench: $(READY)  ## timings, side by side in one run on one thread; written to benchmarks/results/
-	for name in samplers judges clusters schedules experiments judging dashboard fitting; do \
+	for name in samplers judges panels clusters schedules experiments judging dashboard fitting; do \
 	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/$$name.py || exit 1; \
 	done
 
