@@ -9,6 +9,7 @@ import typer
 from judgemap.cli import inputs
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Direction, read_comparisons
+from judgemap.study.run import available_cores
 
 
 @inputs.with_areas
@@ -45,7 +46,7 @@ def compare(
         areas,
         seed=inputs.choose_seed(seed),
         models=None if models is None else [name.strip() for name in models.split(",")],
-        cores=cores or inputs.available_cores(),
+        cores=cores or available_cores(),
         model=model,
     )
     if output is not None:

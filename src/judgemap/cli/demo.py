@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from judgemap.web.start import ServerOptions
 
 PATIENCE = 1800.0
-"""Seconds that the fits of the demonstration may take: they wait for no cause but other work on the machine."""
+"""Seconds to wait for the demonstration's fits: they take less than a minute, and longer on a busy machine."""
 
 
 def demo(

@@ -18,6 +18,7 @@ from judgemap.study.folder import check_folder
 from judgemap.study.panel import PanelFit
 from judgemap.study.record import NoteKind
 from judgemap.study.result import Fit
+from judgemap.study.run import available_cores
 from judgemap.study.sensitivity import (
     NUMBERS,
     VARIANCE_NUMBERS,
@@ -64,7 +65,7 @@ def fit(
     variations = [read_variation(text, names) for text in vary or []]
     check_folder(output)
     data = read_comparisons(comparisons, areas, cast("Direction", winner_is))
-    threads = cores or inputs.available_cores()
+    threads = cores or available_cores()
     with sampling_progress() as watch:
         result = settings.run(data, areas, cores=threads, watch=watch)
     folder = result.save(output)

@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -124,8 +123,3 @@ def load_areas(chosen: dict[str, Any]) -> Areas:
 def choose_seed(seed: int | None) -> int:
     """Return the seed given, or a fresh one that will be written into the results."""
     return draw_seed() if seed is None else seed
-
-
-def available_cores() -> int:
-    """Count the cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

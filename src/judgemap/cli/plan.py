@@ -14,6 +14,7 @@ from judgemap.study.folder import check_file, check_folder
 from judgemap.study.judge_planning import MOST_AREAS, SECONDS, plan_judges
 from judgemap.study.planning import DESIGNS
 from judgemap.study.planning import plan as simulate
+from judgemap.study.run import available_cores
 
 if TYPE_CHECKING:
     from judgemap.study.judge_planning import JudgePlan
@@ -78,7 +79,7 @@ def plan(
                 pilot=fitted,
                 designs=[each.strip() for each in designs.split(",") if each.strip()],
                 simulations=simulations,
-                cores=cores or inputs.available_cores(),
+                cores=cores or available_cores(),
                 watch=watch,
             )
     except KeyboardInterrupt:

@@ -44,7 +44,7 @@ def schedule(
         typer.Option(
             "--judges",
             min=1,
-            help="Optimal design: so many judges, who differ, share the list.",
+            help="Optimal design: how many judges, who differ from each other, share the list.",
         ),
     ] = None,
     judges_differ: Annotated[

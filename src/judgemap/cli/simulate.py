@@ -12,6 +12,7 @@ from judgemap.cli import inputs
 from judgemap.cli.progress import counting_progress
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import write_whole
+from judgemap.study.run import available_cores
 
 if TYPE_CHECKING:
     from judgemap.study.experiments.runner import Experiment, Results
@@ -182,7 +183,7 @@ def _simulate(
     seed = inputs.choose_seed(runner.stored_seed(run.output) if run.seed is None else run.seed)
     job = runner.Job(kind(**settings), areas.graph, size, seed)
     if run.cluster is None:
-        backend = backends.on_cores(run.cores or inputs.available_cores())
+        backend = backends.on_cores(run.cores or available_cores())
     else:
         backend = backends.on_cluster(run.cluster)
     try:

@@ -142,7 +142,7 @@ class Surprise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReliabilityFinding:
-    """How reliable the estimates are, of all answers or of the first so many; see `reliability.Reliability`."""
+    """How reliable the estimates are, of all answers or of the first of them; see `reliability.Reliability`."""
 
     note: str = ""
     answers: int = 0

@@ -11,7 +11,7 @@ from judgemap.geo.maps import Areas
 from judgemap.study.result import evenly
 
 KEPT = 2_000_000
-"""Of each judge's own map, so many numbers are kept in all, at least `FEWEST_KEPT` draws and at most `MOST_KEPT`."""
+"""How many numbers are kept of the judges' own maps in all, at least `FEWEST_KEPT` draws and at most `MOST_KEPT`."""
 FEWEST_KEPT, MOST_KEPT = 100, 1000
 VARIANCES = {
     "log_variance": ("alpha2", "α²"),

@@ -117,7 +117,7 @@ class Diagnostics:
 
 @dataclass(frozen=True, slots=True)
 class PartitionChoice:
-    """Which partition a fit of clusters shows: of least expected ``loss``, with so many clusters or the best of all."""
+    """The partition that a fit shows: of least expected ``loss``, with a given number of clusters or of any."""
 
     n_clusters: int | None = None
     loss: str = "vi"
@@ -244,7 +244,7 @@ class FitRecord:
 
 
 def json_value(value: Any, figures: int | None = None) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """Make a value fit for strict JSON: NumPy's numbers become Python's, to so many ``figures``; no number is None.
+    """Make a value fit for strict JSON: NumPy's numbers become Python's, rounded to ``figures``; no number is None.
 
     >>> json_value({1: (0.123456, float("nan"), True, "a")}, figures=3)
     {'1': [0.123, None, True, 'a']}

@@ -1,5 +1,6 @@
 """How a fit is run: the options that callers give, and the run with nothing left out."""
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -68,6 +69,11 @@ class Run:
         except FloatingPointError as error:
             raise StudyError(f"the fit broke down ({error}); try the other sampler, or check the map's edges") from None
         return draws, round(time.perf_counter() - began, 3)
+
+
+def available_cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def usual_plan(panel: PanelSettings) -> Plan:

@@ -23,7 +23,7 @@ from judgemap.core.types import FloatArray, IntArray
 FULL = 0.75
 """A block takes judges down to this share of its largest, so that little of it is padding."""
 DOUBLE_LIMIT = 10_000_000
-"""From so many entries of all B_k on they are kept in single precision: C_u is then off by a ten-millionth."""
+"""With more entries than this, all B_k are kept in single precision: C_u is then off by a ten-millionth."""
 NOTHING = 1e-10
 """A direction of which rows say less than this share of what they say of the best is one of which they say nothing."""
 

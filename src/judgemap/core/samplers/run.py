@@ -29,7 +29,7 @@ CLUSTER_SAMPLERS: dict[str, Callable[[ClusterModel], Kernel]] = {"hmc": clusters
 START_SPREAD = 1.5
 """How much wider than the Laplace approximation the chains start."""
 BLOCKS = 40
-"""Into how many blocks the draws are cut: so often there is news, and so soon Ctrl-C is answered."""
+"""Into how many blocks the draws are cut: that is how often there is news, and how soon Ctrl-C takes effect."""
 FEWEST = 4
 """Draws per chain with which diagnostics can do something; an interrupted run with fewer is given up."""
 WATCHED_AREAS = 20
@@ -39,8 +39,8 @@ WATCHED_AREAS = 20
 class Plan:
     """How much to draw: per chain, ``warmup`` steps thrown away, then ``draws`` kept, one in ``thin`` steps.
 
-    With ``most`` above ``draws``, chains that are not good enough yet go on, twice as long each time, up to so many
-    draws. The draws are the same as if so many had been asked for.
+    With ``most`` above ``draws``, chains that are not good enough yet go on, twice as long each time, up to ``most``
+    draws. A run that goes on makes the same draws as one that was asked for that many from the start.
     """
 
     chains: int = 8

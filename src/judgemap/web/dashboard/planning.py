@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from judgemap.report.text import plain
 from judgemap.study.record import json_value
+from judgemap.study.schedules import DIFFER
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.dashboard.models import PanelPlan
@@ -24,8 +25,6 @@ from judgemap.web.studies.models import Study
 if TYPE_CHECKING:
     from judgemap.study.judge_planning import JudgePlan
 
-GUESS = 0.5
-"""σ/α where no fit says it; that of the Nottinghamshire study is 0.53."""
 MOST_JUDGES, MOST_ANSWERS = 200, 500
 MANY, FEW = 12, 4
 """Simulated maps; fewer where there are many areas."""
@@ -52,7 +51,7 @@ class PlanForm(StudyForm):
         self.panel_fit = actions.panel_fit_of(study)
         if self.panel_fit is not None:
             del self.fields["differ"]
-        self.initial = {**usual_study(study), "differ": GUESS, **self.initial}
+        self.initial = {**usual_study(study), "differ": DIFFER, **self.initial}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +126,17 @@ def result_of(made: "JudgePlan") -> dict[str, Any]:
 
 def plan_page(plan: PanelPlan) -> PlanPage | None:
     """Say what a plan found; None where it is not done."""
-    found = plan.result
-    if plan.status != PanelPlan.Status.DONE or not found:
+    result = plan.result
+    if plan.status != PanelPlan.Status.DONE or not result:
         return None
-    answers, sd = [float(each) for each in found["per_judge"]], found["sd"]
-    middle = found["judges"].index(found["planned"][0])
+    answers, sd = [float(each) for each in result["per_judge"]], result["sd"]
+    middle = result["judges"].index(result["planned"][0])
     courses = [
-        Course(f"{found['judges'][column]} judges", [(x, row[column]) for x, row in zip(answers, sd, strict=False)])
-        for column in range(max(middle - 1, 0), min(middle + 2, len(found["judges"])))
+        Course(f"{result['judges'][column]} judges", [(x, row[column]) for x, row in zip(answers, sd, strict=False)])
+        for column in range(max(middle - 1, 0), min(middle + 2, len(result["judges"])))
     ]
     ends = [f"{course.name} from {plain(course.points[0][1])} to {plain(course.points[-1][1])}" for course in courses]
     alt = f"As each judge gives {plain(answers[0])} to {plain(answers[-1])} answers: {'; '.join(ends)}."
     chart = line_chart("Uncertainty of the population's map", alt, courses, COLUMNS)
-    rows = [[(text, beside) for text, beside in row] for row in found["rows"]]
-    return PlanPage(found["sentences"], found["heads"], rows, chart)
+    rows = [[(text, beside) for text, beside in row] for row in result["rows"]]
+    return PlanPage(result["sentences"], result["heads"], rows, chart)

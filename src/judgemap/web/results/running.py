@@ -1,7 +1,6 @@
 """Making a fit: read the answers, sample, keep the results, and then explain them."""
 
 import logging
-import os
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -27,6 +26,7 @@ from judgemap.study.panel_settings import View
 from judgemap.study.parameters import parameters
 from judgemap.study.record import json_value
 from judgemap.study.result import Fit
+from judgemap.study.run import available_cores
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, PopulationMap
@@ -66,7 +66,7 @@ def make_fit(run: FitRun) -> Iterator[None]:
     run.said = WARMING_UP
     run.write_line(f"read {len(data)} pairs shown to {len(data.per_judge())} judges")
     areas = load_areas(run.version)
-    fit = FitSettings.from_dict(run.settings).run(data, areas, cores=_cores(), watch=partial(watch, run))
+    fit = FitSettings.from_dict(run.settings).run(data, areas, cores=available_cores(), watch=partial(watch, run))
     keep(run, fit)
     return explain(run, fit, data)
 
@@ -125,8 +125,6 @@ def keep_population(run: FitRun, population: Known | None) -> None:
 
 def table_of(fit: Fit) -> list[dict[str, Any]]:
     """Return the table of areas, a dict a row; of a fit of clusters, with each area's cluster."""
-    from judgemap.study.clusters import ClusterFit
-
     table = fit.areas
     if isinstance(fit, ClusterFit):
         table = table.merge(fit.clusters.drop(columns="name"), on="id", validate="one_to_one")
@@ -243,10 +241,6 @@ def _beside(run: FitRun) -> Fit | None:
     return open_fit(other) if other is not None else None
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def watch(run: FitRun, draws: Draws, wanted: int) -> None:
     """Take the draws so far, and tell of them now and then."""
     if run.news_due():
@@ -287,13 +281,11 @@ def draw(gallery: Gallery) -> dict[str, Picture]:
 def warm_up() -> None:
     """Load what fits need and run the smallest of each kind, so that a researcher does not wait for it."""
     import geopandas
-    import numpy as np
     import shapely
 
     from judgemap.core.graph import AreaGraph
     from judgemap.geo.maps import Areas
     from judgemap.study.comparisons import Comparisons
-    from judgemap.study.settings import FitSettings
 
     boxes = geopandas.GeoSeries([shapely.box(i, 0, i + 1, 1) for i in range(3)], crs="EPSG:4326")
     areas = Areas(("a", "b", "c"), ("A", "B", "C"), AreaGraph(3, np.array([[0, 1], [1, 2]])), boxes)
