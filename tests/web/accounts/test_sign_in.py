@@ -67,6 +67,12 @@ def test_the_sixth_try_is_locked_out_even_with_the_right_password(people):
     assert sign_in(Client(), "teammate@example.org").status_code == 302
 
 
+def test_another_host_header_gives_no_more_guesses(people):
+    for port in range(8001, 8006):
+        sign_in(Client(), **WRONG, headers={"Host": f"localhost:{port}"})
+    assert "Too many failed login attempts" in sign_in(Client(), headers={"Host": "127.0.0.1:8006"}).content.decode()
+
+
 def test_what_is_counted_names_no_address(people):
     sign_in(Client(REMOTE_ADDR="203.0.113.77"), **WRONG)
     kept = " ".join(f"{row.cache_key} {base64.b64decode(row.value)!r}" for row in Count.objects.all())

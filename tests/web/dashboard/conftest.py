@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge import queries, scheduling
 from judgemap.web.judge.comparisons import load_comparisons
+from judgemap.web.judge.models import Pair
 from judgemap.web.results.files import keep_files, open_fit
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.running import findings_of, table_of
@@ -45,6 +47,7 @@ def play(study, rng: np.random.Generator, pairs: int) -> str:
         outcome = str(rng.choice(OUTCOMES, p=SHARES))
         side = str(rng.choice(["left", "right"])) if outcome == "unknown" else ""
         seen = None if number % 7 == 3 else int(rng.lognormal(8, 0.6))
+        Pair.objects.filter(pk=pair.pk).update(issued_at=pair.issued_at - timedelta(minutes=5))
         judging.answer(token, judging.GivenAnswer(pair.token, outcome, side, seen_ms=seen))
         if number % 5 == 1:
             judging.answer(token, judging.GivenAnswer(pair.token, "left", follows=1, seen_ms=99 + number))

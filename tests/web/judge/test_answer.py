@@ -4,8 +4,10 @@ from datetime import timedelta
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.db.models import F
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from judgemap.web.judge.models import Answer, Judge, Pair, UnknownArea
 from judgemap.web.studies import actions
@@ -15,9 +17,15 @@ def outcomes() -> list[str]:
     return list(Answer.objects.order_by("pk").values_list("outcome", flat=True))
 
 
+def shown_earlier(minutes: int) -> None:
+    """Let every pair have been shown so long ago."""
+    Pair.objects.update(issued_at=F("issued_at") - timedelta(minutes=minutes))
+
+
 @pytest.mark.parametrize("outcome", ["left", "right", "tie", "skipped"])
 def test_an_answer_is_stored_and_brings_the_next_pair(judge, outcome):
     first = judge.pair()
+    shown_earlier(minutes=1)
     after = judge.answer(outcome, seen_ms="1234").json()
     answer = Answer.objects.get()
     assert (answer.pair.token, answer.outcome, answer.seen_ms) == (first["pair"], outcome, 1234)
@@ -125,14 +133,13 @@ def test_an_answer_past_the_maximum_is_refused(judge, edit):
 
 
 def test_undoing_unknown_cannot_pass_the_maximum(judge, edit):
-    edit(recommended=2, maximum=2)
     judge.answer("left")
     judge.answer("unknown-left")
     pair = judge.last()["pair"]
-    judge.answer("right")
+    edit(recommended=1, maximum=1)
     response = judge.answer("left", pair=pair, follows="1")
     assert response.json()["why"] == "maximum"
-    assert Judge.objects.get(name=judge.name).judged == 2
+    assert Judge.objects.get(name=judge.name).judged == 1
 
 
 def test_the_database_itself_holds_the_limits(judge, study):
@@ -202,6 +209,52 @@ def test_a_reason_is_kept_for_ties_and_skips_only(judge):
 def test_a_time_that_is_none_is_left_out_and_the_answer_kept(judge, seen):
     judge.answer("left", seen_ms=seen)
     assert Answer.objects.get().seen_ms is None
+
+
+def test_time_in_view_is_at_most_what_the_server_saw(judge):
+    judge.pair()
+    shown_earlier(minutes=2)
+    judge.answer("left", seen_ms="86000000")
+    judge.answer("right", pair=judge.last()["pair"], follows="1", seen_ms="86000000")
+    judge.answer("left", seen_ms="86000000")
+    first, change, second = Answer.objects.order_by("pk").values_list("seen_ms", flat=True)
+    assert 120_000 <= first < 180_000
+    assert max(change, second) < 60_000
+
+
+def test_time_in_view_is_the_browsers_where_the_servers_clock_went_back(judge):
+    judge.pair()
+    shown_earlier(minutes=-60)
+    judge.answer("left", seen_ms="1500")
+    assert Answer.objects.get().seen_ms == 1500
+
+
+@pytest.mark.parametrize("back", [timedelta(seconds=20), timedelta(hours=1)])
+def test_a_clock_that_went_back_refuses_nobody(judge, back):
+    for _ in range(2):
+        judge.answer("left")
+    Judge.objects.update(busy_until=F("busy_until") + back)
+    assert judge.answer("left").status_code == 200
+    assert Judge.objects.get(name=judge.name).busy_until < timezone.now() + timedelta(seconds=2)
+
+
+def test_only_the_last_answer_can_be_changed(judge):
+    first = judge.pair()["pair"]
+    judge.answer("left")
+    judge.answer("left")
+    refused = judge.answer("right", pair=first, follows="1")
+    assert (refused.status_code, refused.json()["why"]) == (409, "not last")
+    assert judge.answer("left", pair=first).status_code == 200, "the same answer again is no change"
+    assert outcomes() == ["left", "left"]
+
+
+def test_a_practice_answer_stays_once_judging_began(visit):
+    judge = visit(agreed=False)
+    judge.agree(begin="practice")
+    practice = judge.pair()["pair"]
+    judge.answer("left")
+    judge.answer("left")
+    assert judge.answer("right", pair=practice, follows="1").json()["why"] == "not last"
 
 
 def test_a_judge_faster_than_anybody_is_slowed(judge, settings, edit):

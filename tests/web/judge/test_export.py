@@ -6,9 +6,11 @@ import io
 import tomllib
 import zipfile
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
+from django.utils import timezone
 
 import judgemap as jm
 from judgemap.core.graph import AreaGraph
@@ -43,6 +45,8 @@ def rows(data: bytes) -> list[dict[str, str]]:
 
 def test_every_shown_pair_is_there_the_unanswered_too(judge, exported):
     for outcome in ("left", "tie", "unknown-right"):
+        judge.pair()
+        Pair.objects.filter(open=True).update(issued_at=timezone.now() - timedelta(minutes=1))
         judge.answer(outcome, seen_ms="2500")
     table = rows(exported()["comparisons.csv"])
     assert [row["outcome"] for row in table] == ["left", "tie", "unknown", "unknown"]

@@ -135,8 +135,9 @@ def last_answered(judge: Judge) -> tuple[Pair, Answer] | None:
 def answer(token: str, given: GivenAnswer) -> Pair | None:
     """Store an answer, or a changed one as a new revision, and return the pair to judge next.
 
-    The same answer again changes nothing. Raises `Refused`, and stores nothing, for a pair that is not the judge's or
-    was answered otherwise, an outcome that the study does not allow, and past the maximum.
+    The same answer again changes nothing, and only the last can be changed. Raises `Refused`, and stores nothing, for a
+    pair that is not the judge's or was answered otherwise, an outcome that the study does not allow, and past the
+    maximum.
     """
     judge = _held(token)
     pair = queries.find_pair(judge, given.pair)
@@ -149,6 +150,8 @@ def answer(token: str, given: GivenAnswer) -> Pair | None:
     # A second window, or a request sent twice, must not change an answer that it has not seen.
     if given.follows != (before.revision if before else 0):
         raise Refused("answered")
+    if before is not None and not _is_last(judge, pair):
+        raise Refused("not last")
     now = timezone.now()
     judge.busy_until = _paced(judge, now)
     _store(judge, pair, before, given, now)
@@ -156,6 +159,12 @@ def answer(token: str, given: GivenAnswer) -> Pair | None:
         return _next_pair(judge, pair.position)
     _save(judge)
     return _open_pair(judge) or _next_pair(judge, _last_position(judge))
+
+
+def _is_last(judge: Judge, pair: Pair) -> bool:
+    """Say whether a pair is the one that `last_answered` shows."""
+    later = Pair.objects.filter(judge=judge, open=False, practice=pair.practice, position__gt=pair.position)
+    return pair.practice == (judge.practice_left > 0) and not later.exists()
 
 
 def mark_unknown(token: str, positions: Collection[int]) -> None:
@@ -301,17 +310,30 @@ def _same(before: Answer, given: GivenAnswer) -> bool:
 
 def _paced(judge: Judge, now: datetime) -> datetime:
     """Return until when the judge is busy at the permitted pace, or refuse one who is too far ahead of it."""
+    one_answer = timedelta(seconds=1 / settings.ANSWERS_PER_SECOND)
     start = max(judge.busy_until or now, now)
-    if start - now > BURST:
+    if start - now > BURST + one_answer:
+        # Nobody gets this far ahead: the server's clock was set back, and the judge is not to wait for it.
+        start = now
+    elif start - now > BURST:
         raise Refused("too fast")
-    return start + timedelta(seconds=1 / settings.ANSWERS_PER_SECOND)
+    return start + one_answer
+
+
+def _in_view(pair: Pair, before: Answer | None, given: GivenAnswer, now: datetime) -> int | None:
+    """Return for how long the browser says that the pair was in view, at most as long as the server knows it could."""
+    if given.seen_ms is None:
+        return None
+    possible = (now - (before.answered_at if before else pair.issued_at)) // timedelta(milliseconds=1)
+    # A clock that was set back in the meantime tells nothing.
+    longest = min(possible, LONGEST_MS) if possible >= 0 else LONGEST_MS
+    return min(max(given.seen_ms, 0), longest)
 
 
 def _store(judge: Judge, pair: Pair, before: Answer | None, given: GivenAnswer, now: datetime) -> None:
     """Add the answer, close the pair, and count it on the judge, who is saved by the caller."""
     if not has_consented(judge):
         raise Refused("no consent")
-    seen = None if given.seen_ms is None else min(max(given.seen_ms, 0), LONGEST_MS)
     answer_row = Answer(
         pair=pair,
         revision=(before.revision if before else 0) + 1,
@@ -319,7 +341,7 @@ def _store(judge: Judge, pair: Pair, before: Answer | None, given: GivenAnswer, 
         unknown_side=given.unknown_side,
         reason=given.reason[:200] if given.outcome in ("tie", "skipped") else "",
         answered_at=now,
-        seen_ms=seen,
+        seen_ms=_in_view(pair, before, given, now),
     )
     fastpath.insert(answer_row)
     if before is None:

@@ -9,12 +9,13 @@ a savepoint of its own, one commit for all, and nobody is told of success before
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache, partial, wraps
 from operator import itemgetter
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.models import Field, Model, QuerySet
 
 Given = ParamSpec("Given")
@@ -42,7 +43,7 @@ class _Act(Generic[Result]):
             self._error = error
 
     def fail(self, error: BaseException) -> None:
-        """Say that the commit failed."""
+        """Say that nothing of it was kept, whatever it returned."""
         self._error = error
 
     def result(self) -> Result:
@@ -62,7 +63,7 @@ def in_one_commit(do: Callable[Given, Result]) -> Callable[Given, Result]:
     @wraps(do)
     def act(*args: Given.args, **kwargs: Given.kwargs) -> Result:
         if connection.vendor != "sqlite" or connection.in_atomic_block:
-            with transaction.atomic():
+            with _all_or_nothing():
                 return do(*args, **kwargs)
         own = _Act(lambda: do(*args, **kwargs))
         _WAITING.append(own)  # type: ignore[arg-type]
@@ -76,15 +77,31 @@ def in_one_commit(do: Callable[Given, Result]) -> Callable[Given, Result]:
 
 def _commit(acts: list[_Act[object]]) -> None:
     try:
-        with transaction.atomic():
+        with _all_or_nothing():
             for each in acts:
                 each.run()
-    except Exception as error:
+    except BaseException as error:
         for each in acts:
             each.fail(error)
+        if not isinstance(error, Exception):
+            raise
     finally:
         for each in acts:
             each.ended = True
+
+
+@contextmanager
+def _all_or_nothing() -> Iterator[None]:
+    """Commit at the end, or raise.
+
+    After some errors (a full disk, a bad read) SQLite undoes the whole transaction by itself. Django learns of it when
+    a savepoint is missing, and then leaves the outer block with a rollback and without a word.
+    """
+    with transaction.atomic():
+        yield
+        undone = connection.vendor == "sqlite" and not connection.connection.in_transaction
+        if undone or connection.needs_rollback:
+            raise OperationalError("the database undid the transaction; nothing of it was kept")
 
 
 class PreparedQuery(Generic[Row]):

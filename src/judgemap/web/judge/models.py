@@ -124,7 +124,7 @@ class Answer(models.Model):
     reason = models.CharField(max_length=200, blank=True)
     answered_at = models.DateTimeField()
     seen_ms = models.PositiveIntegerField(null=True)
-    """How long the pair was in view, by the browser's monotonic clock; None without a script."""
+    """How long the pair was in view, by the browser's clock, at most since it was shown; None without a script."""
 
     class Meta:
         constraints = (

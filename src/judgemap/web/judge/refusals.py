@@ -10,6 +10,10 @@ SENTENCES: dict[str, tuple[int, Promise]] = {
     "no consent": (403, _("Please read the first page and agree to it before you answer.")),
     "not shown": (409, _("That pair was not shown to you, so nothing was saved. Here is the one to judge now.")),
     "answered": (409, _("You have already answered that pair, perhaps in another window. Here is the current one.")),
+    "not last": (
+        409,
+        _("Only your last answer can be changed, and that was an earlier one. Here is the current pair."),
+    ),
     "no ties": (400, _("Ties are not allowed in this study. Please choose one of the two areas.")),
     "no skips": (400, _("Pairs cannot be skipped in this study. Please choose one of the two areas.")),
     "no answer": (400, _("We did not understand that answer, so nothing was saved. Please try again.")),

@@ -160,7 +160,7 @@ async function choose(outcome) {
     say(state.said ?? "");
     if (state.place === "pair") show(state);
     else if (state.place === "elsewhere") window.location.assign(words.home);
-    else if (["not shown", "answered"].includes(state.why)) await fetchPair(words.home);
+    else if (["not shown", "answered", "not last"].includes(state.why)) await fetchPair(words.home);
     else if (["no ties", "no skips", "too fast", "no answer"].includes(state.why)) stay();
     else window.location.assign(words.home);
   } catch {
