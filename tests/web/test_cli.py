@@ -1,6 +1,7 @@
 """`judgemap study`: what each command says and does; a mistake is one sentence."""
 
 import json
+import stat
 import zipfile
 
 import pytest
@@ -58,6 +59,19 @@ def test_from_draft_to_export(drafted, tmp_path):
     drafted("close", "wards")
     drafted("export", "wards")
     assert "comparisons.csv" in zipfile.ZipFile(tmp_path / "wards.zip").namelist()
+
+
+def test_nobody_else_reads_the_database_in_a_folder_that_others_read(study_command, tmp_path):
+    data = tmp_path / "data"
+    data.mkdir(mode=0o755)
+    for name in ("judgemap.sqlite3", "judgemap.sqlite3-wal", "secret-key"):
+        (data / name).write_text("")
+        (data / name).chmod(0o644)
+    study_command("list")
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in data.glob("*[k3ly]")} == {
+        "judgemap.sqlite3": 0o600, "judgemap.sqlite3-wal": 0o600, "secret-key": 0o600,
+    }  # fmt: skip
+    assert stat.S_IMODE(data.stat().st_mode) == 0o755
 
 
 def test_links_as_qr_codes(drafted, tmp_path):

@@ -1,6 +1,8 @@
 """`judgemap researcher`: what each command says and does; a mistake is one sentence."""
 
 import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import TOTP
 from django.test import Client
 from typer.testing import CliRunner
 
@@ -48,6 +50,12 @@ def test_a_study_is_given_to_a_researcher(command, owned, clients):
     assert owned.owner.email == "stranger@example.org"
     assert clients["owner"].get("/studies/wards/").status_code == 200
     assert Act.objects.filter(verb="given").count() == 1
+
+
+def test_a_second_step_without_its_phone_is_turned_off(command, people):
+    TOTP.activate(people["owner"], "JBSWY3DPEHPK3PXP")
+    assert command("reset-step", "owner@example.org").startswith("owner@example.org signs in with the password alone")
+    assert not Authenticator.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,18 @@ def password(email: Email, url: Address = "", data: DataFolder = DATA) -> None:
     typer.echo(f"{server_address(url)}/invitation/{password_link(email)}/")
 
 
+@app.command(name="reset-step")
+def reset_step(email: Email, data: DataFolder = DATA) -> None:
+    """Turn off the second step of a researcher who has neither the phone nor a recovery code.
+
+    Example: judgemap researcher reset-step anna@example.org
+    """
+    connect(data)
+    from judgemap.web.accounts.second_step import reset_second_step
+
+    typer.echo(f"{reset_second_step(email).email} signs in with the password alone, and can turn the step on again.")
+
+
 @app.command()
 def own(
     study: Annotated[str, typer.Argument(help="The study, as 'judgemap study list' names it.")],

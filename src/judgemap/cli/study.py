@@ -162,7 +162,7 @@ def backup(
     connect(data)
     from judgemap.web.server.backup import back_up
 
-    typer.echo(f"Written: {back_up(output)}. Keep the data folder's secret-key with it.")
+    typer.echo(f"Written: {back_up(output)}. Keep the data folder's secret-key too, elsewhere.")
 
 
 @app.command()

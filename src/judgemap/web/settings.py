@@ -65,7 +65,8 @@ def read_database(url: str, data: Path) -> dict[str, Any]:
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
-                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;",
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
+                "PRAGMA secure_delete=ON;",  # what a judge takes back is overwritten
             },
         }
     parts = urlsplit(url)
@@ -213,6 +214,7 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = False
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "20/m/ip,5/15m/key"}
 MFA_TOTP_ISSUER = "judgemap"
+MFA_ADAPTER = "judgemap.web.accounts.second_step.SecondStepAdapter"
 ALLAUTH_TRUSTED_PROXY_COUNT = 1 if BEHIND_TLS else 0
 SESSION_COOKIE_AGE = 12 * 3600
 CACHES = {

@@ -12,6 +12,10 @@ from judgemap.web.server.supervise import NO_FITTERS, SERVER, Fitters, check_por
 THREADS = 16
 """Requests that one worker answers at once; most of them wait for the database."""
 
+PRIVATE = 0o077
+"""The umask of the server and its workers: whatever they write is for their own user."""
+DATABASE_FILES = ("judgemap.sqlite3", "judgemap.sqlite3-wal", "judgemap.sqlite3-shm")
+
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
@@ -31,6 +35,7 @@ def use_data_folder(data: Path) -> None:
     try:
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_secret_key(data / "secret-key")
+        _keep_private(data)
     except OSError as error:
         raise StudyError(f"{data} cannot be used as a data folder ({error.strerror}); name another") from None
     os.environ["JUDGEMAP_DATA"] = str(data.absolute())
@@ -61,6 +66,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     from granian.constants import Interfaces
 
     check_port(options.host, options.port)
+    os.umask(PRIVATE)
     use_data_folder(options.data)
     if options.host not in ("127.0.0.1", "localhost", "::1"):
         hosts = {*filter(None, os.environ.get("JUDGEMAP_HOSTS", "").split(",")), options.host}
@@ -97,6 +103,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
 
 def work(parent: int | None = None) -> None:
     """Make fits until SIGTERM; as the child of a server, with that server's settings, until it is gone."""
+    os.umask(PRIVATE)
     if parent is not None:
         import django
 
@@ -169,6 +176,18 @@ def compile_translations(source: Path, target: Path) -> None:
         if not compiled.exists() or compiled.stat().st_mtime < path.stat().st_mtime:
             compiled.parent.mkdir(parents=True, exist_ok=True)
             polib.pofile(str(path)).save_as_mofile(str(compiled))
+
+
+def _keep_private(data: Path) -> None:
+    """Let nobody but their owner read the database and the secret key, also in a folder that others can read.
+
+    The folder itself is left as it is: it may be one with other things in it.
+    """
+    if not os.environ.get("DATABASE_URL"):
+        (data / DATABASE_FILES[0]).touch(mode=0o600)  # SQLite gives the files beside it the same mode
+    for path in map(data.joinpath, ("secret-key", *DATABASE_FILES)):
+        if path.exists() and path.stat().st_mode & PRIVATE:
+            path.chmod(0o600)
 
 
 def _make_secret_key(path: Path) -> None:

@@ -10,14 +10,17 @@ from datetime import timedelta
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal.auth import TOTP
 from django.conf import settings
 from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
 from judgemap.web.accounts.models import Count, Researcher
+from judgemap.web.accounts.second_step import decrypt
 
 PASSWORD = "four plain words here"  # noqa: S105
+SECRET = "JBSWY3DPEHPK3PXP"  # noqa: S105
 WRONG = {"password": "wrong"}
 
 
@@ -129,6 +132,23 @@ def test_a_second_step_is_asked_for_and_recovery_codes_help(people):
     sign_in(reused)
     reused.post("/account/two-factor/authenticate/", {"code": codes[0]})
     assert reused.get("/studies/").status_code == 302
+
+
+def test_secrets_of_the_second_step_are_encrypted(people):
+    kept = [TOTP.activate(people["owner"], SECRET), RecoveryCodes.activate(people["owner"])]
+    assert kept[0].validate_code(code_now(SECRET))
+    stored = str(list(Authenticator.objects.values_list("data", flat=True)))
+    assert SECRET not in stored
+    assert decrypt(kept[1].instance.data["seed"]) not in stored
+
+
+def test_with_another_secret_key_no_code_fits_and_nothing_breaks(people, settings):
+    TOTP.activate(people["owner"], SECRET)
+    settings.SECRET_KEY = "another" * 10
+    client = Client()
+    sign_in(client)
+    page = client.post("/account/two-factor/authenticate/", {"code": code_now(SECRET)})
+    assert (page.status_code, client.get("/studies/").status_code) == (200, 302)
 
 
 def test_a_password_is_changed_by_who_knows_the_old_one(people, clients):

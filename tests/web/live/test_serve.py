@@ -27,6 +27,31 @@ def test_first_start_makes_a_key_and_prints_a_link_good_once(server):
     assert key.read_text() == kept
 
 
+def test_files_are_private_and_withdrawn_words_are_gone_from_them(server_class, long_path, areas):
+    """In a folder that everybody can read, with a reason that a judge typed and took back."""
+    live, words = server_class(long_path / "private", workers=1), "known only to me"
+    data = live.folder / "data"
+    data.mkdir(parents=True)
+    data.chmod(0o755)
+    live.start()
+    try:
+        judge = live.invite(live.new_study(areas), 1)[0]
+        judge.agree()
+        judge.post("answer", pair=judge.pair()["pair"], outcome="tie", reason=words)
+        files = [path for path in data.iterdir() if path.is_file()]
+        assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in files} == dict.fromkeys(
+            ("judgemap.sqlite3", "judgemap.sqlite3-wal", "judgemap.sqlite3-shm", "secret-key", "address"), 0o600
+        )
+        assert any(words.encode() in path.read_bytes() for path in files)
+        code = re.search(r"[A-Z2-7]{4}(-[A-Z2-7]{4}){3}", judge.get("link").data.decode())[0]
+        form = {"code": code, "csrfmiddlewaretoken": judge.csrf}
+        page = live.request("POST", "/withdraw", form, {"Cookie": f"csrftoken={judge.csrf}"})
+        assert page.status == 200
+        assert not any(words.encode() in path.read_bytes() for path in files if path.exists())
+    finally:
+        live.stop()
+
+
 def test_commands_print_links_to_the_port_of_the_server(server, areas):
     assert server.study("invite", server.new_study(areas)).startswith(f"{server.address}/j/")
 

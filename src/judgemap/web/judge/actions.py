@@ -16,6 +16,7 @@ from judgemap.web.judge.fastpath import in_one_commit
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea, judge_withdraws
 from judgemap.web.judge.refusals import Refused
 from judgemap.web.judge.scheduling import REPEAT, draw_pair, draw_repeat
+from judgemap.web.server.erasing import erase_after_commit
 from judgemap.web.server.tokens import hashed, make_name, make_token, tidy_code, withdrawal_code
 from judgemap.web.studies.actions import record
 from judgemap.web.studies.models import Area, Study, StudyVersion
@@ -193,6 +194,7 @@ def withdraw(code: str) -> Study:
         judge_withdraws.send(Judge, judge=judge)
         for rows in (judge.pairs, judge.unknown, judge.consents):
             rows.all().delete()
+        erase_after_commit()
         if judge.withdrawn_at is None:
             judge.withdrawn_at = timezone.now()
             judge.judged = judge.practice_left = 0

@@ -1,0 +1,50 @@
+"""Making sure that what was removed is gone from the file too, and not only from the tables.
+
+SQLite keeps a removed row's bytes in its write-ahead log until that is written over. PostgreSQL keeps them until its
+own vacuum comes by, which needs no help.
+"""
+
+import logging
+import threading
+import time
+
+from django.db import DatabaseError, connection, connections, transaction
+
+logger = logging.getLogger(__name__)
+PATIENCE_MS = 200
+"""How long a checkpoint may hold judges up while it waits for readers; it tries again later."""
+SECONDS_BETWEEN_TRIES = 1.0
+
+
+def erase_after_commit() -> None:
+    """Empty SQLite's write-ahead log once this transaction is committed, as soon as nobody reads the database."""
+    if connection.vendor == "sqlite":
+        transaction.on_commit(_erase)
+
+
+def empty_log(using: str = "default") -> bool:
+    """Write SQLite's log into its database and cut it to nothing; False where somebody still reads from it."""
+    with connections[using].cursor() as cursor:
+        before = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
+        cursor.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
+        try:
+            busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout = {before}")
+    return not busy
+
+
+def _erase() -> None:
+    if not empty_log():
+        threading.Thread(target=_erase_later, daemon=True).start()
+
+
+def _erase_later() -> None:
+    """Try until it is done; what is left when the process ends is done by the last one to close the database."""
+    try:
+        while not empty_log():
+            time.sleep(SECONDS_BETWEEN_TRIES)
+    except DatabaseError:
+        logger.exception("the database's log was not emptied after a removal")
+    finally:
+        connection.close()
