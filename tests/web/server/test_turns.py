@@ -16,7 +16,7 @@ from judgemap.web.studies.models import Area, Edge, Study
 
 
 @pytest.fixture
-def file_database(db, tmp_path):
+def file_database(django_db_blocker, tmp_path):
     """A database in a file, opened as the server opens its own, and the file's path."""
     path = tmp_path / "database.sqlite3"
     with closing(sqlite3.connect(path)) as made:
@@ -25,7 +25,8 @@ def file_database(db, tmp_path):
     options = {"transaction_mode": "IMMEDIATE", "timeout": 0}
     plain = {**connections.databases["default"], "ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}
     connections.databases["file"] = plain | {"OPTIONS": options}
-    yield path
+    with django_db_blocker.unblock():
+        yield path
     connections["file"].close()
     del connections["file"]
     del connections.databases["file"]
