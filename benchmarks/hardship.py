@@ -91,6 +91,22 @@ class Ground:
         if await process.wait():
             raise RuntimeError("the script failed")
 
+    async def hold(self, beginnings: list[str], seconds: float) -> None:
+        """Send the beginnings of requests and no more; where the server gives one up, begin another."""
+
+        async def one(beginning: str) -> None:
+            while True:
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port)
+                writer.write(beginning.encode())
+                await reader.read()
+                writer.close()
+
+        clients = [asyncio.create_task(one(each)) for each in beginnings]
+        await asyncio.sleep(seconds)
+        for each in clients:
+            each.cancel()
+        await asyncio.gather(*clients, return_exceptions=True)
+
 
 Hardship = Callable[[Ground], Awaitable[None]]
 
@@ -110,7 +126,21 @@ async def draft(ground: Ground) -> None:
     await ground.script(DRAFT, str(ground.folder / "large.gpkg"))
 
 
-HARDSHIPS: dict[str, Hardship] = {"nothing": nothing, "export": export, "draft": draft}
+async def slow_bodies(ground: Ground) -> None:
+    """Keep 64 answers whose bodies do not come and 20 files that do not come under way, for 20 seconds."""
+    answer = f"POST /j/{ground.tokens[0]}/answer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\npair="
+    upload = "POST /studies/new HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20000000\r\n\r\na"
+    await ground.hold([answer] * 64 + [upload] * 20, seconds=20)
+
+
+async def idle_connections(ground: Ground) -> None:
+    """Keep 300 connections that say nothing, and 300 with half a header, for 20 seconds."""
+    await ground.hold([""] * 300 + ["GET / HTTP/1.1\r\nHost: local"] * 300, seconds=20)
+
+
+HARDSHIPS: dict[str, Hardship] = {
+    "nothing": nothing, "slow-bodies": slow_bodies, "idle": idle_connections, "export": export, "draft": draft,
+}  # fmt: skip
 
 
 async def judges_while(ground: Ground, hardship: Hardship) -> Played:

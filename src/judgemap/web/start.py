@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judgemap.errors import StudyError
-from judgemap.web.server.supervise import NO_FITTERS, SERVER, Fitters, check_port
+from judgemap.web.server.supervise import NO_FITTERS, SERVER, THREADS, Fitters, allow_connections, check_port
 
-THREADS = 16
-"""Requests that one worker answers at once; most of them wait for the database."""
+MOST_THREADS = 24
+"""Requests that one process answers at once; most of them wait for the database."""
+MOST_CONNECTIONS = 4096
+"""Clients that one process keeps connected, most of them idle."""
+SECONDS_IDLE = 30
+"""After so long without a whole request, a connection is closed."""
 
 PRIVATE = 0o077
 """The umask of the server and its workers: whatever they write is for their own user."""
@@ -63,7 +67,8 @@ def migrate() -> None:
 def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM."""
     from granian import Granian
-    from granian.constants import Interfaces
+    from granian.constants import HTTPModes, Interfaces
+    from granian.http import HTTP1Settings
 
     check_port(options.host, options.port)
     os.umask(PRIVATE)
@@ -77,13 +82,14 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     remember_address(options)
     say(f"Judgemap serves {public_address(options)} from {options.data.absolute()}. Stop it with Ctrl-C.")
     server = Granian(
-        "judgemap.web.wsgi:application",
+        "judgemap.web.rsgi:application",
         address=options.host,
         port=options.port,
-        interface=Interfaces.WSGI,
+        interface=Interfaces.RSGI,
         workers=options.workers or default_workers(),
-        blocking_threads=THREADS,
-        backpressure=256,
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(header_read_timeout=1000 * SECONDS_IDLE),
+        backpressure=allow_connections(MOST_CONNECTIONS),
         log_access=False,
         log_enabled=False,
         websockets=False,
@@ -91,6 +97,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
         workers_kill_timeout=20,
     )
     os.environ[SERVER] = str(os.getpid())
+    os.environ[THREADS] = str(MOST_THREADS)
     if not options.fitters:
         os.environ[NO_FITTERS] = "yes"
     fitters = Fitters(options.fitters)

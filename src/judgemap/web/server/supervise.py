@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -17,6 +18,8 @@ SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_TO_END = 20.0
 SERVER = "JUDGEMAP_SERVER_PROCESS"
 """The environment variable in which a server tells its processes who it is."""
+THREADS = "JUDGEMAP_THREADS"
+"""The environment variable in which a server tells each of its processes how many threads to answer requests with."""
 NO_FITTERS = "JUDGEMAP_NO_FITTERS"
 """Set where no worker runs beside the server."""
 COMMAND = """import signal
@@ -24,6 +27,8 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 from judgemap.web import start
 start.work({parent})
 """
+FILES = 512
+"""Files that a process opens besides its connections."""
 SECONDS_TO_STOP = 10.0
 SHORTEST_LIFE = 10.0
 """A worker that ends sooner is started again only after a while."""
@@ -42,6 +47,14 @@ def check_port(host: str, port: int) -> None:
         if time.monotonic() > until:
             raise StudyError(f"port {port} is taken by another program; stop that, or name another port with --port")
         time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def allow_connections(most: int) -> int:
+    """Let this process and its children have so many connections, or as many as the system allows; return how many."""
+    _, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = most + FILES if highest == resource.RLIM_INFINITY else min(most + FILES, highest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, highest))
+    return max(files - FILES, 1)
 
 
 def end_with_server() -> None:

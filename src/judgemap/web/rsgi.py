@@ -1,0 +1,10 @@
+"""The application as granian calls it; `judgemap.web.wsgi` has it for any other server."""
+
+import os
+
+from judgemap.web.server.gateway import Gateway
+from judgemap.web.server.supervise import THREADS
+from judgemap.web.wsgi import application as django
+
+threads = int(os.environ[THREADS])
+application = Gateway(django, judges=threads - threads // 3, others=threads // 3)
