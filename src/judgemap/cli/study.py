@@ -175,7 +175,7 @@ def restore(
     Example: judgemap study restore studies-monday.sqlite3 --data new-folder
     """
     connect(data)
-    from judgemap.web.server.backup import restore as fill
+    from judgemap.web.server.restoring import restore as fill
 
     fill(copy)
     typer.echo(f"Restored from {copy}.")
