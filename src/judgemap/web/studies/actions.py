@@ -20,7 +20,9 @@ from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.areas import load_graph, source_of
 from judgemap.web.studies.designs import prepare_design
 from judgemap.web.studies.display import draw_areas
-from judgemap.web.studies.models import Act, Area, Edge, Study, StudyVersion
+from judgemap.web.studies.keeping import change_end, check_end
+from judgemap.web.studies.log import record
+from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
 
 VERSION_FIELDS = (
     "title", "question", "direction", "example", "consent", "instructions", "thanks", "design", "recommended",
@@ -38,6 +40,7 @@ MOST = 10_000
 def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | None = None) -> Study:
     """Make a draft of a study, with its areas, its edges and version 1."""
     _check_languages(definition)
+    check_end(definition.answers_until)
     if len(areas) < 2:
         raise StudyError("a study needs at least two areas")
     drawings = draw_areas(areas)
@@ -47,6 +50,7 @@ def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | 
             slug=_free_slug(definition.title),
             owner=owner,
             outline=drawings.outline,
+            answers_until=definition.answers_until,
             join_code=make_token() if definition.access == "open" else None,
         )
         Area.objects.bulk_create(
@@ -84,6 +88,7 @@ def edit_study(study: Study, definition: StudyDefinition, author: Researcher | N
             study.join_code = make_token()
         elif definition.access == "personal":
             study.join_code = None
+        change_end(study, definition.answers_until, author)
         version = _add_version(study, definition, packed, author)
         record(study, author, "edited", {"version": version.number})
     return version
@@ -137,11 +142,6 @@ def find_study(slug: str) -> Study:
     return study
 
 
-def record(study: Study | None, researcher: Researcher | None, verb: str, detail: dict[str, Any]) -> None:
-    """Write an act into the audit log."""
-    Act.objects.create(study=study, researcher=researcher, verb=verb, detail=detail)
-
-
 def definition_of(study: Study, version: StudyVersion | None = None) -> StudyDefinition:
     """Return the definition that a version was made of, with the edges that were added and removed by hand."""
     version = version or study.version
@@ -151,6 +151,7 @@ def definition_of(study: Study, version: StudyVersion | None = None) -> StudyDef
         languages=tuple(version.languages),
         translations=version.translations,
         areas=source_of(version),
+        answers_until=study.answers_until,
     )
 
 
@@ -189,7 +190,7 @@ def _add_version(
         **{field: getattr(definition, field) for field in VERSION_FIELDS},
     )
     study.current = version
-    study.save(update_fields=["current", "join_code"])
+    study.save(update_fields=["current", "join_code", "answers_until"])
     return version
 
 

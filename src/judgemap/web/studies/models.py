@@ -30,6 +30,10 @@ class Study(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
+    answers_until = models.DateField(null=True)
+    """The last day on which judges' answers are kept, in UTC; judges read it before they agree. None for no end."""
+    answers_removed_at = models.DateTimeField(null=True)
+    """When all answers were removed because that day was over; the log has the certificate."""
 
     class Meta:
         constraints = (
