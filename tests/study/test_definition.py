@@ -2,6 +2,7 @@
 
 import tomllib
 from dataclasses import fields, replace
+from datetime import date
 from pathlib import Path
 
 import pytest

@@ -88,7 +88,7 @@ def settled() -> int:
 
 def _generation(study: Study) -> int:
     """Count the judges who withdrew. Asked before the answers: a withdrawal in between shows at the next page."""
-    if Study.objects.filter(pk=study.pk, answers_removed_at__isnull=False).exists():
+    if study.answers_removed_at is not None:
         return ALL_GONE
     return Judge.objects.filter(study=study, withdrawn_at__isnull=False).count()
 
