@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
@@ -31,6 +32,7 @@ import shapely
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 6.0
+PATIENCE = 60.0
 START = "import typer; from judgemap.cli import serve; typer.run(serve.serve)"
 MAKE = """
 import json, sys
@@ -240,8 +242,20 @@ class Played:
     postgres_cpu: float = 0.0
 
 
-async def play(server: Server, tokens: list[str], thinking: float, seconds: float) -> Played:
-    """Let judges who have begun answer for some seconds."""
+def seconds_long(seconds: float) -> Callable[[], bool]:
+    """Return what says whether to go on, for so many seconds from when it is first asked."""
+    began: list[float] = []
+
+    def go_on() -> bool:
+        now = time.perf_counter()
+        began.append(now)
+        return now < began[0] + seconds
+
+    return go_on
+
+
+async def play(server: Server, tokens: list[str], thinking: float, go_on: Callable[[], bool]) -> Played:
+    """Let judges who have begun answer, as long as they are to go on."""
     judges = [Judge(server.port, token) for token in tokens]
     for judge in judges:
         await judge.open()
@@ -252,11 +266,11 @@ async def play(server: Server, tokens: list[str], thinking: float, seconds: floa
 
     async def go(judge: Judge, wait: float) -> None:
         await asyncio.sleep(wait)
-        while time.perf_counter() < start + seconds:
+        while go_on():
             began = time.perf_counter()
             try:
-                await judge.answer()
-            except (RuntimeError, OSError, asyncio.IncompleteReadError):
+                await asyncio.wait_for(judge.answer(), PATIENCE)
+            except (RuntimeError, OSError, asyncio.IncompleteReadError, TimeoutError):
                 played.failed += 1
                 return
             played.times.append(time.perf_counter() - began)
@@ -272,8 +286,8 @@ async def play(server: Server, tokens: list[str], thinking: float, seconds: floa
 def measure(server: Server, tokens: list[str], thinking: float, what: tuple[str, int, str, int], seconds: float) -> Row:
     """Measure one line of the table."""
     database, n_areas, design, queries = what
-    asyncio.run(play(server, tokens[:1], 0.0, 0.5))
-    played = asyncio.run(play(server, tokens, thinking, seconds))
+    asyncio.run(play(server, tokens[:1], 0.0, seconds_long(0.5)))
+    played = asyncio.run(play(server, tokens, thinking, seconds_long(seconds)))
     count = len(played.times)
     p50, p95, p99 = (1000 * float(each) for each in np.quantile(played.times, [0.5, 0.95, 0.99]))
     return Row(

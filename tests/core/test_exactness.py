@@ -11,6 +11,7 @@ from judgemap.core import likelihood
 from judgemap.core.comparisons import count_pairs
 from judgemap.core.diagnostics import ess_bulk
 from judgemap.core.graph import AreaGraph
+from judgemap.core.likelihood import differences
 from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers import gibbs, hmc
 from judgemap.core.samplers.run import SAMPLERS, Draws, Plan, sample
@@ -118,7 +119,8 @@ def ties_counted_twice(density):
     """Count every pair as if it had been compared once more without a winner."""
 
     def bug(target, point):
-        return density(target, point) - np.log(2 * np.cosh(point.half)).sum(axis=0)
+        d = differences(target.model.counts, target.laplace.V @ point.w)
+        return density(target, point) - np.log(2 * np.cosh(d / 2)).sum(axis=0)
 
     return bug
 

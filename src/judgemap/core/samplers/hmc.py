@@ -11,11 +11,11 @@ A trajectory covers a quarter turn, after which the N(0, I) part has forgotten w
 idle standard normal coordinate.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from judgemap.core.laplace import Laplace, approximate
 from judgemap.core.prior import FixedVariance, Model
@@ -34,8 +34,7 @@ class Point(NamedTuple):
     residual: FloatArray
     """∇log p(q) + q: what the rotation leaves to the kicks."""
     w: FloatArray
-    half: FloatArray
-    """d/2 of every compared pair, shape (pairs, chains)."""
+    log_likelihood: FloatArray
 
 
 class State(NamedTuple):
@@ -55,20 +54,15 @@ class Target:
 
     model: Model
     laplace: Laplace
-    kappa: FloatArray
-    scatter: sparse.csr_array
-    """Xᵀ diag(n/2), so that the score is κ − scatter @ tanh(d/2)."""
+    likelihood: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+    """λ, (areas, chains) → (∇ℓ, ℓ): `pair_pass.likelihood`."""
 
 
 def build_target(model: Model) -> Target:
     """Place the coordinates and lay out the data for `evaluate`."""
-    counts = model.counts
-    half, pairs = counts.n / 2, np.arange(len(counts.n))
-    scatter = sparse.csr_array(
-        (np.r_[half, -half], (np.r_[counts.first, counts.second], np.r_[pairs, pairs])),
-        shape=(counts.n_areas, len(pairs)),
-    )
-    return Target(model, approximate(model), counts.excess(), scatter)
+    from judgemap.core.samplers.pair_pass import likelihood
+
+    return Target(model, approximate(model), likelihood(model.counts))
 
 
 def kernel(model: Model) -> Kernel:
@@ -100,8 +94,8 @@ def read(target: Target, state: State) -> Arrays:
 
 
 def batch_width(model: Model) -> int:
-    """How many chains share a NumPy call: many while the arrays stay in cache, few once there are 10⁵ pairs."""
-    return int(np.clip(60_000 // max(len(model.counts.n), model.counts.n_areas), 1, 32))
+    """How many chains share a call: many in a small study, where calls cost most; else four, so that cores help."""
+    return int(np.clip(60_000 // max(len(model.counts.n), model.counts.n_areas), 4, 32))
 
 
 def to_coordinates(target: Target, strengths: FloatArray, log_variance: FloatArray) -> FloatArray:
@@ -123,7 +117,7 @@ def start(target: Target, q: FloatArray) -> State:
 
 def evaluate(target: Target, q: FloatArray) -> Point:
     """Find the residual gradient at q, for all chains of the batch."""
-    laplace, counts, prior = target.laplace, target.model.counts, target.model.variance
+    laplace, prior = target.laplace, target.model.variance
     u, v = q[:-1], q[-1]
     tau = laplace.log_variance_mean + laplace.log_variance_sd * v
     inverse = np.exp(-tau)
@@ -131,11 +125,7 @@ def evaluate(target: Target, q: FloatArray) -> Point:
     root = np.sqrt(variance)
     centre = laplace.r[:, None] * variance
     w = centre + u * root
-    strengths = laplace.V @ w
-    half = np.take(strengths, counts.first, axis=0)
-    half -= np.take(strengths, counts.second, axis=0)
-    half *= 0.5
-    score = target.kappa[:, None] - target.scatter @ np.tanh(half)
+    score, log_likelihood = target.likelihood(laplace.V @ w)
 
     slope = laplace.V.T @ score - inverse * w
     residual = np.empty_like(q)
@@ -147,7 +137,7 @@ def evaluate(target: Target, q: FloatArray) -> Point:
         spread = ((w * w).sum(axis=0) + variance.sum(axis=0)) / 2
         slope_tau = inverse * (moved + spread + prior.scale) - len(w) / 2 - prior.shape
         residual[-1] = laplace.log_variance_sd * slope_tau + v
-    return Point(q, residual, w, half)
+    return Point(q, residual, w, log_likelihood)
 
 
 def log_density(target: Target, point: Point) -> FloatArray:
@@ -156,17 +146,13 @@ def log_density(target: Target, point: Point) -> FloatArray:
     v = point.q[-1]
     tau = laplace.log_variance_mean + laplace.log_variance_sd * v
     inverse = np.exp(-tau)
-    size = np.abs(point.half)
-    log_cosh = np.log(1 + np.exp(-2 * size))
-    log_cosh += size
-    log_likelihood = (laplace.V.T @ target.kappa) @ w - target.model.counts.n @ log_cosh
     volume = len(w) * tau + np.log(laplace.g[:, None] + inverse).sum(axis=0)
     log_prior = -(inverse * (w * w).sum(axis=0) + volume) / 2
     if isinstance(prior, FixedVariance):
         log_prior -= v * v / 2
     else:
         log_prior -= prior.shape * tau + prior.scale * inverse
-    density: FloatArray = log_likelihood + log_prior
+    density: FloatArray = point.log_likelihood + log_prior
     return density
 
 

@@ -97,5 +97,5 @@ def studies_overview() -> list[dict[str, object]]:
             "judges": answers.get(study.pk, {}).get("judges", 0),
             "judged": answers.get(study.pk, {}).get("judged", 0),
         }
-        for study in Study.objects.select_related("current").order_by("-created_at")
+        for study in Study.objects.exclude(current=None).select_related("current").order_by("-created_at")
     ]

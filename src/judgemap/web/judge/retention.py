@@ -113,7 +113,7 @@ def _remind(key: int, days: int) -> None:
 
 def retention_lines(study: Study | None) -> Iterator[str]:
     """Say of a study, or of all, until when answers are kept or what was removed, for the command line."""
-    chosen = Study.objects.filter(pk=study.pk) if study else Study.objects.order_by("slug")
+    chosen = Study.objects.filter(pk=study.pk) if study else Study.objects.exclude(current=None).order_by("slug")
     for each in chosen:
         certificate = certificate_of(each)
         if certificate is not None:

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from django.core.management import call_command
 from django.db import connection, connections, transaction
@@ -20,12 +21,27 @@ from judgemap.web.server.seal import seal
 
 @contextmanager
 def snapshot(using: str = "default") -> Iterator[None]:
-    """See the database as it is at this moment, whatever others write."""
-    with transaction.atomic(using=using):
-        if connections[using].vendor == "postgresql":
-            with connections[using].cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    """See the database as it is at this moment, whatever others write; nothing is to be written here."""
+    database = connections[using]
+    with _only_reading(database), transaction.atomic(using=using):
+        if database.vendor == "postgresql":
+            with database.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         yield
+
+
+@contextmanager
+def _only_reading(database: Any) -> Iterator[None]:  # noqa: ANN401 - a connection of any kind
+    """Begin transactions of SQLite without the lock for writing, for which every judge would wait."""
+    if database.vendor != "sqlite":
+        yield
+        return
+    database.ensure_connection()
+    usual, database.transaction_mode = database.transaction_mode, "DEFERRED"
+    try:
+        yield
+    finally:
+        database.transaction_mode = usual
 
 
 def back_up(path: Path) -> Path:

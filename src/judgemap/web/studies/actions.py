@@ -1,15 +1,18 @@
-"""What changes a study. Each act is one transaction, and is written into the audit log."""
+"""What changes a study. Each act but the first is one transaction, and all are written into the audit log."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
+import numpy as np
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
+from judgemap.core.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
@@ -17,9 +20,10 @@ from judgemap.study.definition import TEXTS, StudyDefinition
 from judgemap.web.accounts.actions import find_researcher
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.tokens import make_token
+from judgemap.web.server.turns import delete_in_turns, insert_in_turns
 from judgemap.web.studies.areas import load_graph, source_of
 from judgemap.web.studies.designs import prepare_design
-from judgemap.web.studies.display import draw_areas
+from judgemap.web.studies.display import Drawings, draw_areas
 from judgemap.web.studies.keeping import change_end, check_end
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
@@ -35,45 +39,43 @@ LONGEST = {
 }  # fmt: skip
 MOST = 10_000
 """The most that one judge can be asked for."""
+EDGE_BYTES = 60
+TRIES = 5
+LONGEST_MAKING = timedelta(hours=1)
 
 
 def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | None = None) -> Study:
-    """Make a draft of a study, with its areas, its edges and version 1."""
+    """Make a draft of a study, with its areas, its edges and version 1.
+
+    It is written in short turns, so that judges of other studies go on. Until the last turn the study has neither a
+    version nor an owner, and no page or command shows it; what a killed process left is removed when the next
+    study is made.
+    """
     _check_languages(definition)
     check_end(definition.answers_until)
     if len(areas) < 2:
         raise StudyError("a study needs at least two areas")
+    remove_unfinished()
     drawings = draw_areas(areas)
     packed = prepare_design(definition.design, areas.graph, definition.recommended)
+    study = _new_study(definition.title, drawings.outline)
+    insert_in_turns(_areas(study, areas, drawings), lambda area: len(area.outline) + len(area.scene) + len(area.rings))
+    insert_in_turns(_edges(study, areas), lambda edge: EDGE_BYTES)  # noqa: ARG005 - all alike
     with transaction.atomic():
-        study = Study.objects.create(
-            slug=_free_slug(definition.title),
-            owner=owner,
-            outline=drawings.outline,
-            answers_until=definition.answers_until,
-            join_code=make_token() if definition.access == "open" else None,
-        )
-        Area.objects.bulk_create(
-            [
-                Area(
-                    study=study,
-                    position=i,
-                    code=areas.ids[i],
-                    name=areas.names[i],
-                    outline=drawings.geojson[i],
-                    scene=drawings.scenes[i],
-                    rings=drawings.rings[i],
-                    label_x=label_x,
-                    label_y=label_y,
-                )
-                for i, (label_x, label_y) in enumerate(drawings.labels)
-            ],
-            batch_size=500,
-        )
-        _add_edges(study, areas)
+        study.owner, study.answers_until = owner, definition.answers_until
+        study.join_code = make_token() if definition.access == "open" else None
         _add_version(study, definition, packed, owner)
         record(study, owner, "created", {"areas": len(areas)})
     return study
+
+
+def remove_unfinished() -> None:
+    """Remove the studies that were being made when their process was killed."""
+    left = Study.objects.filter(current=None, created_at__lt=timezone.now() - LONGEST_MAKING)
+    for study in left:
+        delete_in_turns(Edge.objects.filter(study=study))
+        delete_in_turns(Area.objects.filter(study=study))
+        study.delete()
 
 
 def edit_study(study: Study, definition: StudyDefinition, author: Researcher | None = None) -> StudyVersion:
@@ -100,21 +102,32 @@ def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None
     Returns the edge, or None where it was removed.
     """
     first, second = sorted((a, b), key=lambda area: area.pk)
-    with transaction.atomic():
-        study = _locked(study)
-        if study.status == Study.Status.CLOSED:
-            raise StudyError(f"study {study.slug!r} is closed; its edges stay as they are")
-        definition, number = definition_of(study), study.version.number + 1
-        edge = Edge.objects.filter(a=first, b=second, removed_in=None).first()
-        if edge is None:
-            edge = Edge.objects.create(study=study, a=first, b=second, origin=Edge.Origin.ADDED, added_in=number)
-        else:
-            edge.removed_in = number
-            edge.save(update_fields=["removed_in"])
-        graph = load_graph(StudyVersion(study=study, number=number))
-        _add_version(study, definition, prepare_design(definition.design, graph, definition.recommended), author)
-        record(study, author, "edge removed" if edge.removed_in else "edge added", {"edge": [first.code, second.code]})
-    return None if edge.removed_in else edge
+    while True:
+        before = study.version
+        graph = _with_edge_changed(load_graph(before), a.position, b.position)
+        packed = prepare_design(before.design, graph, before.recommended)
+        with transaction.atomic():
+            study = _locked(study)
+            if study.status == Study.Status.CLOSED:
+                raise StudyError(f"study {study.slug!r} is closed; its edges stay as they are")
+            if study.version.pk != before.pk:
+                continue  # edited meanwhile: the design, which can take long to make, is of another graph
+            definition, number = definition_of(study), before.number + 1
+            edge = Edge.objects.filter(a=first, b=second, removed_in=None).first()
+            if edge is None:
+                edge = Edge.objects.create(study=study, a=first, b=second, origin=Edge.Origin.ADDED, added_in=number)
+            else:
+                edge.removed_in = number
+                edge.save(update_fields=["removed_in"])
+            _add_version(study, definition, packed, author)
+            verb = "edge removed" if edge.removed_in else "edge added"
+            record(study, author, verb, {"edge": [first.code, second.code]})
+        return None if edge.removed_in else edge
+
+
+def _with_edge_changed(graph: AreaGraph, a: int, b: int) -> AreaGraph:
+    edges = {(i, j) for i, j in graph.edges.tolist()} ^ {(min(a, b), max(a, b))}
+    return AreaGraph(graph.n_areas, np.array(sorted(edges), dtype=np.int64))
 
 
 def open_study(study: Study, by: Researcher | None = None) -> Study:
@@ -134,9 +147,10 @@ def close_study(study: Study, by: Researcher | None = None) -> Study:
 
 def find_study(slug: str) -> Study:
     """Find a study by its name in addresses; say which there are if there is none."""
-    study = Study.objects.select_related("current").filter(slug=slug).first()
+    made = Study.objects.exclude(current=None)
+    study = made.select_related("current").filter(slug=slug).first()
     if study is None:
-        slugs = list(Study.objects.order_by("slug").values_list("slug", flat=True))
+        slugs = list(made.order_by("slug").values_list("slug", flat=True))
         there = f"there are {quoted(slugs)}" if slugs else "there are no studies yet"
         raise StudyError(f"there is no study {slug!r}{did_you_mean(slug, slugs)}; {there}")
     return study
@@ -190,7 +204,7 @@ def _add_version(
         **{field: getattr(definition, field) for field in VERSION_FIELDS},
     )
     study.current = version
-    study.save(update_fields=["current", "join_code", "answers_until"])
+    study.save(update_fields=["current", "join_code", "owner", "answers_until"])
     return version
 
 
@@ -200,21 +214,38 @@ def _consent_digest(definition: StudyDefinition) -> str:
     return hashlib.sha256("\x1e".join([definition.consent, *translated]).encode()).hexdigest()
 
 
-def _add_edges(study: Study, areas: Areas) -> None:
+def _new_study(title: str, outline: str) -> Study:
+    """Make the row of a study under a free name; of two at once, one finds the name taken and tries the next."""
+    for _ in range(TRIES):
+        try:
+            with transaction.atomic():
+                return Study.objects.create(slug=_free_slug(title), outline=outline)
+        except IntegrityError:
+            continue
+    raise StudyError("many studies of this title are being made at once; try again")
+
+
+def _areas(study: Study, areas: Areas, drawings: Drawings) -> Iterator[Area]:
+    for i, (label_x, label_y) in enumerate(drawings.labels):
+        yield Area(
+            study=study,
+            position=i,
+            code=areas.ids[i],
+            name=areas.names[i],
+            outline=drawings.geojson[i],
+            scene=drawings.scenes[i],
+            rings=drawings.rings[i],
+            label_x=label_x,
+            label_y=label_y,
+        )
+
+
+def _edges(study: Study, areas: Areas) -> Iterator[Edge]:
     rows = list(Area.objects.filter(study=study).order_by("position").values_list("pk", flat=True))
     bridges = {tuple(sorted(areas.index([each.a, each.b]).tolist())) for each in areas.bridges}
-    Edge.objects.bulk_create(
-        [
-            Edge(
-                study=study,
-                a_id=min(rows[i], rows[j]),
-                b_id=max(rows[i], rows[j]),
-                origin=Edge.Origin.BRIDGE if (i, j) in bridges else Edge.Origin.BORDER,
-            )
-            for i, j in areas.graph.edges.tolist()
-        ],
-        batch_size=500,
-    )
+    for i, j in areas.graph.edges.tolist():
+        origin = Edge.Origin.BRIDGE if (i, j) in bridges else Edge.Origin.BORDER
+        yield Edge(study=study, a_id=min(rows[i], rows[j]), b_id=max(rows[i], rows[j]), origin=origin)
 
 
 def _free_slug(title: str) -> str:

@@ -76,8 +76,8 @@ def make_study(upload: Upload, chosen: dict[str, Any], owner: Researcher) -> Stu
     extra = [list(pair) for pair in definition.areas.extra_edges]
     areas = read_file(upload.name, bytes(upload.content), options | {"extra_edges": extra})
     areas = without_edges(areas, definition.areas.removed_edges)
+    study = create_study(definition, areas, owner)
     with transaction.atomic():
-        study = create_study(definition, areas, owner)
         record(study, owner, "map read", {"file": upload.name, "notes": list(areas.notes)})
         upload.delete()
     return study

@@ -1,0 +1,82 @@
+"""The compiled pass over the pairs is the likelihood written plainly in NumPy."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgemap.core.comparisons import PairCounts, count_pairs
+from judgemap.core.prior import InverseGamma, Model, independent
+from judgemap.core.samplers.hmc import build_target, start, to_coordinates, trajectory
+from judgemap.core.samplers.pair_pass import Rows, exp_of_negative, likelihood, pass_pairs
+from judgemap.core.types import FloatArray
+
+CHAINS = (1, 3, 8, 33)
+
+
+def plainly(counts: PairCounts, strengths: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """∇ℓ and ℓ as docs/model.md has them: arrays of every pair and chain, and library functions."""
+    half = (strengths[counts.first] - strengths[counts.second]) / 2
+    score = np.repeat(counts.excess()[:, None], strengths.shape[1], axis=1)
+    np.subtract.at(score, counts.first, counts.n[:, None] / 2 * np.tanh(half))
+    np.add.at(score, counts.second, counts.n[:, None] / 2 * np.tanh(half))
+    return score, counts.excess() @ strengths - counts.n @ np.logaddexp(half, -half)
+
+
+def study(rng: np.random.Generator, answers: int, n_areas: int = 20) -> PairCounts:
+    first = rng.integers(n_areas, size=answers)
+    return count_pairs(first, (first + rng.integers(1, n_areas, size=answers)) % n_areas, n_areas)
+
+
+@pytest.mark.parametrize("chains", CHAINS)
+@pytest.mark.parametrize("spread", [0.0, 1.0, 30.0, 1000.0])
+@pytest.mark.parametrize("answers", [1, 300, 20_000])
+def test_equals_numpy(answers: int, spread: float, chains: int) -> None:
+    """Few answers a pair and over a hundred, blocks that are full and not, differences from 0 to thousands."""
+    rng = np.random.default_rng(1)
+    counts = study(rng, answers)
+    strengths = spread * rng.standard_normal((20, chains))
+    score, height = likelihood(counts)(strengths)
+    expected_score, expected_height = plainly(counts, strengths)
+    np.testing.assert_allclose(score, expected_score, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(height, expected_height, rtol=1e-12, atol=1e-10)
+
+
+def test_what_is_taken_off_the_difference() -> None:
+    rows = Rows(np.uint32([0]), np.uint32([1]), np.array([1.5]), np.array([0.7]))
+    pull, fall = np.zeros((2, 1)), np.zeros(1)
+    pass_pairs(rows, np.array([[2.0], [0.5]]), pull, fall)
+    assert pull.ravel() == pytest.approx([-1.5 * np.tanh(0.4), 1.5 * np.tanh(0.4)])
+    assert fall == pytest.approx(3 * np.log(2 * np.cosh(0.4)))
+
+
+def test_the_exponential_to_the_last_digits() -> None:
+    x = -np.concatenate([[0.0], np.geomspace(1e-300, 700, 5000)])
+    ours = np.array([exp_of_negative(each) for each in x])
+    np.testing.assert_allclose(ours, np.exp(x), rtol=1e-15)
+    assert 0 < exp_of_negative(-1e9) < 1e-300
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf])
+def test_a_chain_that_left_the_numbers_says_so(broken: float) -> None:
+    """Its proposal has to be refused, so its log-likelihood may not look like one."""
+    counts = study(np.random.default_rng(2), 300)
+    strengths = np.zeros((20, 2))
+    strengths[3, 1] = broken
+    with np.errstate(invalid="ignore"):
+        height = likelihood(counts)(strengths)[1]
+    assert np.isfinite(height[0])
+    assert not np.isfinite(height[1])
+
+
+def test_trajectories_are_those_of_the_plain_likelihood() -> None:
+    target = build_target(Model(study(np.random.default_rng(4), 300), independent(20), InverseGamma()))
+    plain = replace(target, likelihood=lambda strengths: plainly(target.model.counts, strengths))
+    ends = []
+    for each in (target, plain):
+        rng = np.random.default_rng(3)
+        state = start(each, to_coordinates(each, *each.laplace.draw(rng, 4, 1.0)))
+        for _ in range(20):
+            state = trajectory(rng, each, state, kicks=2)
+        ends.append(state.q)
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-10)

@@ -1,0 +1,85 @@
+"""Judges are not kept waiting by those who read or write a lot."""
+
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+from django.db import connection, connections
+
+from judgemap.errors import StudyError
+from judgemap.web.judge.inviting import studies_overview
+from judgemap.web.server import turns
+from judgemap.web.server.backup import snapshot
+from judgemap.web.studies import actions
+from judgemap.web.studies.models import Area, Edge, Study
+
+
+@pytest.fixture
+def file_database(django_db_blocker, tmp_path):
+    """A database in a file, opened as the server opens its own, and the file's path."""
+    path = tmp_path / "database.sqlite3"
+    with closing(sqlite3.connect(path)) as made:
+        made.execute("CREATE TABLE answers (id integer)")
+        made.execute("PRAGMA journal_mode=WAL")
+    options = {"transaction_mode": "IMMEDIATE", "timeout": 0}
+    plain = {**connections.databases["default"], "ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}
+    connections.databases["file"] = plain | {"OPTIONS": options}
+    with django_db_blocker.unblock():
+        yield path
+    connections["file"].close()
+    del connections["file"]
+    del connections.databases["file"]
+
+
+def test_others_write_while_a_snapshot_is_read(file_database):
+    with snapshot("file"), connections["file"].cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM answers")
+        with closing(sqlite3.connect(file_database, timeout=0)) as judge:
+            judge.execute("INSERT INTO answers VALUES (1)")
+            judge.commit()
+        cursor.execute("SELECT count(*) FROM answers")
+        assert cursor.fetchone() == (0,)
+    assert connections["file"].transaction_mode == "IMMEDIATE"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_study_is_written_in_turns_and_seen_when_it_is_whole(areas, definition, monkeypatch):
+    seen = []
+
+    def look(seconds: float) -> None:
+        seen.append((connection.in_atomic_block, Area.objects.count(), Edge.objects.count(), studies_overview()))
+        with pytest.raises(StudyError, match="no study"):
+            actions.find_study("wards")
+
+    monkeypatch.setattr(turns, "BYTES", 5 * max(len(scene) for scene in actions.draw_areas(areas).scenes))
+    monkeypatch.setattr(turns, "_rest", look)
+    study = actions.create_study(definition, areas)
+    assert len(seen) >= 4
+    assert all(turn[0] is False and turn[3] == [] for turn in seen)
+    assert 0 < seen[0][1] < len(areas)
+    assert actions.find_study("wards") == study
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(areas, definition, monkeypatch, db):
+    def killed(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(turns, "_rest", killed)
+        with pytest.raises(KeyboardInterrupt):
+            actions.create_study(definition, areas)
+    assert (Study.objects.count(), Area.objects.count()) == (1, len(areas))
+    Study.objects.update(created_at=Study.objects.get().created_at - timedelta(hours=2))
+    study = actions.create_study(definition, areas)
+    assert (study.slug, Study.objects.count(), Area.objects.count()) == ("wards", 1, len(areas))
+
+
+def test_a_design_made_while_somebody_else_edits_is_made_again(study, edit, monkeypatch):
+    made = []
+    monkeypatch.setattr(actions, "prepare_design", lambda name, graph, asked: made.append(graph) or None)
+    stale = actions.find_study(study.slug)
+    edit(title="Wards, again")
+    first, last = study.areas.get(position=0), study.areas.get(position=15)
+    assert actions.change_edge(stale, first, last).added_in == 3
+    assert [len(graph.edges) for graph in made] == [24, 25, 25]
