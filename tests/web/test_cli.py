@@ -161,5 +161,17 @@ def test_answers_are_kept_until_a_day_and_then_removed(drafted):
     assert not Judge.objects.exists()
 
 
+def test_the_log_is_verified_and_its_head_printed(drafted):
+    printed = drafted("verify")
+    assert printed.startswith("The log is whole: 1 entries. Its head: 1-")
+    head = printed.split()[-1]
+    drafted("open", "wards")
+    assert "2 entries" in drafted("verify", "--head", head)
+    with pytest.raises(StudyError, match=r"the log was changed \(places: 1\)"):
+        drafted("verify", "--head", f"1-{64 * '0'}")
+    with pytest.raises(StudyError, match="is no head of a log"):
+        drafted("verify", "--head", "head")
+
+
 def test_list_without_studies_says_what_to_do(study_command):
     assert "judgemap study new" in study_command("list")

@@ -182,6 +182,28 @@ def retain(
 
 
 @app.command()
+def verify(
+    head: Annotated[str, typer.Option(help="A head that this command printed earlier, to check against.")] = "",
+    data: DataFolder = DATA,
+) -> None:
+    """Check that nobody changed the audit log, and print its head; exit status 2 if somebody did.
+
+    Keep the head elsewhere: with it, even a log that was rewritten from its beginning is found out.
+
+    Example: judgemap study verify --head "$(cat last-head)"
+    """
+    connect(data)
+    from judgemap.web.studies.log import Head, log_head, verify_log
+
+    faults = verify_log(Head.parse(head) if head else None)
+    for fault in faults:
+        typer.echo(f"{fault[:1].upper()}{fault[1:]}.")
+    if faults:
+        raise StudyError(f"the log was changed (places: {len(faults)}); compare it with a backup from before")
+    typer.echo(f"The log is whole: {log_head().number} entries. Its head: {log_head()}")
+
+
+@app.command()
 def backup(
     output: Annotated[Path, typer.Argument(help="The file to write; it must not exist yet.")],
     data: DataFolder = DATA,
