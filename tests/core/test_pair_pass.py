@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import log_expit
 
 from judgemap.core.comparisons import PairCounts, count_pairs
 from judgemap.core.prior import InverseGamma, Model, independent
@@ -43,11 +44,19 @@ def test_equals_numpy(answers: int, spread: float, chains: int) -> None:
 
 
 def test_what_is_taken_off_the_difference() -> None:
-    rows = Rows(np.uint32([0]), np.uint32([1]), np.array([1.5]), np.array([0.7]))
-    pull, fall = np.zeros((2, 1)), np.zeros(1)
-    pass_pairs(rows, np.array([[2.0], [0.5]]), pull, fall)
-    assert pull.ravel() == pytest.approx([-1.5 * np.tanh(0.4), 1.5 * np.tanh(0.4)])
-    assert fall == pytest.approx(3 * np.log(2 * np.cosh(0.4)))
+    rows = Rows(np.uint32([0]), np.uint32([1]), np.array([1.5]), np.array([0.5]), np.array([0.7]))
+    score, fall = np.zeros((2, 1)), np.zeros(1)
+    pass_pairs(rows, np.array([[2.0], [0.5]]), score, fall)
+    pull = 0.5 - 1.5 * np.tanh(0.4)
+    assert score.ravel() == pytest.approx([pull, -pull])
+    assert fall == pytest.approx(-2 * log_expit(0.8) - log_expit(-0.8))
+
+
+def test_certain_answers_add_nothing() -> None:
+    """However large the strengths: no difference of large numbers is left over."""
+    counts = count_pairs([0, 0, 0, 1], [1, 1, 1, 2], 3)
+    height = likelihood(counts)(np.array([[3e15], [1.7e7], [-5e3]]))[1]
+    assert -1e-200 < height[0] <= 0
 
 
 def test_the_exponential_to_the_last_digits() -> None:

@@ -2,6 +2,7 @@
 
 import tomllib
 from dataclasses import fields, replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -136,8 +137,10 @@ def test_reading_what_was_written_gives_the_same(title, consent, edges, ties, fr
 
 def test_every_field_is_written():
     tiles = "https://t/{z}/{x}/{y}.png"
-    study = StudyDefinition("T", "Q", "lower", repeats=0.1, base_map=tiles, translations={}, thanks="t")
-    assert parse_definition(tomllib.loads(write_definition(study))).repeats == 0.1
+    study = StudyDefinition("T", "Q", "lower", repeats=0.1, base_map=tiles, translations={}, thanks="t",
+                            answers_until=date(2027, 6, 30))  # fmt: skip
+    again = parse_definition(tomllib.loads(write_definition(study)))
+    assert (again.repeats, again.answers_until) == (0.1, date(2027, 6, 30))
     written = tomllib.loads(write_definition(study))
     flat = set(written) | set(written["texts"])
     assert {each.name for each in fields(StudyDefinition)} - flat == {"translations", "base_map_credit"}

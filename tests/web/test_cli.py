@@ -143,5 +143,35 @@ def test_a_backup_does_not_overwrite(study_command, tmp_path):
         study_command("backup", "copy.sqlite3")
 
 
+def test_answers_are_kept_until_a_day_and_then_removed(drafted):
+    assert (
+        drafted("retain") == "wards: answers are kept without end. Set one: judgemap study retain wards --until DAY\n"
+    )
+    assert "kept until 2126-06-30, " in drafted("retain", "wards", "--until", "2126-06-30")
+    with pytest.raises(StudyError, match="--until needs a study"):
+        drafted("retain", "--until", "2126-06-30")
+    with pytest.raises(StudyError, match="which is over"):
+        drafted("retain", "wards", "--until", "2001-06-30")
+    drafted("open", "wards")
+    drafted("invite", "wards", "--judges", "3")
+    Study.objects.update(answers_until="2001-06-30")
+    printed = drafted("retain")
+    assert "wards: answers were removed at" in printed
+    assert "judges and links: 3" in printed
+    assert not Judge.objects.exists()
+
+
+def test_the_log_is_verified_and_its_head_printed(drafted):
+    printed = drafted("verify")
+    assert printed.startswith("The log is whole: 1 entries. Its head: 1-")
+    head = printed.split()[-1]
+    drafted("open", "wards")
+    assert "2 entries" in drafted("verify", "--head", head)
+    with pytest.raises(StudyError, match=r"the log was changed \(places: 1\)"):
+        drafted("verify", "--head", f"1-{64 * '0'}")
+    with pytest.raises(StudyError, match="is no head of a log"):
+        drafted("verify", "--head", "head")
+
+
 def test_list_without_studies_says_what_to_do(study_command):
     assert "judgemap study new" in study_command("list")

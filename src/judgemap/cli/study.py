@@ -1,6 +1,7 @@
 """`judgemap study`: all that a study needs, without a browser. The server may run at the same time."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -142,12 +143,64 @@ def export(
     """
     connect(data)
     from judgemap.web.judge.export import export_study
-    from judgemap.web.studies.actions import find_study, record
+    from judgemap.web.studies.actions import find_study
+    from judgemap.web.studies.log import record
 
     chosen = find_study(study)
     path = export_study(chosen, output or Path(f"{study}.zip"))
     record(chosen, None, "exported", {})
     typer.echo(f"Written: {path}")
+
+
+@app.command()
+def retain(
+    study: Annotated[str, typer.Argument(help="A study, to set its day or see it; all, where none is named.")] = "",
+    until: Annotated[
+        datetime | None, typer.Option(help="The last day on which answers are kept.", formats=["%Y-%m-%d"])
+    ] = None,
+    data: DataFolder = DATA,
+) -> None:
+    """Keep answers until a day; remove those whose day is over, and print the certificates.
+
+    A worker removes them by itself. Without one, run this once a day.
+
+    Example: judgemap study retain wards --until 2027-06-30
+    """
+    connect(data)
+    from judgemap.web.judge.retention import keep_promises, retention_lines
+    from judgemap.web.studies.actions import find_study
+    from judgemap.web.studies.keeping import set_end
+
+    chosen = find_study(study) if study else None
+    if until is not None:
+        if chosen is None:
+            raise StudyError("--until needs a study; name it: judgemap study retain STUDY --until DAY")
+        set_end(chosen, until.date())
+    keep_promises()
+    for line in retention_lines(chosen):
+        typer.echo(line)
+
+
+@app.command()
+def verify(
+    head: Annotated[str, typer.Option(help="A head that this command printed earlier, to check against.")] = "",
+    data: DataFolder = DATA,
+) -> None:
+    """Check that nobody changed the audit log, and print its head; exit status 2 if somebody did.
+
+    Keep the head elsewhere: with it, even a log that was rewritten from its beginning is found out.
+
+    Example: judgemap study verify --head "$(cat last-head)"
+    """
+    connect(data)
+    from judgemap.web.studies.log import Head, log_head, verify_log
+
+    faults = verify_log(Head.parse(head) if head else None)
+    for fault in faults:
+        typer.echo(f"{fault[:1].upper()}{fault[1:]}.")
+    if faults:
+        raise StudyError(f"the log was changed (places: {len(faults)}); compare it with a backup from before")
+    typer.echo(f"The log is whole: {log_head().number} entries. Its head: {log_head()}")
 
 
 @app.command()
@@ -175,7 +228,7 @@ def restore(
     Example: judgemap study restore studies-monday.sqlite3 --data new-folder
     """
     connect(data)
-    from judgemap.web.server.backup import restore as fill
+    from judgemap.web.server.restoring import restore as fill
 
     fill(copy)
     typer.echo(f"Restored from {copy}.")

@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import date, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -89,6 +90,8 @@ class StudyDefinition:
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     base_map: str = ""
     base_map_credit: str = ""
+    answers_until: date | None = None
+    """The last day on which judges' answers are kept; they are deleted when it is over. None for no such day."""
 
     def __post_init__(self) -> None:
         for text, longest in LONGEST.items():
@@ -213,14 +216,13 @@ def _checked(cls: type, key: str, value: Any, prefix: str = "") -> Any:  # noqa:
     """Check a value against the type of its field; lists become tuples."""
     kind = str(next(each.type for each in fields(cls) if each.name == key))
     if "tuple[tuple" in kind:
-        pairs = value if isinstance(value, list) else [value]
-        if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-            raise StudyError(f"{prefix}{key} is {value!r}; it must be a list of pairs, such as [['W1', 'W2']]")
-        return tuple((str(a), str(b)) for a, b in pairs)
+        return _checked_pairs(prefix + key, value)
     if "tuple[str" in kind:
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise StudyError(f"{prefix}{key} is {value!r}; it must be a list of texts")
         return tuple(value)
+    if "date" in kind:
+        return _checked_day(prefix + key, value)
     if "bool" in kind and not isinstance(value, bool):
         raise StudyError(f"{prefix}{key} is {value!r}; it must be true or false")
     if "float" in kind:
@@ -232,6 +234,19 @@ def _checked(cls: type, key: str, value: Any, prefix: str = "") -> Any:  # noqa:
     if not isinstance(value, bool | int | str):
         raise StudyError(f"{prefix}{key} is {value!r}; it must be a text")
     return value if "bool" in kind or "int" in kind else str(value)
+
+
+def _checked_pairs(key: str, value: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401 - as TOML has it
+    pairs = value if isinstance(value, list) else [value]
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise StudyError(f"{key} is {value!r}; it must be a list of pairs, such as [['W1', 'W2']]")
+    return tuple((str(a), str(b)) for a, b in pairs)
+
+
+def _checked_day(key: str, value: object) -> date:
+    if not isinstance(value, date) or isinstance(value, datetime):
+        raise StudyError(f"{key} is {str(value)!r}; it must be a day, such as 2027-06-30, without quotes", field=key)
+    return value
 
 
 def write_definition(study: StudyDefinition) -> str:
@@ -248,6 +263,8 @@ def write_definition(study: StudyDefinition) -> str:
     }
     if study.repeats:
         tables["repeats"] = study.repeats
+    if study.answers_until:
+        tables["answers_until"] = study.answers_until
     tables["languages"] = list(study.languages)
     tables["areas"] = {
         each.name: [list(pair) for pair in value] if isinstance(value, tuple) else value

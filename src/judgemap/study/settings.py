@@ -205,7 +205,7 @@ class FitSettings:
     draws: int | None = plan_setting(
         "draws",
         "Draws per chain",
-        "Draws kept from each chain; more by default where judges are told apart and chains need them to agree.",
+        "Draws kept from each chain; by default up to eight times as many where chains need them to agree.",
         least=4,
     )
     thin: int | None = plan_setting("thin", "Keep one draw in", "Keep one draw in this many.", least=1)

@@ -1,10 +1,15 @@
 """The audit log: every act, by whom, never changed."""
 
+import random
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 
 from judgemap.web.studies.actions import definition_of
-from judgemap.web.studies.models import Act
+from judgemap.web.studies.log import Entry, Head, _entry, broken_links, log_head, record, verify_log
+from judgemap.web.studies.models import Act, LogHead
 
 
 def test_acts_are_listed_with_who_and_when(owned, clients):
@@ -23,7 +28,7 @@ def test_the_database_refuses_to_change_an_act(owned, people, change):
 
 
 def test_an_act_is_not_given_to_somebody_else_but_outlives_its_researcher(owned, people):
-    act = Act.objects.create(study=owned, researcher=people["stranger"], verb="tried")
+    act = record(owned, people["stranger"], "tried", {})
     with pytest.raises(DatabaseError, match="only ever added"), transaction.atomic():
         Act.objects.filter(pk=act.pk).update(researcher=people["teammate"])
     people["stranger"].delete()
@@ -38,3 +43,102 @@ def test_the_definition_is_handed_out_as_it_is_read(owned, clients):
 
     response = clients["owner"].get(f"/studies/{owned.slug}/study.toml")
     assert parse_definition(tomllib.loads(response.content.decode())) == definition_of(owned)
+
+
+@pytest.fixture
+def acts(owned, people):
+    """Twelve acts of several people on several studies."""
+    for number in range(12):
+        record(
+            owned if number % 3 else None, people["owner"] if number % 2 else None, "tried", {"n": number, "é": [1.5]}
+        )
+    return list(Act.objects.order_by("number"))
+
+
+def chain_of(acts) -> list[tuple[Entry, str]]:
+    return [(_entry(act), act.digest) for act in acts]
+
+
+def test_a_log_that_nobody_touched_is_whole(acts):
+    assert verify_log() == []
+    assert log_head() == Head(acts[-1].number, acts[-1].digest)
+    assert verify_log(Head(acts[4].number, acts[4].digest)) == []
+
+
+def edited(rng: random.Random, chain: list[tuple[Entry, str]]) -> list[tuple[Entry, str]]:
+    """Change, remove or insert an act in one of many ways."""
+    place = rng.randrange(len(chain))
+    entry, digest = chain[place]
+    other = rng.choice([each for each in chain if each[0].number != entry.number])
+    changed = {
+        "at": lambda: (replace(entry, at=entry.at + timedelta(microseconds=rng.choice([-1, 1, 10**9]))), digest),
+        "verb": lambda: (replace(entry, verb=entry.verb + rng.choice(["", " "]) + "x"), digest),
+        "detail": lambda: (replace(entry, detail={**entry.detail, rng.choice(["n", "x"]): rng.random()}), digest),
+        "study": lambda: (replace(entry, study=(entry.study or 0) + 1), digest),
+        "researcher": lambda: (replace(entry, researcher=(entry.researcher or 0) + 1), digest),
+        "digest": lambda: (entry, "".join(rng.choices("0123456789abcdef", k=64))),
+        "number": lambda: (replace(entry, number=entry.number + rng.choice([-1, 1, 100])), digest),
+        "again": lambda: (replace(entry, verb="forged"), replace(entry, verb="forged").digest(chain[place - 1][1])),
+        "swap": lambda: (replace(other[0], number=entry.number), other[1]),
+    }
+    kind = rng.choice(["remove", "cut", "insert", "append", *changed])
+    if kind == "remove":
+        return chain[:place] + chain[place + 1 :]
+    if kind == "cut":
+        return chain[:place]
+    if kind == "insert":
+        forged = replace(entry, verb="forged")
+        return [*chain[:place], (forged, forged.digest(chain[place - 1][1] if place else "")), *chain[place:]]
+    if kind == "append":
+        forged = replace(chain[-1][0], number=chain[-1][0].number + 1, verb="forged")
+        return [*chain, (forged, forged.digest(chain[-1][1]))]
+    return [*chain[:place], changed[kind](), *chain[place + 1 :]]
+
+
+def test_a_thousand_random_edits_are_all_found(acts):
+    rng, chain, head = random.Random(1), chain_of(acts), log_head()
+    assert not list(broken_links(chain, head))
+    missed = [number for number in range(1000) if not list(broken_links(edited(rng, chain), head))]
+    assert missed == []
+
+
+EDITS = {
+    "changed": "UPDATE studies_act SET verb = 'nothing' WHERE number = 5",
+    "later": "UPDATE studies_act SET at = '2020-01-01 00:00:00+00:00' WHERE number = 5",
+    "given away": "UPDATE studies_act SET researcher_id = (SELECT max(id) FROM accounts_researcher) WHERE number = 6",
+    "nobody's": "UPDATE studies_act SET researcher_id = NULL WHERE number = 6",
+    "unhung": "UPDATE studies_act SET study_id = NULL WHERE study_id IS NOT NULL",
+    "removed": "DELETE FROM studies_act WHERE number = 5",
+    "cut off": "DELETE FROM studies_act WHERE number > 9",
+    "slipped in": "INSERT INTO studies_act (verb, detail, at, digest) VALUES ('x', '{}', '2026-01-01 00:00:00Z', '')",
+    "head": "UPDATE studies_loghead SET number = number - 1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_in_the_database_is_found(acts, edit):
+    with connection.cursor() as cursor:
+        table = " ON studies_act" if connection.vendor == "postgresql" else ""
+        cursor.execute(f"DROP TRIGGER act_append_only{table}")
+        cursor.execute(EDITS[edit])
+    assert verify_log()
+
+
+def test_a_log_rewritten_from_its_beginning_is_found_by_a_head_kept_elsewhere(acts):
+    kept = log_head()
+    Act.objects.all().delete()
+    LogHead.objects.all().delete()
+    for number in range(acts[-1].number):
+        record(None, None, "forged", {"n": number})
+    assert verify_log() == []
+    assert verify_log(kept) == [f"entry {kept.number} is not the one that the kept head names: the log was rewritten"]
+
+
+def test_acts_outlive_researchers_and_the_chain_holds(acts, people):
+    record(None, people["stranger"], "tried", {})
+    people["stranger"].delete()
+    assert verify_log() == []
+
+
+def test_the_log_shows_its_head(acts, owned, clients):
+    assert str(log_head()) in clients["owner"].get(f"/studies/{owned.slug}/log").text

@@ -19,6 +19,7 @@ import numpy as np
 
 from judgemap.core.laplace import Laplace, approximate
 from judgemap.core.prior import FixedVariance, Model
+from judgemap.core.samplers import wide
 from judgemap.core.samplers.kernel import Arrays, Kernel, broke_down, by_steps
 from judgemap.core.types import FloatArray, IntArray
 
@@ -68,17 +69,23 @@ def build_target(model: Model) -> Target:
 def kernel(model: Model) -> Kernel:
     """Build the sampler of ``model``; the number of kicks is chosen by a short pilot with a seed of its own."""
     target = build_target(model)
+    if wide.needed(model, target.laplace):
+        return transition(target, max(wide.KICKS, choose_kicks(target)), widely=True)
     return transition(target, choose_kicks(target))
 
 
-def transition(target: Target, kicks: int) -> Kernel:
-    """Return the kernel with a given number of kicks a trajectory; exact for any, efficient for enough."""
+def transition(target: Target, kicks: int, *, widely: bool = False) -> Kernel:
+    """Return the kernel with a given number of kicks a trajectory; exact for any, efficient for enough.
+
+    ``widely`` adds the moves of `wide`.
+    """
 
     def init(_rng: np.random.Generator, strengths: FloatArray, log_variance: FloatArray) -> State:
         return start(target, to_coordinates(target, strengths, log_variance))
 
     def step(rng: np.random.Generator, state: State) -> State:
-        return trajectory(rng, target, state, kicks)
+        state = trajectory(rng, target, state, kicks)
+        return move_widely(rng, target, state) if widely else state
 
     return by_steps(init, step, lambda state: read(target, state), batch_width(target.model))
 
@@ -101,7 +108,11 @@ def batch_width(model: Model) -> int:
 def to_coordinates(target: Target, strengths: FloatArray, log_variance: FloatArray) -> FloatArray:
     """Invert λ(u, v), τ(v): the state from which a chain is to start."""
     laplace = target.laplace
-    w = laplace.V.T @ target.model.covariance.inverse @ strengths.T
+    return place(laplace, laplace.V.T @ target.model.covariance.inverse @ strengths.T, log_variance)
+
+
+def place(laplace: Laplace, w: FloatArray, log_variance: FloatArray) -> FloatArray:
+    """Find q from w, λ = Vw, and τ."""
     precision = laplace.g[:, None] + np.exp(-log_variance)
     u = (w - laplace.r[:, None] / precision) * np.sqrt(precision)
     sd = laplace.log_variance_sd
@@ -183,6 +194,29 @@ def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: in
     proposed = State(q, residual, point.w, density, np.exp(change), divergences)
     kept = State._make(np.where(accepted, new, old) for new, old in zip(proposed, state, strict=True))
     return kept._replace(acceptance=proposed.acceptance, divergences=divergences)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def move_widely(rng: np.random.Generator, target: Target, state: State) -> State:
+    """Move along the ray and on ellipses (`wide`)."""
+    laplace, prior, chains = target.laplace, target.model.variance, state.q.shape[1]
+    if isinstance(prior, FixedVariance):
+        raise TypeError("a fixed α² leaves no ray to move along")
+    shape, scale = prior.shape, prior.scale
+    old = laplace.log_variance_mean + laplace.log_variance_sd * state.q[-1]
+    ray = laplace.V @ (state.w * np.exp(-old / 2))
+    tau = wide.along_the_ray(
+        rng, old, lambda at: target.likelihood(ray * np.exp(at / 2))[1] - shape * at - scale * np.exp(-at)
+    )
+    w = state.w * np.exp((tau - old) / 2)
+    for _ in range(wide.ELLIPSES):
+        other = laplace.noise(rng, chains) * np.exp(tau / 2)
+        angle = wide.around_the_ellipse(
+            rng, laplace.V @ w, laplace.V @ other, lambda strengths: target.likelihood(strengths)[1]
+        )
+        w = w * np.cos(angle) + other * np.sin(angle)
+    # Where α² is huge, trajectories break down and these moves go on: that is no sign of draws that cannot be trusted.
+    return start(target, place(laplace, w, tau))._replace(acceptance=state.acceptance)
 
 
 def choose_kicks(target: Target) -> int:

@@ -14,7 +14,7 @@ from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.models import SCOPES, ApiToken
 from judgemap.web.server.tokens import hashed
-from judgemap.web.studies.actions import record
+from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Study
 
 MOST = 50

@@ -20,6 +20,8 @@ from judgemap.web.studies.models import Study
 
 PATIENCE = 2.0
 """How many seconds to wait for those who are writing."""
+ALL_GONE = 999_999_999
+"""Stands for more withdrawals than any study has: all answers of the study were removed."""
 _WRITERS = """
     SELECT virtualtransaction FROM pg_locks
     WHERE relation = 'judge_answer'::regclass AND mode = 'RowExclusiveLock' AND granted
@@ -86,6 +88,8 @@ def settled() -> int:
 
 def _generation(study: Study) -> int:
     """Count the judges who withdrew. Asked before the answers: a withdrawal in between shows at the next page."""
+    if study.answers_removed_at is not None:
+        return ALL_GONE
     return Judge.objects.filter(study=study, withdrawn_at__isnull=False).count()
 
 
@@ -97,6 +101,7 @@ def _read_cursor(after: str, generation: int) -> int:
         raise ApiError(400, "This is not a cursor: set 'after' to the 'next' of an earlier page, or leave it out.")
     if int(read[1]) != generation:
         raise ApiError(
-            410, "A judge has withdrawn since this cursor was issued: delete your copy and start without 'after'."
+            410,
+            "Answers were withdrawn or removed since this cursor was issued: delete your copy, start without 'after'.",
         )
     return int(read[2])

@@ -14,7 +14,7 @@ from judgemap.web.judge.models import Judge
 from judgemap.web.results.actions import answered, ask_for_fit
 from judgemap.web.results.models import Exclusion, FitRun, excluded_from
 from judgemap.web.results.pages import whole_fits
-from judgemap.web.studies.actions import record
+from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Study
 
 NOTE = "requested on the judges' page"

@@ -18,8 +18,8 @@ from judgemap.web.judge.forms import TOKEN
 from judgemap.web.judge.models import Judge
 from judgemap.web.server.tokens import hashed, whole_address
 from judgemap.web.studies.access import researcher_of, study_page
-from judgemap.web.studies.actions import record
 from judgemap.web.studies.forms import InviteForm
+from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Study
 
 MOST_LINKS = 200

@@ -11,6 +11,11 @@ OUTCOMES = ("left", "right", "tie", "skipped", "unknown")
 judge_withdraws = Signal()
 """Sent with ``judge`` in the withdrawal's transaction, before the answers are removed, so that fits can drop them."""
 
+answers_go = Signal()
+"""Sent with ``study`` and the names of its ``judges`` when all its answers are removed, in that transaction and before.
+
+A receiver may return what it changed, in words and counts for the certificate."""
+
 
 class Judge(models.Model):
     """Somebody who answers, known by a random name. Of the link and the withdrawal code only hashes are kept."""

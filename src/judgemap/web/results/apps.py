@@ -11,10 +11,11 @@ class ResultsConfig(AppConfig):
 
     def ready(self) -> None:
         """Take judges who withdraw out of the fits; have the worker ask for fits that are due."""
-        from judgemap.web.judge.models import judge_withdraws
+        from judgemap.web.judge.models import answers_go, judge_withdraws
         from judgemap.web.results.actions import ask_where_due
-        from judgemap.web.results.forgetting import forget_judge
+        from judgemap.web.results.forgetting import forget_everybody, forget_judge
         from judgemap.web.server.jobs import worker_round
 
         judge_withdraws.connect(forget_judge)
+        answers_go.connect(forget_everybody)
         worker_round.connect(ask_where_due)

@@ -5,7 +5,9 @@ keeps standing; what is told of single judges (their figures, their surprising a
 out; and a fit of this judge's answers alone, or one in whose model judges differ, loses its results.
 """
 
-from collections.abc import Mapping
+import io
+import zipfile
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -16,12 +18,16 @@ from judgemap.study.panel_settings import PanelSettings
 from judgemap.web.judge.models import Answer, Judge, PopulationMap
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
 from judgemap.web.server.jobs import log_line
+from judgemap.web.studies.models import Study
 
 SOMEBODY = "a judge who withdrew"
 REMOVED = "The only judge in this fit withdrew, so its results were removed."
 REMOVED_OF_EACH = (
     "A judge in this fit withdrew. The fit describes every judge, so its results were removed; make the fit again."
 )
+
+ALL_REMOVED = "The day up to which this study keeps its answers is over, so this fit was removed."
+TEXTS = (".json", ".csv", ".txt", ".md", ".html", ".toml", ".sh")
 
 
 def forget_judge(judge: Judge, **_: object) -> None:
@@ -34,8 +40,64 @@ def forget_judge(judge: Judge, **_: object) -> None:
         forget(run, judge.name)
 
 
+def forget_everybody(study: Study, judges: list[str], **_: object) -> dict[str, int]:
+    """Take every judge out of every fit of a study, in file and list; say how many fits lost their results."""
+    fits = FitRun.objects.filter(study=study).defer("rows", "findings", "log")
+    under_way = fits.filter(status__in=FitRun.UNDER_WAY)
+    under_way.update(status=FitRun.Status.CANCELLED, said=ALL_REMOVED, finished_at=timezone.now())
+    before = FitFiles.objects.filter(fit__study=study).count()
+    for run in fits:
+        forget_all(run, judges)
+    removed = before - FitFiles.objects.filter(fit__study=study).count()
+    return {"fits that tell judges apart": removed, "fits kept without judges": before - removed}
+
+
+def forget_all(run: FitRun, names: Collection[str]) -> None:
+    """Cut every judge out of a fit; its results too, where they tell judges apart."""
+    with transaction.atomic():
+        kept = FitRun.objects.select_for_update().get(pk=run.pk)
+        if kept.only or _judges_in(kept, run) == 1 or _is_by_judge(kept, run):
+            _remove_results(kept, ALL_REMOVED)
+        else:
+            for name in names:
+                kept.info, kept.findings = without_name(kept.info, name), without_judge(kept.findings, name)
+            FitRun.objects.filter(pk=run.pk).update(info=kept.info, findings=kept.findings)
+            _clean_files(kept, names)
+        FitRun.objects.filter(pk=run.pk).update(left_out=[], only=[])
+
+
+def _clean_files(run: FitRun, names: Collection[str]) -> None:
+    for each in FitPicture.objects.filter(fit=run):
+        if any(name in each.svg + each.alt + each.caption for name in names):
+            each.delete()
+    files = FitFiles.objects.filter(fit=run).first()
+    if files is None:
+        return
+    for name in names:
+        files.briefing = files.briefing.replace(name, SOMEBODY)
+    files.archive = without_names(bytes(files.archive), names)
+    files.save(update_fields=["briefing", "archive"])
+
+
+def without_names(archive: bytes, names: Collection[str]) -> bytes:
+    """Write a zip file again, with judges' names replaced in the texts in it."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as before, zipfile.ZipFile(written, "w") as after:
+        for entry in before.infolist():
+            content = before.read(entry)
+            for name in names:
+                content = (
+                    content.replace(name.encode(), SOMEBODY.encode()) if entry.filename.endswith(TEXTS) else content
+                )
+            after.writestr(entry, content)
+    return written.getvalue()
+
+
 def forget_withdrawn(run: FitRun, judges: set[str] | None = None) -> None:
     """Take out of a fit the judges who withdrew since it began: those of ``judges``, where it is known whose it is."""
+    if Study.objects.filter(pk=run.study_id, answers_removed_at__isnull=False).exists():
+        forget_all(run, judges or set())
+        return
     gone = Judge.objects.filter(study_id=run.study_id, withdrawn_at__gte=run.started_at)
     for name in gone.values_list("name", flat=True):
         if judges is None or name in judges:
@@ -47,14 +109,23 @@ def forget(run: FitRun, name: str) -> None:
     with transaction.atomic():
         kept = FitRun.objects.select_for_update().only("log", "info", "findings", "only", "left_out").get(pk=run.pk)
         used = name in kept.only if kept.only else name not in kept.left_out
-        data = kept.info.get("data") or run.info.get("data", {})
-        panel = (kept.info or run.info).get("panel")
-        if used and data.get("judges") == 1:
+        if used and _judges_in(kept, run) == 1:
             _remove_results(kept, REMOVED)
-        elif used and panel is not None and PanelSettings(**panel).by_judge:
+        elif used and _is_by_judge(kept, run):
             _remove_results(kept, REMOVED_OF_EACH)
         else:
             _cut_out(kept, name)
+
+
+def _judges_in(kept: FitRun, run: FitRun) -> int:
+    data = kept.info.get("data") or run.info.get("data", {})
+    return int(data.get("judges", 0))
+
+
+def _is_by_judge(kept: FitRun, run: FitRun) -> bool:
+    """Say whether the model of a fit tells judges apart."""
+    panel = (kept.info or run.info).get("panel")
+    return panel is not None and PanelSettings(**panel).by_judge
 
 
 def _remove_results(run: FitRun, why: str) -> None:

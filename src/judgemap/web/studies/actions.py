@@ -24,7 +24,9 @@ from judgemap.web.server.turns import delete_in_turns, insert_in_turns
 from judgemap.web.studies.areas import load_graph, source_of
 from judgemap.web.studies.designs import prepare_design
 from judgemap.web.studies.display import Drawings, draw_areas
-from judgemap.web.studies.models import Act, Area, Edge, Study, StudyVersion
+from judgemap.web.studies.keeping import change_end, check_end
+from judgemap.web.studies.log import record
+from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
 
 VERSION_FIELDS = (
     "title", "question", "direction", "example", "consent", "instructions", "thanks", "design", "recommended",
@@ -50,6 +52,7 @@ def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | 
     study is made.
     """
     _check_languages(definition)
+    check_end(definition.answers_until)
     if len(areas) < 2:
         raise StudyError("a study needs at least two areas")
     remove_unfinished()
@@ -59,7 +62,7 @@ def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | 
     insert_in_turns(_areas(study, areas, drawings), lambda area: len(area.outline) + len(area.scene) + len(area.rings))
     insert_in_turns(_edges(study, areas), lambda edge: EDGE_BYTES)  # noqa: ARG005 - all alike
     with transaction.atomic():
-        study.owner = owner
+        study.owner, study.answers_until = owner, definition.answers_until
         study.join_code = make_token() if definition.access == "open" else None
         _add_version(study, definition, packed, owner)
         record(study, owner, "created", {"areas": len(areas)})
@@ -87,6 +90,7 @@ def edit_study(study: Study, definition: StudyDefinition, author: Researcher | N
             study.join_code = make_token()
         elif definition.access == "personal":
             study.join_code = None
+        change_end(study, definition.answers_until, author)
         version = _add_version(study, definition, packed, author)
         record(study, author, "edited", {"version": version.number})
     return version
@@ -152,11 +156,6 @@ def find_study(slug: str) -> Study:
     return study
 
 
-def record(study: Study | None, researcher: Researcher | None, verb: str, detail: dict[str, Any]) -> None:
-    """Write an act into the audit log."""
-    Act.objects.create(study=study, researcher=researcher, verb=verb, detail=detail)
-
-
 def definition_of(study: Study, version: StudyVersion | None = None) -> StudyDefinition:
     """Return the definition that a version was made of, with the edges that were added and removed by hand."""
     version = version or study.version
@@ -166,6 +165,7 @@ def definition_of(study: Study, version: StudyVersion | None = None) -> StudyDef
         languages=tuple(version.languages),
         translations=version.translations,
         areas=source_of(version),
+        answers_until=study.answers_until,
     )
 
 
@@ -204,7 +204,7 @@ def _add_version(
         **{field: getattr(definition, field) for field in VERSION_FIELDS},
     )
     study.current = version
-    study.save(update_fields=["current", "join_code", "owner"])
+    study.save(update_fields=["current", "join_code", "owner", "answers_until"])
     return version
 
 

@@ -8,6 +8,7 @@ from django.conf import settings
 from judgemap.study.definition import MOST_REPEATS
 from judgemap.web.server.forms import StudyForm
 from judgemap.web.studies.actions import MOST
+from judgemap.web.studies.keeping import EndOfAnswersField
 from judgemap.web.studies.models import Area, Study, StudyVersion
 from judgemap.web.studies.upload.pages import DIRECTIONS
 
@@ -114,6 +115,7 @@ class JudgingForm(VersionForm):
     )
     access = forms.ChoiceField(label="How judges join", choices=ACCESS, widget=forms.RadioSelect)
     design = forms.ChoiceField(label="How pairs are chosen", choices=DESIGNS, widget=forms.RadioSelect)
+    answers_until = EndOfAnswersField()
     language = forms.ChoiceField(label="The language you write in", choices=settings.LANGUAGES)
     more_languages = forms.MultipleChoiceField(
         label="Judges may also read the pages in",

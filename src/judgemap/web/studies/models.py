@@ -1,10 +1,11 @@
 """Studies: versions, areas and edges. What must never be false is a constraint of the database."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 
 
 class Study(models.Model):
@@ -30,6 +31,10 @@ class Study(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
+    answers_until = models.DateField(null=True)
+    """The last day on which judges' answers are kept, in UTC; judges read it before they agree. None for no end."""
+    answers_removed_at = models.DateTimeField(null=True)
+    """When all answers were removed because that day was over; the log has the certificate."""
 
     class Meta:
         constraints = (
@@ -175,13 +180,31 @@ class Act(models.Model):
     """None for the command line."""
     verb = models.CharField(max_length=40)
     detail = models.JSONField(default=dict)
-    at = models.DateTimeField(auto_now_add=True)
+    at = models.DateTimeField(default=timezone.now)
+    number = models.PositiveBigIntegerField(null=True, unique=True)
+    """Its place in the log, from 1; None is for acts that `log.record` did not write, and `verify_log` says so."""
+    digest = models.CharField(max_length=64, blank=True)
+    """A hash of the act and of the digest before it."""
+    study_key = models.BigIntegerField(null=True)
+    researcher_key = models.BigIntegerField(null=True)
+    """What ``study`` and ``researcher`` were when the act was written."""
 
     class Meta:
         indexes = (models.Index(fields=["study", "at"], name="act_by_study"),)
 
     def __str__(self) -> str:
         return f"{self.verb} {self.study_id}"
+
+
+class LogHead(models.Model):
+    """The end of the audit log, in one row: who adds an act holds it."""
+
+    ONLY: ClassVar = 1
+    number = models.PositiveBigIntegerField(default=0)
+    digest = models.CharField(max_length=64, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.number}-{self.digest}"
 
 
 class Upload(models.Model):

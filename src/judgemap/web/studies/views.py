@@ -20,6 +20,8 @@ from judgemap.web.studies import actions
 from judgemap.web.studies.access import owner_page, researcher_of, researcher_page, studies_of, study_page
 from judgemap.web.studies.actions import change_study, share_study, unshare_study
 from judgemap.web.studies.forms import ColleagueForm, EdgeForm, JudgingForm, TextsForm, TranslationForm, VersionForm
+from judgemap.web.studies.keeping import certificate_of, days_left
+from judgemap.web.studies.log import log_head
 from judgemap.web.studies.maps import draw_map
 from judgemap.web.studies.models import Study
 
@@ -41,6 +43,7 @@ def overview(request: HttpRequest, study: Study) -> HttpResponse:
     """Show where a study is, and what to do next."""
     address = whole_address(request, reverse("judge:join", args=[study.join_code])) if study.join_code else ""
     context = {"study": study, "summary": summarise(study), "join_address": address, "here": "overview"}
+    context |= {"days_left": days_left(study), "certificate": certificate_of(study)}
     return render(request, "studies/overview.html", context)
 
 
@@ -198,7 +201,7 @@ def log(request: HttpRequest, study: Study) -> HttpResponse:
     """Show who did what to a study, the latest first."""
     acts = study.acts.select_related("researcher").order_by("-at", "-pk")[:LONGEST_LOG]
     rows = [(act, [(name, _plain(value)) for name, value in act.detail.items() if value]) for act in acts]
-    return render(request, "studies/log.html", {"study": study, "rows": rows, "here": "log"})
+    return render(request, "studies/log.html", {"study": study, "rows": rows, "head": log_head(), "here": "log"})
 
 
 def _plain(value: object) -> str:

@@ -1,5 +1,7 @@
 """A judge who withdraws, and the fits that were made before."""
 
+import io
+import zipfile
 from datetime import timedelta
 
 import pytest
@@ -11,6 +13,7 @@ from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Judge
 from judgemap.web.results import running
 from judgemap.web.results.files import open_fit
+from judgemap.web.results.forgetting import forget_everybody
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun
 from judgemap.web.results.running import explain
 from judgemap.web.server.jobs import SILENCE
@@ -68,6 +71,29 @@ def test_an_area_with_the_judges_name_stays(judged, ask, make, leave):
     leave(gone)
     run.refresh_from_db()
     assert run.findings == kept
+
+
+def test_when_all_answers_go_no_fit_names_a_judge(judged, ask, make):
+    names = judged.judge_names
+    whole, alone = make(ask(judged, left_out=names[:1])), make(ask(judged, only=[names[1]]))
+    waiting = ask(judged)
+    whole.findings |= {"judges": [{"judge": name} for name in names], "surprises": []}
+    whole.info["notes"].append(f"Judges with a single answer: '{names[0]}'.")
+    whole.save()
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as written:
+        written.writestr("fit.json", f'{{"left_out": ["{names[0]}"]}}')
+    FitFiles.objects.filter(fit=whole).update(archive=archive.getvalue(), briefing=f"<p>{names[2]}</p>")
+    changed = forget_everybody(judged, names)
+    assert changed == {"fits that tell judges apart": 1, "fits kept without judges": 1}
+    for run in (whole, alone, waiting):
+        told = everything(run) + str([run.only, run.left_out])
+        assert not any(name in told for name in names)
+    with zipfile.ZipFile(io.BytesIO(bytes(FitFiles.objects.get(fit=whole).archive))) as kept:
+        assert names[0] not in kept.read("fit.json").decode()
+    assert (whole.status, alone.status, waiting.status) == ("done", "failed", "cancelled")
+    assert len(whole.rows) == 16
+    assert not FitFiles.objects.filter(fit=alone).exists()
 
 
 @pytest.mark.parametrize("how", ["only", "left_out", "alone"])

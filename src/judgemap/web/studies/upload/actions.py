@@ -11,7 +11,8 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.study.definition import AreasSource, StudyDefinition, parse_definition, without_edges
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.studies.actions import check_limits, create_study, record
+from judgemap.web.studies.actions import check_limits, create_study
+from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Study, Upload
 from judgemap.web.studies.upload.files import inspect_file, read_file, take_file
 
@@ -64,7 +65,7 @@ def keep_upload(researcher: Researcher, sent: "UploadedFile", definition: str) -
 def make_study(upload: Upload, chosen: dict[str, Any], owner: Researcher) -> Study:
     """Make a draft of an upload with the columns, title and question that were chosen."""
     options = {key: str(chosen[key]) for key in ("id", "name", "crs", "contiguity")}
-    texts = {key: chosen[key] for key in ("title", "question", "direction")}
+    texts = {key: chosen[key] for key in ("title", "question", "direction", "answers_until")}
     source = AreasSource(file=upload.name, **options)  # type: ignore[arg-type]
     definition = StudyDefinition(areas=source, **texts)
     if upload.definition:

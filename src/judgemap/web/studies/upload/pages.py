@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 from judgemap.errors import StudyError
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of, researcher_page
+from judgemap.web.studies.keeping import EndOfAnswersField
 from judgemap.web.studies.models import Upload
 from judgemap.web.studies.upload.actions import keep_upload, make_study, parse_toml, read_toml
 
@@ -54,7 +55,7 @@ def _first_choice(upload: Upload) -> dict[str, object]:
         return guessed
     study = parse_toml(upload.definition)
     columns = {key: getattr(study.areas, key) for key in ("id", "name", "crs", "contiguity")}
-    texts = {key: getattr(study, key) for key in ("title", "question", "direction")}
+    texts = {key: getattr(study, key) for key in ("title", "question", "direction", "answers_until")}
     return guessed | {key: value for key, value in columns.items() if value} | texts
 
 
@@ -122,6 +123,7 @@ class ColumnsForm(StudyForm):
         initial="lower",
         help_text="Say it in the question too. The analysis uses this to read the answers the right way round.",
     )
+    answers_until = EndOfAnswersField()
 
     def __init__(self, upload: Upload, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(*args, **kwargs)

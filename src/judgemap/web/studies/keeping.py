@@ -1,0 +1,76 @@
+"""Until when a study keeps its answers. Once a judge has agreed to a day, it can only come sooner."""
+
+from datetime import date
+from typing import Any
+
+from django import forms
+from django.db import transaction
+from django.utils import timezone
+
+from judgemap.errors import StudyError
+from judgemap.web.accounts.models import Researcher
+from judgemap.web.studies.log import record
+from judgemap.web.studies.models import Act, Study
+
+REMOVED = "answers removed"
+"""The verb of the act that certifies the removal."""
+
+
+class EndOfAnswersField(forms.DateField):
+    """The last day on which answers are kept, as researchers fill it in."""
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - Django's
+        super().__init__(
+            label="Keep answers until",
+            required=False,
+            widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"),
+            help_text="Judges read this day before they agree. When it is over, the server removes all answers, links "
+            "and figures of single judges. Once a judge has agreed, it can come sooner but not later. Leave it empty "
+            "to keep answers without end.",
+            **given,
+        )
+
+
+def set_end(study: Study, until: date | None, by: Researcher | None = None) -> Study:
+    """Set the last day on which the answers of a study, also of one that is closed, are kept."""
+    with transaction.atomic():
+        study = Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=study.pk)
+        change_end(study, until, by)
+        study.save(update_fields=["answers_until"])
+    return study
+
+
+def change_end(study: Study, until: date | None, by: Researcher | None) -> None:
+    """Change the last day of a study whose row is held, and is saved by the caller."""
+    if until == study.answers_until:
+        return
+    check_end(until)
+    promised = study.answers_until
+    if study.answers_removed_at is not None:
+        raise StudyError(
+            f"the answers of study {study.slug!r} were removed; their end stays as it was", "answers_until"
+        )
+    later = promised is not None and (until is None or until > promised)
+    if later and study.judges.filter(consents__isnull=False).exists():
+        text = f"judges have agreed that their answers are deleted after {promised}; the day can only come sooner"
+        raise StudyError(text, field="answers_until")
+    study.answers_until = until
+    record(study, by, "end of answers set", {"until": str(until or "no end")})
+
+
+def check_end(until: date | None) -> None:
+    """Refuse a last day that is over."""
+    if until is not None and until < timezone.now().date():
+        raise StudyError(f"answers_until is {until}, which is over; name a day to come", field="answers_until")
+
+
+def days_left(study: Study) -> int | None:
+    """Count the days after today on which answers are kept; None where they have no end, or are gone."""
+    if study.answers_until is None or study.answers_removed_at is not None:
+        return None
+    return (study.answers_until - timezone.now().date()).days
+
+
+def certificate_of(study: Study) -> Act | None:
+    """Return what the log says of the removal of a study's answers; None where they are kept."""
+    return study.acts.filter(verb=REMOVED).order_by("-pk").first()

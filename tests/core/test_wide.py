@@ -1,0 +1,79 @@
+"""The moves for studies that say little about α²: exact, made where they are needed, and enough for chains to agree."""
+
+import numpy as np
+import pytest
+from test_exactness import LIMIT, largest, moment_errors, three_areas, two_areas
+
+from judgemap.core.comparisons import count_pairs
+from judgemap.core.graph import AreaGraph
+from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
+from judgemap.core.samplers import hmc, wide
+from judgemap.core.samplers.run import Draws, Plan, run, sample
+
+pytestmark = pytest.mark.statistical
+
+CONSISTENT = Model(count_pairs([0] * 3, [1] * 3, n_areas=2), independent(2), InverseGamma(3, 3))
+MODELS = {"two areas": two_areas(), "three areas": three_areas(), "one wins all": CONSISTENT}
+
+
+def draw(model: Model, kicks: int = 1) -> Draws:
+    """One kick a trajectory moves α² badly: the wide moves do most of the work."""
+    rng, target = np.random.default_rng(7), hmc.build_target(model)
+    starts = target.laplace.draw(rng, 16, 1.5)
+    return run(rng, hmc.transition(target, kicks, widely=True), starts, Plan(chains=16, warmup=50, draws=1000))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_moments_are_exact(name: str) -> None:
+    errors = moment_errors(draw(MODELS[name]), MODELS[name])
+    assert largest(errors) < LIMIT, errors
+
+
+def flat_prior(rng, tau, heights):
+    """Forget the prior of α² along the ray: χ = 3 gives e^{−3τ}."""
+    return along_the_ray(rng, tau, lambda at: heights(at) + 3 * at)
+
+
+def without_a_level(rng, tau, heights):
+    """Take the highest place, not one from the slice."""
+    grid = tau + np.linspace(-2, 2, 9)[:, None]
+    return np.take_along_axis(grid, np.argmax([heights(at) for at in grid], axis=0)[None], axis=0)[0]
+
+
+def half_an_ellipse(rng, here, there, heights):
+    """Draw what the ellipse leads to from a prior that is too narrow."""
+    return around_the_ellipse(rng, here, there / 2, heights)
+
+
+along_the_ray, around_the_ellipse = wide.along_the_ray, wide.around_the_ellipse
+BUGS = [("along_the_ray", flat_prior), ("along_the_ray", without_a_level), ("around_the_ellipse", half_an_ellipse)]
+
+
+@pytest.mark.parametrize(("attribute", "bug"), BUGS)
+def test_planted_bugs_are_caught(monkeypatch, attribute, bug) -> None:
+    monkeypatch.setattr(wide, attribute, bug)
+    assert largest(moment_errors(draw(MODELS["three areas"]), MODELS["three areas"])) > LIMIT
+
+
+def test_where_they_are_needed() -> None:
+    def needed(model: Model) -> bool:
+        return wide.needed(model, hmc.build_target(model).laplace)
+
+    rng = np.random.default_rng(1)
+    first, second = rng.integers(4, size=200), rng.integers(1, 4, size=200)
+    many = Model(count_pairs(first, (first + second) % 4, 4), independent(4), InverseGamma(3, 3))
+    assert not needed(many)
+    assert needed(CONSISTENT)
+    assert needed(Model(count_pairs([0, 1], [1, 0], 2), independent(2), InverseGamma()))
+    assert not needed(Model(CONSISTENT.counts, independent(2), FixedVariance(2.0)))
+
+
+@pytest.mark.parametrize("answers", [1, 8, 25])
+def test_the_first_answers_make_chains_agree(answers: int) -> None:
+    """Answers of one mind, as on a study's first day: any larger α² would explain them better still."""
+    ring = communicability(AreaGraph(12, [[i, (i + 1) % 12] for i in range(12)]))
+    rng = np.random.default_rng(answers)
+    pairs = np.sort([rng.choice(12, 2, replace=False) for _ in range(answers)], axis=1)
+    model = Model(count_pairs(pairs[:, 0], pairs[:, 1], 12), ring, InverseGamma())
+    draws = sample(np.random.default_rng(2), model, plan=Plan(draws=1000, most=8000))
+    assert draws.good()

@@ -1,0 +1,160 @@
+"""Answers go when their day is over: what judges read, what can be changed, reminders, removal, certificate."""
+
+import smtplib
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from judgemap.errors import StudyError
+from judgemap.study.definition import parse_definition
+from judgemap.web.judge import retention
+from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
+from judgemap.web.studies import actions
+from judgemap.web.studies.keeping import certificate_of, set_end
+from judgemap.web.studies.models import Act, Study
+
+
+def in_days(days: int) -> date:
+    return timezone.now().date() + timedelta(days=days)
+
+
+@pytest.fixture
+def ending(owned):
+    """The study, whose answers are kept for another forty days."""
+    return set_end(owned, in_days(40))
+
+
+@pytest.fixture
+def later(monkeypatch):
+    """Let some days go by."""
+
+    def go(days: int) -> None:
+        now = timezone.now() + timedelta(days=days)
+        monkeypatch.setattr(timezone, "now", lambda: now)
+
+    return go
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "are kept until"), ("fr", "conservées jusqu’au"), ("ar", "تُحفظ إجاباتك حتى")]
+)
+def test_judges_read_the_day_before_they_agree(ending, visit, language, words):
+    judge = visit(agreed=False)
+    page = judge.get(**{"Accept-Language": language}).text
+    assert words in page
+    assert str(ending.answers_until.year) in page
+
+
+def test_without_a_day_nothing_is_promised(study, visit):
+    assert "are kept until" not in visit(agreed=False).get().text
+
+
+def test_the_day_is_over(ending, judge, visit, later):
+    judge.answer("left")
+    judge.answer("unknown-left")
+    visit().answer("tie")
+    later(40)
+    assert retention.remove_due() == []
+    assert Answer.objects.exists()
+    later(1)
+    (certificate,) = retention.remove_due()
+    for model in (Answer, Pair, Consent, UnknownArea, Judge):
+        assert not model.objects.exists()
+    ending.refresh_from_db()
+    assert (ending.status, ending.join_code) == ("closed", None)
+    assert certificate == certificate_of(ending)
+    kept = {"kept until": str(ending.answers_until), "judges and links": 2, "answers": 3, "pairs": 5, "consents": 2,
+            "unknown areas": 1, "fits that tell judges apart": 0, "fits kept without judges": 0}  # fmt: skip
+    assert certificate.detail == kept
+    assert retention.remove_due() == []
+    assert judge.get().status_code == 404
+
+
+def test_other_studies_keep_theirs(ending, areas, definition, visit, later):
+    other = actions.open_study(actions.create_study(definition, areas))
+    visit(of=other).answer("left")
+    later(41)
+    retention.remove_due()
+    assert Answer.objects.count() == 1
+
+
+def test_a_promised_day_comes_sooner_but_not_later(ending, visit):
+    set_end(ending, in_days(50))
+    visit()
+    for day in (in_days(51), None):
+        with pytest.raises(StudyError, match=r"judges have agreed .* the day can only come sooner"):
+            set_end(ending, day)
+    assert set_end(ending, in_days(2)).answers_until == in_days(2)
+    with pytest.raises(StudyError, match="which is over"):
+        set_end(ending, in_days(-1))
+
+
+def test_answers_without_an_end_can_be_given_one_when_the_study_is_closed(study, judge):
+    actions.close_study(study)
+    assert set_end(study, in_days(1)).answers_until == in_days(1)
+
+
+def test_a_day_is_set_with_the_study_and_edited_with_its_form(owned, clients, areas, definition):
+    made = actions.create_study(replace(definition, answers_until=in_days(9)), areas)
+    assert actions.definition_of(made).answers_until == in_days(9)
+    with pytest.raises(StudyError, match="which is over"):
+        actions.create_study(replace(definition, answers_until=in_days(-9)), areas)
+    page = clients["owner"].get("/studies/wards/judging")
+    fields = {name: value for name, value in page.context["form"].initial.items() if value not in (None, False)}
+    fields |= {"answers_until": str(in_days(12))}
+    assert clients["owner"].post("/studies/wards/judging", fields).status_code == 302
+    owned.refresh_from_db()
+    assert owned.answers_until == in_days(12)
+    page = clients["owner"].post("/studies/wards/judging", fields | {"answers_until": "2001-01-01", "based_on": "2"})
+    assert "which is over" in page.text
+
+
+def test_a_definition_names_a_day():
+    plain = {"title": "Wards", "question": "Which?", "direction": "lower"}
+    assert parse_definition(plain | {"answers_until": date(2027, 6, 30)}).answers_until == date(2027, 6, 30)
+    with pytest.raises(StudyError, match=r"answers_until is '30\.6\.2027'; it must be a day, such as 2027-06-30"):
+        parse_definition(plain | {"answers_until": "30.6.2027"})
+
+
+def test_researchers_see_the_day_and_then_the_certificate(ending, clients, judge, later):
+    judge.answer("left")
+    page = clients["teammate"].get("/studies/wards/").text
+    assert "40 days from today" in page
+    assert "Download what you may keep" not in page
+    set_end(ending, in_days(20))
+    assert "Download what you may keep" in clients["teammate"].get("/studies/wards/").text
+    Study.objects.update(answers_until=in_days(-1))
+    retention.keep_promises()
+    page = clients["teammate"].get("/studies/wards/").text
+    assert "The answers were removed" in page
+    assert "answers: 1" in page
+
+
+def test_owners_are_reminded_once_for_each_time(ending, later, settings):
+    retention.remind_due()
+    assert not mail.outbox
+    settings.MAIL_IS_SENT = True
+    for days, sent in ((0, 0), (9, 0), (1, 1), (0, 1), (25, 2), (5, 3)):
+        later(days)
+        retention.remind_due()
+        assert len(mail.outbox) == sent
+    assert mail.outbox[0].to == ["owner@example.org"]
+    assert f"kept until {ending.answers_until}" in mail.outbox[0].body
+    assert [act.detail["days"] for act in Act.objects.filter(verb="reminded").order_by("pk")] == [30, 7, 1]
+
+
+def test_a_reminder_that_cannot_be_sent_stops_nothing(ending, later, settings, monkeypatch, caplog):
+    def fail(*_):
+        raise smtplib.SMTPServerDisconnected("gone")
+
+    settings.MAIL_IS_SENT = True
+    monkeypatch.setattr(retention, "send_mail", fail)
+    later(39)
+    retention.keep_promises()
+    assert "a reminder was not sent" in caplog.text
+    later(2)
+    retention.keep_promises()
+    assert Act.objects.filter(verb="answers removed").count() == 1
