@@ -1,4 +1,4 @@
-"""The application as granian calls it; `judgemap.web.wsgi` has it for any other server."""
+"""The application as granian calls it."""
 
 import os
 

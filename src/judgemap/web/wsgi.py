@@ -1,4 +1,4 @@
-"""The application as granian calls it."""
+"""The application as any WSGI server calls it; granian calls `judgemap.web.rsgi`."""
 
 import os
 
