@@ -5,8 +5,8 @@
 Coverage: 12 and 50 judges, σ/α of 0.25 and 0.5, 2,000 answers as unequal as in the paper; 95 % intervals of the
 population's risk from the model in which judges differ, and from the one that pools them, on the same answers.
 Odd judges: 20 judges (σ/α = 0.25) and one each who answers at random, the wrong way round, and with a map of their own,
-50 answers each; the area under the ROC curve of the probability that is made to tell each kind, against the 20 and against
-the other two kinds, and how often that probability is above 90 % for such a judge and for one of the 20.
+50 answers each; the area under the ROC curve of the probability that is made to tell each kind, against the 20 and
+against the other two kinds, and how often that probability is above 90 % for such a judge and for one of the 20.
 """
 
 import argparse

@@ -12,8 +12,8 @@ not weighed again; likewise "little" where it has lapses. Each of the others is 
 
 Let s be draws of what all judges share, given all answers, with judge k as modelled. Then the mean over s of
 p(y_k | kind, s) / p(y_k | s) is the Bayes factor of the kind against `modelled`, given all *other* judges' answers: the
-division takes out of the posterior of s what y_k has put in. `held_out` finds both probabilities. With few draws this is
-rough for a judge who gave more answers than all others together: then s has seen little but this judge.
+division takes out of the posterior of s what y_k has put in. `held_out` finds both probabilities. With few draws this
+is rough for a judge who gave more answers than all others together: then s has seen little but this judge.
 """
 
 from dataclasses import replace
