@@ -90,9 +90,10 @@ def suspected(seed: int) -> list[list[float]]:
     )
     own = covariance_of((np.median(alpha) ** 2 + np.median(sigma) ** 2) * C.matrix)
     kinds = [kind_chances(np.random.default_rng(k), counts, k, parts, shared, own) for k in range(panel.n_judges)]
-    modelled, *_, another = np.array(kinds).T
-    little, turned = np.abs(attention) < NEAR_NOTHING, attention < -NEAR_NOTHING
-    return [(modelled * each.mean(axis=0)).tolist() for each in (little, turned)] + [another.tolist()]
+    modelled, guessing, turned, another = np.array(kinds).T
+    guessing += modelled * (np.abs(attention) < NEAR_NOTHING).mean(axis=0)
+    turned += modelled * (attention < -NEAR_NOTHING).mean(axis=0)
+    return [each.tolist() for each in (guessing, turned, another)]
 
 
 def area_under_curve(odd: np.ndarray, ordinary: np.ndarray) -> float:

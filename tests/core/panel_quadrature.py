@@ -171,8 +171,12 @@ def _one_judge(model, judge, strengths, points, per_effect, contrasts):
         total += density
         for name, effect in values.items():
             sums[name] = sums.get(name, 0.0) + density * effect
-    total = np.maximum(total, 1e-300)  # far out on the grid answers can be impossible
-    return np.log(total), {name: values / total for name, values in sums.items()}
+    return _safe_log(total), {name: values / np.maximum(total, 1e-300) for name, values in sums.items()}
+
+
+def _safe_log(total):
+    """Far out on the grid answers can be impossible."""
+    return np.log(np.maximum(total, 1e-300))
 
 
 def sample_means(draws, parts):

@@ -7,8 +7,8 @@ reversed       −μ_k in place of μ_k: the question was taken the other way ro
 another view   μ_k ~ N(0, M): a map as varied as any judge's, M = α²C + σ²C_u, unrelated to the population's
 =============  ==========================================================================================
 
-Where the model has attention, a_k near 0 is "little" and a_k < 0 is "reversed": `modelled` contains both, and they are
-not weighed again; likewise "little" where it has lapses. Each of the others is one judge in twenty, a priori.
+Each kind but the first is one judge in twenty, a priori. A model with attention or lapses says more: there a judge as
+modelled can also have a_k near 0 or negative, or lapse, and the caller adds that.
 
 Let s be draws of what all judges share, given all answers, with judge k as modelled. Then the mean over s of
 p(y_k | kind, s) / p(y_k | s) is the Bayes factor of the kind against `modelled`, given all *other* judges' answers: the
@@ -33,7 +33,7 @@ ODD = 0.05
 
 
 class Kinds(NamedTuple):
-    """Probabilities that add up to 1; 0 for a kind that `modelled` contains."""
+    """Probabilities that add up to 1."""
 
     modelled: float
     little: float
@@ -63,18 +63,13 @@ def kind_chances(
         strengths=np.zeros((1, counts.n_areas))
     )
     straight = replace(parts, attention=None)
+    own_map = replace(straight, disagreement=Disagreement(own))
     modelled = log_chances(parts, shared)
-    rivals = {
-        "another_view": log_chances(
-            replace(straight, disagreement=Disagreement(own)), typical._replace(sigma=np.ones(1))
-        )
-    }
-    if parts.attention is None:
-        rivals["reversed"] = log_chances(straight, shared._replace(strengths=-shared.strengths))
-        if parts.lapses is None:
-            rivals["little"] = log_chances(replace(straight, disagreement=None), typical)
-    names = ("modelled", *rivals)
-    odds = [np.log(1 - ODD * len(rivals))]
-    odds += [logsumexp(each - modelled) - np.log(len(modelled)) + np.log(ODD) for each in rivals.values()]
-    chances = np.exp(np.array(odds) - logsumexp(odds))
-    return Kinds(**{"little": 0.0, "reversed": 0.0} | dict(zip(names, chances.tolist(), strict=True)))
+    others = (
+        log_chances(Parts(ties=parts.ties, side=parts.side), typical),
+        log_chances(straight, shared._replace(strengths=-shared.strengths)),
+        log_chances(own_map, typical._replace(sigma=np.ones(1))),
+    )
+    odds = [np.log(1 - ODD * len(others))]
+    odds += [logsumexp(each - modelled) - np.log(len(modelled)) + np.log(ODD) for each in others]
+    return Kinds(*np.exp(np.array(odds) - logsumexp(odds)).tolist())
