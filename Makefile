@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-processors test-slow chromium check format bench docs screenshots lock clean
+.PHONY: demo test test-processors test-slow test-wheel test-installed chromium check format bench docs screenshots lock clean
 
 demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
@@ -28,6 +28,12 @@ test-processors: $(READY)  ## what computes, as other processors compute it, wit
 test-slow: $(READY) chromium  ## what takes minutes: simulation-based calibration, Geweke tests, long agreement runs
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 	JUDGEMAP_TEST_POSTGRES=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/web
+
+test-wheel: $(READY)  ## build, install into an empty environment elsewhere, fit and serve there
+	$(BIN)/python -m pytest -q -m "installed and not slow" tests/installed
+
+test-installed: $(READY)  ## the same with the whole demonstration, a core install, and a user who can write nowhere
+	$(BIN)/python -m pytest -q -m installed tests/installed
 
 chromium:  # for the browser tests, which are skipped where there is none
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
@@ -61,7 +67,7 @@ screenshots: $(READY) chromium  ## play the tutorial's story in Chromium, and ta
 	JUDGEMAP_SCREENSHOTS=$(CURDIR)/docs/images/tutorial $(BIN)/python -m pytest -m slow tests/web/live/test_story.py
 
 lock: $(READY)  ## write requirements.lock anew from pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --all-extras --group dev pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --all-extras --group dev --group docs pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache demo
