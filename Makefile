@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-processors test-slow test-wheel test-installed chromium check format bench docs screenshots lock clean
+.PHONY: demo test test-processors test-slow test-wheel test-installed test-r chromium check format bench docs screenshots lock clean
 
 demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
@@ -35,6 +35,12 @@ test-wheel: $(READY)  ## build, install into an empty environment elsewhere, fit
 test-installed: $(READY)  ## the same with the whole demonstration, a core install, and a user who can write nowhere
 	$(BIN)/python -m pytest -q -m installed tests/installed
 
+test-r:  ## check the R package; skipped, saying so, where R is absent
+	@command -v R >/dev/null || { echo "R is not installed, so the R package is not checked: apt-get install r-base-core r-cran-sf r-cran-testthat r-cran-posterior r-cran-jsonlite"; exit 0; }; \
+	$(MAKE) $(READY) && folder=$$(mktemp -d) && R CMD build r >/dev/null && mv judgemap_*.tar.gz $$folder && cd $$folder && \
+	JUDGEMAP_COMMAND=$(CURDIR)/$(BIN)/judgemap _R_CHECK_FORCE_SUGGESTS_=false R CMD check --no-manual judgemap_*.tar.gz && \
+	! grep -E "^Status: .*(ERROR|WARNING)" judgemap.Rcheck/00check.log; status=$$?; rm -rf $$folder; exit $$status
+
 chromium:  # for the browser tests, which are skipped where there is none
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } \
@@ -58,9 +64,10 @@ bench: $(READY)  ## timings, side by side in one run on one thread; written to b
 	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/$$name.py || exit 1; \
 	done
 
-docs: $(READY)  ## write the references of commands and programming interface from what they say of themselves
+docs: $(READY)  ## write the references from what commands say of themselves, and build the site into site/, warnings as errors
 	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
 	$(BIN)/python -m judgemap.web.api.reference docs/api-reference.md
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 screenshots: $(READY) chromium  ## play the tutorial's story in Chromium, and take its pictures
 	mkdir -p docs/images/tutorial

@@ -145,7 +145,7 @@ def page_of(address, language="en"):
 
 def test_pages_have_their_styles_and_translations(server, tmp_path):
     with serving(server / "judgemap", tmp_path) as address:
-        page = page_of(f"{address}/withdraw/", "fr")
+        page = page_of(f"{address}/withdraw", "fr")
         assert 'lang="fr"' in page
         assert "Withdraw" not in page
         style = re.search(r'href="(/static/[^"]+\.css)"', page)
@@ -189,7 +189,7 @@ def test_another_user_and_no_home(server, study, tmp_path):
     other = {"user": NOBODY, "group": NOBODY, "extra_groups": [], "env": {"HOME": "/nonexistent"}}
     run(server / "judgemap", *FIT, cwd=study, **other)
     with serving(server / "judgemap", study, **other) as address:
-        assert "</html>" in page_of(f"{address}/withdraw/")
+        assert "</html>" in page_of(f"{address}/withdraw")
 
 
 @pytest.mark.slow
