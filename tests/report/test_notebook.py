@@ -41,6 +41,18 @@ def test_a_fit_shows_its_warnings_first(fit):
     assert 'alt="Map of 77 areas shaded by' in html
 
 
+def test_clusters_and_judges_who_differ(study):
+    areas, data = study
+    quick = {"seed": 1, "chains": 2, "warmup": 40, "draws": 40}
+    clusters = jm.fit_clusters(data, areas, **quick)
+    html = clusters._repr_html_()
+    assert "clusters, 1 = highest risk" in html
+    assert html.index(clusters.warnings[0][:30]) < html.index("<table")
+    assert clusters.plot.clusters(ax=Figure().subplots()).texts
+    differ = jm.fit_spatial(data.only(data.judges[:4]), areas, judges="differ", **quick)
+    assert "Map of the population." in differ._repr_html_()
+
+
 def test_areas_comparisons_and_schedules(study):
     areas, data = study
     assert "77 areas, 200 pairs of neighbours" in areas._repr_html_()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 def _can_write(folder: Path) -> bool:
     """Whether a folder, or the nearest that is there above it, can be written to."""
-    there = next(each for each in (folder, *folder.parents) if each.exists())
+    there = next(each for each in (folder, *folder.parents) if os.path.exists(each))  # noqa: PTH110 - raises nothing
     return os.access(there, os.W_OK)
 
 
