@@ -228,7 +228,7 @@ DEFAULT_FROM_EMAIL = read_text("JUDGEMAP_MAIL_FROM", f"judgemap@{PUBLIC_HOST or 
 FORM_RENDERER = "judgemap.web.server.forms.Renderer"
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English")), ("fr", _("French")), ("ar", _("Arabic"))]
+LANGUAGES = [("en", _("English")), ("fr", _("French")), ("es", _("Spanish")), ("ar", _("Arabic"))]
 LOCALE_SOURCE = Path(__file__).parent / "locale"
 LOCALE_PATHS = [DATA / "locale"]
 USE_TZ = True
