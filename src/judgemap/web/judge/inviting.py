@@ -17,7 +17,7 @@ from judgemap.web.judge.export import export_study, table
 from judgemap.web.judge.forms import TOKEN
 from judgemap.web.judge.models import Judge
 from judgemap.web.server.tokens import hashed, whole_address
-from judgemap.web.studies.access import researcher_of, study_page
+from judgemap.web.studies.access import reading_page, researcher_of, study_page
 from judgemap.web.studies.forms import InviteForm
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Study
@@ -73,7 +73,7 @@ def links_csv(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_POST
-@study_page
+@reading_page
 def export(request: HttpRequest, study: Study) -> HttpResponseBase:
     """Hand out every pair and answer of a study as a zip file."""
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:

@@ -192,3 +192,13 @@ class ColleagueForm(forms.Form):
         max_length=254,
         help_text="The one they sign in with here. Invite someone new under Researchers first.",
     )
+    may = forms.ChoiceField(
+        label="They may",
+        required=False,
+        choices=(
+            ("change", "Do everything except share the study or close it"),
+            ("read", "Look at everything and change nothing"),
+        ),
+        widget=forms.RadioSelect,
+        initial="change",
+    )
