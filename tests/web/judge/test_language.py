@@ -43,7 +43,16 @@ def test_every_text_is_translated_and_keeps_its_blanks(language):
     assert not catalogue.fuzzy_entries()
     for entry in catalogue:
         for text in [entry.msgstr, *entry.msgstr_plural.values()]:
-            for blank in ("%(number)d", "%(total)d", "%(n)s", "%(most)s", "%(host)s", "%(day)s", "<strong>"):
+            for blank in (
+                "%(number)d",
+                "%(total)d",
+                "%(n)s",
+                "%(most)s",
+                "%(host)s",
+                "%(day)s",
+                "%(title)s",
+                "<strong>",
+            ):
                 assert not text or (blank in text) == (blank in entry.msgid)
 
 
@@ -56,7 +65,7 @@ def test_no_text_of_the_templates_is_missing_from_the_catalogues(language):
     known = {entry.msgid for entry in catalogue}
     texts = {
         text
-        for page in (web / "judge").glob("templates/**/*.html")
+        for page in (web / "judge").glob("templates/**/*.*")
         for _, text in re.findall(r"{% translate (['\"])(.*?)\1 ", page.read_text(encoding="utf-8"))
     }
     assert texts

@@ -28,6 +28,8 @@ TABLE = [
     ("inviting:judges", "get", {}, READ),
     ("inviting:judges", "post", {"judges": "2"}, READ),
     ("inviting:links_csv", "post", {}, READ),
+    ("inviting:groups", "post", {"name": "Police"}, MOVE),
+    ("inviting:reminders", "post", {"links": "none"}, READ),
     ("studies:colleagues", "get", {}, READ),
     ("studies:share", "post", {"email": "nobody"}, OWN | {"owner": 400}),
     ("studies:log", "get", {}, READ),
@@ -74,7 +76,9 @@ def test_each_sees_what_they_may(owned, clients, who, name, method, fields, stat
 
 
 @pytest.mark.parametrize(("name", "method", "fields", "statuses"), TABLE)
-def test_a_reader_sees_what_a_colleague_sees_and_changes_nothing(owned, clients, people, name, method, fields, statuses):
+def test_a_reader_sees_what_a_colleague_sees_and_changes_nothing(
+    owned, clients, people, name, method, fields, statuses
+):
     actions.share_study(owned, people["stranger"].email, people["owner"], to_read=True)
     before = (Act.objects.count(), StudyVersion.objects.count(), Judge.objects.count())
     response = getattr(clients["stranger"], method)(address(name, owned), fields)

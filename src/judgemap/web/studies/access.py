@@ -63,7 +63,7 @@ def study_page(view: View) -> View:
 
     @wraps(view)
     def page(request: HttpRequest, study: Study, **more: object) -> HttpResponseBase:
-        if study.read_only and request.method not in SAFE:  # type: ignore[attr-defined] - from `studies_of`
+        if getattr(study, "read_only", False) and request.method not in SAFE:
             raise Forbidden(READ_ONLY)
         return view(request, study, **more)
 

@@ -172,18 +172,6 @@ class EdgeForm(forms.Form):
         return given
 
 
-class InviteForm(forms.Form):
-    """How many judges to make links for."""
-
-    judges = forms.IntegerField(
-        label="How many judges?",
-        min_value=1,
-        max_value=200,
-        initial=12,
-        help_text="Up to 200 at a time. You can make more later.",
-    )
-
-
 class ColleagueForm(forms.Form):
     """Somebody to share a study with."""
 

@@ -5,16 +5,15 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('studies', '0009_earlier_acts_are_chained'),
+        ("studies", "0009_earlier_acts_are_chained"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='study',
-            name='readers',
-            field=models.ManyToManyField(blank=True, related_name='readable_studies', to=settings.AUTH_USER_MODEL),
+            model_name="study",
+            name="readers",
+            field=models.ManyToManyField(blank=True, related_name="readable_studies", to=settings.AUTH_USER_MODEL),
         ),
     ]
