@@ -48,8 +48,8 @@ class InviteForm(StudyForm):
         initial=12,
         help_text="Up to 200 at a time. You can make more later.",
     )
-    group: forms.ModelChoiceField[JudgeGroup] = forms.ModelChoiceField(
-        None, label="In which group?", required=False, empty_label="No group"
+    group = forms.ModelChoiceField(
+        JudgeGroup.objects.none(), label="In which group?", required=False, empty_label="No group"
     )
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
