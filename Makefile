@@ -13,7 +13,7 @@ demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clus
 	$(BIN)/judgemap demo
 
 test: $(READY)  ## everything that takes seconds: unit, statistical and documentation tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=20
 
 # OpenBLAS chooses its code by processor, and rounds differently in each; a test that hangs on the last digits fails.
 PROCESSORS ?= Haswell Nehalem Zen
@@ -27,6 +27,7 @@ test-processors: $(READY)  ## what computes, as other processors compute it, wit
 
 test-slow: $(READY) chromium  ## what takes minutes: simulation-based calibration, Geweke tests, long agreement runs
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "hypothesis and not slow" --hypothesis-profile many
 	JUDGEMAP_TEST_POSTGRES=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/web
 
 chromium:  # for the browser tests, which are skipped where there is none
