@@ -62,7 +62,7 @@ screenshots: $(READY) chromium  ## play the tutorial's story in Chromium, and ta
 	JUDGEMAP_SCREENSHOTS=$(CURDIR)/docs/images/tutorial $(BIN)/python -m pytest -m slow tests/web/live/test_story.py
 
 lock: $(READY)  ## write requirements.lock anew from pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --all-extras --group dev pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --generate-hashes --all-extras --group dev pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache demo
@@ -71,6 +71,6 @@ $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "judgemap needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(INSTALL) -r requirements.lock
+	$(INSTALL) --require-hashes -r requirements.lock
 	$(INSTALL) --no-deps --editable .
 	@touch $(READY)
