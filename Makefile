@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-processors test-slow chromium check format bench docs screenshots lock clean
+.PHONY: demo test test-processors test-slow chromium check format bench docs words screenshots lock clean
 
 demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
@@ -56,6 +56,9 @@ bench: $(READY)  ## timings, side by side in one run on one thread; written to b
 docs: $(READY)  ## write the references of commands and programming interface from what they say of themselves
 	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
 	$(BIN)/python -m judgemap.web.api.reference docs/api-reference.md
+
+words: $(READY)  ## every sentence that judgemap shows, page by page, in words.txt for a native reader
+	$(BIN)/python tools/words.py words.txt
 
 screenshots: $(READY) chromium  ## play the tutorial's story in Chromium, and take its pictures
 	mkdir -p docs/images/tutorial
