@@ -7,13 +7,13 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-processors test-slow test-wheel test-installed test-r chromium check format bench docs screenshots lock clean
+.PHONY: demo test test-processors test-slow test-wheel test-installed test-r chromium check format bench docs words screenshots lock clean
 
 demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
 
 test: $(READY)  ## everything that takes seconds: unit, statistical and documentation tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=20
 
 # OpenBLAS chooses its code by processor, and rounds differently in each; a test that hangs on the last digits fails.
 PROCESSORS ?= Haswell Nehalem Zen
@@ -26,7 +26,8 @@ test-processors: $(READY)  ## what computes, as other processors compute it, wit
 	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow" tests/core/test_processors.py
 
 test-slow: $(READY) chromium  ## what takes minutes: simulation-based calibration, Geweke tests, long agreement runs
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not installed"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "hypothesis and not slow" --hypothesis-profile many
 	JUDGEMAP_TEST_POSTGRES=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/web
 
 test-wheel: $(READY)  ## build, install into an empty environment elsewhere, fit and serve there
@@ -68,6 +69,9 @@ docs: $(READY)  ## write the references from what commands say of themselves, an
 	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
 	$(BIN)/python -m judgemap.web.api.reference docs/api-reference.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+words: $(READY)  ## every sentence that judgemap shows, page by page, in words.txt for a native reader
+	$(BIN)/python tools/words.py words.txt
 
 screenshots: $(READY) chromium  ## play the tutorial's story in Chromium, and take its pictures
 	mkdir -p docs/images/tutorial
