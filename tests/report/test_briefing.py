@@ -136,7 +136,7 @@ def test_a_banner_stands_on_top_if_the_draws_are_poor(fit, read_page, document):
     poor = replace(fit, record=replace(fit.record, diagnostics=replace(fit.record.diagnostics, rhat_max=1.3)))
     told = read_page(briefing(poor))
     assert poor.warnings
-    first = told.words.index("Not ready for use")
+    first = told.words.index("Verdict: not ready for use.")
     assert first < told.words.index("In three sentences")
     assert all(warning in told.words for warning in poor.warnings)
     assert "found a problem" in told.words
@@ -145,18 +145,18 @@ def test_a_banner_stands_on_top_if_the_draws_are_poor(fit, read_page, document):
 def test_a_banner_names_the_second_model_if_only_its_draws_are_poor(settled, clustered):
     judged = replace(clustered.record.diagnostics, rhat_max=1.3)
     poor = replace(clustered, record=replace(clustered.record, diagnostics=judged))
-    heading, words, *sentences = front.warning(settled, poor)
+    heading, words, *sentences = front.warning(poor)
     assert heading == "The clusters are not ready for use"
     assert "do not depend on it" in words
     assert sentences == poor.warnings
-    assert front.warning(poor, settled)[0] == "Not ready for use"
+    assert front.warning(settled) == ()
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_no_banner_if_the_draws_are_good(settled, read_page):
     told = read_page(briefing(settled)).words
     assert not settled.warnings
-    assert "Not ready for use" not in told
+    assert "not ready for use" not in told
     assert "found no problem" in told
 
 

@@ -54,7 +54,9 @@ def report(
         raise StudyError(f"{output.name}: a briefing is written as .html or .pdf; end the name in one of them")
     if clusters is not None and spatial is not None:
         raise StudyError("--clusters and --spatial each name a second model; give one of them")
+    from judgemap.cli.fit import verdict_lines
     from judgemap.report.briefing import Gallery, briefing, read_about
+    from judgemap.report.briefing.front import verdict
     from judgemap.study.folder import check_file, check_folder
 
     if output is not None:
@@ -71,6 +73,7 @@ def report(
     if output is not None:
         for path in _write(briefing(fit, about, other, gallery), output, pdf=pdf):
             typer.echo(f"The briefing is {path}")
+        typer.echo("\n".join(verdict_lines(verdict(fit, about))).rstrip())
     if figures is not None:
         from judgemap.report.briefing.gallery import write_figures
 

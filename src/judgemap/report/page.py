@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from judgemap.report.picture import Picture
 from judgemap.report.tables import Table
+from judgemap.study.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +39,8 @@ class Section:
 class Front:
     """The first printed page, which must stand alone: a few sentences, one picture, one table.
 
-    ``warning`` is a heading and sentences that a reader must see before any number; ``foot`` ends the page.
+    ``verdict`` says whether the fit can be used, and ``warning`` is a heading with sentences: a reader must see both
+    before any number. ``foot`` ends the page.
     """
 
     title: str
@@ -50,6 +52,7 @@ class Front:
     foot: str
     notice: str = ""
     warning: tuple[str, ...] = ()
+    verdict: Verdict | None = None
 
 
 def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Sequence[tuple[str, str]] = ()) -> str:

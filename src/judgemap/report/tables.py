@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgemap.errors import StudyError
+from judgemap.report.cluster_words import number_sentence, partition_sentence
 from judgemap.report.text import percentage, signed
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_many
@@ -144,24 +145,27 @@ def cluster_table(fit: ClusterFit) -> Table:
     '1'
     """
     partition = fit.best
-    low, middle, high = np.quantile(fit.cluster_risk(partition), [0.025, 0.5, 0.975], axis=0)
     rows = []
-    for cluster in range(1, partition.n_clusters + 1):
-        members = np.flatnonzero(partition.labels == cluster)
-        surest = members[np.argsort(-partition.probability[members], kind="stable")]
-        named = ", ".join(fit.map.names[area] for area in surest[:3]) + (" …" if len(members) > 3 else "")
-        interval = f"{signed(low[cluster - 1])} to {signed(high[cluster - 1])}"
+    for cluster, group in enumerate(partition.grouping.groups, start=1):
+        members = np.flatnonzero((partition.labels == cluster) & partition.placed)
+        surest = members[np.argsort(-partition.probability[members], kind="stable")][:3]
+        named = ", ".join(f"{fit.map.names[area]} ({percentage(partition.probability[area])})" for area in surest)
+        interval = f"{signed(group.low)} to {signed(group.high)}"
         rows.append(
-            (Cell(str(cluster)), Cell(str(len(members))), Cell(signed(middle[cluster - 1]), interval), Cell(named))
+            (
+                Cell(str(cluster)),
+                Cell(str(group.areas)),
+                Cell(signed(group.mean), interval),
+                Cell(group.level.value),
+                Cell(named or "none clearly"),
+            )
         )
     columns = (
         Column(Cell("Cluster"), numeric=True),
         Column(Cell("Areas"), numeric=True),
         Column(Cell("Mean risk", "95 % interval"), numeric=True),
-        Column(Cell("For example")),
+        Column(Cell("Level")),
+        Column(Cell("Surest members", "probability")),
     )
-    chances = fit.n_clusters
-    likely = ", ".join(f"{k} with {percentage(p)}" for k, p in chances.nlargest(3).items())
-    return Table(
-        f"{partition.n_clusters} clusters, 1 = highest risk (number of clusters: {likely})", columns, tuple(rows)
-    )
+    shown = partition.grouping
+    return Table(f"{number_sentence(shown.numbers)} {partition_sentence(shown)}", columns, tuple(rows))

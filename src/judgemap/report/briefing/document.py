@@ -10,8 +10,9 @@ from judgemap.report.briefing import front, limits, methods
 from judgemap.report.briefing.about import About
 from judgemap.report.briefing.diagnostics import diagnostics
 from judgemap.report.briefing.gallery import HEADINGS, THIS, Gallery
+from judgemap.report.cluster_words import number_sentence, partition_sentence
 from judgemap.report.page import Front, Section, page_with_front
-from judgemap.report.text import capital, counted, in_words, isolated, percentage
+from judgemap.report.text import capital, counted, isolated
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_fits
 from judgemap.study.comparisons import Comparisons, Outcome
@@ -73,13 +74,14 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
     first_page = Front(
         title=about.title.strip() or "Risk by area",
         question=about.question.strip(),
-        sentences=front.sentences(fit, clustered),
+        sentences=front.sentences(fit),
         numbers=front.numbers(fit, about),
         picture=gallery["risk"],
         table=tables.highest_risk(fit),
         foot=f"{fit.record.view.words} {FOOT}",
         notice=about.notice,
-        warning=front.warning(fit, other),
+        warning=front.warning(other),
+        verdict=front.verdict(fit, about),
     )
     sections = [
         _how_sure(fit, gallery),
@@ -120,12 +122,10 @@ def _how_sure(fit: Fit, gallery: Gallery) -> Section:
 
 
 def _clusters(fit: ClusterFit, gallery: Gallery) -> tuple[Section, Section]:
-    likeliest = int(fit.n_clusters.index[int(fit.n_clusters.argmax())])
-    chance = percentage(float(fit.n_clusters.max()))
+    shown = fit.best.grouping
     text = (
-        f"Neighbouring areas of similar risk form a cluster. The most likely number of clusters is "
-        f"{in_words(likeliest)} (probability {chance}). The map shows the grouping into "
-        f"{in_words(fit.best.n_clusters)} that best represents all the groupings the answers allow."
+        f"Neighbouring areas of similar risk form a cluster. {number_sentence(shown.numbers)} The map shows the "
+        f"grouping that best represents all those that the answers allow. {partition_sentence(shown)}"
     )
     beside = (
         ("Risk in each cluster", gallery["violins"]),

@@ -1,6 +1,5 @@
 """How far a study's result can be relied on, words first, and a forecast of what more answers would bring."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from judgemap.errors import StudyError
 from judgemap.report.text import plain
 from judgemap.study.findings import ForecastFinding, ReliabilityFinding
+from judgemap.study.verdict import reliability_words
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.dashboard.models import Forecast
@@ -26,13 +26,6 @@ from judgemap.web.studies.models import Study
 if TYPE_CHECKING:
     from judgemap.study.planning import StudyPlan
 
-GRADES = (
-    (0.9, "almost the same order of the areas"),
-    (0.8, "much the same order of the areas"),
-    (0.6, "a broadly similar order of the areas, with many in other places"),
-    (-1.0, "a rather different order of the areas"),
-)
-"""What a correlation between the results of two panels means for a reader."""
 COLUMNS = ("Answers", "Measure", "Value", "95 % interval")
 TIMES = 2
 """How many times the present answers the planned study has; others have from a quarter to one and a half of that."""
@@ -56,7 +49,7 @@ def show_reliability(request: HttpRequest, study: Study, form: PlanForm) -> Http
     shown: dict[str, object] = {
         "study": study,
         "fit": fit,
-        "words": in_words(known) if known else "",
+        "words": reliability_words(known) if known else "",
         "known": known,
         "figures": figures(known) if known and known.bayes is not None else [],
         "over_time": over_time(findings.reliability_over_time),
@@ -125,24 +118,6 @@ class ForecastPage:
 
     sentences: list[str]
     charts: list[Chart]
-
-
-def in_words(known: ReliabilityFinding) -> str:
-    """Say what another panel would give.
-
-    >>> in_words(ReliabilityFinding(split_half_full=0.84, judges=12, answers=800))
-    'Another panel of 12 judges would give much the same order of the areas (expected correlation 0.84).'
-    """
-    by_model = None if known.another_panel is None else math.sqrt(known.another_panel)
-    panel, seen = by_model or known.split_half_full, known.bayes
-    if panel is not None:
-        return f"Another panel of {known.judges} judges would give {_grade(panel)} (expected correlation {panel:.2f})."
-    if seen is not None:
-        return (
-            f"If judges agree, the same number of answers again would give {_grade(seen)} (expected correlation "
-            f"{seen:.2f}); it is too early to tell whether judges agree."
-        )
-    return known.note or "It is too early to judge reliability: ask for more answers."
 
 
 def figures(known: ReliabilityFinding) -> list[Figure]:
@@ -231,10 +206,6 @@ def _sentences(result: ForecastFinding) -> list[str]:
         f"With the {plain(result.answers)} answers so far, {order}; with twice as many, by {off_later:.1f}.",
         f"Of the {result.top} areas of highest risk, {among}.",
     ]
-
-
-def _grade(correlation: float) -> str:
-    return next(words for least, words in GRADES if correlation >= least or least < 0)
 
 
 def _course(name: str, rows: Sequence[tuple[int, float | None, tuple[float, float] | None]]) -> Course:

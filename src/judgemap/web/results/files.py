@@ -26,7 +26,7 @@ from judgemap.web.judge.comparisons import History, area_ids, direction, microse
 from judgemap.web.judge.export import table
 from judgemap.web.judge.models import Pair
 from judgemap.web.results.models import FitFiles, FitRun, FitView
-from judgemap.web.results.pages import fit_page, show_page
+from judgemap.web.results.pages import fit_page, show_page, verdict_of
 from judgemap.web.results.whose import SeenMap, wanted_map
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import sentence
@@ -204,8 +204,9 @@ def keep_files(run: FitRun, fit: "Fit") -> None:
 
 
 def open_fit(run: FitRun) -> "Fit":
-    """Return a fit that is done, number for number as it was made. The last few stay in memory."""
-    return _open_fit(run.pk)
+    """Return a fit that is done, number for number as it was made, with its verdict. The last few stay in memory."""
+    fit, verdict = _open_fit(run.pk), verdict_of(run)
+    return fit if verdict is None else fit.judged(verdict)
 
 
 @lru_cache(maxsize=4)

@@ -93,7 +93,7 @@ def keep(run: FitRun, fit: Fit) -> None:
     run.rows = table_of(fit)
     run.findings = {"warnings": fit.warnings, "parameters": json_value([asdict(each) for each in parameters(fit)])}
     run.data_sha256 = fit.record.data.sha256
-    run.said = fit.verdict[:400]
+    run.said = fit.sampled[:400]
     run.log += log_line(f"drew {fit.record.plan.chains} chains in {fit.record.seconds:.1f} s")
     run.log += "".join(log_line(f"note: {note.text}") for note in fit.record.notes)
     run.log += "".join(log_line(f"warning: {warning}") for warning in fit.warnings)

@@ -45,6 +45,7 @@ function showLayer() {
   });
   document.querySelectorAll("[data-legend]").forEach((each) => { each.hidden = each.dataset.legend !== layer; });
   $("says").textContent = shown.says;
+  shown.marks ? $("marks").removeAttribute("display") : $("marks").setAttribute("display", "none");
   const top = `top${$("k").value}`;
   table.querySelector("thead .chance a").firstChild.textContent = `P(top ${$("k").value})`;
   for (const [area, row] of rows) row.querySelector("td.chance").textContent = layers[top].texts[area];
