@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from judgemap.report.picture import Picture
 from judgemap.report.tables import Table
 from judgemap.study.verdict import Verdict
+
+NOTHING = Markup("")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +56,10 @@ class Front:
     notice: str = ""
     warning: tuple[str, ...] = ()
     verdict: Verdict | None = None
+    byline: Markup = NOTHING
+    second: tuple[tuple[str, str], ...] = ()
+    """The second printed page, in points, and what to do next: with the first, it stands alone."""
+    next_steps: Markup = NOTHING
 
 
 def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Sequence[tuple[str, str]] = ()) -> str:

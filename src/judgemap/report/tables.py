@@ -8,7 +8,7 @@ import numpy as np
 
 from judgemap.errors import StudyError
 from judgemap.report.cluster_words import number_sentence, partition_sentence
-from judgemap.report.text import percentage, signed
+from judgemap.report.text import percentage, signed, times_in_ten
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_many
 from judgemap.study.result import Fit
@@ -110,6 +110,26 @@ def highest_risk(fit: Fit, count: int = 10) -> Table:
         Column(Cell("P(highest)" if few else "P(top ten)"), numeric=True),
     )
     return Table(f"The {len(rows)} areas of highest estimated risk", columns, rows)
+
+
+def highest_in_words(fit: Fit, count: int = 10) -> Table:
+    """List the areas of highest risk for people who decide: how often judges would pick each over an average area.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> table = highest_in_words(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), count=3)
+    >>> [str(column.heading) for column in table.columns][2]
+    'Picked as riskier than an average area'
+    """
+    numbers = highest_risk(fit, count)
+    order = np.argsort(-fit.areas["risk_median"].to_numpy(), kind="stable")
+    rows = tuple(
+        (rank, name, Cell(times_in_ten(fit.judged_riskier[area])), chance)
+        for (rank, name, _, chance), area in zip(numbers.rows, order, strict=False)
+    )
+    first, second, _, last = numbers.columns
+    picked = Column(Cell("Picked as riskier than an average area"), numeric=True)
+    return Table(numbers.caption, (first, second, picked, last), rows)
 
 
 def _width(text: str) -> int:

@@ -188,6 +188,11 @@ class ClusterFit(Fit):
         """What the model says of ties, in a sentence; nothing where it has none."""
         return tie_sentence(self.tie_chance) if "theta" in self.posterior else ""
 
+    @cached_property
+    def judged_riskier(self) -> FloatArray:
+        """P(a judge picks the area as riskier than one of average risk | one of them is picked), by area."""
+        return np.asarray(expit(decided_odds(self.risk, self.tie_chance[:, None])).mean(axis=0))
+
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
         """P(first is chosen over second | one of them is), its mean over the posterior, for each pair."""
         if "theta" not in self.posterior:

@@ -101,9 +101,11 @@ class Explanation:
 
     @cached_property
     def risk_edges(self) -> FloatArray:
-        """The bins of `density`: they hold all but the outermost thousandth of the draws of any area."""
-        low, high = (float(end) for end in np.quantile(self.fit.risk, [0.001, 0.999]))
-        return np.linspace(*((low, high) if high > low else (low - 0.5, high + 0.5)), BINS + 1)
+        """The bins of `density`: at either end of the scale, the outermost area's curve has come down to nothing."""
+        low, high = np.quantile(self.fit.risk, [0.001, 0.999], axis=0)
+        least, most = float(low.min()), float(high.max())
+        margin = max(most - least, 1.0) / BINS
+        return np.linspace(least - margin, most + margin, BINS + 1)
 
     @cached_property
     def density(self) -> IntArray:
@@ -197,6 +199,7 @@ class Explanation:
             "win_rate": table["observed"],
             "win_low": table["low"],
             "win_high": table["high"],
+            "riskier": self.fit.judged_riskier,
         }
         return pd.DataFrame(columns).assign(density=self.density.tolist()).to_dict("records")
 

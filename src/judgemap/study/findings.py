@@ -49,6 +49,8 @@ class AreaFinding:
     win_rate: float | None = None
     win_low: float | None = None
     win_high: float | None = None
+    riskier: float | None = None
+    """P(a judge picks it as riskier than an average area)."""
     density: Sequence[float] = ()
 
     @property

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy.special import expit
 
 from judgemap.core import posterior
 from judgemap.core.comparisons import PairCounts
@@ -127,6 +128,11 @@ class Fit:
     def p_riskier(self) -> pd.DataFrame:
         """P(the row's area has a higher risk than the column's), by area id."""
         return pd.DataFrame(posterior.p_riskier(self.risk), index=list(self.map.ids), columns=list(self.map.ids))
+
+    @cached_property
+    def judged_riskier(self) -> FloatArray:
+        """P(a judge picks the area as riskier than one of average risk), its mean over the posterior, by area."""
+        return np.asarray(expit(self.risk).mean(axis=0))
 
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
         """P(first is chosen over second), its mean over the posterior, for each pair."""

@@ -5,8 +5,8 @@ from datetime import date
 import numpy as np
 
 from judgemap.errors import StudyError
-from judgemap.report import clusters, tables
-from judgemap.report.briefing import front, limits, methods
+from judgemap.report import clusters, own_words, tables
+from judgemap.report.briefing import front, limits, methods, second
 from judgemap.report.briefing.about import About
 from judgemap.report.briefing.diagnostics import diagnostics
 from judgemap.report.briefing.gallery import HEADINGS, THIS, Gallery
@@ -19,9 +19,8 @@ from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.result import Fit
 
 FOOT = (
-    "Risk is measured from the average area, which is 0. Read it as a ranking, with intervals: it is not a count of "
-    "cases and says nothing about any individual. The next pages show how certain the ranking is, what the map cannot "
-    "say, and how it was made."
+    "Read the map as a ranking, with intervals: it is not a count of cases and says nothing about any individual. The "
+    "next page says how to read it; the annex shows how it was made."
 )
 IN_FRONT = (
     "risk",
@@ -74,10 +73,13 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
     first_page = Front(
         title=about.title.strip() or "Risk by area",
         question=about.question.strip(),
-        sentences=front.sentences(fit),
+        sentences=front.sentences(fit, other),
         numbers=front.numbers(fit, about),
         picture=gallery["risk"],
-        table=tables.highest_risk(fit),
+        table=tables.highest_in_words(fit),
+        byline=own_words.byline(about.words, about.made),
+        second=second.points(fit, about, other, clustered),
+        next_steps=own_words.next_steps(about.words),
         foot=f"{fit.record.view.words} {FOOT}",
         notice=about.notice,
         warning=front.warning(other),
@@ -86,6 +88,7 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
     sections = [
         _how_sure(fit, gallery),
         *(_clusters(clustered, gallery) if clustered is not None else ()),
+        _in_numbers(fit),
         *((_two_models(fit, other, gallery),) if other is not None else ()),
         *((_otherwise(fit, about, gallery),) if about.others else ()),
         _who(fit, about, gallery),
@@ -119,6 +122,11 @@ def _how_sure(fit: Fit, gallery: Gallery) -> Section:
         ("The highest risks, with intervals", gallery["intervals"]),
     )
     return Section("How sure we are", texts, gallery=pictures)
+
+
+def _in_numbers(fit: Fit) -> Section:
+    text = "The same areas on the model's scale, on which the average area is 0."
+    return Section("The highest risks in numbers", (text,), table=tables.highest_risk(fit))
 
 
 def _clusters(fit: ClusterFit, gallery: Gallery) -> tuple[Section, Section]:

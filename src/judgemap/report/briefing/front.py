@@ -5,6 +5,7 @@ import numpy as np
 from judgemap.report.briefing.about import About
 from judgemap.report.text import capital, counted, in_words, isolated, listed, per_cent
 from judgemap.study.clusters import ClusterFit
+from judgemap.study.comparing import leaders
 from judgemap.study.result import Fit
 from judgemap.study.verdict import Verdict
 
@@ -14,8 +15,8 @@ SURE = 0.95
 TOP = 10
 
 
-def sentences(fit: Fit) -> tuple[str, str, str]:
-    """Say who judged what, what came out, and what to keep in mind.
+def sentences(fit: Fit, other: Fit | None = None) -> tuple[str, str, str]:
+    """Say who judged what, what came out, and what to keep in mind; and where a second fit puts another area first.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -23,7 +24,7 @@ def sentences(fit: Fit) -> tuple[str, str, str]:
     'Twelve judges compared 77 areas two at a time, 1,848 times in all, and said each time which of the two has the
     lower rate.'
     """
-    return _asked(fit), _found(fit), _mind(fit)
+    return _asked(fit), _found(fit, other), _mind(fit)
 
 
 def order_of(fit: Fit) -> list[int]:
@@ -82,7 +83,7 @@ def _asked(fit: Fit) -> str:
     return f"{who} compared {what}, {times}, and {chose} which of the two has the {fit.record.winner_is} rate."
 
 
-def _found(fit: Fit) -> str:
+def _found(fit: Fit, other: Fit | None) -> str:
     order, names = order_of(fit), fit.map.names
     after = listed([names[area] for area in order[1:3]])
     first = f"{isolated(names[order[0]])} comes out with the highest risk, followed by {after}"
@@ -95,7 +96,9 @@ def _found(fit: Fit) -> str:
     else:
         chance = float(fit.p_top(1).iloc[order[0]])
         certain = f"the probability that it truly is the highest is {per_cent(chance)}"
-    return f"{first}; {certain}."
+    apart = None if other is None else leaders(fit, other)
+    but = f", but a second model puts {isolated(apart[1])} first" if apart else ""
+    return f"{first}{but}; {certain}."
 
 
 def _mind(fit: Fit) -> str:

@@ -17,7 +17,6 @@ from judgemap.study.verdict import reliability_words
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.dashboard.models import Forecast
-from judgemap.web.dashboard.planning import PlanForm, plan_context
 from judgemap.web.results.pages import latest_fit, read_findings
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
@@ -38,11 +37,6 @@ LARGE = 100
 @study_page
 def reliability(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how far the result can be relied on, in words first."""
-    return show_reliability(request, study, PlanForm(study))
-
-
-def show_reliability(request: HttpRequest, study: Study, form: PlanForm) -> HttpResponse:
-    """Show the page, with a form of the plan that may have been filled in wrongly."""
     fit = latest_fit(study)
     findings = read_findings(fit, "reliability", "reliability_over_time")
     known = findings.reliability
@@ -54,8 +48,7 @@ def show_reliability(request: HttpRequest, study: Study, form: PlanForm) -> Http
         "figures": figures(known) if known and known.bayes is not None else [],
         "over_time": over_time(findings.reliability_over_time),
     }
-    context = {**shown, **_forecast(study), **plan_context(study, form)}
-    return render(request, "dashboard/reliability.html", context, status=400 if form.errors else 200)
+    return render(request, "dashboard/reliability.html", {**shown, **_forecast(study)})
 
 
 @require_safe
@@ -73,17 +66,6 @@ def forecast(request: HttpRequest, study: Study) -> HttpResponse:
         actions.ask_for_forecast(study, researcher_of(request))
     except StudyError as error:
         messages.error(request, sentence(error))
-    return redirect("dashboard:reliability", study.slug)
-
-
-@require_POST
-@study_page
-def plan(request: HttpRequest, study: Study) -> HttpResponse:
-    """Ask for a plan."""
-    form = PlanForm(study, request.POST)
-    if not form.is_valid():
-        return show_reliability(request, study, form)
-    actions.ask_for_plan(study, form.cleaned_data, form.panel_fit, researcher_of(request))
     return redirect("dashboard:reliability", study.slug)
 
 

@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from judgemap.report.text import number, percentage, signed
+from judgemap.report.text import number, percentage, signed, times_in_ten
 from judgemap.report.ticks import round_step
 from judgemap.study.findings import AreaFinding, RiskRow
 from judgemap.study.grouping import is_placed
@@ -85,6 +85,7 @@ class Detail:
     met: list[Opponent]
     neighbours: list[tuple[int, str]]
     unexpected: str
+    picked: str
 
     @property
     def compared(self) -> int:
@@ -127,6 +128,7 @@ def describe_area(study: Study, seen: SeenMap, position: int) -> Detail:
         met=met,
         neighbours=[(other, names[other]) for other in neighbours_of(run.version, position)],
         unexpected=_unexpected(kept.area),
+        picked="" if kept.area.riskier is None or seen.address else times_in_ten(kept.area.riskier),
     )
 
 

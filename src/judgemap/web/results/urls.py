@@ -27,6 +27,7 @@ fits_urls = (
         path(FITS + "auto", fits.auto, name="auto"),
         path(FIT + "progress", fits.progress, name="progress"),
         path(FIT + "log", fits.log, name="log"),
+        path(FIT + "explained", fits.explained, name="explained"),
         path(FIT + "cancel", fits.cancel, name="cancel"),
         path(FIT + "again", fits.again, name="again"),
         path(FIT + "differ", fits.differ, name="differ"),

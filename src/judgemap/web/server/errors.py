@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 def kind_page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
     """Say in a sentence what happened and what to do next."""
-    return render(request, "kind_page.html", {"title": title, "text": text}, status=status)
+    return render(request, "kind_page.html", {"title": title, "text": text, "status": status}, status=status)
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001 - Django's
