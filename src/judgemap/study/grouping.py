@@ -11,6 +11,10 @@ PLACED = 0.5
 """The probability of belonging to a cluster from which an area is shown as one of it."""
 
 
+ROUNDING = 1e-9
+"""The mean of all areas is 0 but for this: one cluster of them all is about average."""
+
+
 class Level(StrEnum):
     """Where the mean risk of a cluster's areas lies, if its 95 % interval leaves no doubt."""
 
@@ -35,9 +39,9 @@ class Group:
         >>> Group(12, 0.4, -0.1, 0.9).level.value, Group(12, 0.5, 0.1, 0.9).level.value
         ('about average', 'above average')
         """
-        if self.low > 0:
+        if self.low > ROUNDING:
             return Level.ABOVE
-        return Level.BELOW if self.high < 0 else Level.ABOUT
+        return Level.BELOW if self.high < -ROUNDING else Level.ABOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ def rough_levels(clusters: Sequence[int], risks: Sequence[float]) -> list[Level]
     >>> [level.value for level in rough_levels([1, 1, 2], [1.0, 0.5, -1.0])]
     ['above average', 'below average']
     """
+    if max(clusters) == 1:
+        return [Level.ABOUT]
     levels = []
     for cluster in range(1, max(clusters) + 1):
         own = [risk for each, risk in zip(clusters, risks, strict=True) if each == cluster]

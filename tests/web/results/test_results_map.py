@@ -55,7 +55,7 @@ def test_every_number_is_the_librarys_on_the_export(answered, keep, library, pag
     fit = library(run)
     table = fit.areas.assign(top3=fit.p_top(3).to_numpy())
     if name == "clusters":
-        table = table.assign(cluster=fit.best.labels, probability=fit.best.probability)
+        table = table.assign(cluster=fit.best.labels, placed=fit.best.placed)
     order = np.argsort(-table["risk_median"].to_numpy(), kind="stable")
     html = page(run, k="3").content.decode()
     shown = table_rows(html)
@@ -69,7 +69,7 @@ def test_every_number_is_the_librarys_on_the_export(answered, keep, library, pag
             f"{row['risk_sd']:.2f}",
             percent(row["top3"]),
         ]
-        assert cells == expected + ([str(row["cluster"])] if name == "clusters" else [])
+        assert cells == expected + ([str(row["cluster"]) if row["placed"] else "unclear"] if name == "clusters" else [])
     first = table.iloc[order[0]]
     lead = text_of(re.search(r'<p class="lead">(.*?)</p>', html, re.S)[1].replace("&nbsp;", " "))
     assert f"{first['name']} has the highest estimated risk: {minus(first['risk_median'])}, with 95 % interval" in lead

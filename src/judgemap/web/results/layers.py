@@ -162,7 +162,7 @@ def _clusters(rows: Sequence[RiskRow], found: Findings) -> Layer:
         label="Cluster",
         scale=replace(RISK, title="Clusters of neighbouring areas of similar risk"),
         says="The fainter an area, the less certain that it belongs to its cluster; a dot marks areas between two.",
-        values=[float(row["cluster"]) for row in rows],
+        values=[float(each) for each in clusters],
         texts=[cluster_text(row, placed=shown) for row, shown in zip(rows, placed, strict=True)],
         classes=[colours.index(fill) for fill in fills],
         colours=colours,

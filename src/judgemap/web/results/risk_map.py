@@ -180,7 +180,9 @@ def make_lines(
             interval=interval(row),
             sd=f"{row['risk_sd']:.2f}",
             chance=percentage(chances.values[position]),
-            cluster=clusters.texts[position] if clusters else "",
+            cluster=(str(int(clusters.values[position])) if clusters.values[position] else "unclear")
+            if clusters
+            else "",
             shown=matches(asked.words, at.name, at.code),
         )
         for position, (row, at) in enumerate(zip(rows, ground.places, strict=True))
