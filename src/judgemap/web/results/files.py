@@ -18,7 +18,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.core.types import IntArray
 from judgemap.errors import StudyError
@@ -88,17 +88,28 @@ class WordsForm(StudyForm):
     )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe
 @fit_page
 def show_files(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
-    """List what can be taken away, and take what the briefing says in the researcher's own words."""
+    """List what can be taken away."""
+    return _show(request, study, run, WordsForm(initial=asdict(words_of(study))))
+
+
+@require_POST
+@fit_page
+def words(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
+    """Keep what the study's briefings say in the researcher's own words."""
+    form = WordsForm(request.POST)
+    if not form.is_valid():
+        return _show(request, study, run, form)
+    actions.set_words(study, OwnWords(**form.cleaned_data), researcher_of(request))
+    messages.success(request, "Saved: every briefing of this study says so from now on.")
+    return redirect("results:files", study.slug, run.number)
+
+
+def _show(request: HttpRequest, study: Study, run: FitRun, form: WordsForm) -> HttpResponse:
     from judgemap.report.pdf import find_renderer
 
-    form = WordsForm(request.POST or None, initial=asdict(words_of(study)))
-    if request.method == "POST" and form.is_valid():
-        actions.set_words(study, OwnWords(**form.cleaned_data), researcher_of(request))
-        messages.success(request, "Saved: every briefing of this study says so from now on.")
-        return redirect("results:files", study.slug, run.number)
     context = {
         "form": form,
         "has_briefing": has_briefing(run),
@@ -109,7 +120,9 @@ def show_files(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
             "comparisons.csv", "areas.geojson" if study.outline else "edges.csv", run.record.winner_is
         ),
     }
-    return show_page(request, "results/files.html", study, run, context)
+    page = show_page(request, "results/files.html", study, run, context)
+    page.status_code = 400 if form.errors else 200
+    return page
 
 
 @require_safe

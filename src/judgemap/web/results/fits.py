@@ -87,7 +87,7 @@ def explained(request: HttpRequest, study: Study, number: int) -> HttpResponse: 
     run = find_run(study, number)
     if run is None:
         raise Http404
-    return HttpResponse(status=204, headers={"HX-Refresh": "true"} if run.explained_at else None)
+    return HttpResponse(headers={"HX-Refresh": "true"} if run.explained_at else None)
 
 
 def _waiting(run: FitRun) -> dict[str, Any]:

@@ -16,6 +16,7 @@ urlpatterns = [
     path(FIT + "compare", compare.compare, name="compare"),
     path(FIT + "sensitivity", compare.sensitivity, name="sensitivity"),
     path(FIT + "files", files.show_files, name="files"),
+    path(FIT + "words", files.words, name="words"),
     path(FIT + "briefing", files.briefing, name="briefing"),
     path(FIT + "pictures/<slug:name>.svg", files.picture, name="picture"),
     path(FIT + "download/<slug:kind>", files.download, name="download"),
