@@ -7,13 +7,13 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-processors test-slow chromium check format bench docs screenshots pages lock clean
+.PHONY: demo test test-processors test-slow chromium check format bench docs words screenshots pages lock clean
 
 demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
 
 test: $(READY)  ## everything that takes seconds: unit, statistical and documentation tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=20
 
 # OpenBLAS chooses its code by processor, and rounds differently in each; a test that hangs on the last digits fails.
 PROCESSORS ?= Haswell Nehalem Zen
@@ -27,6 +27,7 @@ test-processors: $(READY)  ## what computes, as other processors compute it, wit
 
 test-slow: $(READY) chromium  ## what takes minutes: simulation-based calibration, Geweke tests, long agreement runs
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "hypothesis and not slow" --hypothesis-profile many
 	JUDGEMAP_TEST_POSTGRES=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/web
 
 chromium:  # for the browser tests, which are skipped where there is none
@@ -56,6 +57,9 @@ docs: $(READY)  ## write the references of commands and programming interface fr
 	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
 	$(BIN)/python -m judgemap.web.api.reference docs/api-reference.md
 
+words: $(READY)  ## every sentence that judgemap shows, page by page, in words.txt for a native reader
+	$(BIN)/python tools/words.py words.txt
+
 screenshots: $(READY) chromium  ## play the tutorial's story in Chromium, and take its pictures
 	mkdir -p docs/images/tutorial
 	JUDGEMAP_SCREENSHOTS=$(CURDIR)/docs/images/tutorial $(BIN)/python -m pytest -m slow tests/web/live/test_story.py
@@ -65,7 +69,7 @@ pages: $(READY) chromium  ## take every page of the demonstration, 390 and 1280 
 	PYTHONPATH=tests/browser $(BIN)/python tests/browser/every_page.py $(PAGES)
 
 lock: $(READY)  ## write requirements.lock anew from pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --all-extras --group dev pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --generate-hashes --all-extras --group dev pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache demo
@@ -74,6 +78,6 @@ $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "judgemap needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(INSTALL) -r requirements.lock
+	$(INSTALL) --require-hashes -r requirements.lock
 	$(INSTALL) --no-deps --editable .
 	@touch $(READY)
