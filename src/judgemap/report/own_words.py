@@ -52,7 +52,8 @@ def fill_in(html: str, words: OwnWords, made: date | None) -> str:
     True
     """
     for name, text in ((BYLINE, byline(words, made)), (STEPS, next_steps(words))):
-        html = re.sub(f"<!--{name}-->.*?<!--/{name}-->", lambda _, text=text: str(text), html, flags=re.DOTALL)
+        before, mark, rest = html.partition(f"<!--{name}-->")
+        html = before + str(text) + rest.partition(f"<!--/{name}-->")[2] if mark else html
     return html
 
 
