@@ -21,7 +21,7 @@ JUDGE_KEYS = {
     "left_high", "seconds_median", "seconds_low", "seconds_high", "infit", "infit_z", "outfit", "outfit_z", "agreement",
     "agreement_low", "agreement_high", "agreement_expected", "repeats", "consistency", "stands_out",
 }  # fmt: skip
-AREA_KEYS = {"id", "wins", "losses", "win_rate", "win_low", "win_high", "density"}
+AREA_KEYS = {"id", "wins", "losses", "win_rate", "win_low", "win_high", "riskier", "density"}
 
 
 def play(token, answers, rng):

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 
 from judgemap.core.diagnostics import ess_bulk, rhat
+from judgemap.study.verdict import Verdict
 
 
 def test_a_fit_that_does_not_converge_says_what_to_do(run, page, made, text_of):
@@ -81,3 +82,39 @@ def test_pages_load_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_chart_of_reliability_ends_where_the_card_is(made):
+    findings = made["spatial"].findings
+    last, card = findings["reliability_over_time"][-1], findings["reliability"]
+    assert {name: card[name] for name in last} == last
+
+
+def test_curves_come_down_within_the_axis(made):
+    """No area's density ends at the edge of the axis: its first and last bins hold a thousandth at most."""
+    for area in made["spatial"].findings["areas"]:
+        assert max(area["density"][0], area["density"][-1]) <= 2
+
+
+def test_the_verdict_is_the_librarys_on_every_tab(answered, keep, page, made, text_of):
+    run = keep(answered)
+    verdict = Verdict.from_dict(made["spatial"].findings["verdict"])
+    for tab in ("map", "checks", "convergence", "files"):
+        text = text_of(page(run, tab).content.decode())
+        assert f"Verdict: {verdict.headline.lower()}." in text
+        assert all(each.text in text for each in verdict.reasons)
+
+
+def test_a_fit_of_an_earlier_version_is_judged_by_the_same_rules(answered, keep, page, made, text_of):
+    old = {"warnings": made["spatial"].fit.warnings, **made["spatial"].findings}
+    del old["verdict"]
+    verdict = Verdict.from_dict(made["spatial"].findings["verdict"])
+    assert f"Verdict: {verdict.headline.lower()}." in text_of(
+        page(keep(answered, findings=old), "map").content.decode()
+    )
+
+
+def test_before_a_fit_is_explained_its_page_waits(answered, keep, page):
+    html = page(keep(answered, findings={"warnings": []}, explained_at=None), "map").content.decode()
+    assert "being worked out" in html
+    assert "/explained" in html

@@ -88,10 +88,10 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
     sections = [
         _how_sure(fit, gallery),
         *(_clusters(clustered, gallery) if clustered is not None else ()),
-        _in_numbers(fit),
         *((_two_models(fit, other, gallery),) if other is not None else ()),
         *((_otherwise(fit, about, gallery),) if about.others else ()),
         _who(fit, about, gallery),
+        _in_numbers(fit),
         Section("What the map cannot say", points=limits.points(fit, about, clustered)),
         _how(fit, other),
         _methods(fit, other),
