@@ -299,7 +299,7 @@ def test_two_fits_that_disagree_about_the_leader_say_so(settled, read_page):
     told = read_page(briefing(settled, None, other)).words
     assert f"a second model puts {names[1]} first" in told
     assert f"puts {names[0]} first, the spatial model {names[1]}" in told
-    assert "disagree" not in read_page(briefing(settled, None, settled)).words
+    assert "Two fits disagree" not in read_page(briefing(settled, None, settled)).words
 
 
 @pytest.mark.usefixtures("undrawn")

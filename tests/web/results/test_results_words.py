@@ -84,18 +84,6 @@ def test_pages_load_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-def test_the_chart_of_reliability_ends_where_the_card_is(made):
-    findings = made["spatial"].findings
-    last, card = findings["reliability_over_time"][-1], findings["reliability"]
-    assert {name: card[name] for name in last} == last
-
-
-def test_curves_come_down_within_the_axis(made):
-    """No area's density ends at the edge of the axis: its first and last bins hold a thousandth at most."""
-    for area in made["spatial"].findings["areas"]:
-        assert max(area["density"][0], area["density"][-1]) <= 2
-
-
 def test_the_verdict_is_the_librarys_on_every_tab(answered, keep, page, made, text_of):
     run = keep(answered)
     verdict = Verdict.from_dict(made["spatial"].findings["verdict"])
