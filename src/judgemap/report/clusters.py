@@ -20,7 +20,7 @@ from judgemap.report.cluster_words import (
 )
 from judgemap.report.colours import CHANCE
 from judgemap.report.ground import ground
-from judgemap.report.maps import drawn_how, kind_of, sheet
+from judgemap.report.maps import drawn_how, fit_size, kind_of, sheet
 from judgemap.report.picture import BLUE, FAINT, INK, QUIET, SMALL, Picture, draw_diagonal, drawing, style
 from judgemap.report.text import capital, percentage, signed
 from judgemap.study.clusters import ClusterFit, Partition
@@ -33,7 +33,9 @@ LINE = 15.0
 """Height of a line of the map's legend, in points."""
 
 
-def cluster_map(fit: ClusterFit, partition: Partition | None = None, title: str = "") -> Picture:
+def cluster_map(
+    fit: ClusterFit, partition: Partition | None = None, title: str = "", *, ax: Axes | None = None
+) -> Picture:
     """Draw the clusters, red above the average and blue below it, each area fainter the less it belongs to its own.
 
     Dots mark areas that could belong to another cluster; areas that belong to none clearly stay white.
@@ -50,7 +52,7 @@ def cluster_map(fit: ClusterFit, partition: Partition | None = None, title: str 
     unplaced = int((~shown.placed).sum())
     below = LINE * (shown.n_clusters + bool(len(doubtful)) + bool(unplaced)) + 8
     with style():
-        figure, axes = sheet(place.height + below, title, below)
+        figure, axes = sheet(place.height + below, title, below, ax)
         place.frame(axes)
         fills = np.array(
             [
@@ -62,6 +64,7 @@ def cluster_map(fit: ClusterFit, partition: Partition | None = None, title: str 
             place.paint(axes, np.flatnonzero(fills == fill), fill, edge=FAINT)
         place.dots(axes, 4.0, doubtful)
         _key(axes, colours, _descriptions(shown), unplaced=unplaced, dots=len(doubtful) > 0)
+        fit_size(axes)
     sizes = np.bincount(shown.labels)[1:]
     listed = "; ".join(f"cluster {k} has {size} areas" for k, size in enumerate(sizes, start=1))
     doubt = (
