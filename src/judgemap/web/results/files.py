@@ -60,6 +60,7 @@ KINDS = {
     "gpkg": (".gpkg", "application/geopackage+sqlite3"),
     "parquet": (".parquet", PARQUET),
     "draws": (".draws.parquet", PARQUET),
+    "draws-csv": (".draws.csv", "text/csv"),
     "netcdf": (".nc", "application/netcdf"),
     "replication": ("-replication.zip", "application/zip"),
     "pdf": ("-briefing.pdf", "application/pdf"),
