@@ -1,6 +1,7 @@
 """A data folder for the study server's tests, and Django told where it is before any module of it is imported."""
 
 import functools
+import gc
 import os
 import shutil
 import signal
@@ -52,11 +53,26 @@ def _examples():
     return {name: functools.cache(getattr(judgemap, name)) for name in names}
 
 
+@pytest.fixture
+def short_trials(monkeypatch):
+    """Sample simulated studies for a moment only, where a plan's shape and words are tested and not its numbers."""
+    from judgemap.core.samplers.run import Plan
+
+    monkeypatch.setattr("judgemap.core.simulation.SAMPLING", Plan(chains=4, warmup=5, draws=15))
+
+
 @pytest.fixture(autouse=True)
 def _share_examples(request, monkeypatch):
     if isinstance(request.node, pytest.DoctestItem):
+        request.getfixturevalue("short_trials")
         for name, function in request.getfixturevalue("_examples").items():
             monkeypatch.setattr(f"judgemap.{name}", function)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector what stays to the end: modules and tests are a million objects to go through each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:
