@@ -1,0 +1,52 @@
+"""Whether the server can do what it is there for: store answers."""
+
+import shutil
+import threading
+import time
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from judgemap.web.server.outages import is_outage
+from judgemap.web.server.tokens import make_token
+
+LEAST_FREE = 20_000_000
+"""Bytes on the disk below which SQLite's log may not grow by much more."""
+GOOD_FOR = 2.0
+"""Seconds: anybody may ask, and each look writes."""
+
+_LOCK = threading.Lock()
+_seen = {"at": float("-inf"), "problem": ""}
+
+
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
+    """Answer ``ok`` while answers can be stored; else status 503 and why not."""
+    problem = find_problem()
+    response = HttpResponse(problem or "ok", "text/plain", status=503 if problem else 200)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def find_problem() -> str:
+    """Write something, and read it back; say what is wrong, or nothing. What was seen is good for two seconds."""
+    with _LOCK:
+        if time.monotonic() - float(_seen["at"]) > GOOD_FOR:
+            _seen.update(problem=_look(), at=time.monotonic())
+        return str(_seen["problem"])
+
+
+def _look() -> str:
+    mark = make_token()
+    try:
+        if connection.vendor == "sqlite" and shutil.disk_usage(settings.DATA).free < LEAST_FREE:
+            return "the disk is nearly full"
+        cache.set("health", mark, timeout=600)
+        return "" if cache.get("health") == mark else "nothing can be written to the database"
+    except Exception as error:
+        if not is_outage(error):
+            raise
+        return "the database does not answer"
