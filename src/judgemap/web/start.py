@@ -8,10 +8,8 @@ from pathlib import Path
 
 from judgemap.errors import StudyError
 from judgemap.web.server import metrics
-from judgemap.web.server.supervise import NO_FITTERS, SERVER, THREADS, Fitters, allow_connections, check_port
+from judgemap.web.server.supervise import NO_FITTERS, SERVER, Fitters, allow_connections, check_port
 
-MOST_THREADS = 24
-"""Requests that one process answers at once; most of them wait for the database."""
 MOST_CONNECTIONS = 4096
 """Clients that one process keeps connected, most of them idle."""
 SECONDS_IDLE = 30
@@ -101,7 +99,6 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
         workers_kill_timeout=20,
     )
     os.environ[SERVER] = str(os.getpid())
-    os.environ[THREADS] = str(MOST_THREADS)
     if not options.fitters:
         os.environ[NO_FITTERS] = "yes"
     if options.metrics_port is not None:

@@ -7,7 +7,6 @@ from judgemap.web.judge.urls import inviting_urls, preview_urls
 from judgemap.web.results.urls import fits_urls
 from judgemap.web.server.health import healthz
 
-
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("", include("judgemap.web.judge.urls")),

@@ -16,7 +16,7 @@ SECRETS = (
     (re.compile(r"\b(?:[A-Z2-7]{4}-){3}[A-Z2-7]{4}\b"), HIDDEN),
     (re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"), HIDDEN),
     (re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b"), HIDDEN),
-    (re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){2,7}(?::?[0-9a-fA-F]{1,4}){1,7}(?![\w:])"), HIDDEN),
+    (re.compile(r"\b(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}\b|\b(?:[0-9a-fA-F]{1,4}:)+:[0-9a-fA-F:]*"), HIDDEN),
 )
 """Links, tokens of the programming interface, withdrawal codes, and addresses of mail and of machines."""
 TOKEN = re.compile(r"(?<![\w-])[\w-]{22}(?![\w-])")

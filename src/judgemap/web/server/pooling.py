@@ -11,7 +11,7 @@ FOR_A_WORKER = 3
 
 
 def use_pool() -> None:
-    """Let the threads of this process share connections. Called in a process of the server, before its threads start."""
+    """Let the threads of this process share connections; called before they start."""
     if connection.vendor != "postgresql":
         return
     database = connections.settings["default"]

@@ -36,8 +36,8 @@ NUMBER, MACHINE, FIRST_ARGUMENT = 0, 4, 16
 IS_THREAD = 0x00010000
 CLONE3 = 435
 
-# socket, execve, execveat, ptrace, process_vm_readv, process_vm_writev, kill, unshare, setns, mount, bpf, keyctl, add_key,
-# request_key, perf_event_open, userfaultfd, open_by_handle_at; from 424 on all machines have the same numbers.
+# socket, execve, execveat, ptrace, process_vm_readv, process_vm_writev, kill, unshare, setns, mount, bpf, keyctl,
+# add_key, request_key, perf_event_open, userfaultfd, open_by_handle_at; from 424 on, numbers are the same everywhere.
 EVERYWHERE = (424, 425, 434, 438)  # pidfd_send_signal, io_uring_setup, pidfd_open, pidfd_getfd
 MACHINES: dict[str, tuple[int, int, tuple[int, ...]]] = {
     "x86_64": (
@@ -146,7 +146,7 @@ def _refuse_calls() -> None:
         (RETURN, 0, 0, REFUSE),
         (RETURN, 0, 0, ALLOW),
     ]
-    instructions = (_Instruction * len(program))(*program)
+    instructions = (_Instruction * len(program))(*(_Instruction(*each) for each in program))
     _check(linux.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     _check(linux.prctl(SET_SECCOMP, FILTER, ctypes.byref(_Program(len(program), instructions)), 0, 0))
 
@@ -182,4 +182,4 @@ def _allow(linux: ctypes.CDLL, rules: int, path: Path, what: int) -> None:
 
 if __name__ == "__main__":
     for name in confine(Path("/nonexistent")):
-        print(name)
+        sys.stdout.write(f"{name}\n")
