@@ -80,7 +80,8 @@ class LiveServer:
         with (self.folder / "log").open("a") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", COMMAND.format("serve"), "--data", str(self.folder / "data"),
-                 "--port", str(self.port), "--workers", str(self.workers), "--fitters", str(self.fitters), *self.options],
+                 "--port", str(self.port), "--workers", str(self.workers), "--fitters", str(self.fitters),
+                 *self.options],
                 stdout=log, stderr=log, env=self.environment(), start_new_session=True, cwd=self.folder,
             )  # fmt: skip
         for _ in range(600):

@@ -55,7 +55,9 @@ def test_an_answer_that_cannot_be_stored_is_sent_again(judge, patient, monkeypat
     assert Answer.objects.count() == 1
 
 
-@pytest.mark.parametrize(("language", "word"), [("en", "One moment"), ("fr", "Un instant"), ("ar", "لحظة")])
+@pytest.mark.parametrize(
+    ("language", "word"), [("en", "One moment"), ("fr", "Un instant"), ("es", "Un momento"), ("ar", "لحظة")]
+)
 def test_people_are_told_in_their_language(judge, patient, monkeypatch, language, word):
     monkeypatch.setattr(judging, "find_judge", away)
     page = patient.get(f"/j/{judge.token}/", headers={"Accept-Language": language})
