@@ -60,7 +60,7 @@ def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp
     given = ["--study", study_file, "--comparisons", timed, "--clusters", tmp_path / "clusters"]
     result = judgemap("report", spatial, "-o", page, *given)
     assert result.status == 0, result.err
-    assert result.out == f"The briefing is {page}\n"
+    assert result.out.startswith(f"The briefing is {page}\nVerdict: ")
     html = page.read_text(encoding="utf-8")
     for said in ("<h1>Trees</h1>", "Which has the LOWER rate?", "Clusters of areas", "1 March 2026 to 20 March 2026"):
         assert said in html
@@ -105,7 +105,7 @@ def test_pdf_beside_the_page_and_alone(judgemap, spatial, tmp_path):
     assert (tmp_path / "a.html").exists()
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
     result = judgemap("report", spatial, "-o", tmp_path / "b.pdf")
-    assert result.out == f"The briefing is {tmp_path / 'b.pdf'}\n"
+    assert result.out.startswith(f"The briefing is {tmp_path / 'b.pdf'}\nVerdict: ")
     assert not (tmp_path / "b.html").exists()
 
 
@@ -114,6 +114,7 @@ def test_pdf_without_a_browser(judgemap, spatial, tmp_path, monkeypatch):
     refused(judgemap("report", spatial, "-o", tmp_path / "a.pdf"), r"a\.pdf cannot be made: no Chromium")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_is_no_fit(judgemap, spatial, tmp_path):
     page = ["-o", tmp_path / "report.html"]
     refused(judgemap("report", tmp_path / "absent", *page), "there is no folder .*absent")
@@ -166,6 +167,7 @@ def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_p
     assert not page[1].exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_days_that_cannot_be_read(judgemap, spatial, timed, tmp_path):
     timed.write_text(timed.read_text().replace("2026-03-01T10:00:00Z", "last Monday"))
     result = judgemap("report", spatial, "-o", tmp_path / "report.html", "--comparisons", timed)
