@@ -8,16 +8,14 @@ Areas and clusters are records in two arrays, because a compiled function that i
 counting references. Import this module only where it is used: numba takes a moment to load.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from judgemap.core.samplers.compiled import compiled
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 
-F = TypeVar("F", bound=Callable[..., object])
 Records = NDArray[np.void]
 Hyper = tuple[float, float, float, float]
 """μ0, κ0, a0, b0."""
@@ -36,11 +34,6 @@ CLUSTER = np.dtype(
 )
 """size, total = Σx, square = Σx², log_f = log f(λ_k), precision = 1/σ_k² while strengths are updated. slot: a list
 across all records, of clusters, the first n_clusters of them in use; place: where in that list this cluster stands."""
-
-
-def compiled(function: F) -> F:
-    """Compile to machine code that lets other threads run, kept on disk between runs."""
-    return cast("F", njit(nogil=True, cache=True)(function))
 
 
 class Tables(NamedTuple):

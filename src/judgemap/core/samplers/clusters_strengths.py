@@ -21,10 +21,10 @@ from judgemap.core.samplers.clusters_links import (
     Records,
     Tables,
     carry,
-    compiled,
     plant,
     sweep,
 )
+from judgemap.core.samplers.compiled import compiled, exp_of_negative
 from judgemap.core.samplers.kernel import HUGE
 from judgemap.core.types import FloatArray, IntArray
 
@@ -46,31 +46,43 @@ class Trace(NamedTuple):
 
 
 @compiled
+def differences(comparisons: Comparisons, x: FloatArray) -> FloatArray:
+    """Give d − sθ of every row."""
+    d = np.empty(len(comparisons.n))
+    for r in range(len(d)):
+        d[r] = x[comparisons.first[r]] - x[comparisons.second[r]] - comparisons.s[r] * comparisons.theta
+    return d
+
+
+@compiled
 def score_likelihood(comparisons: Comparisons, x: FloatArray, score: FloatArray) -> None:
-    """Write ∇ℓ = Xᵀ(y − n p) into ``score``."""
-    first, second, n, wins = comparisons.first, comparisons.second, comparisons.n, comparisons.wins
+    """Write ∇ℓ = Xᵀ(y − n p) into ``score``; the loop in the middle becomes vector instructions."""
+    n, wins = comparisons.n, comparisons.wins
+    pull = differences(comparisons, x)
+    for r in range(len(n)):
+        e = exp_of_negative(-abs(pull[r]))
+        pull[r] = wins[r] - n[r] * (1.0 if pull[r] >= 0.0 else e) / (1.0 + e)
     score[:] = 0.0
     for r in range(len(n)):
-        d = x[first[r]] - x[second[r]] - comparisons.s[r] * comparisons.theta
-        larger = 1.0 / (1.0 + np.exp(-abs(d)))
-        pull = wins[r] - n[r] * (larger if d >= 0.0 else 1.0 - larger)
-        score[first[r]] += pull
-        score[second[r]] -= pull
+        score[comparisons.first[r]] += pull[r]
+        score[comparisons.second[r]] -= pull[r]
 
 
 @compiled
 def log_likelihood(comparisons: Comparisons, x: FloatArray) -> float:
     """ℓ = Σ y d − n log(1 + e^d), with one logarithm for many factors 1 + e^{−|d|} ≤ 2."""
-    first, second, n, wins = comparisons.first, comparisons.second, comparisons.n, comparisons.wins
+    n, wins = comparisons.n, comparisons.wins
+    d = differences(comparisons, x)
+    factor = np.empty(len(n))
+    for r in range(len(n)):
+        factor[r] = 1.0 + exp_of_negative(-abs(d[r]))
     value, product = 0.0, 1.0
     for r in range(len(n)):
-        d = x[first[r]] - x[second[r]] - comparisons.s[r] * comparisons.theta
-        factor = 1.0 + np.exp(-abs(d))
-        value += wins[r] * d - n[r] * max(d, 0.0)
+        value += wins[r] * d[r] - n[r] * max(d[r], 0.0)
         if n[r] == 1.0:
-            product *= factor
+            product *= factor[r]
         else:
-            value -= n[r] * np.log(factor)
+            value -= n[r] * np.log(factor[r])
         if product > 1e250:
             value -= np.log(product)
             product = 1.0
