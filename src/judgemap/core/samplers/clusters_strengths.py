@@ -22,6 +22,7 @@ from judgemap.core.samplers.clusters_links import (
     Tables,
     carry,
     plant,
+    sum_logs,
     sweep,
 )
 from judgemap.core.samplers.compiled import compiled, exp_of_negative
@@ -46,47 +47,41 @@ class Trace(NamedTuple):
 
 
 @compiled
-def differences(comparisons: Comparisons, x: FloatArray) -> FloatArray:
-    """Give d − sθ of every row."""
-    d = np.empty(len(comparisons.n))
+def differences(comparisons: Comparisons, x: FloatArray, d: FloatArray) -> None:
+    """Write d − sθ of every row."""
+    first, second, s, theta = comparisons.first, comparisons.second, comparisons.s, comparisons.theta
     for r in range(len(d)):
-        d[r] = x[comparisons.first[r]] - x[comparisons.second[r]] - comparisons.s[r] * comparisons.theta
-    return d
+        d[r] = x[first[r]] - x[second[r]] - s[r] * theta
 
 
 @compiled
 def score_likelihood(comparisons: Comparisons, x: FloatArray, score: FloatArray) -> None:
     """Write ∇ℓ = Xᵀ(y − n p) into ``score``; the loop in the middle becomes vector instructions."""
-    n, wins = comparisons.n, comparisons.wins
-    pull = differences(comparisons, x)
+    first, second, n, wins = comparisons.first, comparisons.second, comparisons.n, comparisons.wins
+    pull = np.empty(len(n))
+    differences(comparisons, x, pull)
     for r in range(len(n)):
         e = exp_of_negative(-abs(pull[r]))
         pull[r] = wins[r] - n[r] * (1.0 if pull[r] >= 0.0 else e) / (1.0 + e)
     score[:] = 0.0
     for r in range(len(n)):
-        score[comparisons.first[r]] += pull[r]
-        score[comparisons.second[r]] -= pull[r]
+        score[first[r]] += pull[r]
+        score[second[r]] -= pull[r]
 
 
 @compiled
 def log_likelihood(comparisons: Comparisons, x: FloatArray) -> float:
     """ℓ = Σ y d − n log(1 + e^d), with one logarithm for many factors 1 + e^{−|d|} ≤ 2."""
     n, wins = comparisons.n, comparisons.wins
-    d = differences(comparisons, x)
-    factor = np.empty(len(n))
+    d, factor = np.empty(len(n)), np.empty(len(n))
+    differences(comparisons, x, d)
     for r in range(len(n)):
         factor[r] = 1.0 + exp_of_negative(-abs(d[r]))
-    value, product = 0.0, 1.0
+        d[r] = wins[r] * d[r] - n[r] * max(d[r], 0.0)
+    value = 0.0
     for r in range(len(n)):
-        value += wins[r] * d[r] - n[r] * max(d[r], 0.0)
-        if n[r] == 1.0:
-            product *= factor[r]
-        else:
-            value -= n[r] * np.log(factor[r])
-        if product > 1e250:
-            value -= np.log(product)
-            product = 1.0
-    return float(value - np.log(product))
+        value += d[r]
+    return value - sum_logs(factor, n, len(n))
 
 
 @compiled
@@ -241,7 +236,7 @@ def advance(
     for iteration in range(iterations):
         n_clusters = sweep(rng, areas, clusters, n_clusters, tables)
         carrying = (iteration + 1) % carry_every == 0
-        if carrying and carry(rng, areas, clusters, n_clusters, comparisons, tables) > 0:
+        if carrying and carry(rng, areas, clusters, n_clusters, comparisons, tables, score) > 0:
             unpack(areas, mu0, links, strengths)
             score_likelihood(comparisons, strengths, score)
             height = log_likelihood(comparisons, strengths)
