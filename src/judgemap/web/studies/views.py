@@ -25,6 +25,8 @@ from judgemap.web.studies.log import log_head
 from judgemap.web.studies.maps import draw_map
 from judgemap.web.studies.models import Study
 
+LONG = 8
+"""Studies from which on a list can be searched."""
 FORM = ["GET", "HEAD", "POST"]
 LONGEST_LOG = 500
 
@@ -34,7 +36,10 @@ LONGEST_LOG = 500
 def list_studies(request: HttpRequest) -> HttpResponse:
     """List the researcher's studies."""
     studies = studies_of(researcher_of(request)).annotate(n_judges=Count("judges")).order_by("-created_at")
-    return render(request, "studies/list.html", {"studies": studies})
+    words = request.GET.get("q", "").replace("\0", "").strip()[:100]
+    found = studies.filter(current__title__icontains=words) if words else studies
+    context = {"studies": found, "words": words, "long": bool(words) or len(found) >= LONG}
+    return render(request, "studies/list.html", context)
 
 
 @require_safe
@@ -177,7 +182,9 @@ def share(request: HttpRequest, study: Study) -> HttpResponse:
     form = ColleagueForm(request.POST)
     if form.is_valid():
         try:
-            messages.success(request, f"Shared with {share_study(study, form.cleaned_data['email'], by)}.")
+            to_read = form.cleaned_data["may"] == "read"
+            colleague = share_study(study, form.cleaned_data["email"], by, to_read=to_read)
+            messages.success(request, f"Shared with {colleague}.")
             return redirect("studies:colleagues", study.slug)
         except StudyError as error:
             form.add_error("email", sentence(error))
@@ -189,6 +196,7 @@ def _colleagues(request: HttpRequest, study: Study, form: ColleagueForm) -> Http
         "study": study,
         "form": form,
         "colleagues": study.colleagues.order_by("email"),
+        "readers": study.readers.order_by("email"),
         "owner": study.owner_id == researcher_of(request).pk,
         "here": "colleagues",
     }
