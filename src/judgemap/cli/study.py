@@ -305,10 +305,8 @@ def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
 
 def connect(data: Path) -> None:
     """Set Django up on a data folder, its database up to date."""
-    try:
-        from judgemap.web import start
-    except ImportError:
-        raise StudyError("the study server is not installed; install it with: pip install 'judgemap[web]'") from None
+    from judgemap.web import start
+
     start.use_data_folder(data)
     start.migrate()
 

@@ -9,26 +9,21 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from judgemap.core.predictive import EXTREME, Shown, circular_triads, replicate, tail_share
+from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.quick_fit import check_areas
 from judgemap.study.result import Fit
+from judgemap.study.verdict import MEANING
 
 WORDS = {
     "areas": "how far the areas' win rates are from what the model expects",
     "pairs": "how far single pairs are from what the model expects",
     "left": "answers for the area on the left",
     "triads": "circles, A chosen over B, B over C and C over A",
-}
-MEANING = {
-    "areas": "areas' win rates are further from the model than it allows: the prior may pull them too strongly",
-    "pairs": "answers to the same pairs agree more, or less, than the model allows: judges may see different things",
-    "left": "the two sides are not chosen equally often: some judges may favour a side",
-    "triads": "there are more, or fewer, circles than one scale of risk allows: judges may use several scales",
 }
 
 
@@ -91,7 +86,7 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
         raise StudyError(f"a predictive check needs at least 20 draws, not {draws}")
     shown = _counted_pairs(fit) if data is None else _shown(fit, data)
     chances = fit.answer_chances(shown, data, draws)
-    with threadpool_limits(limits=1):
+    with one_thread():
         made = replicate(np.random.default_rng(seed), shown, chances)
     rows = [_realised("areas", made.areas), _realised("pairs", made.pairs)]
     if data is not None and not shown.left_won.all():

@@ -232,7 +232,7 @@ FORM_RENDERER = "judgemap.web.server.forms.Renderer"
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("fr", _("French")), ("es", _("Spanish")), ("ar", _("Arabic"))]
 LOCALE_SOURCE = Path(__file__).parent / "locale"
-LOCALE_PATHS = [DATA / "locale"]
+LOCALE_PATHS = [LOCALE_SOURCE, DATA / "locale"]  # compiled in a wheel; in a checkout, when the server starts
 USE_TZ = True
 TIME_ZONE = "UTC"
 
