@@ -76,10 +76,13 @@ def invite(
     """
     connect(data)
     from judgemap.web.judge.actions import invite as make_links
+    from judgemap.web.server.public_address import check_address
     from judgemap.web.studies.actions import find_study
 
     invited = make_links(find_study(study), judges)
     links = [{"judge": each.name, "link": f"{server_address(url)}/j/{each.token}/"} for each in invited]
+    if problem := check_address(server_address(url)):
+        typer.echo(f"Judges may not be able to open these links. {problem}", err=True)
     if qr is not None:
         _draw_codes(qr, links)
     typer.echo(json.dumps(links) if as_json else "\n".join(each["link"] for each in links))
@@ -129,6 +132,34 @@ def close(study: Slug, data: DataFolder = DATA) -> None:
 
     actions.close_study(actions.find_study(study))
     typer.echo(f"Study {study} is closed.")
+
+
+@app.command()
+def delete(
+    study: Slug,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Bring a deleted study back.")] = False,
+    data: DataFolder = DATA,
+) -> None:
+    """Delete a study, or bring back one that was deleted in the last seven days.
+
+    Example: judgemap study delete wards
+    """
+    connect(data)
+    from judgemap.web.studies.actions import find_study
+    from judgemap.web.studies.removal import GRACE, bring_back, delete_study
+
+    found = find_study(study)
+    if undo:
+        bring_back(found)
+        typer.echo(f"Study {study} is back.")
+        return
+    if not yes and typer.prompt(f"Type the name of the study, {study}, to delete it") != study:
+        raise StudyError("that is not its name; nothing was deleted")
+    delete_study(found, study)
+    typer.echo(
+        f"Study {study} is deleted. For {GRACE.days} days, bring it back with: judgemap study delete {study} --undo"
+    )
 
 
 @app.command()

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import quoted
+from judgemap.geo.dateline import unwrapped
 from judgemap.geo.labels import choose_labels
 
 BEGINNINGS = {
@@ -58,7 +59,7 @@ def outlines(
 ) -> Outlines:
     """Label, check, mend and place the areas of a table of polygons."""
     labels = choose_labels(frame, id_column, name_column)
-    geometry, mended = mend(frame.geometry, labels.names)
+    geometry, mended = mend(across_date_line(frame.geometry, crs), labels.names)
     if len(geometry) == 1:
         raise StudyError("there is only one area on the map; a comparison needs two")
     geometry, placed = place(geometry, crs)
@@ -101,6 +102,15 @@ def load(path: Path, layer: str | None = None) -> tuple[geopandas.GeoDataFrame, 
     if not isinstance(frame, geopandas.GeoDataFrame):
         raise StudyError("the file is a table without outlines; export the map with its geometry")
     return frame, notes
+
+
+def across_date_line(geometry: geopandas.GeoSeries, crs: str | int | None = None) -> geopandas.GeoSeries:
+    """Let outlines in degrees that jump across the date line run on beyond it."""
+    degrees = crs is None and (geometry.crs is None or geometry.crs.is_geographic)
+    bounds = geometry.total_bounds
+    if not degrees or not (np.abs(bounds) <= 360).all() or bounds[2] - bounds[0] <= 180:
+        return geometry
+    return geopandas.GeoSeries(unwrapped(geometry.to_numpy()), index=geometry.index, crs=geometry.crs)
 
 
 def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopandas.GeoSeries, list[str]]:

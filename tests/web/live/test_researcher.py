@@ -129,7 +129,7 @@ def edit(page, study: str) -> None:
     assert page.locator("svg.network line").count() == before + 1
     look(page, "map with a new edge")
     page.reload()
-    assert page.locator("svg.network line.added").count() == 1
+    assert page.locator("svg.network [data-lines=added]").get_attribute("d").count("L") == 1
 
     page.click("text=continue to the texts")
     page.fill("#id_example", "For **example**")
@@ -161,6 +161,7 @@ def invite(browse, page, study: str) -> None:
     page.click("main .next a")
     look(page, "judges")
     page.fill("#id_judges", "3")
+    page.check("#id_anyway")
     page.click("main form button")
     look(page, "links")
     judges = page.locator(".tickets a.address").all_inner_texts()

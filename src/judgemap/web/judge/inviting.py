@@ -16,6 +16,7 @@ from judgemap.web.judge.actions import Invited, invite
 from judgemap.web.judge.export import export_study, table
 from judgemap.web.judge.forms import TOKEN
 from judgemap.web.judge.models import Judge
+from judgemap.web.server.public_address import check_address
 from judgemap.web.server.tokens import hashed, whole_address
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.forms import InviteForm
@@ -29,13 +30,16 @@ MOST_LINKS = 200
 @study_page
 def judges(request: HttpRequest, study: Study) -> HttpResponse:
     """Make links for judges, and show them this once."""
-    form = InviteForm(request.POST or None)
+    rows = Judge.objects.filter(study=study).order_by("-judged", "name")
+    problem = (
+        None if rows.exists() or study.status == Study.Status.CLOSED else check_address(whole_address(request, "/"))
+    )
+    form = InviteForm(request.POST or None, ask=problem is not None)
     if form.is_valid() and study.status != Study.Status.CLOSED:
         # Links are shown this once and only their hashes are kept, so that nobody who reads the database can judge.
         invited = invite(study, form.cleaned_data["judges"], researcher_of(request))
         return render(request, "judge/invited.html", {"study": study, "links": _links(request, invited)})
-    rows = Judge.objects.filter(study=study).order_by("-judged", "name")
-    context = {"study": study, "form": form, "judges": rows, "here": "judges"}
+    context = {"study": study, "form": form, "judges": rows, "here": "judges", "problem": problem}
     if study.join_code:
         context |= _shown(whole_address(request, reverse("judge:join", args=[study.join_code])))
     return render(request, "judge/invite.html", context, status=400 if form.errors else 200)

@@ -25,7 +25,8 @@ def researcher_of(request: HttpRequest) -> Researcher:
 def studies_of(researcher: Researcher) -> QuerySet[Study]:
     """Return the studies that a researcher owns or shares."""
     mine = Q(owner=researcher) | Q(pk__in=researcher.shared_studies.values("pk"))
-    return Study.objects.select_related("current", "owner").defer("current__packed_design").filter(mine)
+    made = Study.objects.filter(mine, deleted_at=None)
+    return made.select_related("current", "owner").defer("current__packed_design")
 
 
 def researcher_page(view: View) -> View:

@@ -6,6 +6,7 @@ the same numbers make the SVG of a page without a script and, through the square
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from operator import sub
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from judgemap.geo.dateline import in_one_piece
 from judgemap.geo.maps import Areas
 
 if TYPE_CHECKING:
@@ -47,8 +49,8 @@ class Drawings:
     geojson: list[str]
 
 
-def draw_areas(areas: Areas) -> Drawings:
-    """Make the drawings of every area; all are empty where there is no map."""
+def draw_areas(areas: Areas, tell: Callable[[float], None] = lambda share: None) -> Drawings:  # noqa: ARG005
+    """Make the drawings of every area; all are empty where there is no map. ``tell`` hears which share is done."""
     if areas.geometry is None:
         empty = [""] * len(areas)
         return Drawings("", empty, empty, [(None, None)] * len(areas), empty)
@@ -58,7 +60,7 @@ def draw_areas(areas: Areas) -> Drawings:
     rings = frame.rings(shapely.simplify(polygons, frame.unit))
     return Drawings(
         outline=_packed(_locator(polygons, frame)),
-        scenes=_scenes(areas.names, polygons, frame),
+        scenes=_scenes(areas.names, polygons, frame, tell),
         rings=[_packed(each) for each in rings],
         labels=label_points(rings),
         geojson=list(shapely.to_geojson(shapely.set_precision(_valid(geographic.to_numpy()), 1e-7))),
@@ -202,7 +204,7 @@ class _Simplified:
 
 def _mercator(geographic: "geopandas.GeoSeries") -> Shapes:
     """Lay areas out in Web Mercator, in one piece where the map crosses the date line, and cut off at the poles."""
-    shapes = _in_one_piece(geographic.to_numpy())
+    shapes = in_one_piece(geographic.to_numpy())
     beyond = np.abs(shapely.bounds(shapes)[:, [1, 3]]).max(axis=1) > NORTHERNMOST
     shapes[beyond] = shapely.intersection(shapes[beyond], shapely.box(-540, -NORTHERNMOST, 540, NORTHERNMOST))
     return _valid(shapely.transform(shapes, _project))
@@ -220,29 +222,6 @@ def _project(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
     return EARTH * np.column_stack([longitude, np.arctanh(np.sin(latitude))])
 
 
-def _in_one_piece(shapes: Shapes) -> Shapes:
-    """Move what lies across the date line next to the rest: the map is cut where it is empty instead."""
-    parts, of = shapely.get_parts(shapes, return_index=True)
-    west, _, east, _ = shapely.bounds(parts).T
-    if not len(parts) or east.max() - west.min() <= 180:
-        return shapes.copy()
-    order = np.argsort(west)
-    reach = np.maximum.accumulate(east[order])
-    gaps = west[order][1:] - reach[:-1]
-    if not len(gaps) or gaps.max() <= 360 - (east.max() - west.min()):
-        return shapes.copy()
-    cut = reach[int(np.argmax(gaps))]
-    eastern = west > cut
-    fewer_east = np.unique(of[eastern]).size <= np.unique(of[~eastern]).size
-    moved, by = (eastern, -360.0) if fewer_east else (~eastern, 360.0)
-    parts[moved] = shapely.transform(parts[moved], lambda at: at + np.array([by, 0.0]))
-    whole = shapes.copy()
-    for place in np.unique(of[moved]):
-        own = parts[of == place]
-        whole[place] = shapely.union_all(own) if len(own) > 1 else own[0]
-    return whole
-
-
 def _locator(polygons: Shapes, frame: _Square) -> dict[str, object]:
     whole = shapely.union_all(shapely.buffer(shapely.simplify(polygons, frame.unit), frame.unit / 2))
     parts = shapely.get_parts(whole)
@@ -252,11 +231,12 @@ def _locator(polygons: Shapes, frame: _Square) -> dict[str, object]:
     return {"box": _place(frame), "rings": rings}
 
 
-def _scenes(names: tuple[str, ...], polygons: Shapes, frame: _Square) -> list[str]:
+def _scenes(names: tuple[str, ...], polygons: Shapes, frame: _Square, tell: Callable[[float], None]) -> list[str]:
     tree = shapely.STRtree(polygons)
     simplified = _Simplified(polygons)
     scenes = []
     for own, polygon in enumerate(polygons):
+        tell(own / len(polygons))
         square = _Square.around(np.array(shapely.bounds(polygon)), AROUND)
         near = np.sort(tree.query(shapely.box(*square.box()), predicate="intersects"))
         west, south, east, north = shapely.bounds(polygon)
