@@ -28,8 +28,9 @@ def study_command(db, tmp_path, monkeypatch):
     """Run a command in a folder of its own, on the test's database."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*words: str) -> str:
-        result = CliRunner().invoke(app, [*words, "--data", str(tmp_path / "data")])
+    def run(*words: str, typed: str = "") -> str:
+        where = [] if words[0] == "backup-key" else ["--data", str(tmp_path / "data")]
+        result = CliRunner().invoke(app, [*words, *where], input=typed)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == 0, result.output
@@ -141,6 +142,32 @@ def test_a_backup_does_not_overwrite(study_command, tmp_path):
     (tmp_path / "copy.sqlite3").write_text("hello")
     with pytest.raises(StudyError, match="is there already"):
         study_command("backup", "copy.sqlite3")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_for_a_key_is_checked_before_anything_is_restored(study_command, tmp_path):
+    recipient = study_command("backup-key", "key").splitlines()[0]
+    study_command("backup", "copy.age", "--to", recipient)
+    with pytest.raises(StudyError, match="is encrypted; name the file with its secret key"):
+        study_command("restore", "copy.age", "--check")
+    study_command("backup-key", "another")
+    with pytest.raises(StudyError, match="does not open with the key in another"):
+        study_command("restore", "copy.age", "--check", "--key", "another")
+    with pytest.raises(StudyError, match="'nobody' is no public key to encrypt to"):
+        study_command("backup", "more.age", "--to", "nobody")
+    assert not (tmp_path / "more.age").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_with_a_passphrase_asks_for_it_twice(study_command, tmp_path, settings):
+    settings.BACKUP_RECIPIENTS = ["nobody"]
+    words = "plain words for a backup\n"
+    (tmp_path / "folder").mkdir()
+    study_command("backup", "folder", "--passphrase", typed=2 * words)
+    (path,) = (tmp_path / "folder").iterdir()
+    assert path.name.endswith(".sqlite3.age")
+    with pytest.raises(StudyError, match="does not open with this passphrase"):
+        study_command("restore", str(path), "--check", typed="other words\n")
 
 
 def test_answers_are_kept_until_a_day_and_then_removed(drafted):

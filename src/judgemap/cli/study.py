@@ -65,6 +65,9 @@ def invite(
     study: Slug,
     judges: Annotated[int, typer.Option(help="How many links to make.", min=1, max=10_000)] = 1,
     url: Annotated[str, typer.Option(help="The server's address.", envvar="JUDGEMAP_URL")] = "",
+    group: Annotated[
+        str, typer.Option(help="The group of judges they join; made where there is none of this name.")
+    ] = "",
     qr: Annotated[Path | None, typer.Option(help="Folder for the links as QR codes, an SVG file each.")] = None,
     data: DataFolder = DATA,
     *,
@@ -76,10 +79,12 @@ def invite(
     """
     connect(data)
     from judgemap.web.judge.actions import invite as make_links
+    from judgemap.web.judge.groups import group_named
     from judgemap.web.server.public_address import check_address
     from judgemap.web.studies.actions import find_study
 
-    invited = make_links(find_study(study), judges)
+    asked = find_study(study)
+    invited = make_links(asked, judges, group=group_named(asked, group) if group else None)
     links = [{"judge": each.name, "link": f"{server_address(url)}/j/{each.token}/"} for each in invited]
     if problem := check_address(server_address(url)):
         typer.echo(f"Judges may not be able to open these links. {problem}", err=True)
@@ -200,6 +205,7 @@ def retain(
     connect(data)
     from judgemap.web.judge.retention import keep_promises, retention_lines
     from judgemap.web.studies.actions import find_study
+    from judgemap.web.studies.backups import delete_all_stale
     from judgemap.web.studies.keeping import set_end
 
     chosen = find_study(study) if study else None
@@ -208,6 +214,7 @@ def retain(
             raise StudyError("--until needs a study; name it: judgemap study retain STUDY --until DAY")
         set_end(chosen, until.date())
     keep_promises()
+    delete_all_stale()
     for line in retention_lines(chosen):
         typer.echo(line)
 
@@ -236,33 +243,84 @@ def verify(
 
 @app.command()
 def backup(
-    output: Annotated[Path, typer.Argument(help="The file to write; it must not exist yet.")],
+    output: Annotated[Path, typer.Argument(help="A new file; or a folder that is there, for backups by schedule.")],
+    to: Annotated[
+        list[str] | None,
+        typer.Option(help="Public key to encrypt to; may be repeated. Else JUDGEMAP_BACKUP_TO.", show_default=False),
+    ] = None,
+    daily: Annotated[int, typer.Option(help="In a folder: keep the last backup of so many days.", min=1)] = 7,
+    weekly: Annotated[int, typer.Option(help="In a folder: keep the last backup of so many weeks.", min=0)] = 4,
     data: DataFolder = DATA,
+    *,
+    passphrase: Annotated[bool, typer.Option("--passphrase", help="Ask for a passphrase to encrypt with.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Restore it into a scratch database, and compare.")] = False,
 ) -> None:
     """Write a consistent copy of the whole database, while the server runs.
 
-    Example: judgemap study backup studies-monday.sqlite3
+    Into a folder, each backup gets a name with its time, and older ones are deleted as --daily and --weekly say.
+
+    Example: judgemap study backup /backups/ --verify
     """
     connect(data)
-    from judgemap.web.server.backup import back_up
+    from django.conf import settings
 
-    typer.echo(f"Written: {back_up(output)}. Keep the data folder's secret-key too, elsewhere.")
+    from judgemap.web.server.encryption import Lock
+    from judgemap.web.studies.backups import Rotation, back_up_into, make_backup
+
+    words = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=True) if passphrase else ""
+    lock = Lock(() if passphrase else tuple(to or settings.BACKUP_RECIPIENTS), words)
+    if output.is_dir():
+        written = back_up_into(output, Rotation(daily, weekly), lock, verify=verify)
+    else:
+        written = make_backup(output, lock, verify=verify)
+    checked = " It was restored into a scratch database, and every row is the same." if verify else ""
+    typer.echo(f"Written: {written}.{checked} Keep the data folder's secret-key too, elsewhere.")
+
+
+@app.command()
+def backup_key(
+    output: Annotated[Path, typer.Argument(help="The file to write the secret key to; it must not exist yet.")],
+) -> None:
+    """Make a key pair for backups: the public key is for the server, the secret key for somewhere else.
+
+    Example: judgemap study backup-key restore-key.txt
+    """
+    from judgemap.web.server.encryption import make_key
+
+    recipient = make_key(output)
+    typer.echo(recipient)
+    typer.echo(f"The server gets this public key: JUDGEMAP_BACKUP_TO={recipient}", err=True)
+    typer.echo(f"Keep {output} away from the server: without it nobody can open the backups.", err=True)
 
 
 @app.command()
 def restore(
     copy: Annotated[Path, typer.Argument(help="A file that 'judgemap study backup' wrote.")],
+    key: Annotated[Path | None, typer.Option(help="The file with the secret key that opens it.")] = None,
     data: DataFolder = DATA,
+    *,
+    check: Annotated[bool, typer.Option("--check", help="Check all of the backup, and restore nothing.")] = False,
 ) -> None:
     """Fill a new data folder, or an empty PostgreSQL database, from a backup.
+
+    Where the backup has a passphrase, it is asked for. Answers whose last day is over are not restored.
 
     Example: judgemap study restore studies-monday.sqlite3 --data new-folder
     """
     connect(data)
-    from judgemap.web.server.restoring import restore as fill
+    from judgemap.web.judge.retention import remove_due
+    from judgemap.web.server import encryption, restoring
 
-    fill(copy)
+    asked = copy.is_file() and encryption.needs_passphrase(copy)
+    opener = encryption.Key(key, typer.prompt("Passphrase", hide_input=True) if asked else "")
+    if check:
+        with restoring.checked_copy(copy, opener):
+            typer.echo(f"{copy} is whole: it can be restored.")
+        return
+    restoring.restore(copy, opener)
     typer.echo(f"Restored from {copy}.")
+    for certificate in remove_due():
+        typer.echo(f"{certificate.study}: the answers' last day is over, so they were removed again.")
 
 
 def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
@@ -278,10 +336,8 @@ def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
 
 def connect(data: Path) -> None:
     """Set Django up on a data folder, its database up to date."""
-    try:
-        from judgemap.web import start
-    except ImportError:
-        raise StudyError("the study server is not installed; install it with: pip install 'judgemap[web]'") from None
+    from judgemap.web import start
+
     start.use_data_folder(data)
     start.migrate()
 

@@ -1,10 +1,7 @@
-"""The application as granian calls it."""
-
-import os
+"""The application as granian calls it, with threads in reserve for judges."""
 
 from judgemap.web.server.gateway import Gateway
-from judgemap.web.server.supervise import THREADS
 from judgemap.web.wsgi import application as django
 
-threads = int(os.environ[THREADS])
-application = Gateway(django, judges=threads - threads // 3, others=threads // 3)
+# Most threads wait for the database, so a process can have many more of them than there are cores.
+application = Gateway(django, judges=16, others=8)

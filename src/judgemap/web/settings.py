@@ -9,6 +9,7 @@
 | ``JUDGEMAP_HOSTS`` | more host names for the server, separated by commas | none |
 | ``JUDGEMAP_MAIL`` | the mail server, ``smtp://user:password@host:587`` | no mail is sent |
 | ``JUDGEMAP_MAIL_FROM`` | the sender of mail | ``judgemap@`` and the host of ``JUDGEMAP_URL`` |
+| ``JUDGEMAP_BACKUP_TO`` | public keys that backups are encrypted to, separated by commas | they are not encrypted |
 | ``JUDGEMAP_ANSWERS_PER_SECOND`` | how fast one judge may answer over time | 4 |
 | ``JUDGEMAP_LOG_LEVEL`` | how much is logged, to standard error | WARNING |
 """
@@ -225,12 +226,13 @@ MAIL = read_mail(read_text("JUDGEMAP_MAIL", ""))
 globals().update(MAIL)
 MAIL_IS_SENT = "EMAIL_HOST" in MAIL
 DEFAULT_FROM_EMAIL = read_text("JUDGEMAP_MAIL_FROM", f"judgemap@{PUBLIC_HOST or 'localhost'}")
+BACKUP_RECIPIENTS = read_list("JUDGEMAP_BACKUP_TO")
 FORM_RENDERER = "judgemap.web.server.forms.Renderer"
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English")), ("fr", _("French")), ("ar", _("Arabic"))]
+LANGUAGES = [("en", _("English")), ("fr", _("French")), ("es", _("Spanish")), ("ar", _("Arabic"))]
 LOCALE_SOURCE = Path(__file__).parent / "locale"
-LOCALE_PATHS = [DATA / "locale"]
+LOCALE_PATHS = [LOCALE_SOURCE, DATA / "locale"]  # compiled in a wheel; in a checkout, when the server starts
 USE_TZ = True
 TIME_ZONE = "UTC"
 

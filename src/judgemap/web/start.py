@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judgemap.errors import StudyError
-from judgemap.web.server.supervise import NO_FITTERS, SERVER, THREADS, Fitters, allow_connections, check_port
+from judgemap.web.server.supervise import NO_FITTERS, SERVER, Fitters, allow_connections, check_port
 
-MOST_THREADS = 24
-"""Requests that one process answers at once; most of them wait for the database."""
 MOST_CONNECTIONS = 4096
 """Clients that one process keeps connected, most of them idle."""
 SECONDS_IDLE = 30
@@ -44,7 +42,9 @@ def use_data_folder(data: Path) -> None:
         raise StudyError(f"{data} cannot be used as a data folder ({error.strerror}); name another") from None
     os.environ["JUDGEMAP_DATA"] = str(data.absolute())
     os.environ["DJANGO_SETTINGS_MODULE"] = "judgemap.web.settings"
-    compile_translations(Path(__file__).parent / "locale", data / "locale")
+    source = Path(__file__).parent / "locale"
+    if not any(source.glob("*/LC_MESSAGES/*.mo")):  # a checkout; a wheel has them
+        compile_translations(source, data / "locale")
     import django
 
     django.setup()
@@ -97,7 +97,6 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
         workers_kill_timeout=20,
     )
     os.environ[SERVER] = str(os.getpid())
-    os.environ[THREADS] = str(MOST_THREADS)
     if not options.fitters:
         os.environ[NO_FITTERS] = "yes"
     fitters = Fitters(options.fitters)

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from datetime import timedelta
 
 import pytest
 from django.db import connection, transaction
@@ -37,7 +38,10 @@ def collect(reader, limit=3, after="") -> tuple[list[dict], str]:
 def test_every_answer_once_in_the_order_in_which_they_came(long, visit, program):
     ann, bob = visit(), visit()
     for number in range(10):
-        (ann, bob)[number % 2].answer(("left", "right", "tie")[number % 3], seen_ms="1500")
+        judge = (ann, bob)[number % 2]
+        pair = judge.pair()["pair"]
+        Pair.objects.filter(token=pair).update(issued_at=timezone.now() - timedelta(minutes=1))
+        judge.answer(("left", "right", "tie")[number % 3], pair=pair, seen_ms="1500")
     reader = program()
     for limit in (1, 3, 10, 5000):
         rows, _ = collect(reader, limit)

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -121,6 +122,73 @@ def test_backup_while_judges_answer_and_restore_elsewhere(server, areas):
     again = type(judge)(elsewhere, judge.name, judge.token)
     assert again.pair()["counter"] == "6 of about 50"
     elsewhere.stop()
+
+
+PRINT = """
+import json, sys
+from pathlib import Path
+from judgemap.web import start
+start.use_data_folder(Path(sys.argv[1]))
+from judgemap.web.server.copying import fingerprints
+print(json.dumps(fingerprints("default")))
+"""
+
+
+def rows_of(server) -> dict[str, str]:
+    """A digest of every table, less those that a backup itself adds to."""
+    words = [sys.executable, "-c", PRINT, str(server.folder / "data")]
+    done = subprocess.run(words, capture_output=True, text=True, env=server.environment(), check=True)
+    return {
+        name: rows for name, rows in json.loads(done.stdout).items() if name not in ("studies.Act", "studies.LogHead")
+    }
+
+
+@pytest.mark.postgres
+def test_from_sqlite_to_postgres_and_back_encrypted(server_class, long_path, postgres, areas):
+    """Every row of every table is the same after both ways, and the judge's link goes on."""
+    postgres.psql('CREATE DATABASE "there";')
+    here, there, again = (
+        server_class(long_path / f"move-{name}", url)
+        for name, url in (("here", ""), ("there", postgres.get_uri(database="there")), ("again", ""))
+    )
+    here.start()
+    judge = here.invite(here.new_study(areas), 1)[0]
+    judge.agree()
+    for outcome in ("left", "tie", "right"):
+        judge.answer(judge.pair()["pair"], outcome)
+    here.stop()
+    key = here.folder / "key"
+    made = subprocess.run(
+        [sys.executable, "-m", "judgemap", "study", "backup-key", str(key)], capture_output=True, text=True, check=True
+    )
+    before = rows_of(here)
+    for source, target in ((here, there), (there, again)):
+        target.folder.mkdir()
+        copy = source.folder / "copy.age"
+        assert "every row is the same" in source.study("backup", str(copy), "--to", made.stdout.strip(), "--verify")
+        target.study("restore", str(copy), "--key", str(key))
+        assert rows_of(target) == before
+        assert "The log is whole" in target.study("verify")
+    again.start()
+    later = type(judge)(again, judge.name, judge.token, judge.csrf)
+    assert later.answer(later.pair()["pair"], "left").status == 200
+    assert again.stop() == 0
+
+
+def test_answers_whose_day_is_over_do_not_come_back_with_a_backup(server_class, long_path, areas):
+    live = server_class(long_path / "over").start()
+    judge = live.invite(live.new_study(areas), 1)[0]
+    judge.agree()
+    judge.answer(judge.pair()["pair"], "left")
+    live.stop()
+    with sqlite3.connect(live.folder / "data" / "judgemap.sqlite3") as database:
+        database.execute("UPDATE studies_study SET answers_until = '2001-01-01'")
+    live.study("backup", "copy.sqlite3")
+    elsewhere = server_class(long_path / "over-elsewhere")
+    elsewhere.folder.mkdir()
+    assert "last day is over" in elsewhere.study("restore", str(live.folder / "copy.sqlite3"))
+    assert "answers: 1" in elsewhere.study("retain")
+    assert json.loads(elsewhere.study("list", "--json"))[0]["judged"] == 0
 
 
 def test_nothing_about_judges_is_logged(server, areas):

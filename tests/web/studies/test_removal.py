@@ -26,11 +26,12 @@ def test_the_title_must_be_typed(owned, clients):
 
 
 def test_a_deleted_study_is_out_of_sight_and_can_come_back(owned, clients, judge):
+    open_pair = judge.pair()["pair"]
     clients["owner"].post(f"/studies/{owned.slug}/delete", {"title": " Wards "})
     for name in ("owner", "teammate"):
         assert clients[name].get(f"/studies/{owned.slug}/").status_code == 404
     assert "Bring it back" in clients["owner"].get("/studies/").content.decode()
-    assert judge.answer("left").status_code != 200
+    assert judge.answer("left", pair=open_pair).status_code != 200
     assert clients["stranger"].post(f"/studies/{owned.slug}/undelete").status_code == 404
     clients["owner"].post(f"/studies/{owned.slug}/undelete")
     owned.refresh_from_db()

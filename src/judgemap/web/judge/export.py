@@ -26,7 +26,8 @@ PAIR_COLUMNS = (
     "reason", "design", "probability", "version",
 )  # fmt: skip
 JUDGE_COLUMNS = (
-    "judge", "joined_at", "language", "consented_at", "consent_version", "judged", "left_out", "left_out_reason",
+    "judge", "joined_at", "language", "consented_at", "consent_version", "judged", "group", "left_out",
+    "left_out_reason",
 )  # fmt: skip
 REVISION_COLUMNS = ("judge", "position", "revision", "outcome", "unknown_side", "seconds", "answered_at", "reason")
 
@@ -129,7 +130,8 @@ def _seconds(row: TableRow) -> str:
 
 def _judge_rows(study: Study) -> Iterator[list[object]]:
     consents = Prefetch("consents", Consent.objects.select_related("version").order_by("given_at"), to_attr="given")
-    judges = Judge.objects.filter(study=study, withdrawn_at=None).prefetch_related(consents).order_by("name")
+    judges = Judge.objects.filter(study=study, withdrawn_at=None).select_related("group")
+    judges = judges.prefetch_related(consents).order_by("name")
     reasons: dict[str, str] = {}
     for _, told in asks_who_is_left_out.send(Study, study=study):
         reasons |= dict(told or {})
@@ -138,8 +140,8 @@ def _judge_rows(study: Study) -> Iterator[list[object]]:
         last = given[-1] if given else None
         yield [
             judge.name, time(judge.created_at), judge.language, time(last.given_at if last else None),
-            last.version.number if last else "", judge.judged, "yes" if judge.name in reasons else "",
-            reasons.get(judge.name, ""),
+            last.version.number if last else "", judge.judged, judge.group.name if judge.group else "",
+            "yes" if judge.name in reasons else "", reasons.get(judge.name, ""),
         ]  # fmt: skip
 
 

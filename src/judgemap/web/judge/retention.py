@@ -5,8 +5,6 @@ A worker looks every few seconds whether a day is over; `judgemap study retain` 
 
 import logging
 from collections.abc import Iterator
-from datetime import datetime
-from pathlib import Path
 from smtplib import SMTPException
 from typing import Any
 
@@ -18,6 +16,7 @@ from django.utils import timezone
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, PopulationMap, UnknownArea, answers_go
 from judgemap.web.server.erasing import erase_after_commit
 from judgemap.web.server.turns import delete_in_turns
+from judgemap.web.studies.backups import DELETED, delete_stale, stale_backups
 from judgemap.web.studies.keeping import REMOVED, certificate_of, days_left
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Act, Study
@@ -28,8 +27,10 @@ REMINDERS = (30, 7, 1)
 
 
 def keep_promises(**_: object) -> None:
-    """Remove the answers whose day is over, and remind owners of days to come."""
-    remove_due()
+    """Remove the answers whose day is over, with the backups that have them, and remind owners of days to come."""
+    for certificate in remove_due():
+        if certificate.study is not None:
+            delete_stale(certificate.study)
     remind_due()
 
 
@@ -80,12 +81,6 @@ def remove_judges(study: Study, **_: object) -> None:
         delete_in_turns(rows)
 
 
-def backups_before(moment: datetime) -> list[Path]:
-    """Return the backups that were written before a moment and are still where they were written."""
-    files = Act.objects.filter(verb="backed up", at__lt=moment).order_by("pk").values_list("detail__file", flat=True)
-    return [path for path in map(Path, dict.fromkeys(files)) if path.exists()]
-
-
 def remind_due() -> None:
     """Remind the owners of studies whose answers go soon, once for each of `REMINDERS`."""
     if not settings.MAIL_IS_SENT:
@@ -132,8 +127,10 @@ def retention_lines(study: Study | None) -> Iterator[str]:
         if certificate is not None:
             yield f"{each.slug}: answers were removed at {certificate.at:%Y-%m-%d %H:%M} UTC."
             yield from (f"  {name}: {value}" for name, value in certificate.detail.items() if value)
-            for path in backups_before(certificate.at):
-                yield f"  {path} still has them: delete it, or let 'judgemap study backup FOLDER --keep' do so"
+            for act in each.acts.filter(verb=DELETED).order_by("pk"):
+                yield from (f"  {path} had them, and was deleted" for path in act.detail["files"])
+            for path in stale_backups(each):
+                yield f"  {path} still has them: delete it"
         elif each.answers_until is None:
             yield f"{each.slug}: answers are kept without end. Set one: judgemap study retain {each.slug} --until DAY"
         else:

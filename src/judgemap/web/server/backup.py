@@ -1,6 +1,7 @@
 """Copies of the database from one moment, while the server runs: for export and backup.
 
-A backup is a SQLite file whatever the database is, sealed with a digest. One of PostgreSQL is copied row by row. See
+A backup is a SQLite file whatever the database is, sealed with a digest, and encrypted if wanted. One of PostgreSQL is
+copied row by row. See
 `judgemap.web.server.restoring` for the way back.
 """
 
@@ -11,11 +12,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, connections, transaction
 
 from judgemap.errors import StudyError
-from judgemap.web.server.copying import copy_rows, file_database
+from judgemap.web.server.copying import copy_rows, file_database, fingerprints
+from judgemap.web.server.encryption import NO_LOCK, Lock
+from judgemap.web.server.restoring import checked_copy
 from judgemap.web.server.seal import seal
 
 
@@ -44,32 +48,55 @@ def _only_reading(database: Any) -> Iterator[None]:  # noqa: ANN401 - a connecti
         database.transaction_mode = usual
 
 
-def back_up(path: Path) -> Path:
-    """Write a consistent copy of the whole database into a new file that only its owner can read."""
+def back_up(path: Path, lock: Lock = NO_LOCK, *, verify: bool = False) -> Path:
+    """Write a consistent copy of the whole database into a new file that only its owner can read.
+
+    With ``verify`` it is restored into a scratch database, whose every row has to be what it was in the original.
+    """
     if path.exists():
         raise StudyError(f"{path} is there already; name a new file for the backup")
-    draft = path.with_name(f".{path.name}.part")
-    draft.unlink(missing_ok=True)
+    finished = path.with_name(f".{path.name}.part")
+    # What is still to be encrypted stays beside the database, which says as much, and never goes where backups go.
+    folder = settings.DATA if lock else path.parent
+    draft = folder / f".{path.name}.{os.getpid()}.draft"
     try:
         draft.touch(mode=0o600)  # before anything is in it that others might read
-        _copy_database(draft)
-        seal(draft)
-        _to_disk(draft)
-        draft.replace(path)
+        _write(draft, verify=verify)
+        if lock:
+            finished.touch(mode=0o600)
+            lock.close(draft, finished)
+        else:
+            draft.replace(finished)
+        _to_disk(finished)
+        finished.replace(path)
     except OSError as error:
         raise StudyError(f"{path} cannot be written ({error.strerror}); name another file") from None
     finally:
         draft.unlink(missing_ok=True)
+        finished.unlink(missing_ok=True)
     return path
 
 
+def _write(path: Path, *, verify: bool) -> None:
+    with snapshot():
+        before = fingerprints("default") if verify else {}
+        _copy_database(path)
+    seal(path)
+    if not verify:
+        return
+    with checked_copy(path) as copy, file_database(copy) as alias:
+        after = fingerprints(alias)
+    if wrong := [name for name in before if before[name] != after.get(name)]:
+        raise StudyError(f"the backup does not have what the database has ({wrong[0]}); no backup was written")
+
+
 def _copy_database(path: Path) -> None:
+    """Copy what the snapshot sees."""
     if connection.vendor == "sqlite":
-        connection.ensure_connection()
         with closing(sqlite3.connect(path)) as copy:
             connection.connection.backup(copy)
         return
-    with file_database(path) as alias, snapshot():
+    with file_database(path) as alias:
         call_command("migrate", database=alias, interactive=False, verbosity=0)
         copy_rows("default", alias)
 

@@ -5,7 +5,6 @@ row has to pass. Only then is anything else touched. To PostgreSQL rows are copi
 a study that outgrows SQLite.
 """
 
-import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from django.db import DatabaseError, connection, transaction
 
 from judgemap.errors import StudyError
 from judgemap.web.server.copying import all_models, copy_rows, file_database
+from judgemap.web.server.encryption import NO_KEY, Key
 from judgemap.web.server.seal import content_digest, read_seal
 from judgemap.web.server.versions import later_migrations
 
@@ -27,10 +27,10 @@ FIRST_SEALED = ("accounts", "0003_second_step_is_encrypted")
 """A backup with this migration has a seal; one without is of version 0.1.0, and has none."""
 
 
-def restore(path: Path) -> None:
+def restore(path: Path, key: Key = NO_KEY) -> None:
     """Fill an empty database from a backup, made by this version or an earlier one."""
     _check_empty()
-    with checked_copy(path) as copy:
+    with checked_copy(path, key) as copy:
         if connection.vendor == "sqlite":
             connection.ensure_connection()
             with closing(sqlite3.connect(copy)) as source:
@@ -44,14 +44,14 @@ def restore(path: Path) -> None:
 
 
 @contextmanager
-def checked_copy(path: Path) -> Iterator[Path]:
+def checked_copy(path: Path, key: Key = NO_KEY) -> Iterator[Path]:
     """Check all of a backup, and give a copy of it that is up to date, with our own tables, rules and triggers."""
     if not path.is_file():
         raise StudyError(f"{path}: there is no such file; check its name and folder")
     with tempfile.TemporaryDirectory(dir=settings.DATA) as folder:
         draft, fresh = Path(folder, "draft.sqlite3"), Path(folder, "fresh.sqlite3")
         try:
-            shutil.copy(path, draft)
+            key.open(path, draft)
             _check_file(path, draft)
             _bring_up_to_date(draft)
             _bring_up_to_date(fresh)

@@ -18,8 +18,6 @@ SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_TO_END = 20.0
 SERVER = "JUDGEMAP_SERVER_PROCESS"
 """The environment variable in which a server tells its processes who it is."""
-THREADS = "JUDGEMAP_THREADS"
-"""The environment variable in which a server tells each of its processes how many threads to answer requests with."""
 NO_FITTERS = "JUDGEMAP_NO_FITTERS"
 """Set where no worker runs beside the server."""
 COMMAND = """import signal

@@ -199,24 +199,6 @@ class EdgeForm(forms.Form):
         return given
 
 
-class InviteForm(forms.Form):
-    """How many judges to make links for."""
-
-    judges = forms.IntegerField(
-        label="How many judges?",
-        min_value=1,
-        max_value=200,
-        initial=12,
-        help_text="Up to 200 at a time. You can make more later.",
-    )
-    anyway = forms.BooleanField(label="Make the links all the same: I am only trying it out")
-
-    def __init__(self, *args: Any, ask: bool = False, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
-        super().__init__(*args, **kwargs)
-        if not ask:
-            del self.fields["anyway"]
-
-
 class DeleteForm(StudyForm):
     """The title of the study to delete, so that nobody deletes one by a slip."""
 
@@ -230,4 +212,14 @@ class ColleagueForm(forms.Form):
         label="Your colleague's e-mail address",
         max_length=254,
         help_text="The one they sign in with here. Invite someone new under Researchers first.",
+    )
+    may = forms.ChoiceField(
+        label="They may",
+        required=False,
+        choices=(
+            ("change", "Do everything except share the study or close it"),
+            ("read", "Look at everything and change nothing"),
+        ),
+        widget=forms.RadioSelect,
+        initial="change",
     )

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0009_earlier_acts_are_chained"),
+        ("studies", "0010_readers"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
