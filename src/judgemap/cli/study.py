@@ -86,11 +86,11 @@ def invite(
     asked = find_study(study)
     invited = make_links(asked, judges, group=group_named(asked, group) if group else None)
     links = [{"judge": each.name, "link": f"{server_address(url)}/j/{each.token}/"} for each in invited]
-    if problem := check_address(server_address(url)):
-        typer.echo(f"Judges may not be able to open these links. {problem}", err=True)
     if qr is not None:
         _draw_codes(qr, links)
     typer.echo(json.dumps(links) if as_json else "\n".join(each["link"] for each in links))
+    if not as_json and (problem := check_address(server_address(url))):
+        typer.echo(f"Judges may not be able to open these links. {problem}", err=True)
 
 
 @app.command(name="list")

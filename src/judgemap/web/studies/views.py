@@ -35,6 +35,8 @@ from judgemap.web.studies.models import Draft, Study, Upload
 from judgemap.web.studies.removal import GRACE, bring_back, delete_study
 from judgemap.web.studies.upload.actions import ask_for_copy
 
+LONG = 8
+"""Studies from which on a list can be searched."""
 FORM = ["GET", "HEAD", "POST"]
 LONGEST_LOG = 500
 
@@ -47,7 +49,10 @@ def list_studies(request: HttpRequest) -> HttpResponse:
     gone = Study.objects.filter(owner=researcher_of(request), deleted_at__isnull=False).select_related("current")
     deleted = [(study, study.deleted_at + GRACE) for study in gone if study.deleted_at is not None]
     making = Draft.objects.filter(asked_by=researcher_of(request), status__in=Draft.UNDER_WAY)
-    context = {"studies": studies, "deleted": deleted, "making": making}
+    words = request.GET.get("q", "").replace("\0", "").strip()[:100]
+    found = studies.filter(current__title__icontains=words) if words else studies
+    context = {"studies": found, "words": words, "long": bool(words) or len(found) >= LONG}
+    context |= {"deleted": deleted, "making": making}
     return render(request, "studies/list.html", context)
 
 
