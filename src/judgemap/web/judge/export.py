@@ -134,7 +134,7 @@ def _judge_rows(study: Study) -> Iterator[list[object]]:
     judges = judges.prefetch_related(consents).order_by("name")
     reasons: dict[str, str] = {}
     for _, told in asks_who_is_left_out.send(Study, study=study):
-        reasons |= dict(told or {})
+        reasons |= told if isinstance(told, dict) else {}
     for judge in judges.iterator(chunk_size=2000):
         given: list[Consent] = judge.given
         last = given[-1] if given else None
