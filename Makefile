@@ -7,13 +7,13 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-processors test-slow chromium check format bench docs screenshots lock licences sbom audit reliability clean
+.PHONY: demo test test-processors test-slow test-wheel test-installed test-r chromium check format bench docs words screenshots lock licences sbom audit reliability clean
 
 demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
 
 test: $(READY)  ## everything that takes seconds: unit, statistical and documentation tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=20
 
 # OpenBLAS chooses its code by processor, and rounds differently in each; a test that hangs on the last digits fails.
 PROCESSORS ?= Haswell Nehalem Zen
@@ -26,8 +26,21 @@ test-processors: $(READY)  ## what computes, as other processors compute it, wit
 	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow" tests/core/test_processors.py
 
 test-slow: $(READY) chromium  ## what takes minutes: simulation-based calibration, Geweke tests, long agreement runs
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not installed"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "hypothesis and not slow" --hypothesis-profile many
 	JUDGEMAP_TEST_POSTGRES=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/web
+
+test-wheel: $(READY)  ## build, install into an empty environment elsewhere, fit and serve there
+	$(BIN)/python -m pytest -q -m "installed and not slow" tests/installed
+
+test-installed: $(READY)  ## the same with the whole demonstration, a core install, and a user who can write nowhere
+	$(BIN)/python -m pytest -q -m installed tests/installed
+
+test-r:  ## check the R package; skipped, saying so, where R is absent
+	@command -v R >/dev/null || { echo "R is not installed, so the R package is not checked: apt-get install r-base-core r-cran-sf r-cran-testthat r-cran-posterior r-cran-jsonlite"; exit 0; }; \
+	$(MAKE) $(READY) && folder=$$(mktemp -d) && R CMD build r >/dev/null && mv judgemap_*.tar.gz $$folder && cd $$folder && \
+	JUDGEMAP_COMMAND=$(CURDIR)/$(BIN)/judgemap _R_CHECK_FORCE_SUGGESTS_=false R CMD check --no-manual judgemap_*.tar.gz && \
+	! grep -E "^Status: .*(ERROR|WARNING)" judgemap.Rcheck/00check.log; status=$$?; rm -rf $$folder; exit $$status
 
 chromium:  # for the browser tests, which are skipped where there is none
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
@@ -52,16 +65,20 @@ bench: $(READY)  ## timings, side by side in one run on one thread; written to b
 	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/$$name.py || exit 1; \
 	done
 
-docs: $(READY)  ## write the references of commands and programming interface from what they say of themselves
+docs: $(READY)  ## write the references from what commands say of themselves, and build the site into site/, warnings as errors
 	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
 	$(BIN)/python -m judgemap.web.api.reference docs/api-reference.md
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+words: $(READY)  ## every sentence that judgemap shows, page by page, in words.txt for a native reader
+	$(BIN)/python tools/words.py words.txt
 
 screenshots: $(READY) chromium  ## play the tutorial's story in Chromium, and take its pictures
 	mkdir -p docs/images/tutorial
 	JUDGEMAP_SCREENSHOTS=$(CURDIR)/docs/images/tutorial $(BIN)/python -m pytest -m slow tests/web/live/test_story.py
 
 lock: $(READY)  ## write requirements.lock anew from pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --generate-hashes --all-extras --group dev pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --generate-hashes --all-extras --group dev --group docs pyproject.toml -o requirements.lock
 
 licences: $(READY)  ## write the list of licences from what the packages say of themselves
 	$(BIN)/python docs/licences.py docs/licences.md

@@ -40,6 +40,9 @@ compile_translations(settings.LOCALE_SOURCE, DATA / "locale")
 django.setup()
 
 
+collect_ignore_glob = ["docs/notebooks/*", "docs/site/*"]  # run by tests/docs and by mkdocs
+
+
 @pytest.fixture(scope="session")
 def _examples():
     """The library's example study and its fits, each made once: many examples begin with the same."""

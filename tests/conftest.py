@@ -8,9 +8,15 @@ import hypothesis
 import numpy as np
 import pytest
 
-# Nothing is timed in a test, and the same examples are tried everywhere.
-hypothesis.settings.register_profile("judgemap", deadline=None, derandomize=True, database=None)
-hypothesis.settings.load_profile("judgemap")
+# Nothing is timed in a test, and the same examples are tried everywhere: few by `make test`, many by `make test-slow`.
+# A test's own fixtures are shared by its examples, and what rubbish leaves in a database is meant to be there.
+LOOSE = {
+    "deadline": None, "derandomize": True, "database": None,
+    "suppress_health_check": [hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow],
+}  # fmt: skip
+hypothesis.settings.register_profile("few", max_examples=15, **LOOSE)
+hypothesis.settings.register_profile("many", max_examples=150, **LOOSE)
+hypothesis.settings.load_profile("few")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

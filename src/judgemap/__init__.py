@@ -10,6 +10,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from judgemap.display import draw_with
+
 if TYPE_CHECKING:
     from judgemap.core.prior import FixedVariance as FixedVariance
     from judgemap.core.prior import InverseGamma as InverseGamma
@@ -99,6 +101,8 @@ _HOMES = {
     "variance_sensitivity": "study.sensitivity",
 }
 """Where each exported name lives. Loaded when first used: imports for maps and pictures take seconds."""
+
+draw_with("judgemap.report.notebook")
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the names are in _HOMES
 

@@ -18,3 +18,15 @@ class StudyError(ValueError):
     def __init__(self, text: str, field: str | None = None) -> None:
         super().__init__(text)
         self.field = field
+
+
+class NotInstalledError(StudyError, ImportError):
+    """A part of judgemap that was not installed with it: ``what`` it is, and the command that installs it.
+
+    >>> str(NotInstalledError("Dask", "cluster"))
+    'Dask is not installed: pip install "judgemap[cluster]"'
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.what, self.command = what, f'pip install "judgemap[{extra}]"'
+        super().__init__(f"{what} is not installed: {self.command}")

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judgemap.core import clustering
@@ -66,7 +66,6 @@ def test_number_of_partitions():
 
 
 @given(labels_of)
-@settings(max_examples=60, deadline=None)
 def test_indices_are_their_definitions(labels):
     a, b, c = labels
     assert rand_index(a, b) == pytest.approx(pairs_agree(a, b))

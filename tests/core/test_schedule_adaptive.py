@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import all_pairs, delaunay_map, fit_of_draws
 
@@ -58,7 +58,6 @@ def test_gain_without_its_denominator_is_caught():
     assert abs(gains(doubled) / 4 - brute_force_gains(state)).max() > 0.05 * gains(state).max()
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([0.1, 1.0, 3.0, 30.0]), st.integers(0, 60))
 def test_the_mode_is_the_mode(seed, alpha, size):
     state = init(model(size, alpha, seed))
@@ -68,7 +67,6 @@ def test_the_mode_is_the_mode(seed, alpha, size):
     np.testing.assert_allclose(state.covariance @ precision, np.eye(9), atol=1e-8)
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([0.3, 3.0, 20.0]))
 def test_updating_gives_the_state_of_the_tallies(seed, alpha):
     """Warm or cold start, one answer at a time or all at once: the same mode, covariance and next pairs."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg
 from scipy.special import iv
@@ -152,7 +152,6 @@ def test_areas_that_are_nearly_the_same_are_drawn_from_a_list():
     assert fit_of_draws(uniform(n).draw(np.random.default_rng(2), 5_000), matrix_of(design)) < 1e-12
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.permutations(range(9)), st.integers(0, 5))
 def test_relabelling_areas_permutes_the_design(order, seed):
     graph, order = delaunay_map(9, seed), np.array(order)

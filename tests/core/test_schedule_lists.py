@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import chdtrc
 from synthetic import delaunay_map, fit_of_draws, matrix_of
@@ -56,7 +56,6 @@ def swapped_repeats(pairs):
     return found
 
 
-@settings(max_examples=150, deadline=None)
 @given(lists())
 def test_options_hold(drawn):
     known, options, pairs, n_pairs = drawn
@@ -79,7 +78,6 @@ def test_options_hold(drawn):
     assert swapped_repeats(pairs) >= planned(options, n_pairs)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 9), st.integers(2, 6), st.booleans())
 def test_wider_spacing_holds(seed, n_areas, spacing, balanced):
     assume(n_areas * (n_areas - 1) // 2 > spacing)

@@ -4,7 +4,7 @@ import geopandas
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judgemap.core.graph import AreaGraph
@@ -103,7 +103,6 @@ def frame_of(shapes: list[shapely.Polygon]) -> geopandas.GeoDataFrame:
     return geopandas.GeoDataFrame({"id": ids}, geometry=shapes, crs=BRITISH_GRID)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     cells=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=12),
     contiguity=st.sampled_from(["queen", "rook"]),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judgemap.core.graph import AreaGraph
@@ -59,7 +59,6 @@ def test_parts_stand_side_by_side():
         assert apart(points)[parts == part][:, parts != part].min() > 1
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 15), st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=40))
 def test_any_graph_can_be_drawn_and_is_drawn_alike_again(size, pairs):
     graph = AreaGraph(size, [[a, b] for a, b in pairs if a != b and max(a, b) < size])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -36,28 +37,46 @@ def job(experiment=SMALL, sets=3, seed=5, graph=RING):
     return Job(experiment, graph, sets, seed)
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Three sets of the small study, run once: the results, and the folder, which is for reading alone."""
+    folder = tmp_path_factory.mktemp("finished") / "out"
+    return conduct(job(), folder, on_cores(1)), folder
+
+
+@pytest.fixture
+def folder(finished, tmp_path):
+    """A copy of the folder, for a test to change."""
+    return shutil.copytree(finished[1], tmp_path / "out")
+
+
 def untimed(results):
     return [{name: value for name, value in row.items() if "seconds" not in name} for row in results.rows]
 
 
-@pytest.mark.parametrize("experiment", STUDIES, ids=lambda study: study.name)
-def test_sets_do_not_depend_on_cores(tmp_path, experiment):
-    one = conduct(job(experiment), tmp_path / "one", on_cores(1))
+@pytest.mark.parametrize(
+    "experiment",
+    [SMALL, *(pytest.param(each, marks=pytest.mark.slow) for each in STUDIES[1:])],  # two processes, and three runs
+    ids=lambda study: study.name,
+)
+def test_sets_do_not_depend_on_cores(tmp_path, finished, experiment):
+    one = finished[0] if experiment is SMALL else conduct(job(experiment), tmp_path / "one", on_cores(1))
     two = conduct(job(experiment), tmp_path / "two", on_cores(2))
     assert untimed(one) == untimed(two)
     assert [each.number for each in two.sets] == [1, 2, 3]
-    assert untimed(conduct(job(experiment, seed=6), tmp_path / "other", on_cores(1))) != untimed(one)
+    other = conduct(job(experiment, sets=1, seed=6), tmp_path / "other", on_cores(1))
+    assert untimed(other) != untimed(one)[: len(other.rows)]
     assert len(one.summary()) in (len(DESIGNS), len(BUILDERS), len(MEASURES))
 
 
-def test_a_folder_is_gone_on_with(tmp_path):
-    whole = conduct(job(sets=5), tmp_path / "whole", on_cores(1))
-    conduct(job(sets=2), tmp_path / "parts", on_cores(1))
+def test_a_folder_is_gone_on_with(tmp_path, finished):
+    whole = finished[0]
+    conduct(job(sets=1), tmp_path / "parts", on_cores(1))
     before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts" / "sets").iterdir()}
     news = []
-    parts = conduct(job(sets=5), tmp_path / "parts", on_cores(1), lambda done, wanted: news.append((done, wanted)))
+    parts = conduct(job(), tmp_path / "parts", on_cores(1), lambda done, wanted: news.append((done, wanted)))
     assert parts.rows == whole.rows
-    assert news == [(2, 5), (3, 5), (4, 5), (5, 5)]
+    assert news == [(1, 3), (2, 3), (3, 3)]
     after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts" / "sets").iterdir()}
     assert {name: after[name] for name in before} == before, "finished sets are left alone"
     assert conduct(job(sets=2), tmp_path / "parts", nowhere).rows == whole.rows[: 2 * len(DESIGNS)]
@@ -68,9 +87,8 @@ def nowhere(_job, _numbers):
     raise AssertionError("nothing is left to run")
 
 
-def test_every_set_is_another(tmp_path):
-    results = conduct(job(sets=4), tmp_path / "out", on_cores(1))
-    values = [row["u1"] for row in results.rows]
+def test_every_set_is_another(finished):
+    values = [row["u1"] for row in finished[0].rows]
     assert len(set(values)) == len(values)
 
 
@@ -84,20 +102,17 @@ def test_every_set_is_another(tmp_path):
         (job(graph=AreaGraph(8, RING.edges[1:])), "on another map, of 8 areas and 8 borders"),
     ],
 )
-def test_settings_are_not_mixed(tmp_path, other, sentence):
-    conduct(job(sets=1), tmp_path / "out", on_cores(1))
+def test_settings_are_not_mixed(folder, other, sentence):
     with pytest.raises(StudyError, match=sentence):
-        conduct(other, tmp_path / "out", nowhere)
+        conduct(other, folder, nowhere)
 
 
-def test_other_versions_are_told(tmp_path):
-    folder = tmp_path / "out"
-    conduct(job(sets=1), folder, on_cores(1))
+def test_other_versions_are_told(folder):
     mark = folder / "simulation.json"
     record = json.loads(mark.read_text())
     record["versions"]["numpy"] = "1.0"
     mark.write_text(json.dumps(record))
-    (note,) = conduct(job(sets=1), folder, nowhere).notes
+    (note,) = conduct(job(), folder, nowhere).notes
     assert note.startswith("Earlier sets were run with other versions: numpy 1.0 → 2")
 
 
@@ -109,11 +124,10 @@ def test_other_folders_are_refused(tmp_path):
         conduct(job(), tmp_path / "mine.txt", nowhere)
 
 
-def test_a_damaged_set_is_named(tmp_path):
-    conduct(job(sets=2), tmp_path / "out", on_cores(1))
-    (tmp_path / "out" / "sets" / "0002.json").write_text('{"set": 2, "rows"')
+def test_a_damaged_set_is_named(folder):
+    (folder / "sets" / "0002.json").write_text('{"set": 2, "rows"')
     with pytest.raises(StudyError, match=r"0002\.json is damaged; remove it"):
-        conduct(job(sets=2), tmp_path / "out", nowhere)
+        conduct(job(), folder, nowhere)
 
 
 @pytest.mark.parametrize(

@@ -230,11 +230,12 @@ def test_relabelled_areas_change_no_judge():
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize("studies", [30, pytest.param(150, marks=pytest.mark.slow)])  # eight fits of the others each
 @pytest.mark.parametrize(("chances", "right"), [(others_chances, True), (from_all_answers, False)])
-def test_judges_who_answer_as_the_model_says_have_mean_square_one(chances, right):
-    """Over 150 studies of 8 judges, mean infit, outfit, and agreement less expected: |z| < 4, false alarm 2e-4."""
+def test_judges_who_answer_as_the_model_says_have_mean_square_one(chances, right, studies):
+    """Over many studies of 8 judges, mean infit, outfit, and agreement less expected: |z| < 4, false alarm 2e-4."""
     found = []
-    for seed in range(150):
+    for seed in range(studies):
         squares, answers, p = squares_of(simulated(seed), chances)
         agreed = (answers.first_won == (p > 0.5)).mean() - np.maximum(p, 1 - p).mean()
         found.append([squares.infit.mean() - 1, squares.outfit.mean() - 1, agreed])
@@ -263,21 +264,22 @@ def test_judges_who_answer_at_random_or_the_wrong_way_round_stand_out():
     assert not any(stands_out(clean).values())
 
 
-def test_a_hundred_thousand_comparisons(square):
-    """Ready for large studies: nothing is done a row at a time that could be done at once."""
+@pytest.mark.parametrize(("size", "judges"), [(5_000, 40), pytest.param(100_000, 200, marks=pytest.mark.slow)])
+def test_a_hundred_thousand_comparisons(square, size, judges):
+    """Ready for large studies: nothing is done a row at a time that could be done at once, which the long one shows."""
     rng = np.random.default_rng(1)
-    pairs = draw_pairs(rng, 4, 100_000)
+    pairs = draw_pairs(rng, 4, size)
     won = answer(rng, pairs, np.array([1.0, 0.5, 0.0, -0.5]))
     data = Comparisons.from_words(
         square.ids,
-        tuple(f"j{each}" for each in rng.integers(200, size=100_000)),
+        tuple(f"j{each}" for each in rng.integers(judges, size=size)),
         *pairs.T,
         tuple(np.where(won, "left", "right").tolist()),
-        rng.gamma(2, 3, 100_000),
+        rng.gamma(2, 3, size),
     )
     table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50), data)
-    assert table["comparisons"].sum() == 100_000
-    assert table["infit"].mean() == pytest.approx(1, abs=4 * table["infit"].std() / np.sqrt(200))
+    assert table["comparisons"].sum() == size
+    assert table["infit"].mean() == pytest.approx(1, abs=4 * table["infit"].std() / np.sqrt(judges))
     assert np.abs(table["infit_z"]).max() < 4.5
 
 
@@ -303,7 +305,7 @@ def test_nottinghamshire_judges_are_the_papers(nottinghamshire):
     """
     areas = jm.read_edges(nottinghamshire / "edges.csv", nottinghamshire / "areas.csv")
     data = timed(nottinghamshire, areas)
-    fit = jm.fit_spatial(data, areas, seed=1)
+    fit = jm.fit_spatial(data, areas, seed=1, chains=4, draws=250)
     table = jm.judge_table(fit, data)
     assert table["comparisons"].tolist() == [11, 27, 62, 344, 130, 1, 36, 80, 8, 3, 81, 1063]
     same = table.set_index("judge").loc[["4", "5", "7", "8", "11", "12"], "seconds_median"]

@@ -21,11 +21,13 @@ def export(
     kind: Annotated[
         str | None,
         typer.Option(
-            "--as", help="csv, geojson, gpkg, parquet, draws, netcdf or replication; else by the file's ending."
+            "--as",
+            help="csv, geojson, gpkg, parquet, draws, draws-csv, netcdf, speedybbt or replication; "
+            "else by the file's ending.",
         ),
     ] = None,
     comparisons: Annotated[
-        Path | None, typer.Option(help="For a replication archive: the comparisons.csv of the fit.")
+        Path | None, typer.Option(help="For a replication archive and for speedybbt: the comparisons.csv of the fit.")
     ] = None,
     study: Annotated[Path | None, typer.Option(help="For a replication archive: study.toml, if there is one.")] = None,
     areas: Annotated[
@@ -43,26 +45,49 @@ def export(
         str, typer.Option(help="In a replication archive, judges are 'numbered', or their names 'kept'.")
     ] = "numbered",
 ) -> None:
-    """Write results for another program: CSV, GeoJSON, GeoPackage, Parquet, NetCDF, or a replication archive.
+    """Write results for another program: CSV, GeoJSON, GeoPackage, Parquet, NetCDF, for speedyBBT, or to replicate it.
 
     The archive is a zip file with data, settings, versions and the command that gives the same numbers.
 
     Example: judgemap export results -o wards.gpkg
 
     Example: judgemap export results -o wards.zip --comparisons comparisons.csv
+
+    Example: judgemap export results -o for-r --as speedybbt --comparisons comparisons.csv
     """
     from judgemap.study.downloads import kind_of, write_download
+
+    if results == Path("speedybbt") and not results.exists():
+        raise StudyError(
+            "name the fit's folder first: judgemap export results --as speedybbt --comparisons comparisons.csv -o for-r"
+        )
 
     if judges not in ("numbered", "kept"):
         raise StudyError(f"judges are 'numbered' or 'kept', not {judges!r}")
     kind = kind or ("replication" if output.suffix.casefold() == ".zip" else kind_of(output))
     if kind == "replication":
         _archive(results, output, comparisons, study, judges, _given_map(areas, id_column))
+    elif kind == "speedybbt":
+        _for_speedybbt(results, output, comparisons)
     elif comparisons is not None or study is not None or areas is not None:
         raise StudyError("--comparisons, --study and --areas are for a replication archive; add --as replication")
     else:
         write_download(open_fit(results, view), kind, output)
     typer.echo(f"Written: {output}")
+
+
+def _for_speedybbt(results: Path, output: Path, comparisons: Path | None) -> None:
+    from judgemap.study.comparisons import read_comparisons
+    from judgemap.study.speedybbt import export_speedybbt
+
+    if comparisons is None:
+        raise StudyError("speedyBBT needs the data; say where they are: --comparisons comparisons.csv")
+    fit = open_fit(results)
+    data = read_comparisons(comparisons, fit.map, fit.record.winner_is)
+    read = export_speedybbt(fit, data, output)
+    typer.echo(
+        f"speedyBBT reads {read:,} of {len(data):,} answers, those with a winner; run speedybbt.R in the folder."
+    )
 
 
 def _given_map(areas: Path | None, id_column: str | None) -> Areas | None:

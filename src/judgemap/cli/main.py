@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from judgemap.errors import StudyError
+from judgemap.errors import NotInstalledError, StudyError
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
@@ -113,6 +113,9 @@ def main() -> None:
     try:
         with _without_dask():
             app()
+    except NotInstalledError as error:
+        typer.echo(f"judgemap {sys.argv[1]} needs {error.what}: {error.command}", err=True)
+        sys.exit(2)
     except StudyError as error:
         typer.echo(f"judgemap: {error}", err=True)
         sys.exit(2)

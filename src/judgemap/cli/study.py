@@ -65,6 +65,9 @@ def invite(
     study: Slug,
     judges: Annotated[int, typer.Option(help="How many links to make.", min=1, max=10_000)] = 1,
     url: Annotated[str, typer.Option(help="The server's address.", envvar="JUDGEMAP_URL")] = "",
+    group: Annotated[
+        str, typer.Option(help="The group of judges they join; made where there is none of this name.")
+    ] = "",
     qr: Annotated[Path | None, typer.Option(help="Folder for the links as QR codes, an SVG file each.")] = None,
     data: DataFolder = DATA,
     *,
@@ -76,9 +79,11 @@ def invite(
     """
     connect(data)
     from judgemap.web.judge.actions import invite as make_links
+    from judgemap.web.judge.groups import group_named
     from judgemap.web.studies.actions import find_study
 
-    invited = make_links(find_study(study), judges)
+    asked = find_study(study)
+    invited = make_links(asked, judges, group=group_named(asked, group) if group else None)
     links = [{"judge": each.name, "link": f"{server_address(url)}/j/{each.token}/"} for each in invited]
     if qr is not None:
         _draw_codes(qr, links)
@@ -300,10 +305,8 @@ def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
 
 def connect(data: Path) -> None:
     """Set Django up on a data folder, its database up to date."""
-    try:
-        from judgemap.web import start
-    except ImportError:
-        raise StudyError("the study server is not installed; install it with: pip install 'judgemap[web]'") from None
+    from judgemap.web import start
+
     start.use_data_folder(data)
     start.migrate()
 

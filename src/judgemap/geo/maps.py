@@ -10,6 +10,7 @@ import numpy as np
 
 from judgemap.core.graph import AreaGraph
 from judgemap.core.types import FloatArray, IntArray
+from judgemap.display import Displayed
 from judgemap.errors import StudyError
 from judgemap.geo.adjacency import (
     Bridge,
@@ -39,7 +40,7 @@ MOST_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Areas:
+class Areas(Displayed):
     """The areas of a study, in one order for ids, names, graph and geometry.
 
     `geometry` is in the reference system of the file, and None where there is no map. `notes` says, one sentence

@@ -12,7 +12,7 @@ from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.colours import CHANCE, RISK
 from judgemap.report.ground import ground
-from judgemap.report.maps import drawn_how, kind_of, sheet
+from judgemap.report.maps import drawn_how, fit_size, kind_of, sheet
 from judgemap.report.picture import BLUE, INK, QUIET, SMALL, Picture, draw_diagonal, drawing, style
 from judgemap.report.text import capital, percentage, signed
 from judgemap.study.clusters import ClusterFit, Partition
@@ -25,7 +25,9 @@ LINE = 15.0
 """Height of a line of the map's legend, in points."""
 
 
-def cluster_map(fit: ClusterFit, partition: Partition | None = None, title: str = "") -> Picture:
+def cluster_map(
+    fit: ClusterFit, partition: Partition | None = None, title: str = "", *, ax: Axes | None = None
+) -> Picture:
     """Draw the clusters, the highest risk darkest; dots mark areas that could belong to another cluster.
 
     >>> import judgemap as jm
@@ -39,12 +41,13 @@ def cluster_map(fit: ClusterFit, partition: Partition | None = None, title: str 
     doubtful = np.array([each.area for each in shown.between], dtype=np.int64)
     below = LINE * (shown.n_clusters + bool(len(doubtful))) + 8
     with style():
-        figure, axes = sheet(place.height + below, title, below)
+        figure, axes = sheet(place.height + below, title, below, ax)
         place.frame(axes)
         for cluster, colour in enumerate(colours, start=1):
             place.paint(axes, np.flatnonzero(shown.labels == cluster), colour)
         place.dots(axes, 4.0, doubtful)
         _key(axes, colours, _descriptions(fit, shown), dots=len(doubtful) > 0)
+        fit_size(axes)
     sizes = np.bincount(shown.labels)[1:]
     listed = "; ".join(f"cluster {k} has {size} areas" for k, size in enumerate(sizes, start=1))
     doubt = (

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
-from judgemap.core.diagnostics import ess_bulk, rhat
+from judgemap.core.diagnostics import GOOD_ESS, GOOD_RHAT, ess_bulk, rhat
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.picture import BLUE, DASHED, INK, MISSED, SMALL, Picture, draw_diagonal, drawing, name_rows
@@ -52,11 +53,11 @@ def recovery(fit: Fit, true_risk: ArrayLike) -> Recovery:
     return Recovery(float(np.corrcoef(table["risk_median"], truth)[0, 1]), inside)
 
 
-def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
+def truth_against_estimate(fit: Fit, true_risk: ArrayLike, *, ax: Axes | None = None) -> Picture:
     """Draw each area's estimate with its 95 % interval against the risk that its data were simulated from."""
     truth, recovered = _centred(fit, true_risk), recovery(fit, true_risk)
     low, middle, high = _intervals(fit)
-    with drawing(300) as (figure, [axes]):
+    with drawing(300, axes=ax) as (figure, [axes]):
         draw_diagonal(axes, low, truth, high)
         looks: list[tuple[BoolArray, dict[str, Any]]] = [
             (recovered.covered, {"color": BLUE, "label": "interval contains the truth"}),
@@ -74,14 +75,14 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
     return Picture(figure, f"Scatter of the estimated against the true risk of {len(truth)} areas. {summary}", summary)
 
 
-def risk_intervals(fit: Fit, top: int = 20) -> Picture:
+def risk_intervals(fit: Fit, top: int = 20, *, ax: Axes | None = None) -> Picture:
     """Draw the areas of highest risk in order, each with its 95 % interval."""
     if top < 1:
         raise StudyError(f"show at least one area, not {top}")
     low, middle, high = _intervals(fit)
     order = np.argsort(-middle, kind="stable")[:top]
     rows = np.arange(len(order), 0, -1)
-    with drawing(44 + 15.5 * len(order)) as (figure, [axes]):
+    with drawing(44 + 15.5 * len(order), axes=ax) as (figure, [axes]):
         axes.hlines(rows, low[order], high[order], color=BLUE, linewidth=2.2, alpha=0.45)
         axes.plot(middle[order], rows, "o", color=BLUE, markersize=5)
         name_rows(axes, [shortened(fit.map.names[area], 24) for area in order])
@@ -98,7 +99,59 @@ def risk_intervals(fit: Fit, top: int = 20) -> Picture:
     )
 
 
-def alpha_posterior(fit: Fit) -> Picture:
+def rank_intervals(fit: Fit, top: int = 20, *, ax: Axes | None = None) -> Picture:
+    """Draw the ranks of the areas of highest risk, 1 the highest, each with its 95 % interval.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> rank_intervals(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), top=5).alt[:42]
+    'The ranks of 5 areas with 95 % intervals, '
+    """
+    if top < 1:
+        raise StudyError(f"show at least one area, not {top}")
+    low, middle, high = (fit.areas[column].to_numpy() for column in ("rank_low", "rank_median", "rank_high"))
+    order = np.argsort(-fit.areas["risk_median"].to_numpy(), kind="stable")[:top]
+    rows = np.arange(len(order), 0, -1)
+    with drawing(44 + 15.5 * len(order), axes=ax) as (figure, [axes]):
+        axes.hlines(rows, low[order], high[order], color=BLUE, linewidth=2.2, alpha=0.45)
+        axes.plot(middle[order], rows, "o", color=BLUE, markersize=5)
+        name_rows(axes, [shortened(fit.map.names[area], 24) for area in order])
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel(f"rank among {len(fit.map)} areas, with 95 % interval")
+    first = order[0]
+    alt = (
+        f"The ranks of {len(order)} areas with 95 % intervals, from {fit.map.names[first]}, {middle[first]} "
+        f"({low[first]} to {high[first]}), down."
+    )
+    return Picture(figure, alt, "Rank 1 is the highest risk. Where intervals overlap, the order is not certain.")
+
+
+def convergence(fit: Fit, *, ax: Axes | None = None) -> Picture:
+    """Draw every area's R-hat against its effective sample size, with the limits that both should keep.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> convergence(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)).alt[:44]
+    "Scatter of 77 areas' R-hat against effective"
+    """
+    size, agreement = fit.sampling.ess_bulk, fit.sampling.rhat
+    good = (size >= GOOD_ESS) & (agreement <= GOOD_RHAT)
+    with drawing(230, axes=ax) as (figure, [axes]):
+        looks: list[tuple[BoolArray, dict[str, Any]]] = [
+            (good, {"color": BLUE, "alpha": 0.75}),
+            (~good, {"color": MISSED, "marker": "D"}),
+        ]
+        for members, look in looks:
+            axes.plot(size[members], agreement[members], **{"marker": "o", "markersize": 4, "linestyle": "", **look})
+        axes.axvline(GOOD_ESS, **DASHED)
+        axes.axhline(GOOD_RHAT, **DASHED)
+        axes.set(xlabel="effective sample size (bulk)", ylabel="R-hat")
+        axes.set_xlim(left=0)
+    summary = f"{int(good.sum())} of {len(size)} areas have R-hat ≤ {GOOD_RHAT} and an effective size ≥ {GOOD_ESS}."
+    return Picture(figure, f"Scatter of {len(size)} areas' R-hat against effective sample size. {summary}", summary)
+
+
+def alpha_posterior(fit: Fit, *, ax: Axes | None = None) -> Picture:
     """Draw the posterior of α, the prior's standard deviation, without the last thousandth of its long tail."""
     if "alpha2" not in fit.posterior:
         raise StudyError(f"a fit of the {fit.record.model} model has no α to draw")
@@ -106,7 +159,7 @@ def alpha_posterior(fit: Fit) -> Picture:
     if np.ptp(alpha) == 0:
         raise StudyError(f"α was fixed at {alpha[0]:g} in this fit, so it has no posterior to draw")
     low, middle, high = np.quantile(alpha, [0.025, 0.5, 0.975])
-    with drawing(210) as (figure, [axes]):
+    with drawing(210, axes=ax) as (figure, [axes]):
         inside = alpha[alpha <= np.quantile(alpha, 0.999)]
         axes.hist(inside, bins=40, density=True, color=BLUE, alpha=0.75, edgecolor="white", linewidth=0.4)
         foot = -0.04 * axes.get_ylim()[1]
@@ -118,10 +171,10 @@ def alpha_posterior(fit: Fit) -> Picture:
     return Picture(figure, f"Histogram of the posterior of α. {summary}.", f"{summary} (the line below the bars).")
 
 
-def variance_against_median(fit: Fit) -> Picture:
+def variance_against_median(fit: Fit, *, ax: Axes | None = None) -> Picture:
     """Draw each area's posterior variance of risk against its posterior median."""
     median, variance = fit.areas["risk_median"].to_numpy(), fit.areas["risk_sd"].to_numpy() ** 2
-    with drawing(260) as (figure, [axes]):
+    with drawing(260, axes=ax) as (figure, [axes]):
         axes.plot(median, variance, "o", color=BLUE, markersize=4.5, alpha=0.75, markeredgewidth=0)
         axes.set(xlabel="risk, posterior median", ylabel="posterior variance")
         axes.set_ylim(bottom=0)
@@ -133,7 +186,7 @@ def variance_against_median(fit: Fit) -> Picture:
     return Picture(figure, alt, summary)
 
 
-def comparison_times(data: Comparisons) -> Picture:
+def comparison_times(data: Comparisons, *, ax: Axes | None = None) -> Picture:
     """Draw how long comparisons took, without the slowest hundredth.
 
     >>> import judgemap as jm
@@ -144,7 +197,7 @@ def comparison_times(data: Comparisons) -> Picture:
     if not len(seconds):
         raise StudyError("the comparisons have no times to draw; add a column 'seconds' to the table")
     middle, longest = np.quantile(seconds, [0.5, 0.99])
-    with drawing(210) as (figure, [axes]):
+    with drawing(210, axes=ax) as (figure, [axes]):
         inside = seconds[seconds <= longest]
         axes.hist(inside, bins=40, color=BLUE, alpha=0.75, edgecolor="white", linewidth=0.4)
         axes.axvline(middle, **{**DASHED, "color": INK, "linewidth": 1.2, "zorder": 2})

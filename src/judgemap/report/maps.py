@@ -17,7 +17,7 @@ from judgemap.geo.maps import Areas
 from judgemap.report.badges import free_spots
 from judgemap.report.colours import CHANCE, LIKENESS, RISK, UNCERTAINTY, VARIANCE, Scale, readable_on
 from judgemap.report.ground import Ground, ground
-from judgemap.report.picture import FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, style
+from judgemap.report.picture import FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, figure_of, style
 from judgemap.report.text import number
 from judgemap.report.ticks import round_step
 from judgemap.study.result import Fit
@@ -33,7 +33,7 @@ NO_MAP = (
 )
 
 
-def risk_map(fit: Fit, title: str = "") -> Picture:
+def risk_map(fit: Fit, title: str = "", *, ax: Axes | None = None) -> Picture:
     """Draw the posterior median of risk, the ten highest areas numbered as in `tables.highest_risk`.
 
     >>> import judgemap as jm
@@ -44,14 +44,14 @@ def risk_map(fit: Fit, title: str = "") -> Picture:
     """
     risk = fit.areas["risk_median"].to_numpy()
     first = np.argsort(-risk, kind="stable")[:10]
-    picture = choropleth(fit.map, risk, RISK, title=title, numbered=first.tolist())
+    picture = choropleth(fit.map, risk, RISK, title=title, numbered=first.tolist(), ax=ax)
     caption = f"The darker an area, the higher its estimated risk. Numbers mark the {len(first)} highest."
     return replace(picture, caption=caption + drawn_how(fit.map))
 
 
-def uncertainty_map(fit: Fit, title: str = "") -> Picture:
+def uncertainty_map(fit: Fit, title: str = "", *, ax: Axes | None = None) -> Picture:
     """Draw the posterior standard deviation of risk."""
-    picture = choropleth(fit.map, fit.areas["risk_sd"].to_numpy(), UNCERTAINTY, title=title)
+    picture = choropleth(fit.map, fit.areas["risk_sd"].to_numpy(), UNCERTAINTY, title=title, ax=ax)
     caption = "The darker an area, the less the answers tell us about it."
     return replace(picture, caption=caption + drawn_how(fit.map))
 
@@ -63,12 +63,12 @@ def variance_map(fit: Fit, title: str = "") -> Picture:
     return replace(picture, caption=caption + drawn_how(fit.map))
 
 
-def p_top_map(fit: Fit, k: int = 10, title: str = "") -> Picture:
+def p_top_map(fit: Fit, k: int = 10, title: str = "", *, ax: Axes | None = None) -> Picture:
     """Draw the probability that an area is among the k of highest risk."""
     if not 1 <= k <= len(fit.map):
         raise StudyError(f"there are {len(fit.map)} areas, so k must be between 1 and {len(fit.map)}, not {k}")
     scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
-    picture = choropleth(fit.map, fit.p_top(k).to_numpy(), scale, title=title)
+    picture = choropleth(fit.map, fit.p_top(k).to_numpy(), scale, title=title, ax=ax)
     caption = f"The darker an area, the more likely it is to be among the {k} with the highest risk."
     return replace(picture, caption=caption + drawn_how(fit.map))
 
@@ -122,10 +122,12 @@ def choropleth(
     title: str = "",
     numbered: Sequence[int] = (),
     outlined: Sequence[int] = (),
+    ax: Axes | None = None,
 ) -> Picture:
     """Shade every area by its value, with a legend; number some areas 1, 2, 3 …, outline some.
 
-    `numbered` and `outlined` are positions in the order of `areas`. Without a map the areas are circles of a network.
+    `numbered` and `outlined` are positions in the order of `areas`. It is drawn on ``ax``, or on a figure of its own.
+    Without a map the areas are circles of a network.
 
     >>> from judgemap.core.graph import AreaGraph
     >>> areas = Areas(("1", "2"), ("Castle", "Trent"), AreaGraph(2, [[0, 1]]))
@@ -142,7 +144,7 @@ def choropleth(
     classes, limits = scale.classify(shown)
     colours = scale.colours(len(limits) - 1)
     with style():
-        figure, axes = sheet(place.height + LEGEND, title, LEGEND)
+        figure, axes = sheet(place.height + LEGEND, title, LEGEND, ax)
         place.frame(axes)
         for each, colour in enumerate(colours):
             place.paint(axes, np.flatnonzero(classes == each), colour)
@@ -151,6 +153,7 @@ def choropleth(
         _number(axes, place, numbered, [colours[classes[area]] for area in numbered])
         _legend(axes, scale, limits, colours)
         _compass(axes, place)
+        fit_size(axes)
     order = np.argsort(-shown, kind="stable")
     highest, lowest = (", ".join(areas.names[area] for area in some) for some in (order[:3], order[:-4:-1]))
     alt = f"{kind_of(areas)} of {len(areas)} areas shaded by {_sentence(scale.title)}"
@@ -171,15 +174,36 @@ def _sentence(title: str) -> str:
     return title[0].lower() + title[1:]
 
 
-def sheet(height: float, title: str, below: float = 0.0) -> tuple[Figure, Axes]:
-    """Return a figure whose axes count points, 0 at the foot of the map, with room for a legend below it."""
+def sheet(height: float, title: str, below: float = 0.0, axes: Axes | None = None) -> tuple[Figure, Axes]:
+    """Return a figure whose axes count points, 0 at the foot of the map, with room for a legend below it.
+
+    Given ``axes`` count the same points, each as large as there is room for: see `fit_size`.
+    """
     top = TITLE if title else 0.0
-    figure = Figure(figsize=(WIDTH / 72, (height + top) / 72))
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(-below, height - below + top))
+    if axes is None:
+        axes = Figure(figsize=(WIDTH / 72, (height + top) / 72)).add_axes((0, 0, 1, 1))
+    else:
+        axes.set_aspect("equal")
+    axes.set(xlim=(0, WIDTH), ylim=(-below, height - below + top))
     axes.set_axis_off()
+    figure = figure_of(axes)
     if title:
         axes.text(8, height - below + top - 8, title, fontsize=min(13, 600 / len(title)), fontweight="bold", va="top")
     return figure, axes
+
+
+def fit_size(axes: Axes) -> None:
+    """Shrink or grow text and lines as far as the axes are smaller or larger than a `sheet` of their own."""
+    axes.apply_aspect()
+    scale = axes.get_window_extent().width / figure_of(axes).dpi * 72 / WIDTH
+    if abs(scale - 1) < 1e-6:
+        return
+    for text in axes.texts:
+        text.set_fontsize(scale * float(text.get_fontsize()))
+    for line in axes.lines:
+        line.set(linewidth=scale * line.get_linewidth(), markersize=scale * line.get_markersize())
+    for patch in axes.patches:
+        patch.set_linewidth(scale * patch.get_linewidth())
 
 
 def _legend(axes: Axes, scale: Scale, limits: FloatArray, colours: list[str]) -> None:

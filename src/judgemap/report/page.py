@@ -72,13 +72,13 @@ def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Seq
     >>> "<h2" in html and "http" not in html
     True
     """
-    template = _environment().get_template("page.html")
+    template = environment().get_template("page.html")
     return template.render(title=title, sections=sections, notice=notice, numbers=numbers, svg_address=svg_address)
 
 
 def page_with_front(front: Front, sections: Sequence[Section]) -> str:
     """Return an HTML page whose first printed page is ``front`` and nothing else."""
-    template = _environment().get_template("briefing.html")
+    template = environment().get_template("briefing.html")
     return template.render(title=front.title, front=front, sections=sections, svg_address=svg_address)
 
 
@@ -92,7 +92,8 @@ def _unbroken(value: object) -> object:
     return value.replace(" %", "\u00a0%") if isinstance(value, str) else value
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return the templates of reports; what is put into them is escaped."""
     return Environment(
         finalize=_unbroken,
         loader=PackageLoader("judgemap.report"),

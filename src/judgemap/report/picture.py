@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from xml.sax.saxutils import escape
 
 import matplotlib as mpl
@@ -83,15 +83,26 @@ def style() -> Iterator[None]:
 
 @contextmanager
 def drawing(
-    height: float, rows: int = 1, columns: int = 1, *, share_x: bool = True
+    height: float, rows: int = 1, columns: int = 1, *, share_x: bool = True, axes: Axes | None = None
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Make a figure of some panels in the house style, and lay it out once, so that every file of it is the same."""
+    """Make a figure of some panels in the house style, and lay it out once, so that every file of it is the same.
+
+    With ``axes``, somebody else's figure, draw there and leave its layout alone.
+    """
     with style():
+        if axes is not None:
+            yield figure_of(axes), [axes]
+            return
         layout = ConstrainedLayoutEngine()
         figure = Figure(figsize=(WIDTH / 72, height / 72), layout=layout)
         yield figure, list(figure.subplots(rows, columns, sharex=share_x and columns == 1, squeeze=False).ravel())
         layout.execute(figure)
         figure.set_layout_engine("none")
+
+
+def figure_of(axes: Axes) -> Figure:
+    """Return the whole figure that axes belong to, also from within a part of it."""
+    return cast("Figure", axes.get_figure(root=True))
 
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from judgemap.core.comparisons import JudgedCounts, PairCounts, count_judged
 from judgemap.core.types import BoolArray, FloatArray, IntArray, frozen_floats, frozen_ints
+from judgemap.display import Displayed
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import Table, did_you_mean, quoted, read_table
 from judgemap.geo.labels import clean_label
@@ -56,7 +57,7 @@ class Pairs(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparisons:
+class Comparisons(Displayed):
     """Every pair that was shown, one entry a pair.
 
     ``left`` and ``right`` are positions in ``ids``; ``judge`` is one in ``judges``, −1 for an answer without a name;

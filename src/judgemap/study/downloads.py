@@ -4,11 +4,13 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from judgemap.errors import StudyError
+from judgemap.errors import NotInstalledError, StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.folder import check_file
@@ -72,6 +74,8 @@ def write_download(fit: Fit, kind: str, path: str | Path) -> Path:
     if kind in OF_A_MAP and fit.map.geometry is None:
         raise StudyError(f"this fit has no map, which {kind} is for; choose 'csv' or 'parquet' instead")
     check_file(path)
+    if FORMATS[kind].media_type == PARQUET and find_spec("pyarrow") is None:
+        raise NotInstalledError("pyarrow", "parquet")
     try:
         with tempfile.TemporaryDirectory(prefix=".judgemap-", dir=path.parent) as folder:
             draft = Path(folder, f"draft{FORMATS[kind].ending}")
@@ -126,6 +130,30 @@ def _write_draws(fit: Fit, path: Path) -> None:
     table.to_parquet(path, index=False)
 
 
+def wide_draws(fit: Fit) -> pd.DataFrame:
+    """Return every draw as the R package posterior keeps them: a row per draw, a column per area's risk, and α².
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> wide_draws(jm.fit_standard(data, areas, seed=1, chains=2, draws=100)).columns[:4].to_list()
+    ['.chain', '.iteration', '.draw', 'risk[1]']
+    """
+    chains, draws, _ = fit.posterior["risk"].shape
+    number = np.arange(chains * draws)
+    counted = {".chain": number // draws + 1, ".iteration": number % draws + 1, ".draw": number + 1}
+    risk = pd.DataFrame(fit.risk, columns=[f"risk[{area}]" for area in fit.map.ids])
+    scalars = {
+        str(name): values.to_numpy().ravel()
+        for name, values in fit.posterior.data_vars.items()
+        if values.dims == ("chain", "draw")
+    }
+    return pd.concat([pd.DataFrame(counted), risk, pd.DataFrame(scalars)], axis=1)
+
+
+def _write_draws_csv(fit: Fit, path: Path) -> None:
+    wide_draws(fit).to_csv(path, index=False, float_format="%.9g")
+
+
 def _write_netcdf(fit: Fit, path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
         shutil.copyfile(fit.save(Path(folder, "results")) / "posterior.nc", path)
@@ -138,6 +166,7 @@ FORMATS: dict[str, Format] = {
     "gpkg": Format(".gpkg", "application/geopackage+sqlite3", "the map, for QGIS and ArcGIS", _write_gpkg),
     "parquet": Format(".parquet", PARQUET, "the table, with the map if there is one (GeoParquet)", _write_parquet),
     "draws": Format(".draws.parquet", PARQUET, "every draw of every area's risk, one row per draw", _write_draws),
+    "draws-csv": Format(".draws.csv", "text/csv", "every draw, one row per draw, for R", _write_draws_csv),
     "netcdf": Format(
         ".nc", "application/netcdf", "the posterior and the sampling statistics, for ArviZ", _write_netcdf
     ),

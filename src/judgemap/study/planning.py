@@ -25,6 +25,7 @@ from judgemap.core.simulation import (
     trial,
 )
 from judgemap.core.types import FloatArray
+from judgemap.display import Displayed
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
@@ -97,7 +98,7 @@ class PlanRecord:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StudyPlan:
+class StudyPlan(Displayed):
     """What to expect. ``merits[design]`` is an array (simulations, lengths, measures), in the order of `Merits`.
 
     ``reference`` is the design that the others are compared with: uniform, if it was tried.

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from judgemap.core.types import FloatArray
-from judgemap.errors import StudyError
+from judgemap.errors import NotInstalledError, StudyError
 from judgemap.geo.csvfiles import quoted
 from judgemap.study.comparisons import Direction
 from judgemap.study.exchange import Answer, Columns, Imported, Side, guess_columns, in_order, read_answers
@@ -83,8 +83,10 @@ def _read(paths: list[Path]) -> Contents:
 
 def _objects(path: Path, systems: list[str]) -> dict[str, Any]:
     """Read an R file; simple features become shapely geometries, and their reference system goes to ``systems``."""
-    import rdata
-
+    try:
+        import rdata
+    except ModuleNotFoundError:
+        raise NotInstalledError("rdata", "r") from None
     if not path.is_file():
         raise StudyError(f"{path}: there is no such file; check its name and folder")
     if path.stat().st_size > LARGEST:

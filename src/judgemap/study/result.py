@@ -21,6 +21,7 @@ from judgemap.core.predictive import Shown, chosen_first
 from judgemap.core.prior import Covariance, independent
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray, IntArray
+from judgemap.display import Displayed, plots
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import new_folder
@@ -40,7 +41,7 @@ GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit:
+class Fit(Displayed):
     """A fitted model. `areas` is the table to read; `map` holds the areas themselves, `record` how the fit was made.
 
     ``posterior`` has ``risk`` (chain, draw, area), centred and signed so that high is bad; ``level``, the mean
@@ -75,6 +76,11 @@ class Fit:
         data, sizes = self.record.data, self.posterior.sizes
         made = f"{data.areas} areas, {data.comparisons} comparisons, {sizes['chain']} × {sizes['draw']} draws"
         return f"{type(self).__name__}({self.record.model} model, {made})"
+
+    @property
+    def plot(self) -> Any:  # noqa: ANN401 - of the layer that draws
+        """Plots on matplotlib axes: ``fit.plot.map()``, ``.ranks()``, ``.alpha()``, ``.convergence()`` and others."""
+        return plots(self)
 
     @property
     def risk(self) -> FloatArray:

@@ -16,6 +16,7 @@ from judgemap.core.optimal import OPTIMAL_LIMIT, Panel, optimal
 from judgemap.core.prior import communicability
 from judgemap.core.schedule import ListOptions, draw_list_with_repeats
 from judgemap.core.types import FloatArray, IntArray, frozen_floats, frozen_ints
+from judgemap.display import Displayed
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted, read_table
 from judgemap.geo.labels import clean_label
@@ -35,7 +36,7 @@ DESIGNS = ("principal", "uniform", "naive", "optimal")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Schedule:
+class Schedule(Displayed):
     """A list of pairs, and the design that it was drawn from.
 
     ``left`` and ``right`` are ids, in the order in which pairs are shown. ``probability`` is that with which the design

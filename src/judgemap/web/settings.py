@@ -230,9 +230,9 @@ BACKUP_RECIPIENTS = read_list("JUDGEMAP_BACKUP_TO")
 FORM_RENDERER = "judgemap.web.server.forms.Renderer"
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English")), ("fr", _("French")), ("ar", _("Arabic"))]
+LANGUAGES = [("en", _("English")), ("fr", _("French")), ("es", _("Spanish")), ("ar", _("Arabic"))]
 LOCALE_SOURCE = Path(__file__).parent / "locale"
-LOCALE_PATHS = [DATA / "locale"]
+LOCALE_PATHS = [LOCALE_SOURCE, DATA / "locale"]  # compiled in a wheel; in a checkout, when the server starts
 USE_TZ = True
 TIME_ZONE = "UTC"
 

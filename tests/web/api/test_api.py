@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from django.test import Client
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import judgemap as jm
@@ -245,7 +245,6 @@ WORDS = ["", "0", "-1", "1", "9" * 30, "0.0", "1.1", f"0.{'9' * 18}", "csv", "ge
 word = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(WORDS)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.sampled_from(PATHS),
     inner=word,
@@ -262,7 +261,6 @@ def test_rubbish_is_refused_in_one_sentence(owned, program, path, inner, asked):
         assert list(json.loads(response.content)) == ["error"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(header=st.text(st.characters(codec="latin-1", exclude_categories=["Cc"]), max_size=60))
 def test_rubbish_as_a_token(owned, header):
     for text in (header, f"Bearer {header}"):

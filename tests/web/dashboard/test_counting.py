@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judgemap.study.comparisons import OUTCOMES, Outcome
@@ -96,7 +96,6 @@ def check(study) -> None:
     assert counted(study) == plain, "from the tallies alone"
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(script=st.lists(acts, min_size=15, max_size=40), near=st.sampled_from([0, 3, 5000]))
 def test_tallies_equal_a_recount(study, monkeypatch, script, near):
     monkeypatch.setattr(counting, "NEAR", near)

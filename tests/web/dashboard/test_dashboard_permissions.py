@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 from django.urls import get_resolver, reverse
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judgemap.web.dashboard.models import Forecast, PanelPlan
@@ -100,7 +100,6 @@ def test_a_judge_of_another_study_is_not_found(judged, clients, areas, definitio
 words = st.text(max_size=30) | st.sampled_from(["", "\0", "-1", "9" * 30, "judged", "without", "only", "leave out"])
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.sampled_from([row[0] for row in TABLE]),
     fields=st.dictionaries(st.sampled_from(["map", "seen", "page", "judge", "act", "reason"]), words, max_size=6),

@@ -69,3 +69,29 @@ def test_links_carry_the_public_name_of_the_server(owned, clients, settings):
     page = clients["owner"].post(url(owned), {"judges": "1"}).content.decode()
     assert 'href="https://studies.example.org/j/' in page
     assert "https://studies.example.org/invitation/" in clients["owner"].post("/account/researchers/").content.decode()
+
+
+def test_the_text_of_the_invitation_is_in_every_language_of_the_study(owned, clients):
+    page = clients["owner"].get(url(owned)).text
+    for words in ("Dear colleague", "Chère collègue", "{link}", owned.version.question):
+        assert words in page
+    assert "about 1 minute," in page or re.search(r"about \d+ minutes,", page)
+
+
+def test_reminders_are_the_links_not_used_yet(owned, clients, visit):
+    answered, waiting = visit(), visit()
+    answered.answer("left")
+    pasted = (
+        f"judge,link\nann,http://x/j/{answered.token}/\nbob,http://x/j/{waiting.token}/\nnobody,http://x/j/{'A' * 22}/"
+    )
+    page = clients["owner"].post(f"{url(owned)}/reminders", {"links": pasted})
+    assert [each.whose for each in page.context["unused"]] == [waiting.name]
+    assert [each.whose for each in page.context["begun"]] == [answered.name]
+    assert page.context["known"] == 2
+    assert LINK.findall(page.text) == [waiting.token, answered.token]
+
+
+@pytest.mark.parametrize("pasted", ["", "no links here", "http://x/j/" + "A" * 22])
+def test_reminders_without_a_link_of_the_study_say_what_to_paste(owned, clients, judge, pasted):
+    page = clients["owner"].post(f"{url(owned)}/reminders", {"links": pasted}).text
+    assert "There is no link of this study in what you pasted" in page

@@ -2,7 +2,7 @@
 
 import pytest
 from django.urls import get_resolver
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 PAGES = ["", "consent", "answer", "last", "begin", "go-on", "language", "areas", "link"]
@@ -10,7 +10,6 @@ FIELDS = ["pair", "outcome", "follows", "seen_ms", "reason", "agree", "begin", "
 text = st.text(max_size=40) | st.sampled_from(["left", "right", "unknown-left", "yes", "fr", "-1", "9" * 30, "\0", "'"])
 form = st.dictionaries(st.sampled_from(FIELDS), text | st.lists(text, max_size=3), max_size=6)
 method = st.sampled_from(["get", "post", "head", "put", "delete", "options", "patch"])
-many = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 
 
 def test_every_page_of_a_judge_is_listed_here():
@@ -19,7 +18,6 @@ def test_every_page_of_a_judge_is_listed_here():
     assert paths == {f"j/<slug:token>/{page}" for page in PAGES} | {"j/<slug:token>", "s/<slug:code>/", "withdraw"}
 
 
-@many
 @given(page=st.sampled_from(PAGES), method=method, form=form, own=st.booleans())
 def test_rubbish_to_a_judges_pages(judge, page, method, form, own):
     if own and method == "post":
@@ -29,7 +27,6 @@ def test_rubbish_to_a_judges_pages(judge, page, method, form, own):
     assert response.status_code < 500
 
 
-@many
 @given(body=st.binary(max_size=200), kind=st.sampled_from(["application/x-www-form-urlencoded", "text/plain", "",
        "multipart/form-data; boundary=x", "multipart/form-data", "application/json"]))  # fmt: skip
 def test_rubbish_as_a_body(judge, body, kind):
@@ -38,7 +35,6 @@ def test_rubbish_as_a_body(judge, body, kind):
         assert response.status_code < 500
 
 
-@many
 @given(path=st.text(st.characters(codec="utf-8", exclude_characters="?#"), max_size=60), form=form, method=method)
 def test_rubbish_as_an_address(client, db, path, form, method):
     for place in (f"/{path.lstrip('/')}", f"/j/{path}/answer", f"/s/{path}/", "/withdraw"):

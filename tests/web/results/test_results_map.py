@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 from django.urls import reverse
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import judgemap as jm
@@ -230,11 +230,9 @@ def test_a_page_carries_no_style_that_the_policy_forbids(run, page):
 
 QUERY = ["layer", "k", "sort", "q", "area", "with"]
 WORDS = ["", "0", "15", "16", "-1", "9" * 30, "\0", "top", "top3", "topx", "risk", "-name", "²", "١", "Ward"]
-LOOSE = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "max_examples": 25}
 
 
 @given(st.dictionaries(st.sampled_from(QUERY), st.sampled_from(WORDS) | st.text(max_size=20), max_size=6))
-@settings(**LOOSE)
 def test_rubbish_in_the_address_shows_a_page(run, page, query):
     assert page(run, **query).status_code == 200
     assert page(run, "compare", **query).status_code == 200

@@ -31,3 +31,26 @@ def test_a_colleague_sees_the_list_without_buttons(owned, clients):
     page = clients["teammate"].get(f"/studies/{owned.slug}/colleagues").content.decode()
     assert "owner@example.org" in page
     assert "Stop sharing" not in page
+
+
+def test_a_colleague_becomes_a_reader_and_back(owned, clients, people):
+    share = f"/studies/{owned.slug}/share"
+    email = people["teammate"].email
+    clients["owner"].post(share, {"email": email, "may": "read"})
+    assert (owned.colleagues.count(), owned.readers.count()) == (0, 1)
+    page = clients["teammate"].get(f"/studies/{owned.slug}/").text
+    assert "You can look at everything here" in page
+    refused = clients["teammate"].post(f"/studies/{owned.slug}/status", {"act": "pause"})
+    assert refused.status_code == 403
+    assert "You can look at this study but not change it" in refused.text
+    clients["owner"].post(share, {"email": email, "may": "change"})
+    assert (owned.colleagues.count(), owned.readers.count()) == (1, 0)
+    assert clients["teammate"].post(f"/studies/{owned.slug}/status", {"act": "pause"}).status_code == 302
+
+
+def test_a_reader_can_be_taken_off_again(owned, clients, people):
+    share = f"/studies/{owned.slug}/share"
+    clients["owner"].post(share, {"email": people["stranger"].email, "may": "read"})
+    assert "Stop sharing" in clients["owner"].get(f"/studies/{owned.slug}/colleagues").text
+    clients["owner"].post(share, {"remove": str(people["stranger"].pk)})
+    assert clients["stranger"].get(f"/studies/{owned.slug}/").status_code == 404

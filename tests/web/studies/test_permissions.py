@@ -3,6 +3,8 @@
 import pytest
 from django.urls import get_resolver, reverse
 
+from judgemap.web.judge.models import Judge
+from judgemap.web.studies import actions
 from judgemap.web.studies.models import Act, StudyVersion
 
 READ = {"owner": 200, "teammate": 200, "stranger": 404, "anonymous": 302}
@@ -26,6 +28,8 @@ TABLE = [
     ("inviting:judges", "get", {}, READ),
     ("inviting:judges", "post", {"judges": "2"}, READ),
     ("inviting:links_csv", "post", {}, READ),
+    ("inviting:groups", "post", {"name": "Police"}, MOVE),
+    ("inviting:reminders", "post", {"links": "none"}, READ),
     ("studies:colleagues", "get", {}, READ),
     ("studies:share", "post", {"email": "nobody"}, OWN | {"owner": 400}),
     ("studies:log", "get", {}, READ),
@@ -69,6 +73,18 @@ def test_each_sees_what_they_may(owned, clients, who, name, method, fields, stat
         assert owned.version.title not in response.content.decode()
     if who == "anonymous":
         assert response["Location"].startswith("/account/login/?next=/")
+
+
+@pytest.mark.parametrize(("name", "method", "fields", "statuses"), TABLE)
+def test_a_reader_sees_what_a_colleague_sees_and_changes_nothing(
+    owned, clients, people, name, method, fields, statuses
+):
+    actions.share_study(owned, people["stranger"].email, people["owner"], to_read=True)
+    before = (Act.objects.count(), StudyVersion.objects.count(), Judge.objects.count())
+    response = getattr(clients["stranger"], method)(address(name, owned), fields)
+    tried = method == "get" or name.startswith("preview:")
+    assert response.status_code == (statuses["teammate"] if tried else 403)
+    assert (Act.objects.count(), StudyVersion.objects.count(), Judge.objects.count()) == before
 
 
 @pytest.mark.parametrize(("name", "method", "fields", "statuses"), [row for row in TABLE if row[1] == "post"])

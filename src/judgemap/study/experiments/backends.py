@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
-from judgemap.errors import StudyError
+from judgemap.errors import NotInstalledError, StudyError
 from judgemap.study.experiments.runner import Backend, Job, SetResult, prepare, run_set
 
 if TYPE_CHECKING:
@@ -83,10 +83,8 @@ def _connected(address: str) -> Iterator["Client"]:
     """Connect, and wait for a worker; a `StudyError` within seconds if nothing answers."""
     try:
         from distributed import Client
-    except ImportError:
-        raise StudyError(
-            "a cluster needs Dask, which is not installed; install it with: pip install 'judgemap[cluster]'"
-        ) from None
+    except ModuleNotFoundError:
+        raise NotInstalledError("Dask", "cluster") from None
     _check_answers(address)
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]

@@ -22,7 +22,7 @@ from judgemap.study.judges import time_histogram, time_quartiles
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, bar_chart, spark
 from judgemap.web.dashboard.counting import Counted, count
-from judgemap.web.judge.models import UnknownArea
+from judgemap.web.judge.models import Judge, UnknownArea
 from judgemap.web.results.models import Exclusion, FitRun, FitView
 from judgemap.web.results.pages import latest_fit, read_findings
 from judgemap.web.server.forms import sentence
@@ -142,6 +142,7 @@ class JudgeRow:
     spark: str
     fitted: JudgeFinding
     excluded: Exclusion | None
+    group: str = ""
 
     @property
     def made_of(self) -> list[tuple[str, float]]:
@@ -189,6 +190,7 @@ def judge_rows(study: Study, counted: Counted, fitted: Sequence[JudgeFinding]) -
     quartiles = time_quartiles(data)
     by_name = {each.judge: each for each in fitted}
     excluded = {each.judge_id: each for each in Exclusion.objects.filter(judge__study=study).select_related("by")}
+    groups = dict(Judge.objects.filter(study=study, group__isnull=False).values_list("name", "group__name"))
     rows = []
     for place in np.flatnonzero(outcomes.sum(axis=1)).tolist():
         name = data.judges[place]
@@ -209,6 +211,7 @@ def judge_rows(study: Study, counted: Counted, fitted: Sequence[JudgeFinding]) -
                 spark=spark(times[place].tolist()),
                 fitted=by_name.get(name, JudgeFinding(judge=name)),
                 excluded=excluded.get(name),
+                group=groups.get(name, ""),
             )
         )
     return sorted(rows, key=lambda row: (-row.judged, row.name))

@@ -10,10 +10,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge import fastpath, queries
 from judgemap.web.judge.fastpath import in_one_commit
-from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea, judge_withdraws
+from judgemap.web.judge.groups import check_room
+from judgemap.web.judge.models import Answer, Consent, Judge, JudgeGroup, Pair, UnknownArea, judge_withdraws
 from judgemap.web.judge.refusals import Refused
 from judgemap.web.judge.scheduling import REPEAT, draw_pair, draw_repeat
 from judgemap.web.server.erasing import erase_after_commit
@@ -57,24 +59,32 @@ def has_consented(judge: Judge) -> bool:
     return bool(getattr(judge, "consented", False))
 
 
-def invite(study: Study, count: int, by: Researcher | None = None) -> list[Invited]:
+def invite(study: Study, count: int, by: Researcher | None = None, group: JudgeGroup | None = None) -> list[Invited]:
     """Make personal links for a number of judges, and record who asked for them."""
     invited = [Invited(make_name(), make_token()) for _ in range(count)]
     with transaction.atomic():
-        Judge.objects.bulk_create([_new_judge(study, each) for each in invited])
-        record(study, by, "invited", {"judges": count})
+        if group is not None:
+            check_room(group, count)
+        Judge.objects.bulk_create([_new_judge(study, each, group) for each in invited])
+        record(study, by, "invited", {"judges": count} | ({"group": group.name} if group else {}))
     return invited
 
 
-def join(study: Study) -> Invited:
-    """Make a judge for somebody who came by the open link."""
+def join(study: Study, group: JudgeGroup | None = None) -> Invited:
+    """Make a judge for somebody who came by the open link, the study's or a group's."""
     if study.status != Study.Status.OPEN or study.join_code is None:
         raise Refused("not open")
     last_minute = timezone.now() - timedelta(minutes=1)
     if Judge.objects.filter(study=study, created_at__gt=last_minute).count() >= JOINS_A_MINUTE:
         raise Refused("too many")
     invited = Invited(make_name(), make_token())
-    _new_judge(study, invited).save(force_insert=True)
+    with transaction.atomic():
+        if group is not None:
+            try:
+                check_room(group, 1)
+            except StudyError:
+                raise Refused("full") from None
+        _new_judge(study, invited, group).save(force_insert=True)
     return invited
 
 
@@ -215,10 +225,11 @@ def _held(token: str) -> Judge:
     return judge
 
 
-def _new_judge(study: Study, invited: Invited) -> Judge:
+def _new_judge(study: Study, invited: Invited, group: JudgeGroup | None) -> Judge:
     return Judge(
         name=invited.name,
         study=study,
+        group=group,
         token_hash=hashed(invited.token),
         withdrawal_hash=hashed(withdrawal_code(invited.token)),
         maximum=study.version.maximum,

@@ -59,7 +59,7 @@ def export_files(study: Study) -> Iterator[tuple[str, str]]:
     yield "edges.csv", table(("area_a", "area_b"), ([areas[a].code, areas[b].code] for a, b in edges))
     if all(area.outline for area in areas):
         yield "areas.geojson", geojson(areas)
-    yield "judges.csv", table(("judge", "joined_at", "language", "consented_at", "consent_version", "judged"),
+    yield "judges.csv", table(("judge", "joined_at", "language", "consented_at", "consent_version", "judged", "group"),
                               _judge_rows(study))  # fmt: skip
     unknown = UnknownArea.objects.filter(judge__study=study).order_by("judge_id", "area__position")
     rows = unknown.values_list("judge_id", "area_id", "marked_at")
@@ -127,13 +127,14 @@ def _seconds(row: TableRow) -> str:
 
 def _judge_rows(study: Study) -> Iterator[list[object]]:
     consents = Prefetch("consents", Consent.objects.select_related("version").order_by("given_at"), to_attr="given")
-    judges = Judge.objects.filter(study=study, withdrawn_at=None).prefetch_related(consents).order_by("name")
+    judges = Judge.objects.filter(study=study, withdrawn_at=None).select_related("group")
+    judges = judges.prefetch_related(consents).order_by("name")
     for judge in judges.iterator(chunk_size=2000):
         given: list[Consent] = judge.given
         last = given[-1] if given else None
         yield [
             judge.name, time(judge.created_at), judge.language, time(last.given_at if last else None),
-            last.version.number if last else "", judge.judged,
+            last.version.number if last else "", judge.judged, judge.group.name if judge.group else "",
         ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.dispatch import Signal
 
-from judgemap.web.server.tokens import make_name
+from judgemap.web.server.tokens import make_name, make_token
 from judgemap.web.studies.models import Area, Study, StudyVersion
 
 OUTCOMES = ("left", "right", "tie", "skipped", "unknown")
@@ -17,11 +17,29 @@ answers_go = Signal()
 A receiver may return what it changed, in words and counts for the certificate."""
 
 
+class JudgeGroup(models.Model):
+    """Judges told apart by the link they came by: a profession or an organisation, never a person."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="judge_groups")
+    name = models.CharField(max_length=60)
+    quota = models.PositiveIntegerField(null=True)
+    """How many judges it takes at most; None for no limit."""
+    join_code = models.CharField(max_length=22, unique=True, default=make_token)
+    """The group's open link, which works while the study has one."""
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["study", "name"], name="judge_group_once"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Judge(models.Model):
     """Somebody who answers, known by a random name. Of the link and the withdrawal code only hashes are kept."""
 
     name = models.CharField(max_length=10, primary_key=True, default=make_name)
     study = models.ForeignKey(Study, models.CASCADE, related_name="judges")
+    group = models.ForeignKey(JudgeGroup, models.SET_NULL, null=True, related_name="judges")
     token_hash = models.CharField(max_length=64, unique=True)
     withdrawal_hash = models.CharField(max_length=64, unique=True)
     language = models.CharField(max_length=10, blank=True)

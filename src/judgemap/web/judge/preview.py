@@ -25,7 +25,7 @@ from judgemap.web.judge.scheduling import draw_pair
 from judgemap.web.judge.screens import Place, language_of, place_of
 from judgemap.web.judge.views import common, show_areas, show_pair, show_place, wants_json
 from judgemap.web.server.tokens import withdrawal_code
-from judgemap.web.studies.access import study_page
+from judgemap.web.studies.access import reading_page
 from judgemap.web.studies.models import Area, Study
 
 SALT = "judgemap.preview"
@@ -78,7 +78,7 @@ def write_state(response: HttpResponse, slug: str, state: State, *, secure: bool
 def preview_page(view: PreviewView) -> Callable[[HttpRequest, str], HttpResponseBase]:
     """Find the study for those who may see it, pretend that it is open, and speak the chosen language."""
 
-    @study_page
+    @reading_page
     @wraps(view)
     def page(request: HttpRequest, study: Study) -> HttpResponse:
         study.status = Study.Status.OPEN

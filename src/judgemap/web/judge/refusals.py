@@ -20,6 +20,7 @@ SENTENCES: dict[str, tuple[int, Promise]] = {
     "maximum": (409, _("You have given as many answers as this study takes from one person. Thank you.")),
     "too fast": (429, _("That was faster than anybody can judge. Please wait a few seconds and go on.")),
     "too many": (429, _("Too many people are trying at once. Please wait a minute and try again.")),
+    "full": (409, _("This group has as many judges as it takes. Thank you for offering your help.")),
     "no code": (404, _("We do not know this code. Check that all of it was copied.")),
 }
 

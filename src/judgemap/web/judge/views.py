@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from judgemap.web.judge import actions
 from judgemap.web.judge.forms import read_answer, read_positions
-from judgemap.web.judge.models import Answer, Judge, Pair, UnknownArea
+from judgemap.web.judge.models import Answer, Judge, JudgeGroup, Pair, UnknownArea
 from judgemap.web.judge.refusals import Refused
 from judgemap.web.judge.screens import Place, counter, language_of, pair_json, place_of, progress, side_of
 from judgemap.web.server.limits import WRONG_GUESSES
@@ -291,13 +291,13 @@ def withdraw(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, code: str) -> HttpResponse:
     """Let somebody in by a study's open link."""
-    study = Study.objects.select_related("current").filter(join_code=code).first()
+    study, group = _joined_by(code)
     if study is None:
         return refusal(request, "", Refused("no link"))
     with translation.override(_wished_language(request, study)):
         if request.method == "POST":
             try:
-                return private(redirect("judge:home", actions.join(study).token))
+                return private(redirect("judge:home", actions.join(study, group).token))
             except Refused as refused:
                 return refusal(request, "", refused)
         language = translation.get_language() or "en"
@@ -308,6 +308,15 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
             "open": study.status == Study.Status.OPEN,
         }
         return private(render(request, "judge/join.html", context))
+
+
+def _joined_by(code: str) -> tuple[Study | None, JudgeGroup | None]:
+    """Find the study of an open link, and the group if it is a group's; both work while the study has one."""
+    studies = Study.objects.select_related("current")
+    if (study := studies.filter(join_code=code).first()) is not None:
+        return study, None
+    group = JudgeGroup.objects.filter(join_code=code, study__join_code__isnull=False).first()
+    return (studies.get(pk=group.study_id), group) if group else (None, None)
 
 
 def _wished_language(request: HttpRequest, study: Study) -> str:

@@ -13,7 +13,7 @@ from judgemap.errors import StudyError
 from judgemap.study.panel_settings import PanelSettings
 from judgemap.study.setting import MODELS, Setting
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
-from judgemap.web.judge.models import Judge
+from judgemap.web.judge.models import Judge, JudgeGroup
 from judgemap.web.results import actions
 from judgemap.web.results.models import FitRun, excluded_from
 from judgemap.web.results.pages import find_run
@@ -103,6 +103,10 @@ class FitForm(StudyForm):
         super().__init__(*args, **kwargs)
         self.fields |= {name: make_field(each) for name, each in SETTINGS.items() if name not in ON_TOP}
         self.initial = {**{name: value for name, value in DEFAULTS.items() if value is not None}, **self.initial}
+        groups = JudgeGroup.objects.filter(study=study, judges__judged__gt=0).distinct().order_by("name")
+        self.groups = {f"group-{each.pk}": each for each in groups}
+        offered = [(key, f"Only the group {each.name}") for key, each in self.groups.items()]
+        self.fields["use"].choices = [*USES, *offered]  # type: ignore[attr-defined]
         excluded = excluded_from(study)
         judged = Judge.objects.filter(study=study, judged__gt=0).order_by("name").values_list("name", "judged")
         self.fields["named"].choices = [  # type: ignore[attr-defined]
@@ -140,8 +144,14 @@ class FitForm(StudyForm):
     def asked(self) -> dict[str, Any]:
         """Return what `actions.ask_for_fit` takes."""
         given = self.cleaned_data
+        asked = {"settings": given["settings"], "note": given["note"]}
+        if (group := self.groups.get(given["use"])) is not None:
+            names = Judge.objects.filter(group=group, judged__gt=0).order_by("name").values_list("name", flat=True)
+            excluded = excluded_from(group.study)
+            only = [name for name in names if name not in excluded]
+            return asked | {"only": only, "note": given["note"] or f"group {group.name}"}
         judges = {"without": "left_out", "only": "only"}.get(given["use"])
-        return {"settings": given["settings"], "note": given["note"]} | ({judges: given["named"]} if judges else {})
+        return asked | ({judges: given["named"]} if judges else {})
 
 
 def initial_of(run: FitRun) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Kind pages for what goes wrong."""
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import escape
@@ -16,9 +17,14 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
     return kind_page(request, 400, _("That did not work"), _("Your browser sent something we do not understand."))
 
 
-def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001 - Django's
-    """Answer somebody who may not see a page."""
-    return kind_page(request, 403, _("You do not have access"), _("You do not have permission to see this page."))
+class Forbidden(PermissionDenied):
+    """Something that this person may not do; the page shows the sentence."""
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Answer somebody who may not see a page, or do what they asked for."""
+    text = str(exception) if isinstance(exception, Forbidden) else _("You do not have permission to see this page.")
+    return kind_page(request, 403, _("You do not have access"), text)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001 - Django's

@@ -1,18 +1,21 @@
-"""Who may see which study: its owner and the colleagues it is shared with. For everybody else it is not there."""
+"""Who may see and change which study: its owner, colleagues and readers. For everybody else it is not there."""
 
 from collections.abc import Callable
 from functools import wraps
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.server.errors import Forbidden
 from judgemap.web.studies.models import Study
 
 View = Callable[..., HttpResponseBase]
+SAFE = ("GET", "HEAD", "OPTIONS")
+READ_ONLY = "You can look at this study but not change it. Ask its owner if you need to."
 
 
 def researcher_of(request: HttpRequest) -> Researcher:
@@ -23,9 +26,11 @@ def researcher_of(request: HttpRequest) -> Researcher:
 
 
 def studies_of(researcher: Researcher) -> QuerySet[Study]:
-    """Return the studies that a researcher owns or shares."""
-    mine = Q(owner=researcher) | Q(pk__in=researcher.shared_studies.values("pk"))
-    return Study.objects.select_related("current", "owner").defer("current__packed_design").filter(mine)
+    """Return the studies that a researcher owns or shares, each with ``read_only``."""
+    reads = Exists(researcher.readable_studies.filter(pk=OuterRef("pk")))
+    mine = Q(owner=researcher) | Q(pk__in=researcher.shared_studies.values("pk")) | Q(read_only=True)
+    studies = Study.objects.select_related("current", "owner").defer("current__packed_design")
+    return studies.annotate(read_only=reads).filter(mine)
 
 
 def researcher_page(view: View) -> View:
@@ -40,8 +45,8 @@ def researcher_page(view: View) -> View:
     return login_required(page)
 
 
-def study_page(view: View) -> View:
-    """Find the study for its owner and colleagues; nobody else learns that it exists."""
+def reading_page(view: View) -> View:
+    """Find the study for everyone it is shared with; nobody else learns that it exists."""
 
     @wraps(view)
     def page(request: HttpRequest, slug: str, **more: object) -> HttpResponseBase:
@@ -51,6 +56,18 @@ def study_page(view: View) -> View:
         return view(request, study, **more)
 
     return researcher_page(page)
+
+
+def study_page(view: View) -> View:
+    """Find the study as `reading_page` does, and let readers look only."""
+
+    @wraps(view)
+    def page(request: HttpRequest, study: Study, **more: object) -> HttpResponseBase:
+        if getattr(study, "read_only", False) and request.method not in SAFE:
+            raise Forbidden(READ_ONLY)
+        return view(request, study, **more)
+
+    return reading_page(page)
 
 
 def owner_page(view: View) -> View:

@@ -292,16 +292,18 @@ def change_study(study: Study, by: Researcher, changes: dict[str, Any]) -> bool:
     return True
 
 
-def share_study(study: Study, email: str, by: Researcher) -> Researcher:
-    """Share a study with the researcher who has an address."""
+def share_study(study: Study, email: str, by: Researcher, *, to_read: bool = False) -> Researcher:
+    """Share a study with the researcher who has an address, or change what they may do."""
     colleague = Researcher.objects.filter(email=email.strip().lower(), is_active=True).first()
     if colleague is None:
         raise StudyError("no researcher here has this address; invite them under Researchers first")
     if colleague == study.owner:
         raise StudyError("this is the study's owner")
     with transaction.atomic():
-        study.colleagues.add(colleague)
-        record(study, by, "shared", {"with": colleague.email})
+        now, before = (study.readers, study.colleagues) if to_read else (study.colleagues, study.readers)
+        before.remove(colleague)
+        now.add(colleague)
+        record(study, by, "shared", {"with": colleague.email} | ({"to": "read"} if to_read else {}))
     return colleague
 
 
@@ -309,9 +311,10 @@ def unshare_study(study: Study, colleague_id: str, by: Researcher) -> None:
     """Stop sharing a study with a colleague; nothing happens where it was not shared."""
     with transaction.atomic():
         known = colleague_id.isdecimal() and len(colleague_id) < 19
-        for colleague in study.colleagues.filter(pk=colleague_id if known else -1):
-            study.colleagues.remove(colleague)
-            record(study, by, "unshared", {"with": colleague.email})
+        for shared in (study.colleagues, study.readers):
+            for colleague in shared.filter(pk=colleague_id if known else -1):
+                shared.remove(colleague)
+                record(study, by, "unshared", {"with": colleague.email})
 
 
 def give_study(study: Study, email: str) -> Researcher:
@@ -321,6 +324,7 @@ def give_study(study: Study, email: str) -> Researcher:
         if study.owner is not None and study.owner != owner:
             study.colleagues.add(study.owner)
         study.colleagues.remove(owner)
+        study.readers.remove(owner)
         study.owner = owner
         study.save(update_fields=["owner"])
         record(study, None, "given", {"to": owner.email})

@@ -172,18 +172,6 @@ class EdgeForm(forms.Form):
         return given
 
 
-class InviteForm(forms.Form):
-    """How many judges to make links for."""
-
-    judges = forms.IntegerField(
-        label="How many judges?",
-        min_value=1,
-        max_value=200,
-        initial=12,
-        help_text="Up to 200 at a time. You can make more later.",
-    )
-
-
 class ColleagueForm(forms.Form):
     """Somebody to share a study with."""
 
@@ -191,4 +179,14 @@ class ColleagueForm(forms.Form):
         label="Your colleague's e-mail address",
         max_length=254,
         help_text="The one they sign in with here. Invite someone new under Researchers first.",
+    )
+    may = forms.ChoiceField(
+        label="They may",
+        required=False,
+        choices=(
+            ("change", "Do everything except share the study or close it"),
+            ("read", "Look at everything and change nothing"),
+        ),
+        widget=forms.RadioSelect,
+        initial="change",
     )

@@ -23,6 +23,8 @@ class Study(models.Model):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.DRAFT)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="studies")
     colleagues = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="shared_studies", blank=True)
+    readers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="readable_studies", blank=True)
+    """Colleagues who may look at everything and change nothing."""
     current = models.ForeignKey("StudyVersion", models.PROTECT, null=True, related_name="+")
     join_code = models.CharField(max_length=22, unique=True, null=True)
     """The open link, which is meant to be passed on; None where judges come by personal links."""

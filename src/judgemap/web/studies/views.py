@@ -177,7 +177,9 @@ def share(request: HttpRequest, study: Study) -> HttpResponse:
     form = ColleagueForm(request.POST)
     if form.is_valid():
         try:
-            messages.success(request, f"Shared with {share_study(study, form.cleaned_data['email'], by)}.")
+            to_read = form.cleaned_data["may"] == "read"
+            colleague = share_study(study, form.cleaned_data["email"], by, to_read=to_read)
+            messages.success(request, f"Shared with {colleague}.")
             return redirect("studies:colleagues", study.slug)
         except StudyError as error:
             form.add_error("email", sentence(error))
@@ -189,6 +191,7 @@ def _colleagues(request: HttpRequest, study: Study, form: ColleagueForm) -> Http
         "study": study,
         "form": form,
         "colleagues": study.colleagues.order_by("email"),
+        "readers": study.readers.order_by("email"),
         "owner": study.owner_id == researcher_of(request).pk,
         "here": "colleagues",
     }

@@ -1,5 +1,7 @@
 """Asking for fits, taking them back, and fits that the number of answers asks for."""
 
+from dataclasses import replace
+
 import pytest
 
 from judgemap.errors import StudyError
@@ -100,7 +102,7 @@ def test_again_where_the_judges_withdrew(judged, ask, make):
 
 
 def test_fits_by_themselves(judged, people, answers, make):
-    actions.set_auto_fit(judged, 50, FitSettings(model="standard", seed=5), people["owner"])
+    actions.set_auto_fit(judged, 50, replace(QUICK, model="standard", seed=5), people["owner"])
     assert acts(judged)[-1][::2] == ("automatic fits on", {"every": 50, "model": "standard"})
     [run] = actions.ask_where_due()
     assert (run.asked_by, run.note, run.settings["model"]) == (None, "every 50 answers", "standard")

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judgemap.study.settings import FitSettings
@@ -282,7 +282,6 @@ WORDS = ["", "0", "1", "-1", "1e999", "nan", "9" * 30, "\0", "'", "clusters", "o
 rubbish = st.text(max_size=20) | st.sampled_from(WORDS)
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     path=st.sampled_from(["new", "auto", "1/again", "1/cancel", "1/progress", "1/log", ""]),
     fields=st.dictionaries(st.sampled_from(FIELDS), rubbish | st.lists(rubbish, max_size=3), max_size=8),

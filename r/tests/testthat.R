@@ -1,0 +1,4 @@
+library(testthat)
+library(judgemap)
+
+test_check("judgemap")

@@ -1,0 +1,72 @@
+"""Groups of judges: named by the researcher, joined by link, with a quota where one is wanted."""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Count, Q, Sum
+from django.db.models.functions import Coalesce
+
+from judgemap.errors import StudyError
+from judgemap.web.accounts.models import Researcher
+from judgemap.web.judge.models import Judge, JudgeGroup
+from judgemap.web.studies.log import record
+from judgemap.web.studies.models import Study
+
+MOST_GROUPS = 50
+LONGEST_NAME = 60
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A group and how far its judges are."""
+
+    group: JudgeGroup
+    invited: int
+    begun: int
+    judged: int
+
+
+def keep_group(study: Study, name: str, quota: int | None, by: Researcher | None = None) -> JudgeGroup:
+    """Make a group, or give the one of that name another quota."""
+    with transaction.atomic():
+        group = JudgeGroup.objects.filter(study=study, name=name).first()
+        if group is None and JudgeGroup.objects.filter(study=study).count() >= MOST_GROUPS:
+            raise StudyError(f"a study has at most {MOST_GROUPS} groups; use one that there is", field="name")
+        if group is not None and group.quota == quota:
+            return group
+        group = group or JudgeGroup(study=study, name=name)
+        group.quota = quota
+        group.save()
+        record(study, by, "group kept", {"group": name, "quota": quota or "none"})
+    return group
+
+
+def group_named(study: Study, name: str) -> JudgeGroup:
+    """Return the group of a name; one that is not there yet is made, without a quota."""
+    if not name.strip() or len(name.strip()) > LONGEST_NAME:
+        raise StudyError(f"the name of a group has 1 to {LONGEST_NAME} characters")
+    return JudgeGroup.objects.filter(study=study, name=name.strip()).first() or keep_group(study, name.strip(), None)
+
+
+def check_room(group: JudgeGroup, count: int) -> None:
+    """Refuse more judges than a group's quota; call it in the transaction that adds them."""
+    quota = JudgeGroup.objects.select_for_update().values_list("quota", flat=True).get(pk=group.pk)
+    if quota is None:
+        return
+    # Somebody who withdrew leaves room for another judge.
+    room = max(quota - Judge.objects.filter(group=group, withdrawn_at=None).count(), 0)
+    if count > room:
+        text = f"the group {group.name} takes {quota} judges and has room for {room}; ask for fewer or raise its quota"
+        raise StudyError(text, field="group")
+
+
+def groups_of(study: Study) -> list[GroupRow]:
+    """Return a study's groups by name, with how far each is."""
+    here = Q(judges__withdrawn_at=None)
+    groups = JudgeGroup.objects.filter(study=study).order_by("name")
+    counted = groups.annotate(
+        invited=Count("judges", filter=here),
+        begun=Count("judges", filter=here & Q(judges__judged__gt=0)),
+        n_judged=Coalesce(Sum("judges__judged", filter=here), 0),
+    )
+    return [GroupRow(each, each.invited, each.begun, each.n_judged) for each in counted]

@@ -1,0 +1,38 @@
+"""Every public name has a docstring with an example, and a place in the reference."""
+
+import doctest
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import judgemap as jm
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def examples_of(value):
+    """Return the examples of a name: its own, and for a class those of its methods."""
+    texts = [inspect.getdoc(value) or ""]
+    if inspect.isclass(value):
+        texts += [inspect.getdoc(member) or "" for name, member in vars(value).items() if not name.startswith("_")]
+    return [example for text in texts for example in doctest.DocTestParser().get_examples(text)]
+
+
+@pytest.mark.parametrize("name", jm.__all__)
+def test_a_public_name_has_an_example(name):
+    value = getattr(jm, name)
+    assert value.__doc__
+    assert examples_of(value), f"{name} has no example in its docstring"
+
+
+def test_the_reference_lists_every_public_name_once():
+    listed = re.findall(r"^::: judgemap\.(\w+)$", (DOCS / "reference.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == list(jm.__all__)
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = {str(path.relative_to(DOCS)) for path in [*DOCS.glob("*.md"), *DOCS.glob("notebooks/*.py")]}
+    assert [page for page in sorted(pages) if f": {page}\n" not in navigation] == []

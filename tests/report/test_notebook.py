@@ -1,0 +1,120 @@
+"""What a notebook shows of each value, and the plots of a fit on axes of the reader's."""
+
+import base64
+import re
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import judgemap as jm
+from judgemap.core.graph import AreaGraph
+from judgemap.errors import StudyError
+
+mpl.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def study():
+    return jm.example_study(seed=1)
+
+
+@pytest.fixture(scope="module")
+def fit(study):
+    areas, data = study
+    return jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+
+
+def cells(html):
+    return re.findall(r"<td[^>]*>(?:<bdi>)?(.*?)(?:</bdi>)?</td>", html, re.DOTALL)
+
+
+def test_a_fit_shows_its_warnings_first(fit):
+    html = fit._repr_html_()
+    warned = html.index("R-hat")
+    assert fit.warnings
+    assert warned < html.index("Spatial model: 77 areas, 1,848 comparisons") < html.index("<img") < html.index("<table")
+    assert cells(html)[1] == fit.areas.nlargest(1, "risk_median")["name"].item()
+    picture = base64.b64decode(re.search(r"base64,([^\"]+)", html)[1])
+    assert picture.startswith(b"\x89PNG")
+    assert 'alt="Map of 77 areas shaded by' in html
+
+
+def test_clusters_and_judges_who_differ(study):
+    areas, data = study
+    quick = {"seed": 1, "chains": 2, "warmup": 40, "draws": 40}
+    clusters = jm.fit_clusters(data, areas, **quick)
+    html = clusters._repr_html_()
+    assert "clusters, 1 = highest risk" in html
+    assert html.index(clusters.warnings[0][:30]) < html.index("<table")
+    assert clusters.plot.clusters(ax=Figure().subplots()).texts
+    differ = jm.fit_spatial(data.only(data.judges[:4]), areas, judges="differ", **quick)
+    assert "Map of the population." in differ._repr_html_()
+
+
+def test_areas_comparisons_and_schedules(study):
+    areas, data = study
+    assert "77 areas, 200 pairs of neighbours" in areas._repr_html_()
+    html = data._repr_html_()
+    assert "1,848 pairs shown to twelve judges" in html
+    counts = dict(zip(cells(html)[::2], (int(cell.replace(",", "")) for cell in cells(html)[1::2]), strict=True))
+    assert counts == {"left": int((data.outcome == 0).sum()), "right": int((data.outcome == 1).sum())}
+    schedule = jm.schedule(areas, design="uniform", pairs=77, seed=1)
+    assert areas.names[schedule.pairs[0, 0]] in schedule._repr_html_()
+
+
+def test_a_plan():
+    plan = jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6)
+    assert "100 comparisons (2 judges × 50)" in plan._repr_html_()
+    assert cells(plan._repr_html_())[0] == "uniform"
+
+
+def test_names_are_escaped():
+    areas = jm.Areas(("1", "2"), ("<script>alert(1)</script>", "B"), AreaGraph(2, [[0, 1]]))
+    html = areas._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_every_plot_draws_on_the_axes_it_is_given(fit):
+    for name in ("map", "uncertainty", "p_top", "intervals", "ranks", "alpha", "convergence", "variance"):
+        ax = Figure().subplots()
+        assert getattr(fit.plot, name)(ax=ax) is ax
+        assert ax.lines or ax.patches or ax.collections, name
+
+
+def test_ranks_and_convergence_show_the_fits_numbers(fit):
+    ax = fit.plot.ranks(top=5, ax=Figure().subplots())
+    best = fit.areas.nlargest(5, "risk_median")
+    assert [label.get_text() for label in ax.get_yticklabels()] == best["name"].tolist()
+    assert ax.lines[0].get_xdata().tolist() == best["rank_median"].tolist()
+    ax = fit.plot.convergence(ax=Figure().subplots())
+    drawn = np.concatenate([line.get_xdata() for line in ax.lines[:2]])
+    assert np.allclose(np.sort(drawn), np.sort(fit.sampling.ess_bulk))
+
+
+def test_a_small_map_has_small_letters(fit):
+    large, small = (fit.plot.map(ax=Figure(figsize=(size, size)).subplots()) for size in (8, 4))
+    assert small.texts[0].get_fontsize() == pytest.approx(large.texts[0].get_fontsize() / 2, rel=0.01)
+
+
+def test_without_axes_a_figure_is_made_that_a_notebook_shows(fit):
+    from matplotlib import pyplot as plt
+
+    ax = fit.plot.map(title="Risk in Chicago")
+    assert ax.get_figure() is plt.gcf()
+    plt.close("all")
+
+
+def test_only_clusters_have_clusters(fit):
+    with pytest.raises(StudyError, match="make one with fit_clusters"):
+        fit.plot.clusters()
+
+
+def test_arviz_works_on_the_fit_as_it_stands(fit):
+    import arviz as az
+
+    summary = az.summary(fit.inference_data, var_names=["risk"])
+    assert np.allclose(summary["mean"], fit.areas["risk_mean"], atol=6e-4)
+    assert az.ess(fit.inference_data, var_names=["alpha2"])["alpha2"] > 0
