@@ -1,6 +1,6 @@
 """Write docs/licences.md: the licence of every package that `pip install 'judgemap[web,cluster]'` brings.
 
-    python docs/licences.py docs/licences.md
+python docs/licences.py docs/licences.md
 """
 
 import re
@@ -14,8 +14,8 @@ from packaging.utils import canonicalize_name
 ROOT = "judgemap[web,cluster]"
 HEAD = """# Licences of what judgemap is built on
 
-judgemap itself is under the MIT licence. These packages come with it (`make licences` writes this page from what each of
-them says of itself); versions are those of `requirements.lock`.
+judgemap itself is under the MIT licence. These packages come with it; `make licences` writes this page from what each
+of them says of itself.
 
 | package | licence |
 |---|---|

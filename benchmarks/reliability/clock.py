@@ -1,4 +1,4 @@
-"""Set the server's clock an hour back and forward while judges answer; needs libfaketime: apt-get install libfaketime."""
+"""Set the server's clock an hour back and forward while judges answer; needs `apt-get install libfaketime`."""
 
 import asyncio
 from pathlib import Path
@@ -34,5 +34,6 @@ def run(*, quick: bool) -> None:
         asyncio.run(while_playing(bots, trial, thinking=0.5))
         live.environment = {name: value for name, value in live.environment.items() if name not in fake}
         result = {"steps": steps, **tally(bots, live.stored()), **quantiles(bots)}
+        result |= {"failed": sum(bot.failed for bot in bots), "tracebacks": live.tracebacks()}
         live.stop()
-        keep("clock", result | {"failed": sum(bot.failed for bot in bots), "tracebacks": live.tracebacks()}, quick=quick)
+        keep("clock", result, quick=quick)

@@ -38,7 +38,9 @@ def fill(folder: Path, times: int) -> dict[str, object]:
             full = await healthy()
             ballast.unlink()
             await asyncio.sleep(6)
-            health.append({"acknowledged while full": while_full, "healthz full": full, "healthz after": await healthy()})
+            health.append(
+                {"acknowledged while full": while_full, "healthz full": full, "healthz after": await healthy()}
+            )
 
     asyncio.run(while_playing(bots, trial))
     after = [len(bot.acknowledged) for bot in bots]

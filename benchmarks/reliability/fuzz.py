@@ -28,11 +28,19 @@ def walk(patterns, before=""):
 print("\\n".join(sorted(set(walk(get_resolver().url_patterns)))))
 """
 METHODS = ("GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "PROPFIND")
-WORDS = ("", "0", "1", "-1", "9" * 30, "\0", "'", '"><script>', "lower", "left", "unknown-left", "yes", "fr", "../..", "%00",
-         "\u0661", "\U0001f642", "a" * 3000, "1e999", "null", "{}", "[]", "owner@example.org", "\ud800")  # fmt: skip
-FIELDS = ("pair", "outcome", "follows", "seen_ms", "reason", "agree", "begin", "language", "unknown", "code", "title", "a", "b",
-          "email", "judges", "act", "login", "password", "model", "draws", "seed", "page", "map", "cursor", "format", "next")  # fmt: skip
-KINDS = ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json", "text/plain", "", "\x7f")
+WORDS = ("", "0", "1", "-1", "9" * 30, "\0", "'", '"><script>', "lower", "left", "unknown-left", "yes", "fr",
+         "../..", "%00", "\u0661", "\U0001f642", "a" * 3000, "1e999", "null", "{}", "[]", "owner@example.org", "\ud800")  # fmt: skip
+FIELDS = ("pair", "outcome", "follows", "seen_ms", "reason", "agree", "begin", "language", "unknown", "code",
+          "title", "a", "b", "email", "judges", "act", "login", "password", "model", "draws", "seed", "page",
+          "map", "cursor", "format", "next")  # fmt: skip
+KINDS = (
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/json",
+    "text/plain",
+    "",
+    "\x7f",
+)
 
 
 def run(*, quick: bool) -> None:
@@ -105,13 +113,19 @@ class Fuzzer:
         if rng.random() < 0.3:
             path += "?" + text
         body = rng.choice([text.encode(), rng.randbytes(rng.randrange(200)), b"", b"--x\r\n" + rng.randbytes(50)])
-        cookie = rng.choice([f"csrftoken={32 * 'a'}", f"csrftoken={32 * 'a'}; sessionid={self.session}", "sessionid=x", ";;="])
+        cookie = rng.choice(
+            [f"csrftoken={32 * 'a'}", f"csrftoken={32 * 'a'}; sessionid={self.session}", "sessionid=x", ";;="]
+        )
         headers = {"Cookie": cookie, "Content-Type": rng.choice(KINDS[:5] if rng.random() < 0.95 else KINDS)}
         if rng.random() < 0.8:
             headers["X-CSRFToken"] = 32 * "a"
         if rng.random() < 0.2:
-            name = rng.choice(("Accept", "Accept-Language", "Host", "Origin", "Referer", "X-Forwarded-For", "Range", "Authorization"))
-            headers[name] = rng.choice(("", "x" * 5000, "application/json", "é", "null", "bytes=0-,5-", "Bearer x", "fr;q=x"))
+            name = rng.choice(
+                ("Accept", "Accept-Language", "Host", "Origin", "Referer", "X-Forwarded-For", "Range", "Authorization")
+            )
+            headers[name] = rng.choice(
+                ("", "x" * 5000, "application/json", "é", "null", "bytes=0-,5-", "Bearer x", "fr;q=x")
+            )
         return method, path, b"" if method in ("GET", "HEAD", "TRACE") else body, headers
 
     def _filled(self, part: str) -> str:

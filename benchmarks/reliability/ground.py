@@ -1,4 +1,4 @@
-"""What every trial stands on: a server in its own processes, judges who send an answer until it is acknowledged, a count."""
+"""What every trial stands on: a server in its own processes, judges who send an answer until it is taken, a count."""
 
 import asyncio
 import json
@@ -47,7 +47,10 @@ class Live(Server):
 
     def judges(self, count: int) -> list["Bot"]:
         """Make a study with so many judges, who have agreed."""
-        return [Bot(self.port, token, each) for each, token in enumerate(self.make_study(self.folder / "map.gpkg", "uniform", count))]
+        return [
+            Bot(self.port, token, each)
+            for each, token in enumerate(self.make_study(self.folder / "map.gpkg", "uniform", count))
+        ]
 
     def start(self) -> None:
         """Start, and wait until the health check answers."""
@@ -109,17 +112,22 @@ class Response:
         self.status, self.head, self.body = int(head.split()[1]), head, body
 
 
-async def request(port: int, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None) -> Response:
+async def request(
+    port: int, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None
+) -> Response:
     """Ask once, on a connection of its own."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
-        return await asyncio.wait_for(ask(reader, writer, method, path, body, {"Connection": "close"} | (headers or {}), port), PATIENCE)
+        return await asyncio.wait_for(
+            ask(reader, writer, method, path, body, {"Connection": "close"} | (headers or {}), port), PATIENCE
+        )
     finally:
         writer.close()
 
 
 async def ask(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, method: str, path: str, body: bytes, headers: dict[str, str], port: int
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
+    method: str, path: str, body: bytes, headers: dict[str, str], port: int
 ) -> Response:  # fmt: skip
     """Send a request on a connection, and read the whole response."""
     lines = {"Host": f"127.0.0.1:{port}", "Content-Length": str(len(body))} | headers

@@ -65,7 +65,11 @@ def run(*, quick: bool) -> None:
         statuses = {str(status): sum(each == status for each, _ in replies) for status, _ in replies}
         result = {"uploads": len(replies), "statuses": statuses, **tally(bots, live.stored()), **quantiles(bots)}
         live.stop()
-        keep("uploads", result | {"failed": sum(bot.failed for bot in bots), "tracebacks": live.tracebacks()}, quick=quick)
+        keep(
+            "uploads",
+            result | {"failed": sum(bot.failed for bot in bots), "tracebacks": live.tracebacks()},
+            quick=quick,
+        )
 
 
 def crossing(points: int) -> bytes:

@@ -2,7 +2,8 @@
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,15 +52,35 @@ def use_data_folder(data: Path) -> None:
 
 
 def migrate() -> None:
-    """Bring the database up to date, if it is not."""
+    """Make the tables of an empty database; refuse a database of another version."""
+    from judgemap.web.server.versions import check_version
+
+    with _database_answers():
+        if not check_version():
+            _run_migrations()
+
+
+def upgrade() -> None:
+    """Bring the database of an earlier version up to date."""
+    from judgemap.web.server.versions import check_version
+
+    with _database_answers():
+        check_version(upgrading=True)
+        _run_migrations()
+
+
+def _run_migrations() -> None:
     from django.core.management import call_command
-    from django.db import OperationalError, connection
-    from django.db.migrations.executor import MigrationExecutor
+
+    call_command("migrate", interactive=False, verbosity=0)
+
+
+@contextmanager
+def _database_answers() -> Iterator[None]:
+    from django.db import OperationalError
 
     try:
-        executor = MigrationExecutor(connection)
-        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-            call_command("migrate", interactive=False, verbosity=0)
+        yield
     except OperationalError as error:
         raise StudyError(f"the database cannot be reached ({str(error).splitlines()[0]}); check DATABASE_URL") from None
 
