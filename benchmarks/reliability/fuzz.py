@@ -29,7 +29,8 @@ print("\\n".join(sorted(set(walk(get_resolver().url_patterns)))))
 """
 METHODS = ("GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "PROPFIND")
 WORDS = ("", "0", "1", "-1", "9" * 30, "\0", "'", '"><script>', "lower", "left", "unknown-left", "yes", "fr",
-         "../..", "%00", "\u0661", "\U0001f642", "a" * 3000, "1e999", "null", "{}", "[]", "owner@example.org", "\ud800")  # fmt: skip
+         "../..", "%00", "\u0661", "\U0001f642", "a" * 3000, "1e999", "null", "{}",
+         "[]", "owner@example.org", "\ud800")  # fmt: skip
 FIELDS = ("pair", "outcome", "follows", "seen_ms", "reason", "agree", "begin", "language", "unknown", "code",
           "title", "a", "b", "email", "judges", "act", "login", "password", "model", "draws", "seed", "page",
           "map", "cursor", "format", "next")  # fmt: skip

@@ -46,7 +46,8 @@ def fill(path: Path, answers: int) -> int:
             swaps = {
                 "judge_judge": {"name": f"'c{number}'", "token_hash": f"'t{number}'", "withdrawal_hash": f"'{number}'"},
                 "judge_pair": {
-                    "id": f"id + {(number + 1) * (pairs + 1)}", "token": f"token || '{number}'", "judge_id": f"'c{number}'",
+                    "id": f"id + {(number + 1) * (pairs + 1)}", "token": f"token || '{number}'",
+                    "judge_id": f"'c{number}'",
                 },
                 "judge_answer": {"id": "NULL", "pair_id": f"pair_id + {(number + 1) * (pairs + 1)}"},
             }  # fmt: skip
