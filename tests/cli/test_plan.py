@@ -33,9 +33,10 @@ def test_judges_alike(judgemap, edges, tmp_path):
     assert not (tmp_path / "plan" / "judges.csv").exists()
 
 
-def test_same_seed_same_numbers_on_any_number_of_cores(judgemap, edges, tmp_path):
+@pytest.mark.parametrize("cores", ["1", pytest.param("2", marks=pytest.mark.slow)])  # starts two processes
+def test_same_seed_same_numbers_on_any_number_of_cores(judgemap, edges, tmp_path, cores):
     words = ["plan", *edges, *QUICK, *SEED, "--json"]
-    one, two = (json.loads(judgemap(*words, *more).out) for more in (["-o", tmp_path / "plan"], ["--cores", "2"]))
+    one, two = (json.loads(judgemap(*words, *more).out) for more in (["-o", tmp_path / "plan"], ["--cores", cores]))
     assert {**one, "seconds": 0} == {**two, "seconds": 0}
     assert one["comparisons"] == [6, 12, 18, 24, 36]
     assert one["expected"]["uniform"]["sd"][0][0] > one["expected"]["uniform"]["sd"][-1][0]

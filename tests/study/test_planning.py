@@ -57,8 +57,10 @@ def test_lengths_and_shapes(ring):
     assert quick(ring, designs=["naive"]).reference == "naive"
 
 
-def test_neither_cores_nor_other_designs_change_the_numbers(ring):
-    alone, beside = quick(ring, cores=1), quick(ring, cores=2, designs=["principal", "uniform", "adaptive"])
+@pytest.mark.parametrize("cores", [1, pytest.param(2, marks=pytest.mark.slow)])  # starts two processes
+def test_neither_cores_nor_other_designs_change_the_numbers(ring, cores):
+    """Sets on two processes are in the quick tests of `test_experiments.py`."""
+    alone, beside = quick(ring, cores=1), quick(ring, cores=cores, designs=["principal", "uniform", "adaptive"])
     np.testing.assert_array_equal(alone.merits["uniform"], beside.merits["uniform"])
     assert not np.array_equal(alone.merits["uniform"], quick(ring, seed=2).merits["uniform"])
 

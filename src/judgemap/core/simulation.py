@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import bdtr, expit, stdtrit
-from threadpoolctl import threadpool_limits
 
 from judgemap.core import adaptive
 from judgemap.core.comparisons import PairCounts, count_pairs
@@ -23,6 +22,7 @@ from judgemap.core.designs import PairDesign
 from judgemap.core.posterior import ranks
 from judgemap.core.prior import Covariance, FixedVariance, InverseGamma, Model
 from judgemap.core.samplers.run import Plan, sample
+from judgemap.core.threads import one_thread
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.core.utility import pair_precision, trace_precision
 
@@ -124,7 +124,7 @@ def trial(
     >>> bool(Merits(*many).sd < Merits(*few).sd)
     True
     """
-    with threadpool_limits(limits=1):
+    with one_thread():
         winners, losers = asker(rng, strengths, max(lengths))
         rows = []
         for length in lengths:

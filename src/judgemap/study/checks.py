@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from judgemap.core.predictive import EXTREME, Shown, circular_triads, replicate, tail_share
+from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
@@ -91,7 +91,7 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
         raise StudyError(f"a predictive check needs at least 20 draws, not {draws}")
     shown = _counted_pairs(fit) if data is None else _shown(fit, data)
     chances = fit.answer_chances(shown, data, draws)
-    with threadpool_limits(limits=1):
+    with one_thread():
         made = replicate(np.random.default_rng(seed), shown, chances)
     rows = [_realised("areas", made.areas), _realised("pairs", made.pairs)]
     if data is not None and not shown.left_won.all():

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from judgemap.core.optimal import Panel, optimal
 from judgemap.core.population import Population, precision_grid
+from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
@@ -196,7 +196,7 @@ def plan_judges(
     else:
         drawn = pair_design(areas.graph, design, source.alpha, judges * per_judge)
     grids, spread = [], []
-    with threadpool_limits(limits=1):
+    with one_thread():
         for number in range(simulations):
             rng = np.random.default_rng([seed, number])
             truth = source.draw(rng, covariance)

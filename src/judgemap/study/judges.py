@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from judgemap.core.misfit import mean_squares, share_interval
 from judgemap.core.prior import FixedVariance
+from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons, Outcome
@@ -250,7 +250,7 @@ def _outcomes(data: Comparisons) -> dict[str, FloatArray | IntArray]:
 
 
 def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:
-    with threadpool_limits(limits=1):
+    with one_thread():
         chance = others_chances(data, belief)
     known = np.isfinite(chance)
     p, won, judge, size = chance[known], data.first_won[known], data.judge[known], len(data.judges)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
-from threadpoolctl import threadpool_limits
 
 from judgemap.core.held_out import Shared, log_probability, rows_of
 from judgemap.core.panel import Parts
+from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
@@ -127,14 +127,14 @@ def leave_one_judge_out(
     import arviz as az
 
     fit = settings.run(data, areas, cores=cores)
-    with threadpool_limits(limits=1):
+    with one_thread():
         chances = np.array([_chances(fit, data, judge) for judge in range(len(data.judges))])
     weights, k = az.psislw(-chances)  # type: ignore[no-untyped-call]
     scores: FloatArray = logsumexp(np.asarray(weights) + chances, axis=1)
     doubtful = np.flatnonzero(~(np.asarray(k) <= GOOD_K))
     for judge in doubtful:
         again = settings.run(data.without([data.judges[judge]]), areas, cores=cores)
-        with threadpool_limits(limits=1):
+        with one_thread():
             unseen = _chances(again, data, int(judge))
         scores[judge] = logsumexp(unseen) - np.log(len(unseen))
     return scores, len(doubtful)

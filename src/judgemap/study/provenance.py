@@ -2,7 +2,7 @@
 
 import platform
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 
 import numpy as np
@@ -14,6 +14,9 @@ from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.record import DataFacts, FitRecord, Note, NoteKind
 from judgemap.study.run import Run
+
+_version = cache(version)
+"""A package's version is in a file with everything else about it, which takes as long to read as a short run."""
 
 UNDECIDED = {
     Outcome.TIE: "tie",
@@ -62,7 +65,7 @@ def versions() -> dict[str, str]:
     True
     """
     packages = ("judgemap", "numpy", "scipy", "polyagamma")
-    return {"python": platform.python_version(), **{package: version(package) for package in packages}}
+    return {"python": platform.python_version(), **{package: _version(package) for package in packages}}
 
 
 def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) -> tuple[Note, ...]:

@@ -14,11 +14,11 @@ from math import comb
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from judgemap.core.gaussian import Gaussian
 from judgemap.core.prior import FixedVariance
 from judgemap.core.reliability import another_panel, pearson, separation, squared_correlations, stepped_up, unpooled
+from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
@@ -96,7 +96,7 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
     check_areas(fit, data)
     answers, rng = data.where(data.decided), np.random.default_rng(seed)
     belief = belief_of(fit)
-    with threadpool_limits(limits=1):
+    with one_thread():
         whole = quick_fit(answers.counts_of(answers.decided), belief)
         measured = _measure(rng, answers, belief, splits, whole, fit.risk)
         if not isinstance(fit, PanelFit) or not fit.settings.differ or len(answers) < FEWEST:
@@ -129,7 +129,7 @@ def reliability_over_time(
     when = _moments(data, order)
     lengths = np.unique([-(-len(answers) * point // points) for point in range(1, points + 1)])
     rows, whole = [], None
-    with threadpool_limits(limits=1):
+    with one_thread():
         for length in lengths:
             early = answers.where(when < length)
             whole = quick_fit(early.counts_of(early.decided), belief, whole)

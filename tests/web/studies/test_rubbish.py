@@ -75,9 +75,22 @@ def test_rubbish_as_a_body(owned, clients, body, kind):
         assert clients["owner"].generic("POST", f"/{page}", body, content_type=kind).status_code < 500
 
 
-@settings(max_examples=6)  # each starts a program
-@given(content=st.binary(min_size=1, max_size=200), name=st.sampled_from(["a.geojson", "a.gpkg", "a.zip"]))
-def test_rubbish_as_a_file(clients, content, name):
+rubbish = {"content": st.binary(min_size=1, max_size=200), "name": st.sampled_from(["a.geojson", "a.gpkg", "a.zip"])}
+
+
+@given(**rubbish)
+def test_rubbish_as_a_file(clients, read_here, content, name):
+    refuse(clients, content, name)
+
+
+@pytest.mark.slow  # starts a program for each
+@settings(max_examples=6)
+@given(**rubbish)
+def test_rubbish_as_a_file_at_arms_length(clients, content, name):
+    refuse(clients, content, name)
+
+
+def refuse(clients, content, name):
     begin = {"a.geojson": b'{"type":', "a.gpkg": b"SQLite format 3\0", "a.zip": b"PK\x03\x04"}[name]
     response = clients["owner"].post("/new/", {"boundaries": SimpleUploadedFile(name, begin + content)})
     assert response.status_code == 400

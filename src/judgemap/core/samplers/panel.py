@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from judgemap.core.panel import PanelModel
 from judgemap.core.samplers import panel_gibbs, panel_hmc
 from judgemap.core.samplers.kernel import Kernel
 from judgemap.core.samplers.run import Draws, Plan, Watcher, run
+from judgemap.core.threads import one_thread
 
 PANEL_SAMPLERS: dict[str, Callable[..., Kernel]] = {"hmc": panel_hmc.kernel, "gibbs": panel_gibbs.kernel}
 """The samplers of a panel's model, by name. The first is faster at every size and takes every part."""
@@ -59,6 +59,6 @@ def sample_panel(
         raise ValueError(f"there is no sampler '{sampler}'; choose one of {', '.join(PANEL_SAMPLERS)}")
     plan = plan or Plan()
     keep = plan.chains * max(plan.draws, plan.most) * model.n_judges * model.n_areas <= MOST_VIEWS
-    with threadpool_limits(limits=1):
+    with one_thread():
         kernel = PANEL_SAMPLERS[sampler](model, keep_views=keep)
         return run(rng, kernel, (np.arange(plan.chains),), plan, cores, watch)

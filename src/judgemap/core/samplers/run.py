@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from judgemap.core.diagnostics import judge_sampling
 from judgemap.core.laplace import approximate
@@ -19,6 +18,7 @@ from judgemap.core.prior import Model
 from judgemap.core.samplers import clusters, gibbs, hmc
 from judgemap.core.samplers.clusters import ClusterModel, starting_partitions
 from judgemap.core.samplers.kernel import Arrays, Kernel
+from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 
 SAMPLERS: dict[str, Callable[[Model], Kernel]] = {"hmc": hmc.kernel, "gibbs": gibbs.kernel}
@@ -142,7 +142,7 @@ def sample(
     if sampler not in SAMPLERS:
         raise ValueError(f"there is no sampler '{sampler}'; choose one of {', '.join(SAMPLERS)}")
     plan = plan or Plan()
-    with threadpool_limits(limits=1):
+    with one_thread():
         starts = approximate(model).draw(rng, plan.chains, START_SPREAD)
         return run(rng, SAMPLERS[sampler](model), starts, plan, cores, watch)
 
@@ -167,7 +167,7 @@ def sample_clusters(
     >>> sample_clusters(np.random.default_rng(1), model, Plan(chains=2, draws=50, thin=2))["labels"].shape
     (2, 50, 3)
     """
-    with threadpool_limits(limits=1):
+    with one_thread():
         return run(rng, build(model), (starting_partitions(model, plan.chains),), plan, cores, watch)
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from judgemap.core.graph import AreaGraph
+from judgemap.core.threads import one_thread
 from judgemap.errors import StudyError
 from judgemap.study.folder import check_folder, write_whole
 from judgemap.study.provenance import versions
@@ -117,7 +117,7 @@ class Results:
 def prepare(experiment: Experiment, graph: AreaGraph) -> Any:  # noqa: ANN401 - each study has its own
     """Compute what all sets share, with BLAS on one thread as everywhere."""
     try:
-        with threadpool_limits(limits=1):
+        with one_thread():
             return experiment.prepare(graph)
     except StudyError:
         raise
@@ -129,7 +129,7 @@ def run_set(experiment: Experiment, prepared: Any, seed: int, number: int) -> Se
     """Run one set; the same numbers wherever and whenever."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
     began = time.process_time()
-    with threadpool_limits(limits=1):
+    with one_thread():
         try:
             rows = experiment.run(rng, prepared)
         except FloatingPointError as error:

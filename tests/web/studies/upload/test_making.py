@@ -59,6 +59,13 @@ def send(client, content, name="wards.geojson", **more):
     return client.post("/new/", {"boundaries": SimpleUploadedFile(name, content), **more})
 
 
+@pytest.fixture(autouse=True)
+def _read_here(request):
+    """Start the reader's own program in one test alone."""
+    if request.function is not test_a_draft_is_made_in_two_steps:
+        request.getfixturevalue("read_here")
+
+
 @pytest.fixture(scope="session")
 def inspection() -> dict:
     return asdict(inspect_file("wards.geojson", collection()))

@@ -94,7 +94,7 @@ def test_a_file_cannot_make_the_reader_call_anybody(frame, tmp_path):
         assert called.wait(2)
 
 
-def test_too_many_areas_are_refused():
+def test_too_many_areas_are_refused(read_here):
     features = [
         {"type": "Feature", "properties": {"id": i}, "geometry": {"type": "Polygon", "coordinates": [
             [[i / 1e3, 0], [i / 1e3, 1], [i / 1e3 + 1e-3, 1], [i / 1e3, 0]]]}}
