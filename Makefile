@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-processors test-slow test-wheel test-installed test-r chromium check format bench docs words screenshots lock licences sbom audit reliability clean
+.PHONY: demo test test-processors test-slow test-wheel test-installed test-r chromium check format bench docs words screenshots pages lock licences sbom audit reliability clean
 
 demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
@@ -76,6 +76,10 @@ words: $(READY)  ## every sentence that judgemap shows, page by page, in words.t
 screenshots: $(READY) chromium  ## play the tutorial's story in Chromium, and take its pictures
 	mkdir -p docs/images/tutorial
 	JUDGEMAP_SCREENSHOTS=$(CURDIR)/docs/images/tutorial $(BIN)/python -m pytest -m slow tests/web/live/test_story.py
+
+PAGES ?= pages
+pages: $(READY) chromium  ## take every page of the demonstration, 390 and 1280 pixels wide, into the folder pages
+	PYTHONPATH=tests/browser $(BIN)/python tests/browser/every_page.py $(PAGES)
 
 lock: $(READY)  ## write requirements.lock anew from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --generate-hashes --all-extras --group dev --group docs pyproject.toml -o requirements.lock

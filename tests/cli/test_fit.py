@@ -22,7 +22,8 @@ def test_writes_the_folder_and_prints_a_table(judgemap, edges, comparisons, tmp_
     assert result.status == 0, result.err
     assert result.err == "", "quiet where nobody watches"
     assert "40 comparisons of 6 areas by 3 judges, spatial model, seed 1." in result.out
-    assert "Warning: Effective sample size" in result.out
+    assert "Verdict: Not ready for use." in result.out
+    assert "Effective sample size" in result.out
     fit = jm.load_fit(tmp_path / "results")
     highest = fit.areas.nlargest(1, "risk_median")["name"].item()
     assert highest in result.out.split("----")[-1].splitlines()[1]
@@ -192,7 +193,7 @@ def test_ctrl_c_keeps_what_was_drawn(edges, comparisons, tmp_path):
     assert process.returncode == 0
     assert b"draws" in shown
     assert b"R-hat" in shown
-    assert "Warning: The run was interrupted" in out
+    assert "The run was interrupted" in out[out.index("Verdict: Not ready for use.") :]
     assert not jm.load_fit(tmp_path / "results").info["complete"]
 
 

@@ -60,7 +60,7 @@ def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp
     given = ["--study", study_file, "--comparisons", timed, "--clusters", tmp_path / "clusters"]
     result = judgemap("report", spatial, "-o", page, *given)
     assert result.status == 0, result.err
-    assert result.out == f"The briefing is {page}\n"
+    assert result.out.startswith(f"The briefing is {page}\nVerdict: ")
     html = page.read_text(encoding="utf-8")
     for said in ("<h1>Trees</h1>", "Which has the LOWER rate?", "Clusters of areas", "1 March 2026 to 20 March 2026"):
         assert said in html
@@ -105,7 +105,7 @@ def test_pdf_beside_the_page_and_alone(judgemap, spatial, tmp_path):
     assert (tmp_path / "a.html").exists()
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
     result = judgemap("report", spatial, "-o", tmp_path / "b.pdf")
-    assert result.out == f"The briefing is {tmp_path / 'b.pdf'}\n"
+    assert result.out.startswith(f"The briefing is {tmp_path / 'b.pdf'}\nVerdict: ")
     assert not (tmp_path / "b.html").exists()
 
 

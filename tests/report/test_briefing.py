@@ -11,8 +11,12 @@ from matplotlib.figure import Figure
 
 import judgemap as jm
 from judgemap.report.briefing import About, briefing, front, limits
+from judgemap.report.own_words import fill_in
 from judgemap.report.page import Section, page
 from judgemap.report.picture import Picture
+from judgemap.report.text import times_in_ten
+from judgemap.study.definition import OwnWords
+from judgemap.study.explain import Explanation, judge
 from judgemap.study.record import Note, NoteKind
 
 QUESTION = "Which of the two has the LOWER rate?"
@@ -76,7 +80,7 @@ def test_the_order_of_what_is_told(document):
 
 
 def test_question_days_and_numbers(document, study):
-    start = document.words[:1600]
+    start = document.words[:2400]
     for said in ("Wards of the town", QUESTION, "12", "1,848", "77", f"{np.median(study.data.seconds):.3g} s"):
         assert said in start
     assert "2 March 2026 to 17 April 2026" in document.words
@@ -90,7 +94,7 @@ def test_the_table_of_the_ten_is_the_fits(document, fit):
     for place, (row, area) in enumerate(zip(table[1:], _ten(fit), strict=True), start=1):
         assert row[0] == f"{place} ({area['rank_low']}–{area['rank_high']})"
         assert row[1] == area["name"]
-        assert row[2] == f"{area['risk_median']:.2f} ({area['risk_low']:.2f} to {area['risk_high']:.2f})"
+        assert row[2] == times_in_ten(fit.judged_riskier[fit.map.ids.index(area["id"])])
         if 0.01 <= area["p_top10"] <= 0.99:
             assert row[3] == f"{100 * area['p_top10']:.0f} %"
 
@@ -136,7 +140,7 @@ def test_a_banner_stands_on_top_if_the_draws_are_poor(fit, read_page, document):
     poor = replace(fit, record=replace(fit.record, diagnostics=replace(fit.record.diagnostics, rhat_max=1.3)))
     told = read_page(briefing(poor))
     assert poor.warnings
-    first = told.words.index("Not ready for use")
+    first = told.words.index("Verdict: not ready for use.")
     assert first < told.words.index("In three sentences")
     assert all(warning in told.words for warning in poor.warnings)
     assert "found a problem" in told.words
@@ -145,18 +149,18 @@ def test_a_banner_stands_on_top_if_the_draws_are_poor(fit, read_page, document):
 def test_a_banner_names_the_second_model_if_only_its_draws_are_poor(settled, clustered):
     judged = replace(clustered.record.diagnostics, rhat_max=1.3)
     poor = replace(clustered, record=replace(clustered.record, diagnostics=judged))
-    heading, words, *sentences = front.warning(settled, poor)
+    heading, words, *sentences = front.warning(poor)
     assert heading == "The clusters are not ready for use"
     assert "do not depend on it" in words
     assert sentences == poor.warnings
-    assert front.warning(poor, settled)[0] == "Not ready for use"
+    assert front.warning(settled) == ()
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_no_banner_if_the_draws_are_good(settled, read_page):
     told = read_page(briefing(settled)).words
     assert not settled.warnings
-    assert "Not ready for use" not in told
+    assert "not ready for use" not in told
     assert "found no problem" in told
 
 
@@ -265,3 +269,47 @@ def test_the_briefing_says_whose_view_the_map_is(settled, document):
     note = Note(NoteKind.JUDGES_DIFFER, "Judges differ.")
     doubted = limits.points(replace(settled, record=replace(settled.record, notes=(note,))), About())
     assert "Here judges differ more than chance explains" in dict(doubted)["How far judges disagree"]
+
+
+def test_plain_units_are_the_posteriors(settled):
+    """By hand: the mean over the draws of the chance that a logistic judge picks the area."""
+    expected = (1 / (1 + np.exp(-settled.risk))).mean(axis=0)
+    np.testing.assert_allclose(settled.judged_riskier, expected)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_page_verdict_and_folder_say_the_same(settled, study, read_page, tmp_path):
+    about = About(data=study.data, explanation=Explanation(settled, study.data))
+    kept = jm.load_fit(judge(settled, study.data).save(tmp_path / "fit"))
+    words = about.explanation.verdict
+    assert kept.verdict == words
+    for fit, told in ((settled, about), (kept, None)):
+        page = read_page(briefing(fit, told)).words
+        assert f"Verdict: {words.headline.lower()}." in page
+        assert all(each.text.replace(" %", "\u00a0%") in page for each in words.reasons)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_two_fits_that_disagree_about_the_leader_say_so(settled, read_page):
+    risk = settled.posterior["risk"].copy()
+    first = int(np.median(settled.risk, axis=0).argmax())
+    risk[:, :, first] = risk[:, :, first] - 10
+    other = replace(settled, posterior=settled.posterior.assign(risk=risk))
+    names = settled.map.names[first], settled.map.names[int(np.median(other.risk, axis=0).argmax())]
+    told = read_page(briefing(settled, None, other)).words
+    assert f"a second model puts {names[1]} first" in told
+    assert f"puts {names[0]} first, the spatial model {names[1]}" in told
+    assert "Two fits disagree" not in read_page(briefing(settled, None, settled)).words
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_own_words_and_the_day(settled, read_page):
+    words = OwnWords("A. Hill & co", "hill@town.example", "Visit.\n\nThen <decide>.")
+    html = briefing(settled, About(words=words, made=date(2026, 5, 4)))
+    told = read_page(html).words
+    assert "4 May 2026 · A. Hill & co · Contact: hill@town.example" in told
+    assert told.index("What to do next") < told.index("Annex: the technical part")
+    assert "Then <decide>." in told
+    again = fill_in(html, OwnWords(author="B. Dale"), None)
+    assert "B. Dale" in again
+    assert "A. Hill" not in again

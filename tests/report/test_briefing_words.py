@@ -37,8 +37,8 @@ def points_of(fit, about=None, clusters=None):
 
 
 def test_three_sentences_to_read_aloud(any_fit, clustered):
-    for fit, clusters in ((any_fit, None), (clustered, clustered)):
-        said = front.sentences(fit, clusters)
+    for fit in (any_fit, clustered):
+        said = front.sentences(fit)
         assert len(said) == 3
         for sentence in said:
             assert re.fullmatch(r"[^.]*\.", sentence), "one sentence each"
@@ -57,10 +57,11 @@ def test_the_sentences_count_as_the_table_does(fit):
     assert fit.areas["name"][fit.areas["risk_sd"].idxmax()] in mind
 
 
-def test_clusters_are_counted_in_the_second_sentence(clustered):
-    said = front.sentences(clustered, clustered)[1]
-    size = int((clustered.clusters["cluster"] == 1).sum())
-    assert f"the highest group has {size} areas" in said
+def test_the_number_of_clusters_is_a_distribution(clustered):
+    said = points_of(clustered, clusters=clustered)["Where one cluster ends"]
+    likeliest, chance = max(clustered.n_clusters.items(), key=lambda each: each[1])
+    assert f"{likeliest}: {chance:.0%}".replace("%", " %") in said
+    assert "uncertain" in said
 
 
 def test_two_areas_and_one_judge(ring, read_page):

@@ -12,6 +12,7 @@ from judgemap.report.colours import (
     CLASSES,
     HUES,
     LIKENESS,
+    NEUTRAL,
     RANK,
     RANK_WIDTH,
     RISK,
@@ -48,6 +49,24 @@ def smallest_step_down(colours, sight):
 def test_every_class_is_darker_than_the_one_before(scale, sight):
     assert smallest_step_down(scale.colours(CLASSES), sight) > 4
     assert lightness(seen(scale.colours(CLASSES)[-1], sight)) < 35
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+@pytest.mark.parametrize(("below", "above"), [(3, 3), (1, 5), (5, 1), (2, 4), (3, 4)])
+def test_the_average_is_neutral_and_risk_still_darkens(below, above, sight):
+    colours = RISK.around(below, above)
+    assert colours[below] == NEUTRAL
+    assert len(set(to_rgb(NEUTRAL))) == 1, "grey"
+    assert smallest_step_down(colours, sight) > 3
+
+
+@given(st.lists(st.floats(-50, 50), min_size=1, max_size=30))
+def test_the_class_of_the_average_is_even(values):
+    limits = RISK.limits_for(np.array(values))
+    shades = RISK.shades(limits)
+    middle = shades.index(NEUTRAL)
+    assert limits[middle] == -limits[middle + 1]
+    assert len(shades) == len(limits) - 1
 
 
 @pytest.mark.parametrize("hue", ["RdBu", "jet"])

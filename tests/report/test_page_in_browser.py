@@ -56,4 +56,6 @@ def test_the_first_printed_page_stands_alone(chromium, pages, tmp_path, which):
     assert view.evaluate(bottom.format(".map-and-table figure")) <= foot
     assert view.evaluate("document.querySelector('.map-and-table img').getBoundingClientRect().height") > 150
     assert view.evaluate("getComputedStyle(document.querySelector('.sheet')).breakAfter") == "page"
+    second = view.evaluate("document.querySelectorAll('.sheet')[1].scrollHeight")
+    assert second <= A4["height"], "the second page is one page"
     view.close()

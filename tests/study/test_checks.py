@@ -64,7 +64,7 @@ def test_bad_requests_are_told_so(study, square):
 def test_the_model_passes_its_own_check():
     """Of ten simulated studies none is called a misfit by any measure.
 
-    p-values of measures that were fitted are conservative; that of sides is not, so the false alarm rate is 0.1.
+    p-values of measures that were fitted are conservative; that of sides is not, so the false alarm rate is 0.2.
     """
     areas = jm.chicago()
     for seed in range(10, 20):

@@ -14,6 +14,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparisons import Direction, read_comparisons
+from judgemap.study.explain import judge
 from judgemap.study.folder import check_folder
 from judgemap.study.panel import PanelFit
 from judgemap.study.record import NoteKind
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
+
+    from judgemap.study.verdict import Verdict
 
 
 @inputs.with_areas
@@ -68,6 +71,7 @@ def fit(
     threads = cores or available_cores()
     with sampling_progress() as watch:
         result = settings.run(data, areas, cores=threads, watch=watch)
+    result = judge(result, data)
     folder = result.save(output)
     typer.echo(
         json.dumps(result.record.to_dict(), indent=2, ensure_ascii=False) if as_json else describe(result, folder)
@@ -96,7 +100,7 @@ def _vary(
 
 
 def describe(fit: Fit, folder: Path) -> str:
-    """Say in a few lines what came out: the ten of highest risk, clusters, how well it was sampled, what to mind."""
+    """Say in a few lines what came out: the ten of highest risk, clusters, how it was sampled, and the verdict."""
     from judgemap.report.tables import cluster_table, highest_risk
 
     record, data = fit.record, fit.record.data
@@ -111,10 +115,17 @@ def describe(fit: Fit, folder: Path) -> str:
     lines += [
         f"{drawn}; {judged}, largest R-hat {record.diagnostics.rhat_max:.3f}.",
         *(f"{'Warning' if note.kind is NoteKind.JUDGES_DIFFER else 'Note'}: {note.text}" for note in record.notes),
-        *(f"Warning: {warning}" for warning in fit.warnings),
+        "",
+        *verdict_lines(fit.verdict),
         f"Results are in {folder}/",
     ]
     return "\n".join(lines)
+
+
+def verdict_lines(verdict: "Verdict") -> list[str]:
+    """Write the verdict, a line for each reason, and an empty line."""
+    headline, *reasons = verdict.lines
+    return [f"Verdict: {headline}", *(f"- {reason}" for reason in reasons), ""]
 
 
 def panel_lines(fit: Fit) -> list[str]:

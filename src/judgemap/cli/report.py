@@ -1,6 +1,7 @@
 """`judgemap report`: a briefing to read, print and mail, and every figure, from a folder of results."""
 
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,6 +37,9 @@ def report(
     figures: Annotated[
         Path | None, typer.Option(help="Folder for every figure, as SVG and PDF, the width of a journal column.")
     ] = None,
+    author: Annotated[str | None, typer.Option(help="Who wrote the briefing; else study.toml's [briefing].")] = None,
+    contact: Annotated[str | None, typer.Option(help="Whom to ask about it.")] = None,
+    next_steps: Annotated[str | None, typer.Option(help="What to do next, in your own words.")] = None,
     view: Annotated[
         str | None,
         typer.Option(help="When judges differ: the map of the 'population' or of the 'panel'; else the fit's own."),
@@ -54,7 +58,9 @@ def report(
         raise StudyError(f"{output.name}: a briefing is written as .html or .pdf; end the name in one of them")
     if clusters is not None and spatial is not None:
         raise StudyError("--clusters and --spatial each name a second model; give one of them")
+    from judgemap.cli.fit import verdict_lines
     from judgemap.report.briefing import Gallery, briefing, read_about
+    from judgemap.report.briefing.front import verdict
     from judgemap.study.folder import check_file, check_folder
 
     if output is not None:
@@ -65,12 +71,16 @@ def report(
         check_folder(figures, MARK)
     fit = open_fit(results, view)
     other = _second(clusters, spatial)
-    about = replace(read_about(fit, study, comparisons), others=_named(against or []))
+    about = replace(read_about(fit, study, comparisons), others=_named(against or []), made=date.today())
+    given = {"author": author, "contact": contact, "next_steps": next_steps}
+    words = replace(about.words, **{name: text for name, text in given.items() if text is not None})
+    about = replace(about, words=words)
     about.check(fit)
     gallery = Gallery(fit, about, other)
     if output is not None:
         for path in _write(briefing(fit, about, other, gallery), output, pdf=pdf):
             typer.echo(f"The briefing is {path}")
+        typer.echo("\n".join(verdict_lines(verdict(fit, about))).rstrip())
     if figures is not None:
         from judgemap.report.briefing.gallery import write_figures
 

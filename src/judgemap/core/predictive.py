@@ -18,8 +18,8 @@ TRIAD_WORK = 2e10
 """Multiplications spent on counting circles; of many areas, fewer replicates are counted."""
 FEWEST_TRIADS = 50
 
-EXTREME = 0.005
-"""A p-value nearer to 0 or 1 than this is called a misfit."""
+EXTREME = 0.01
+"""A p-value nearer to 0 or 1 than this is called unusual."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

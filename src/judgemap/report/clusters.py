@@ -10,10 +10,18 @@ from matplotlib.patches import Rectangle
 
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.report.colours import CHANCE, RISK
+from judgemap.report.cluster_words import (
+    UNPLACED,
+    UNPLACED_WORDS,
+    area_colour,
+    cluster_colours,
+    number_sentence,
+    partition_sentence,
+)
+from judgemap.report.colours import CHANCE
 from judgemap.report.ground import ground
 from judgemap.report.maps import drawn_how, fit_size, kind_of, sheet
-from judgemap.report.picture import BLUE, INK, QUIET, SMALL, Picture, draw_diagonal, drawing, style
+from judgemap.report.picture import BLUE, FAINT, INK, QUIET, SMALL, Picture, draw_diagonal, drawing, style
 from judgemap.report.text import capital, percentage, signed
 from judgemap.study.clusters import ClusterFit, Partition
 from judgemap.study.result import Fit
@@ -28,7 +36,9 @@ LINE = 15.0
 def cluster_map(
     fit: ClusterFit, partition: Partition | None = None, title: str = "", *, ax: Axes | None = None
 ) -> Picture:
-    """Draw the clusters, the highest risk darkest; dots mark areas that could belong to another cluster.
+    """Draw the clusters, red above the average and blue below it, each area fainter the less it belongs to its own.
+
+    Dots mark areas that could belong to another cluster; areas that belong to none clearly stay white.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -37,16 +47,23 @@ def cluster_map(
     'Map of 77 areas in clusters by ris'
     """
     shown = partition or fit.best
-    place, colours = ground(fit.map), _colours(shown.n_clusters)
+    place, colours = ground(fit.map), _colours(shown)
     doubtful = np.array([each.area for each in shown.between], dtype=np.int64)
-    below = LINE * (shown.n_clusters + bool(len(doubtful))) + 8
+    unplaced = int((~shown.placed).sum())
+    below = LINE * (shown.n_clusters + bool(len(doubtful)) + bool(unplaced)) + 8
     with style():
         figure, axes = sheet(place.height + below, title, below, ax)
         place.frame(axes)
-        for cluster, colour in enumerate(colours, start=1):
-            place.paint(axes, np.flatnonzero(shown.labels == cluster), colour)
+        fills = np.array(
+            [
+                area_colour(colours[label - 1], chance, placed=bool(placed))
+                for label, chance, placed in zip(shown.labels, shown.probability, shown.placed, strict=True)
+            ]
+        )
+        for fill in np.unique(fills):
+            place.paint(axes, np.flatnonzero(fills == fill), fill, edge=FAINT)
         place.dots(axes, 4.0, doubtful)
-        _key(axes, colours, _descriptions(fit, shown), dots=len(doubtful) > 0)
+        _key(axes, colours, _descriptions(shown), unplaced=unplaced, dots=len(doubtful) > 0)
         fit_size(axes)
     sizes = np.bincount(shown.labels)[1:]
     listed = "; ".join(f"cluster {k} has {size} areas" for k, size in enumerate(sizes, start=1))
@@ -55,7 +72,11 @@ def cluster_map(
         if len(doubtful)
         else ""
     )
-    caption = f"Neighbouring areas of similar risk; cluster 1 has the highest risk.{doubt}"
+    doubt += f" {unplaced} areas (white) belong clearly to no cluster." if unplaced else ""
+    caption = (
+        "Neighbouring areas of similar risk. The fainter an area, the less certain that it belongs to its cluster. "
+        f"{number_sentence(shown.grouping.numbers)} {partition_sentence(shown.grouping)}{doubt}"
+    )
     alt = f"{kind_of(fit.map)} of {len(fit.map)} areas in clusters by risk and location: {listed}."
     return Picture(figure, alt, caption + drawn_how(fit.map))
 
@@ -63,7 +84,7 @@ def cluster_map(
 def cluster_violins(fit: ClusterFit, partition: Partition | None = None) -> Picture:
     """Draw how risk is spread in each cluster: the posterior draws of all its areas together."""
     shown = partition or fit.best
-    colours = _colours(shown.n_clusters)
+    colours = _colours(shown)
     risk = fit.risk[:: max(1, len(fit.risk) // 1000)]
     pooled = [_without_ends(risk[:, shown.labels == k].ravel()) for k in range(1, shown.n_clusters + 1)]
     with drawing(240) as (figure, [axes]):
@@ -168,26 +189,25 @@ def _without_ends(draws: FloatArray) -> FloatArray:
     return middle
 
 
-def _colours(count: int) -> list[str]:
-    """Return one colour per cluster, the darkest for cluster 1."""
-    return RISK.colours(count)[::-1]
+def _colours(partition: Partition) -> list[str]:
+    return cluster_colours([group.level for group in partition.grouping.groups])
 
 
 def _members(partition: Partition) -> list[np.ndarray]:
     return [np.flatnonzero(partition.labels == k) for k in range(1, partition.n_clusters + 1)]
 
 
-def _descriptions(fit: ClusterFit, partition: Partition) -> list[str]:
-    middle = np.median(fit.cluster_risk(partition), axis=0)
-    ends = {1: ", highest risk", partition.n_clusters: ", lowest risk"} if partition.n_clusters > 1 else {}
+def _descriptions(partition: Partition) -> list[str]:
     return [
-        f"Cluster {k}{ends.get(k, '')}: {len(members)} areas, mean risk {signed(middle[k - 1])}"
-        for k, members in enumerate(_members(partition), start=1)
+        f"Cluster {k}, {group.level}: {group.areas} areas, mean risk {signed(group.mean)}"
+        for k, group in enumerate(partition.grouping.groups, start=1)
     ]
 
 
-def _key(axes: Axes, colours: Sequence[str], words: Sequence[str], *, dots: bool) -> None:
-    """Draw the map's legend: a box for each cluster, and a dot."""
+def _key(axes: Axes, colours: Sequence[str], words: Sequence[str], *, unplaced: int, dots: bool) -> None:
+    """Draw the map's legend: a box for each cluster, one for areas without, and a dot."""
+    if unplaced:
+        colours, words = [*colours, UNPLACED], [*words, f"{UNPLACED_WORDS}: {unplaced} areas"]
     for line, (colour, text) in enumerate(zip(colours, words, strict=True)):
         y = -LINE * (line + 1)
         axes.add_patch(Rectangle((10, y), 18, 10, facecolor=colour, edgecolor=QUIET, linewidth=0.5))

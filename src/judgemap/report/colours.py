@@ -1,17 +1,19 @@
 """From values to colours that everybody can tell apart, on a screen, in print, and in a grey photocopy.
 
-Every scale runs from light to dark, so order survives colour blindness and grey ink; a diverging scale would not,
-because both of its ends turn the same grey. A quantity has a hue of its own, so that two maps are never taken for one
-another. Values are put in a few classes with round limits: seven steps of lightness can be matched with a legend by
-eye, a continuous shade cannot.
+Every scale runs from light to dark, so order survives colour blindness and grey ink. The usual diverging scales do
+not: both of their ends turn the same grey. That of risk has the average in neutral grey, blue below and red above it,
+and darkens all the way. A quantity has a hue of its own, so that two maps are never taken for one another. Values are
+put in a few classes with round limits: seven steps of lightness can be matched with a legend by eye, a continuous shade
+cannot.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from judgemap.core.types import FloatArray, IntArray
-from judgemap.report.ticks import round_limits
+from judgemap.report.ticks import round_limits, round_step
 
 CLASSES = 7
 SPAN = (0.06, 0.98)
@@ -26,6 +28,13 @@ HUES = {
     "PuBuGn": "#fff7fb #ece2f0 #d0d1e6 #a6bddb #67a9cf #3690c0 #02818a #016c59 #014636",
 }
 """Nine colours of each hue, from light to dark (Brewer, 2003); those between are mixed. Pages need no matplotlib."""
+NEUTRAL = "#acacac"
+BELOW = (NEUTRAL, "#a9cbe1", "#c8f1ff")
+"""From the average to the lowest risk, ever lighter."""
+ABOVE = (NEUTRAL, "#d68350", "#bf4a26", "#8a1c14", "#52080f")
+"""From the average to the highest risk, ever darker."""
+HALVED = (1.0, 2.0, 4.0, 6.0, 10.0)
+"""Widths of classes whose halves are short numbers too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +74,68 @@ class Scale:
 
     def colours(self, count: int) -> list[str]:
         """Return `count` colours, from the lightest to the darkest."""
-        where = np.linspace(*SPAN, count) if count > 1 else [sum(SPAN) / 2]
-        anchors = np.array([_rgb(colour) for colour in HUES[self.hue].split()])
-        shades = np.floor(np.minimum(np.asarray(where) * 256, 255)) / 255
-        mixed = [np.interp(shades, np.linspace(0, 1, len(anchors)), channel) for channel in anchors.T]
-        return [
-            "#" + "".join(f"{round(255 * float(part)):02x}" for part in colour) for colour in zip(*mixed, strict=True)
-        ]
+        where = np.linspace(*SPAN, count) if count > 1 else np.array([sum(SPAN) / 2])
+        return _along(HUES[self.hue].split(), np.floor(np.minimum(where * 256, 255)) / 255)
+
+    def shades(self, limits: FloatArray) -> list[str]:
+        """Return the colour of each class, given their limits."""
+        return self.colours(len(limits) - 1)
+
+
+class Diverging(Scale):
+    """A scale around 0, the average: its class is neutral, those below it blue and those above it red.
+
+    >>> scale = Diverging("risk", "risk", "lower", "higher")
+    >>> limits = scale.limits_for(np.array([-1.2, 2.9]))
+    >>> limits.tolist(), scale.shades(limits)[1] == NEUTRAL
+    ([-1.5, -0.5, 0.5, 1.5, 2.5, 3.5], True)
+    """
+
+    __slots__ = ()
+
+    def limits_for(self, values: FloatArray) -> FloatArray:
+        """Return round limits, of which the two next to 0 are equally far from it."""
+        least, most = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+        if most - least < 1e-9:
+            least, most = -0.5, 0.5
+        step = round_step((most - least) / (CLASSES - 1), HALVED)
+        first, last = np.floor(least / step + 0.5 + 1e-9), np.ceil(most / step + 0.5 - 1e-9)
+        limits: FloatArray = np.round(step * (np.arange(min(first, 0), max(last, 1) + 1) - 0.5), 12)
+        return limits
+
+    def colours(self, count: int) -> list[str]:
+        """Return `count` colours with the average in the middle, from the lightest to the darkest."""
+        return self.around(count // 2, count - 1 - count // 2)
+
+    def shades(self, limits: FloatArray) -> list[str]:
+        """Return the colour of each class: the further from the average, the further from neutral."""
+        below = int((limits < 0).sum()) - 1
+        above = len(limits) - 2 - below
+        return self.around(below, above)
+
+    def around(self, below: int, above: int) -> list[str]:
+        """Return colours of so many classes below the average, of the average, and above it, the lowest risk first.
+
+        A side of one class or two does not reach the end of its colours: it is not far from the average.
+        """
+        down, up = (np.arange(1, count + 1) / max(count, 3) for count in (below, above))
+        return [*_along(BELOW, down)[::-1], NEUTRAL, *_along(ABOVE, up)]
+
+
+def _along(anchors: Sequence[str], where: FloatArray) -> list[str]:
+    """Mix colours at places between 0, the first of some evenly spaced ones, and 1, the last."""
+    channels = np.array([_rgb(colour) for colour in anchors]).T
+    mixed = [np.interp(where, np.linspace(0, 1, len(anchors)), channel) for channel in channels]
+    return ["#" + "".join(f"{round(255 * float(part)):02x}" for part in colour) for colour in zip(*mixed, strict=True)]
+
+
+def faded(colour: str, strength: float) -> str:
+    """Mix a colour with white: 1 leaves it as it is.
+
+    >>> faded("#ff0000", 1.0), faded("#ff0000", 0.5)
+    ('#ff0000', '#ff8080')
+    """
+    return _along(("#ffffff", colour), np.array([strength]))[0]
 
 
 def _rgb(colour: str) -> tuple[float, float, float]:
@@ -96,7 +160,7 @@ def readable_on(colour: str) -> str:
     return "#ffffff" if lightness(colour) < 55 else "#000000"
 
 
-RISK = Scale("YlOrRd", "Estimated risk (0 is the average area)", "lower risk", "higher risk")
+RISK = Diverging("risk", "Estimated risk (0 is the average area)", "lower risk", "higher risk")
 UNCERTAINTY = Scale("Blues", "Uncertainty of the risk (standard deviation)", "more certain", "less certain")
 VARIANCE = Scale("Blues", "Posterior variance of the risk", "more certain", "less certain")
 CHANCE = Scale("BuPu", "Probability", "unlikely", "nearly certain", (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1))

@@ -48,14 +48,14 @@ class Ground:
         """Whether there are outlines."""
         return bool(self.shapes)
 
-    def paint(self, axes: Axes, members: IntArray, colour: str) -> None:
+    def paint(self, axes: Axes, members: IntArray, colour: str, edge: str = "white") -> None:
         """Fill areas with a colour."""
         if not len(members):
             return
         if self.is_map:
             path = Path.make_compound_path(*(self.shapes[area] for area in members))
             line = float(np.clip(np.median(self.room) / 40, 0.15, 0.5))
-            _draw(axes, path, facecolor=colour, edgecolor="white", linewidth=line, zorder=1)
+            _draw(axes, path, facecolor=colour, edgecolor=edge, linewidth=line, zorder=1)
         else:
             self._mark(axes, members, self.room[0], color=colour, markeredgecolor=QUIET, markeredgewidth=0.6, zorder=3)
 

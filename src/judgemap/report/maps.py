@@ -45,7 +45,10 @@ def risk_map(fit: Fit, title: str = "", *, ax: Axes | None = None) -> Picture:
     risk = fit.areas["risk_median"].to_numpy()
     first = np.argsort(-risk, kind="stable")[:10]
     picture = choropleth(fit.map, risk, RISK, title=title, numbered=first.tolist(), ax=ax)
-    caption = f"The darker an area, the higher its estimated risk. Numbers mark the {len(first)} highest."
+    caption = (
+        "The darker an area, the higher its estimated risk; grey is the average, blue is below it and red above it. "
+        f"Numbers mark the {len(first)} highest."
+    )
     return replace(picture, caption=caption + drawn_how(fit.map))
 
 
@@ -142,7 +145,7 @@ def choropleth(
         raise StudyError(f"area {name!r} has no finite value to draw; give it one, or leave it off the map")
     place = ground(areas)
     classes, limits = scale.classify(shown)
-    colours = scale.colours(len(limits) - 1)
+    colours = scale.shades(limits)
     with style():
         figure, axes = sheet(place.height + LEGEND, title, LEGEND, ax)
         place.frame(axes)

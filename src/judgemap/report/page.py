@@ -9,9 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from judgemap.report.picture import Picture
 from judgemap.report.tables import Table
+from judgemap.study.verdict import Verdict
+
+NOTHING = Markup("")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +42,8 @@ class Section:
 class Front:
     """The first printed page, which must stand alone: a few sentences, one picture, one table.
 
-    ``warning`` is a heading and sentences that a reader must see before any number; ``foot`` ends the page.
+    ``verdict`` says whether the fit can be used, and ``warning`` is a heading with sentences: a reader must see both
+    before any number. ``foot`` ends the page.
     """
 
     title: str
@@ -50,6 +55,11 @@ class Front:
     foot: str
     notice: str = ""
     warning: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+    byline: Markup = NOTHING
+    second: tuple[tuple[str, str], ...] = ()
+    """The second printed page, in points, and what to do next: with the first, it stands alone."""
+    next_steps: Markup = NOTHING
 
 
 def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Sequence[tuple[str, str]] = ()) -> str:

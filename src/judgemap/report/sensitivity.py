@@ -9,14 +9,14 @@ from matplotlib.patches import Patch
 from judgemap.core.reliability import pearson, spearman
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.report.colours import Scale
+from judgemap.report.colours import Diverging
 from judgemap.report.ground import ground
 from judgemap.report.maps import drawn_how, kind_of
 from judgemap.report.picture import BLUE, INK, SMALL, WIDTH, Picture, draw_diagonal, drawing
 from judgemap.report.text import number
 from judgemap.study.result import Fit
 
-STANDARD = Scale("YlOrRd", "Risk, in standard deviations over the areas", "lower risk", "higher risk")
+STANDARD = Diverging("risk", "Risk, in standard deviations over the areas", "lower risk", "higher risk")
 
 
 def sensitivity_scatter(base: Fit, others: Mapping[str, Fit]) -> Picture:
@@ -61,7 +61,7 @@ def sensitivity_maps(fits: Mapping[str, Fit]) -> Picture:
     areas = next(iter(fits.values())).map
     place, names = ground(areas), list(fits)
     limits = STANDARD.limits_for(np.concatenate(list(medians.values())))
-    colours = STANDARD.colours(len(limits) - 1)
+    colours = STANDARD.shades(limits)
     columns = min(len(names), 2)
     rows = -(-len(names) // columns)
     with drawing(64 + rows * (24 + place.height / columns), rows=rows, columns=columns) as (figure, panels):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgemap.errors import StudyError
-from judgemap.report.text import percentage, signed
+from judgemap.report.cluster_words import number_sentence, partition_sentence
+from judgemap.report.text import percentage, signed, times_in_ten
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_many
 from judgemap.study.result import Fit
@@ -111,6 +112,26 @@ def highest_risk(fit: Fit, count: int = 10) -> Table:
     return Table(f"The {len(rows)} areas of highest estimated risk", columns, rows)
 
 
+def highest_in_words(fit: Fit, count: int = 10) -> Table:
+    """List the areas of highest risk for people who decide: how often judges would pick each over an average area.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> table = highest_in_words(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), count=3)
+    >>> [str(column.heading) for column in table.columns][2]
+    'Picked as riskier than an average area'
+    """
+    numbers = highest_risk(fit, count)
+    order = np.argsort(-fit.areas["risk_median"].to_numpy(), kind="stable")
+    rows = tuple(
+        (rank, name, Cell(times_in_ten(fit.judged_riskier[area])), chance)
+        for (rank, name, _, chance), area in zip(numbers.rows, order, strict=False)
+    )
+    first, second, _, last = numbers.columns
+    picked = Column(Cell("Picked as riskier than an average area"), numeric=True)
+    return Table(numbers.caption, (first, second, picked, last), rows)
+
+
 def _width(text: str) -> int:
     """Count the columns that text takes on a terminal: two for a wide letter, none for a combining mark."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
@@ -144,24 +165,27 @@ def cluster_table(fit: ClusterFit) -> Table:
     '1'
     """
     partition = fit.best
-    low, middle, high = np.quantile(fit.cluster_risk(partition), [0.025, 0.5, 0.975], axis=0)
     rows = []
-    for cluster in range(1, partition.n_clusters + 1):
-        members = np.flatnonzero(partition.labels == cluster)
-        surest = members[np.argsort(-partition.probability[members], kind="stable")]
-        named = ", ".join(fit.map.names[area] for area in surest[:3]) + (" …" if len(members) > 3 else "")
-        interval = f"{signed(low[cluster - 1])} to {signed(high[cluster - 1])}"
+    for cluster, group in enumerate(partition.grouping.groups, start=1):
+        members = np.flatnonzero((partition.labels == cluster) & partition.placed)
+        surest = members[np.argsort(-partition.probability[members], kind="stable")][:3]
+        named = ", ".join(f"{fit.map.names[area]} ({percentage(partition.probability[area])})" for area in surest)
+        interval = f"{signed(group.low)} to {signed(group.high)}"
         rows.append(
-            (Cell(str(cluster)), Cell(str(len(members))), Cell(signed(middle[cluster - 1]), interval), Cell(named))
+            (
+                Cell(str(cluster)),
+                Cell(str(group.areas)),
+                Cell(signed(group.mean), interval),
+                Cell(group.level.value),
+                Cell(named or "none clearly"),
+            )
         )
     columns = (
         Column(Cell("Cluster"), numeric=True),
         Column(Cell("Areas"), numeric=True),
         Column(Cell("Mean risk", "95 % interval"), numeric=True),
-        Column(Cell("For example")),
+        Column(Cell("Level")),
+        Column(Cell("Surest members", "probability")),
     )
-    chances = fit.n_clusters
-    likely = ", ".join(f"{k} with {percentage(p)}" for k, p in chances.nlargest(3).items())
-    return Table(
-        f"{partition.n_clusters} clusters, 1 = highest risk (number of clusters: {likely})", columns, tuple(rows)
-    )
+    shown = partition.grouping
+    return Table(f"{number_sentence(shown.numbers)} {partition_sentence(shown)}", columns, tuple(rows))

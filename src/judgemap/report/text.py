@@ -89,6 +89,23 @@ def percentage(chance: float) -> str:
     return "< 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
 
 
+def times_in_ten(chance: float) -> str:
+    """Write how often something happens, in words for people who do not read probabilities; never always or never.
+
+    >>> times_in_ten(0.91), times_in_ten(0.03), times_in_ten(0.9991)
+    ('9 times in 10', '3 times in 100', 'more than 99 times in 100')
+    """
+    if not 0.005 <= chance <= 0.995:
+        return "more than 99 times in 100" if chance > 0.5 else "less than once in 100"
+    if 0.05 <= chance <= 0.95:
+        return f"{_times(round(10 * chance))} in 10"
+    return f"{_times(round(100 * chance))} in 100"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
 def share(part: float) -> str:
     """Write a share in per cent, with one decimal where it is small; unlike a probability it may be 0 or 100.
 

@@ -17,18 +17,13 @@ from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.quick_fit import check_areas
 from judgemap.study.result import Fit
+from judgemap.study.verdict import MEANING
 
 WORDS = {
     "areas": "how far the areas' win rates are from what the model expects",
     "pairs": "how far single pairs are from what the model expects",
     "left": "answers for the area on the left",
     "triads": "circles, A chosen over B, B over C and C over A",
-}
-MEANING = {
-    "areas": "areas' win rates are further from the model than it allows: the prior may pull them too strongly",
-    "pairs": "answers to the same pairs agree more, or less, than the model allows: judges may see different things",
-    "left": "the two sides are not chosen equally often: some judges may favour a side",
-    "triads": "there are more, or fewer, circles than one scale of risk allows: judges may use several scales",
 }
 
 

@@ -19,11 +19,12 @@ from judgemap.core.partition_search import minimise_binder, minimise_vi
 from judgemap.core.predictive import Shown
 from judgemap.core.samplers.clusters import ClusterModel
 from judgemap.core.samplers.run import CLUSTER_SAMPLERS, sample_clusters
-from judgemap.core.types import FloatArray, IntArray
+from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.fit import checked_counts
+from judgemap.study.grouping import Group, Grouping, is_placed
 from judgemap.study.panel_settings import PanelSettings
 from judgemap.study.provenance import begin_record, data_notes
 from judgemap.study.record import GOOD_GAP, Note, NoteKind, PartitionChoice
@@ -52,6 +53,10 @@ class Partition:
     between: tuple[Between, ...]
     """Areas that sit between two clusters, the most doubtful first."""
     expected_loss: float
+    grouping: Grouping
+    """What makes it credible: its probability, and the level of each cluster."""
+    placed: BoolArray
+    """Whether each area can be shown as one of its cluster; see `grouping.is_placed`."""
 
     @property
     def n_clusters(self) -> int:
@@ -107,9 +112,27 @@ class ClusterFit(Fit):
             raise StudyError(f"there is no loss {loss!r}; choose {' or '.join(map(repr, LOSSES))}")
         search = minimise_vi if loss == "vi" else minimise_binder
         best = search(self.labels, n_clusters)
-        labels = order_by_risk(best.partition, np.median(self.risk, axis=0))
+        risk = np.median(self.risk, axis=0)
+        labels = order_by_risk(best.partition, risk)
         belongs = clustering.membership(labels, self.labels)
-        return Partition(labels, belongs, tuple(clustering.between(labels, belongs)), best.loss)
+        grouping = self._grouping(labels)
+        levels = [grouping.groups[label - 1].level for label in labels]
+        own = belongs[np.arange(len(labels)), labels - 1]
+        placed = np.array([is_placed(*each) for each in zip(levels, risk, own, strict=True)])
+        between = tuple(clustering.between(labels, belongs))
+        return Partition(labels, belongs, between, best.loss, grouping, placed)
+
+    def _grouping(self, labels: IntArray) -> Grouping:
+        """Say how probable a partition is, and where its clusters lie."""
+        ends = np.quantile(clustering.risk_of_clusters(labels, self.risk), [0.5, 0.025, 0.975], axis=0).T
+        sizes = np.bincount(labels)[1:].tolist()
+        same = (clustering.canonical_draws(self.labels) == clustering.canonical(labels)).all(axis=1)
+        return Grouping(
+            groups=tuple(Group(size, *map(float, each)) for size, each in zip(sizes, ends, strict=True)),
+            chance=float(same.mean()),
+            agreement=1 - clustering.expected_binder(labels, self.co_clustering) if len(labels) > 1 else 1.0,
+            numbers=tuple(sorted((self.record.n_clusters or {}).items())),
+        )
 
     def with_partition(self, n_clusters: int | None, loss: str) -> "ClusterFit":
         """Return the same fit with another choice of partition, which `best`, `clusters` and its folder then show."""
@@ -164,6 +187,11 @@ class ClusterFit(Fit):
     def words(self) -> str:
         """What the model says of ties, in a sentence; nothing where it has none."""
         return tie_sentence(self.tie_chance) if "theta" in self.posterior else ""
+
+    @cached_property
+    def judged_riskier(self) -> FloatArray:
+        """P(a judge picks the area as riskier than one of average risk | one of them is picked), by area."""
+        return np.asarray(expit(decided_odds(self.risk, self.tie_chance[:, None])).mean(axis=0))
 
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
         """P(first is chosen over second | one of them is), its mean over the posterior, for each pair."""

@@ -107,6 +107,19 @@ def compare_fits(base: Fit, other: Fit) -> FitComparison:
     )
 
 
+def leaders(one: Fit, other: Fit) -> tuple[str, str] | None:
+    """Return the areas that two fits of the same areas put first, by name, if they disagree; None if not.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> leaders(fit, fit) is None
+    True
+    """
+    first, second = (each.map.names[int(np.median(each.risk, axis=0).argmax())] for each in (one, other))
+    return None if first == second else (first, second)
+
+
 def compare_many(fits: dict[str, Fit]) -> pd.DataFrame:
     """Correlate the medians of every two fits, by name: the paper's table of a judge left out or alone.
 

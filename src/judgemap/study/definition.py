@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -59,6 +59,23 @@ class AreasSource:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnWords:
+    """What a briefing says in the researcher's own words.
+
+    >>> OwnWords(author="A. Hill").contact
+    ''
+    """
+
+    author: str = ""
+    contact: str = ""
+    next_steps: str = ""
+    """What to do next; an empty line begins a new paragraph."""
+
+
+NO_WORDS = OwnWords()
+
+
+@dataclass(frozen=True, slots=True)
 class StudyDefinition:
     """Everything a researcher decides about a study.
 
@@ -92,6 +109,7 @@ class StudyDefinition:
     base_map_credit: str = ""
     answers_until: date | None = None
     """The last day on which judges' answers are kept; they are deleted when it is over. None for no such day."""
+    briefing: OwnWords = NO_WORDS
 
     def __post_init__(self) -> None:
         for text, longest in LONGEST.items():
@@ -176,11 +194,23 @@ def parse_definition(tables: Mapping[str, Any]) -> StudyDefinition:
     texts = _table(given, "texts")
     base_map = _table(given, "base_map")
     translations = _table(given, "translations")
+    briefing = _table(given, "briefing")
+    _known(briefing, "briefing.", [each.name for each in fields(OwnWords)])
     _known(areas, "areas.", [each.name for each in fields(AreasSource)])
     _known(texts, "texts.", ["example", "consent", "instructions", "thanks"])
     _known(base_map, "base_map.", ["tiles", "credit"])
     plain = [each.name for each in fields(StudyDefinition)]
-    nested = {"areas", "example", "consent", "instructions", "thanks", "translations", "base_map", "base_map_credit"}
+    nested = {
+        "areas",
+        "example",
+        "consent",
+        "instructions",
+        "thanks",
+        "translations",
+        "base_map",
+        "base_map_credit",
+        "briefing",
+    }
     _known(given, "", [each for each in plain if each not in nested])
     for key in ("title", "question", "direction"):
         if key not in given:
@@ -195,6 +225,7 @@ def parse_definition(tables: Mapping[str, Any]) -> StudyDefinition:
         base_map=str(base_map.get("tiles", "")),
         base_map_credit=str(base_map.get("credit", "")),
         translations=translations,
+        briefing=OwnWords(**{key: _checked(OwnWords, key, value, "briefing.") for key, value in briefing.items()}),
         **values,
     )
 
@@ -276,6 +307,8 @@ def write_definition(study: StudyDefinition) -> str:
         tables["base_map"] = {"tiles": study.base_map, "credit": study.base_map_credit}
     if study.translations:
         tables["translations"] = {language: dict(texts) for language, texts in study.translations.items()}
+    if study.briefing != NO_WORDS:
+        tables["briefing"] = asdict(study.briefing)
     return tomli_w.dumps(tables, multiline_strings=False)
 
 

@@ -13,11 +13,12 @@ from judgemap.core.types import FloatArray, IntArray
 from judgemap.study.checks import PredictiveCheck, predictive_check
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparisons import Comparisons
-from judgemap.study.findings import Met
+from judgemap.study.findings import Findings, Met
 from judgemap.study.judges import judge_table, stands_out, surprising_answers
-from judgemap.study.record import json_value
+from judgemap.study.record import NoteKind, json_value
 from judgemap.study.reliability import Reliability, reliability, reliability_over_time
 from judgemap.study.result import Fit
+from judgemap.study.verdict import Verdict, judge_fit
 
 BINS = 40
 TOPS = (1, 3, 5, 10, 20, 50)
@@ -26,6 +27,8 @@ SEED = 1
 """Splits and replicates are drawn with it: the same fit, the same explanation."""
 WORK = 20_000_000
 """Answers × draws of the predictive check."""
+LARGE = 3_000
+"""Areas above which `judge` would take many minutes."""
 FIGURES = 5
 """Kept of every number that is not exact."""
 
@@ -72,9 +75,16 @@ class Explanation:
 
     @cached_property
     def reliability_over_time(self) -> pd.DataFrame:
-        """How it grew, in the order in which judges answered."""
+        """How it grew, in the order in which judges answered; it ends at `reliability`."""
         order, splits = np.argsort(self.data.answered_at, kind="stable"), int(np.clip(1500 // len(self.fit.map), 5, 20))
-        return reliability_over_time(self.fit, self.data, seed=SEED, order=order, splits=splits)[OVER_TIME]
+        rows = reliability_over_time(self.fit, self.data, seed=SEED, order=order, splits=splits)[OVER_TIME]
+        # The last point is of all answers, for which there are more splits and the fit's own draws: a card beside the
+        # chart must say the same number.
+        rows.loc[rows.index[-1]] = [getattr(self.reliability, name) for name in OVER_TIME]
+        if np.isfinite(self.reliability.another_panel):
+            # Earlier points are of quick fits, which take judges to be alike: their certainty is another one's.
+            rows[["bayes", "bayes_low", "bayes_high"]] = np.nan
+        return rows
 
     @cached_property
     def check(self) -> PredictiveCheck:
@@ -83,10 +93,19 @@ class Explanation:
         return predictive_check(self.fit, self.data, seed=SEED, draws=draws)
 
     @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the fit can be used, and why."""
+        found = Findings.from_dict(json_value(self._judged, FIGURES))
+        differ = any(note.kind is NoteKind.JUDGES_DIFFER for note in self.fit.record.notes)
+        return judge_fit(self.fit.warnings, found.checks, found.reliability, found.judges, differ=differ)
+
+    @cached_property
     def risk_edges(self) -> FloatArray:
-        """The bins of `density`: they hold all but the outermost thousandth of the draws of any area."""
-        low, high = (float(end) for end in np.quantile(self.fit.risk, [0.001, 0.999]))
-        return np.linspace(*((low, high) if high > low else (low - 0.5, high + 0.5)), BINS + 1)
+        """The bins of `density`: at either end of the scale, the outermost area's curve has come down to nothing."""
+        low, high = np.quantile(self.fit.risk, [0.001, 0.999], axis=0)
+        least, most = float(low.min()), float(high.max())
+        margin = max(most - least, 1.0) / BINS
+        return np.linspace(least - margin, most + margin, BINS + 1)
 
     @cached_property
     def density(self) -> IntArray:
@@ -137,26 +156,39 @@ class Explanation:
         ``areas`` has an entry an area, in their order: id, wins, losses, win_rate with its predictive interval
         win_low, win_high (None where an area was never compared), density.
         """
-        judges = [{**row, "stands_out": self.stands_out[row["judge"]]} for row in self.judges.to_dict("records")]
         rounded = {
-            "judges": judges,
+            **self._judged,
             "judges_note": self.judges_note,
             "surprises": self.surprises.to_dict("records"),
-            "reliability": {"note": self.reliability.note, **asdict(self.reliability)},
             "reliability_over_time": self.reliability_over_time.to_dict("records"),
+            "areas": self._areas(),
+            "risk_edges": self.risk_edges,
+        }
+        exact = {
+            "verdict": self.verdict.to_dict(),
+            "top": self.top,
+            "met": self.met,
+            "sampling": self.fit.sampling._asdict(),
+        }
+        if isinstance(self.fit, ClusterFit):
+            exact["between"] = self.between
+            exact["grouping"] = asdict(self.fit.best.grouping)
+        told: dict[str, Any] = json_value(rounded, FIGURES) | json_value(exact)
+        return told
+
+    @property
+    def _judged(self) -> dict[str, Any]:
+        """Return what a verdict is made of."""
+        judges = [{**row, "stands_out": self.stands_out[row["judge"]]} for row in self.judges.to_dict("records")]
+        return {
+            "judges": judges,
+            "reliability": {"note": self.reliability.note, **asdict(self.reliability)},
             "check": {
                 "note": self.check.note,
                 "checks": self.check.checks.to_dict("records"),
                 "n_outside": self.check.n_outside,
             },
-            "areas": self._areas(),
-            "risk_edges": self.risk_edges,
         }
-        exact = {"top": self.top, "met": self.met, "sampling": self.fit.sampling._asdict()}
-        if self.between is not None:
-            exact["between"] = self.between
-        told: dict[str, Any] = json_value(rounded, FIGURES) | json_value(exact)
-        return told
 
     def _areas(self) -> list[Any]:
         table = self.check.areas
@@ -167,8 +199,20 @@ class Explanation:
             "win_rate": table["observed"],
             "win_low": table["low"],
             "win_high": table["high"],
+            "riskier": self.fit.judged_riskier,
         }
         return pd.DataFrame(columns).assign(density=self.density.tolist()).to_dict("records")
+
+
+def judge(fit: Fit, data: Comparisons) -> Fit:
+    """Return the fit with its verdict; of a map of thousands of areas, with what its draws alone say.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=2)
+    >>> judge(jm.fit_spatial(data, areas, seed=1, chains=4, draws=500), data).verdict.headline
+    'Sound'
+    """
+    return fit if len(fit.map) > LARGE else fit.judged(Explanation(fit, data).verdict)
 
 
 def _met(fit: Fit) -> list[list[Met]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
 
 from judgemap.core.predictive import EXTREME
+from judgemap.study.grouping import Group, Grouping
 
 Kind = TypeVar("Kind")
 
@@ -48,6 +49,8 @@ class AreaFinding:
     win_rate: float | None = None
     win_low: float | None = None
     win_high: float | None = None
+    riskier: float | None = None
+    """P(a judge picks it as riskier than an average area)."""
     density: Sequence[float] = ()
 
     @property
@@ -83,6 +86,7 @@ class Measure:
     """Something counted in the answers, and in answers simulated from the fit; see `checks.PredictiveCheck`."""
 
     words: str
+    name: str = ""
     observed: float | None = None
     expected: float | None = None
     low: float | None = None
@@ -209,13 +213,22 @@ class Findings:
     reliability_over_time: Sequence[ReliabilityFinding] = ()
     sampling: SamplingFinding = SamplingFinding()
     parameters: Sequence[Parameter] = ()
+    between: Sequence[Sequence[float] | None] = ()
+    """The other cluster that each area may belong to, and how probably."""
+    grouping: Grouping | None = None
+    verdict: Mapping[str, Any] | None = None
+    """As `verdict.Verdict.from_dict` reads it."""
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "Findings":
         """Read what `explain.Explanation.to_dict` wrote, or some of its parts."""
         check = kept.get("check", {})
         return cls(
-            **{name: kept[name] for name in ("warnings", "layout", "risk_edges", "judges_note") if name in kept},
+            **{
+                name: kept[name]
+                for name in ("warnings", "layout", "risk_edges", "judges_note", "between", "verdict")
+                if name in kept
+            },
             top={int(k): chances for k, chances in kept.get("top", {}).items()},
             areas=_read_each(AreaFinding, kept.get("areas", ())),
             check_note=check.get("note", ""),
@@ -226,6 +239,7 @@ class Findings:
             reliability_over_time=_read_each(ReliabilityFinding, kept.get("reliability_over_time", ())),
             sampling=_read(SamplingFinding, kept.get("sampling", {})),
             parameters=_read_each(Parameter, kept.get("parameters", ())),
+            grouping=_grouping(kept["grouping"]) if kept.get("grouping") else None,
         )
 
 
@@ -272,6 +286,11 @@ class ForecastFinding:
         there = {name: rows[self.comparisons.index(answers)] for name, rows in self.expected.items()}
         known = {name: each for name, each in there.items() if each is not None}
         return known if len(known) == len(there) else None
+
+
+def _grouping(kept: Mapping[str, Any]) -> Grouping:
+    numbers = [(int(k), float(chance)) for k, chance in kept["numbers"]]
+    return Grouping(_read_each(Group, kept["groups"]), kept["chance"], kept["agreement"], numbers)
 
 
 def _read(kind: type[Kind], kept: Mapping[str, Any]) -> Kind:

@@ -188,6 +188,19 @@ class PanelFit(Fit):
             attention_sd=root("attention_sigma2"),
         )
 
+    @cached_property
+    def judged_riskier(self) -> FloatArray:
+        """P(an area is picked as riskier than one of average risk | one of them is), by area.
+
+        By another judge of the same kind; on the panel's map, by one who sees that map.
+        """
+        d, rng = np.ascontiguousarray(self.risk.T), np.random.default_rng(0)
+        if self.settings.differ and self.record.view is not View.PANEL:
+            C = self.view_covariance.matrix
+            spread = np.sqrt(np.diag(C) - 2 * C.mean(axis=1) + C.mean())  # of a judge's view, against its own mean
+            d = d + spread[:, None] * self.sigma * rng.standard_normal(d.shape)
+        return np.asarray(self._decided(rng, d, slice(None)).mean(axis=1))
+
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
         """P(first is chosen over second | one of them is) for another judge of the same kind, sides at random."""
         draws = self._population

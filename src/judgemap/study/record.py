@@ -14,6 +14,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.maps import Bridge
 from judgemap.study.panel_settings import PanelSettings, View
 from judgemap.study.settings import ClusterSettings
+from judgemap.study.verdict import Verdict
 
 if TYPE_CHECKING:
     from judgemap.study.comparisons import Direction
@@ -159,6 +160,8 @@ class FitRecord:
     """What was assumed of judges and ties, where that is not the paper's model."""
     view: View = View.POOLED
     """Whose map it is."""
+    verdict: Verdict | None = None
+    """Whether it can be used; None where that was not judged."""
 
     @property
     def of_panel(self) -> bool:
@@ -224,6 +227,8 @@ class FitRecord:
             told["n_clusters"] = {str(k): chance for k, chance in self.n_clusters.items()}
         if self.panel is not None:
             told["panel"] = asdict(self.panel)
+        if self.verdict is not None:
+            told["verdict"] = self.verdict.to_dict()
         return told
 
     @classmethod
@@ -286,6 +291,7 @@ def _read(told: Mapping[str, Any]) -> FitRecord:
         n_clusters={int(k): float(chance) for k, chance in told["n_clusters"].items()} if clusters else None,
         panel=PanelSettings(**told["panel"]) if "panel" in told else None,
         view=View(told.get("view", View.POOLED)),
+        verdict=Verdict.from_dict(told["verdict"]) if "verdict" in told else None,
     )
 
 

@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy.special import expit
 
 from judgemap.core import posterior
 from judgemap.core.comparisons import PairCounts
@@ -27,6 +28,7 @@ from judgemap.geo.maps import Areas
 from judgemap.study.folder import new_folder
 from judgemap.study.record import Diagnostics, FitRecord
 from judgemap.study.settings import PRIORS, prior_covariance
+from judgemap.study.verdict import Verdict, judge_fit
 
 if TYPE_CHECKING:
     import arviz as az
@@ -133,6 +135,11 @@ class Fit(Displayed):
         """P(the row's area has a higher risk than the column's), by area id."""
         return pd.DataFrame(posterior.p_riskier(self.risk), index=list(self.map.ids), columns=list(self.map.ids))
 
+    @cached_property
+    def judged_riskier(self) -> FloatArray:
+        """P(a judge picks the area as riskier than one of average risk), its mean over the posterior, by area."""
+        return np.asarray(expit(self.risk).mean(axis=0))
+
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
         """P(first is chosen over second), its mean over the posterior, for each pair."""
         draws = self.risk
@@ -231,7 +238,18 @@ class Fit(Displayed):
         return texts
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
+        """Whether the fit can be used, as `judged` kept it; else what the draws alone say."""
+        return self.record.verdict or judge_fit(self.warnings, None, None, None, differ=False)
+
+    def judged(self, verdict: Verdict) -> Self:
+        """Return the same fit with a verdict, which its folder then keeps."""
+        made = replace(self, record=replace(self.record, verdict=verdict))
+        own = {each.name for each in fields(self)}
+        return made.remembering(**{name: value for name, value in vars(self).items() if name not in own})
+
+    @property
+    def sampled(self) -> str:
         """How good the draws are, in a sentence: the first warning, or that there is none."""
         judged = self.record.diagnostics
         good = f"effective sample size at least {judged.ess_bulk_min:.0f}, largest R-hat {judged.rhat_max:.3f}"

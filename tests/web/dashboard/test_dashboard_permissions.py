@@ -21,6 +21,7 @@ TABLE = [
     ("act", "post", {"act": "leave out", "reason": "a test"}, MOVE),
     ("act", "post", {"act": "without"}, MOVE),
     ("reliability", "get", {}, READ),
+    ("planning", "get", {}, READ),
     ("forecast", "post", {}, MOVE),
     ("forecast_news", "get", {}, READ),
     ("plan", "post", {"judges": "4", "per_judge": "20", "differ": "0.5"}, MOVE),

@@ -1,4 +1,4 @@
-"""How many judges, how many answers each: asked for on the page of reliability, worked out by a worker."""
+"""How many judges, how many answers each: asked for on the page of the plan, worked out by a worker."""
 
 import numpy as np
 import pytest

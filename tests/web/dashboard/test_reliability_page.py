@@ -10,10 +10,11 @@ from django.utils import timezone
 import judgemap as jm
 from judgemap.study.findings import Findings, ReliabilityFinding
 from judgemap.study.reliability import reliability
+from judgemap.study.verdict import reliability_words
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard import reliability as reliability_page
 from judgemap.web.dashboard.models import Forecast
-from judgemap.web.dashboard.reliability import forecast_page, in_words
+from judgemap.web.dashboard.reliability import forecast_page
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Judge
 from judgemap.web.results.files import open_fit
@@ -41,16 +42,18 @@ def test_the_figures_are_the_librarys(played, explained, clients):
     for each in ("split_half_full", "bayes", "ssr"):
         assert f"<dd>{shown[each]:.2f} " in html
     assert library.note.split(";")[0] in html
-    assert in_words(Findings.from_dict({"reliability": shown}).reliability) in html
+    assert reliability_words(Findings.from_dict({"reliability": shown}).reliability) in html
     assert html.count('class="course"') == 3
 
 
 def test_words_for_every_case():
-    assert "almost the same" in in_words(ReliabilityFinding(split_half_full=0.93, judges=4))
-    assert "rather different" in in_words(ReliabilityFinding(split_half_full=-0.2, judges=4))
-    assert "correlation 0.80" in in_words(ReliabilityFinding(split_half_full=0.93, another_panel=0.64, judges=4))
-    assert "too early to tell" in in_words(ReliabilityFinding(bayes=0.7, judges=1))
-    assert in_words(ReliabilityFinding(note="With 3 decided answers nothing can be said.")) == (
+    assert "almost the same" in reliability_words(ReliabilityFinding(split_half_full=0.93, judges=4))
+    assert "rather different" in reliability_words(ReliabilityFinding(split_half_full=-0.2, judges=4))
+    assert "correlation 0.80" in reliability_words(
+        ReliabilityFinding(split_half_full=0.93, another_panel=0.64, judges=4)
+    )
+    assert "cannot be told yet" in reliability_words(ReliabilityFinding(bayes=0.7, judges=1))
+    assert reliability_words(ReliabilityFinding(note="With 3 decided answers nothing can be said.")) == (
         "With 3 decided answers nothing can be said."
     )
 
@@ -74,7 +77,7 @@ def test_one_judges_study_has_words(owned, clients, edit, let_play, let_fit):
     owned.refresh_from_db()
     let_play(owned, np.random.default_rng(2), 30)
     let_fit(owned)
-    assert "it is too early to tell whether judges agree" in page(clients["owner"], owned)
+    assert "whether they agree cannot be told yet" in page(clients["owner"], owned)
 
 
 def test_a_forecast_is_made_by_the_worker(played, fitted, clients, quick, carry_out):

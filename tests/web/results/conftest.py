@@ -66,7 +66,8 @@ def made(areas, said) -> dict[str, Made]:
         data = said.without(left_out)
         fit = settings.run(data, areas)
         findings = findings_of(fit, Explanation(fit, data))
-        on_the_map = {key: findings[key] for key in ("top", "met", "sampling", "layout", "between") if key in findings}
+        parts = ("top", "met", "sampling", "layout", "between", "grouping", "verdict", "check", "reliability", "judges")
+        on_the_map = {key: findings[key] for key in parts if key in findings}
         found[name] = Made(settings, fit, on_the_map, left_out)
     return found
 

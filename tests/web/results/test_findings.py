@@ -21,7 +21,7 @@ JUDGE_KEYS = {
     "left_high", "seconds_median", "seconds_low", "seconds_high", "infit", "infit_z", "outfit", "outfit_z", "agreement",
     "agreement_low", "agreement_high", "agreement_expected", "repeats", "consistency", "stands_out",
 }  # fmt: skip
-AREA_KEYS = {"id", "wins", "losses", "win_rate", "win_low", "win_high", "density"}
+AREA_KEYS = {"id", "wins", "losses", "win_rate", "win_low", "win_high", "riskier", "density"}
 
 
 def play(token, answers, rng):
@@ -77,7 +77,10 @@ def test_it_is_plain_json_with_the_keys_it_promises(run, fit, data):
     assert all(set(row) == AREA_KEYS for row in findings["areas"])
     assert [row["id"] for row in findings["areas"]] == list(fit.map.ids)
     assert {"note", "bayes", "ssr", "split_half", "split_half_full", "splits"} <= set(findings["reliability"])
-    assert [row["answers"] for row in findings["reliability_over_time"]][-1] == findings["reliability"]["answers"]
+    last = findings["reliability_over_time"][-1]
+    assert last == {name: findings["reliability"][name] for name in last}, "the chart ends where the card is"
+    ends = [max(row["density"][0], row["density"][-1]) for row in findings["areas"]]
+    assert max(ends) <= 2000 / len(fit.risk) + 1, "curves have come down within the axis: at most two draws are outside"
     assert list(findings["top"]) == ["1", "3", "5", "10"], "there are sixteen areas"
     assert len(findings["risk_edges"]) == 41
     assert all(995 <= sum(row["density"]) <= 1005 for row in findings["areas"])

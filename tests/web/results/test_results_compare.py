@@ -65,7 +65,7 @@ def test_maps_share_one_scale(three, page, made):
     html = page(three[0], "compare", **{"with": ["2", "3"]}).content.decode()
     risks = [np.median(made[name].fit.risk, axis=0) for name in ("spatial", "without", "clusters")]
     limits = RISK.limits_for(np.concatenate(risks))
-    colours = RISK.colours(len(limits) - 1)
+    colours = RISK.shades(limits)
     maps = re.findall(r'aria-label="Map of estimated risk.*?</svg>', html, re.S)
     assert len(maps) == 3
     for drawn, risk in zip(maps, risks, strict=True):

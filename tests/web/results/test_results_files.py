@@ -10,12 +10,14 @@ import geopandas
 import numpy as np
 import pandas as pd
 import pytest
+from django.urls import reverse
+from django.utils import timezone
 
 from judgemap.study.downloads import FORMATS, areas_table
 from judgemap.study.result import load_fit
 from judgemap.web.judge.models import Answer, Pair
 from judgemap.web.results.files import KINDS, answers_of
-from judgemap.web.results.models import FitFiles
+from judgemap.web.results.models import FitFiles, FitRun
 from judgemap.web.server.tokens import make_token
 
 
@@ -40,6 +42,33 @@ def test_the_briefing_is_shown_in_a_sandbox(run, page):
     assert "Content-Disposition" not in response
     taken = page(run, "briefing", download="")
     assert taken["Content-Disposition"] == 'attachment; filename="wards-fit-1-briefing.html"'
+
+
+def test_own_words_are_in_every_briefing_at_once(run, clients, page):
+    FitFiles.objects.update(briefing="<p>Map</p><!--byline--><!--/byline--><!--next-steps-->old<!--/next-steps-->")
+    words = {"author": "A. <Hill>", "contact": "hill@town.example", "next_steps": "Visit.\n\nThen decide."}
+    address = reverse("results:words", args=[run.study.slug, run.number])
+    assert clients["teammate"].post(address, words).status_code == 302
+    html = page(run, "briefing").content.decode()
+    assert "A. &lt;Hill&gt; · Contact: hill@town.example" in html
+    assert "<p>Visit.</p><p>Then decide.</p>" in html
+    assert "old" not in html
+    assert "A. &lt;Hill&gt;" in page(run, "files").content.decode(), "the form keeps them"
+
+
+def test_own_words_that_are_too_long(run, clients):
+    address = reverse("results:words", args=[run.study.slug, run.number])
+    response = clients["owner"].post(address, {"next_steps": "x" * 1501})
+    assert response.status_code == 400
+    assert "at most 1500" in response.content.decode()
+
+
+def test_a_page_that_waits_is_told_when_to_load_again(answered, keep, clients):
+    run = keep(answered, explained_at=None)
+    address = reverse("fits:explained", args=[run.study.slug, run.number])
+    assert "HX-Refresh" not in clients["owner"].get(address)
+    FitRun.objects.update(explained_at=timezone.now())
+    assert clients["owner"].get(address)["HX-Refresh"] == "true"
 
 
 def test_a_briefing_that_is_not_written_yet(answered, keep, page):

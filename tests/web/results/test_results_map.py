@@ -55,7 +55,7 @@ def test_every_number_is_the_librarys_on_the_export(answered, keep, library, pag
     fit = library(run)
     table = fit.areas.assign(top3=fit.p_top(3).to_numpy())
     if name == "clusters":
-        table = table.assign(cluster=fit.best.labels, probability=fit.best.probability)
+        table = table.assign(cluster=fit.best.labels, placed=fit.best.placed)
     order = np.argsort(-table["risk_median"].to_numpy(), kind="stable")
     html = page(run, k="3").content.decode()
     shown = table_rows(html)
@@ -69,7 +69,7 @@ def test_every_number_is_the_librarys_on_the_export(answered, keep, library, pag
             f"{row['risk_sd']:.2f}",
             percent(row["top3"]),
         ]
-        assert cells == expected + ([str(row["cluster"])] if name == "clusters" else [])
+        assert cells == expected + ([str(row["cluster"]) if row["placed"] else "unclear"] if name == "clusters" else [])
     first = table.iloc[order[0]]
     lead = text_of(re.search(r'<p class="lead">(.*?)</p>', html, re.S)[1].replace("&nbsp;", " "))
     assert f"{first['name']} has the highest estimated risk: {minus(first['risk_median'])}, with 95 % interval" in lead
@@ -92,7 +92,7 @@ def test_every_area_has_the_colour_and_the_words_of_its_value(run, page, made, l
     fit = made["spatial"].fit
     table = fit.areas.assign(top5=fit.p_top(5).to_numpy(), width=fit.areas["rank_high"] - fit.areas["rank_low"])
     classes, limits = scale.classify(table[column].to_numpy(dtype=float))
-    colours = scale.colours(len(limits) - 1)
+    colours = scale.shades(limits)
     expected = [
         (row["name"], write(row), colours[each]) for (_, row), each in zip(table.iterrows(), classes, strict=True)
     ]
@@ -116,10 +116,10 @@ def test_clusters_have_a_layer_with_their_probabilities(answered, keep, page, ma
     run = keep(answered, "clusters")
     best = made["clusters"].fit.best
     shown = areas_on(page(run, layer="cluster").content.decode())
-    expected = [f"{cluster} ({percent(chance)})" for cluster, chance in zip(best.labels, best.probability, strict=True)]
+    own = [f"{cluster} ({percent(chance)})" for cluster, chance in zip(best.labels, best.probability, strict=True)]
+    expected = [text if placed else f"no clear cluster: {text}" for text, placed in zip(own, best.placed, strict=True)]
     assert [text for _, text, _ in shown] == expected
-    darkest = RISK.colours(best.n_clusters)[-1]
-    assert {fill for (_, _, fill), cluster in zip(shown, best.labels, strict=True) if cluster == 1} == {darkest}
+    assert {fill for (_, _, fill), placed in zip(shown, best.placed, strict=True) if not placed} <= {"#ffffff"}
     sure = areas_on(page(run, layer="membership").content.decode())
     assert [fill for _, _, fill in sure] == [CHANCE.colours(6)[each] for each in CHANCE.classify(best.probability)[0]]
     assert sure[0][1] == f"{percent(best.probability[0])} in cluster {best.labels[0]}"

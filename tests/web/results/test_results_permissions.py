@@ -17,6 +17,7 @@ TABLE = [
     ("compare", "get", [], READ),
     ("sensitivity", "post", [], MOVE),
     ("files", "get", [], READ),
+    ("words", "post", [], MOVE),
     ("briefing", "get", [], READ),
     ("picture", "get", ["traces"], READ),
     ("download", "get", ["csv"], READ),

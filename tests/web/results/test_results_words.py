@@ -6,6 +6,7 @@ import sys
 import numpy as np
 
 from judgemap.core.diagnostics import ess_bulk, rhat
+from judgemap.study.verdict import Verdict
 
 
 def test_a_fit_that_does_not_converge_says_what_to_do(run, page, made, text_of):
@@ -55,8 +56,9 @@ def test_checks(answered, keep, page, made, text_of, table_rows):
     ]}  # fmt: skip
     run = keep(answered, findings={"check": check, "areas": areas})
     html = page(run, "checks").content.decode()
-    assert "verdict-box bad" in html
-    assert "All is well." in html
+    assert "Use with care" in page(run, "map").content.decode() or "use with care" in html
+    assert "All is well." not in html, "the verdict's rule speaks, not an old note"
+    assert "does not explain the answers in every respect" in html
     assert table_rows(html) == [
         ["Spread of win rates", "1.25", "1.20", "1.00 to 1.50", "0.40"],
         ["Left", "962", "907", "875 to 938", "< 0.01 unusual"],
@@ -80,3 +82,27 @@ def test_pages_load_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_verdict_is_the_librarys_on_every_tab(answered, keep, page, made, text_of):
+    run = keep(answered)
+    verdict = Verdict.from_dict(made["spatial"].findings["verdict"])
+    for tab in ("map", "checks", "convergence", "files"):
+        text = text_of(page(run, tab).content.decode())
+        assert f"Verdict: {verdict.headline.lower()}." in text
+        assert all(each.text in text for each in verdict.reasons)
+
+
+def test_a_fit_of_an_earlier_version_is_judged_by_the_same_rules(answered, keep, page, made, text_of):
+    old = {"warnings": made["spatial"].fit.warnings, **made["spatial"].findings}
+    del old["verdict"]
+    verdict = Verdict.from_dict(made["spatial"].findings["verdict"])
+    assert f"Verdict: {verdict.headline.lower()}." in text_of(
+        page(keep(answered, findings=old), "map").content.decode()
+    )
+
+
+def test_before_a_fit_is_explained_its_page_waits(answered, keep, page):
+    html = page(keep(answered, findings={"warnings": []}, explained_at=None), "map").content.decode()
+    assert "being worked out" in html
+    assert "/explained" in html

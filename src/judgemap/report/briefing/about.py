@@ -12,7 +12,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import read_table
 from judgemap.report.picture import Picture
 from judgemap.study.comparisons import Comparisons, read_comparisons
-from judgemap.study.definition import read_definition
+from judgemap.study.definition import NO_WORDS, OwnWords, read_definition
 from judgemap.study.explain import Explanation
 from judgemap.study.result import Fit
 
@@ -23,9 +23,10 @@ class About:
 
     ``data`` are the comparisons that were fitted; they give the number of judges and their times. ``first`` and
     ``last`` are the days of the first and the last answer. ``notice`` is what a reader must know first, and
-    ``pictures`` are more figures for the appendix, each with its heading. ``others`` are fits of the same areas from
+    ``pictures`` are more figures for the annex, each with its heading. ``others`` are fits of the same areas from
     other answers or under other assumptions, such as "without judge 12", to compare with. ``left_out`` counts the
     judges whose answers the researcher left out. ``explanation`` is that of the fit, where there is one already.
+    ``words`` are the researcher's own, and ``made`` is the day of the briefing.
 
     >>> About("Wards", "Which ward has the LOWER rate?").title
     'Wards'
@@ -41,6 +42,8 @@ class About:
     left_out: int = 0
     others: Mapping[str, Fit] = field(default_factory=lambda: MappingProxyType({}))
     explanation: Explanation | None = None
+    words: OwnWords = NO_WORDS
+    made: date | None = None
 
     def check(self, fit: Fit) -> None:
         """Raise a `StudyError` if the comparisons are not those of the fit, or other fits are of other areas."""
@@ -75,7 +78,7 @@ class About:
 
 def read_about(fit: Fit, study: Path | None = None, comparisons: Path | None = None) -> About:
     """Read what a study.toml, and the comparisons.csv that was fitted, say about a fit."""
-    title = question = ""
+    title, question, words = "", "", NO_WORDS
     if study is not None:
         definition = read_definition(study)
         if definition.direction != fit.record.winner_is:
@@ -83,11 +86,11 @@ def read_about(fit: Fit, study: Path | None = None, comparisons: Path | None = N
                 f"{study.name} asks for the area with the {definition.direction} rate, but the fit was made for the "
                 f"{fit.record.winner_is} one; give the study that the fit belongs to"
             )
-        title, question = definition.title, definition.question
+        title, question, words = definition.title, definition.question, definition.briefing
     if comparisons is None:
-        return About(title, question)
+        return About(title, question, words=words)
     data = read_comparisons(comparisons, fit.map, fit.record.winner_is)
-    about = About(title, question, data, *_days(comparisons), explanation=Explanation(fit, data))
+    about = About(title, question, data, *_days(comparisons), explanation=Explanation(fit, data), words=words)
     about.check(fit)
     return about
 

@@ -5,22 +5,22 @@ from datetime import date
 import numpy as np
 
 from judgemap.errors import StudyError
-from judgemap.report import clusters, tables
-from judgemap.report.briefing import front, limits, methods
+from judgemap.report import clusters, own_words, tables
+from judgemap.report.briefing import front, limits, methods, second
 from judgemap.report.briefing.about import About
 from judgemap.report.briefing.diagnostics import diagnostics
 from judgemap.report.briefing.gallery import HEADINGS, THIS, Gallery
+from judgemap.report.cluster_words import number_sentence, partition_sentence
 from judgemap.report.page import Front, Section, page_with_front
-from judgemap.report.text import capital, counted, in_words, isolated, percentage
+from judgemap.report.text import capital, counted, isolated
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_fits
 from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.result import Fit
 
 FOOT = (
-    "Risk is measured from the average area, which is 0. Read it as a ranking, with intervals: it is not a count of "
-    "cases and says nothing about any individual. The next pages show how certain the ranking is, what the map cannot "
-    "say, and how it was made."
+    "Read the map as a ranking, with intervals: it is not a count of cases and says nothing about any individual. The "
+    "next page says how to read it; the annex shows how it was made."
 )
 IN_FRONT = (
     "risk",
@@ -73,13 +73,17 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
     first_page = Front(
         title=about.title.strip() or "Risk by area",
         question=about.question.strip(),
-        sentences=front.sentences(fit, clustered),
+        sentences=front.sentences(fit, other),
         numbers=front.numbers(fit, about),
         picture=gallery["risk"],
-        table=tables.highest_risk(fit),
+        table=tables.highest_in_words(fit),
+        byline=own_words.byline(about.words, about.made),
+        second=second.points(fit, about, other, clustered),
+        next_steps=own_words.next_steps(about.words),
         foot=f"{fit.record.view.words} {FOOT}",
         notice=about.notice,
-        warning=front.warning(fit, other),
+        warning=front.warning(other),
+        verdict=front.verdict(fit, about),
     )
     sections = [
         _how_sure(fit, gallery),
@@ -87,6 +91,7 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
         *((_two_models(fit, other, gallery),) if other is not None else ()),
         *((_otherwise(fit, about, gallery),) if about.others else ()),
         _who(fit, about, gallery),
+        _in_numbers(fit),
         Section("What the map cannot say", points=limits.points(fit, about, clustered)),
         _how(fit, other),
         _methods(fit, other),
@@ -119,13 +124,16 @@ def _how_sure(fit: Fit, gallery: Gallery) -> Section:
     return Section("How sure we are", texts, gallery=pictures)
 
 
+def _in_numbers(fit: Fit) -> Section:
+    text = "The same areas on the model's scale, on which the average area is 0."
+    return Section("The highest risks in numbers", (text,), table=tables.highest_risk(fit))
+
+
 def _clusters(fit: ClusterFit, gallery: Gallery) -> tuple[Section, Section]:
-    likeliest = int(fit.n_clusters.index[int(fit.n_clusters.argmax())])
-    chance = percentage(float(fit.n_clusters.max()))
+    shown = fit.best.grouping
     text = (
-        f"Neighbouring areas of similar risk form a cluster. The most likely number of clusters is "
-        f"{in_words(likeliest)} (probability {chance}). The map shows the grouping into "
-        f"{in_words(fit.best.n_clusters)} that best represents all the groupings the answers allow."
+        f"Neighbouring areas of similar risk form a cluster. {number_sentence(shown.numbers)} The map shows the "
+        f"grouping that best represents all those that the answers allow. {partition_sentence(shown)}"
     )
     beside = (
         ("Risk in each cluster", gallery["violins"]),

@@ -5,7 +5,9 @@ import numpy as np
 from judgemap.report.briefing.about import About
 from judgemap.report.text import capital, counted, in_words, isolated, listed, per_cent
 from judgemap.study.clusters import ClusterFit
+from judgemap.study.comparing import leaders
 from judgemap.study.result import Fit
+from judgemap.study.verdict import Verdict
 
 SURE = 0.95
 """The probability above which the briefing states that an area is among the highest."""
@@ -13,8 +15,8 @@ SURE = 0.95
 TOP = 10
 
 
-def sentences(fit: Fit, clusters: ClusterFit | None = None) -> tuple[str, str, str]:
-    """Say who judged what, what came out, and what to keep in mind.
+def sentences(fit: Fit, other: Fit | None = None) -> tuple[str, str, str]:
+    """Say who judged what, what came out, and what to keep in mind; and where a second fit puts another area first.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -22,7 +24,7 @@ def sentences(fit: Fit, clusters: ClusterFit | None = None) -> tuple[str, str, s
     'Twelve judges compared 77 areas two at a time, 1,848 times in all, and said each time which of the two has the
     lower rate.'
     """
-    return _asked(fit), _found(fit, clusters), _mind(fit)
+    return _asked(fit), _found(fit, other), _mind(fit)
 
 
 def order_of(fit: Fit) -> list[int]:
@@ -48,23 +50,17 @@ def numbers(fit: Fit, about: About) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
-def warning(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
-    """Return a heading and sentences if the draws cannot be relied on yet, nothing if they can.
+def verdict(fit: Fit, about: About) -> Verdict:
+    """Return whether the fit can be used: as its folder keeps it, or as the comparisons say."""
+    if fit.record.verdict is None and about.explanation is not None:
+        return about.explanation.verdict
+    return fit.verdict
 
-    Where only the second model's draws cannot, its part of the briefing is named.
-    """
+
+def warning(other: Fit | None) -> tuple[str, ...]:
+    """Return a heading and sentences if the second model's draws cannot be relied on yet, nothing if they can."""
     second = tuple(other.warnings) if other is not None else ()
-    if fit.warnings:
-        return (
-            "Not ready for use",
-            (
-                "The computation behind these numbers has not settled: they may change if it runs longer. "
-                "Do not base decisions on them."
-            ),
-            *fit.warnings,
-            *(f"Second model: {each}" for each in second),
-        )
-    if other is None or not second:
+    if not second:
         return ()
     part = "The clusters" if isinstance(other, ClusterFit) else "The comparison with the second model"
     are = "are" if isinstance(other, ClusterFit) else "is"
@@ -87,7 +83,7 @@ def _asked(fit: Fit) -> str:
     return f"{who} compared {what}, {times}, and {chose} which of the two has the {fit.record.winner_is} rate."
 
 
-def _found(fit: Fit, clusters: ClusterFit | None) -> str:
+def _found(fit: Fit, other: Fit | None) -> str:
     order, names = order_of(fit), fit.map.names
     after = listed([names[area] for area in order[1:3]])
     first = f"{isolated(names[order[0]])} comes out with the highest risk, followed by {after}"
@@ -100,12 +96,9 @@ def _found(fit: Fit, clusters: ClusterFit | None) -> str:
     else:
         chance = float(fit.p_top(1).iloc[order[0]])
         certain = f"the probability that it truly is the highest is {per_cent(chance)}"
-    grouped = ""
-    if clusters is not None and clusters.best.n_clusters > 1:
-        size = int((clusters.best.labels == 1).sum())
-        groups = f"{in_words(clusters.best.n_clusters)} groups of similar risk"
-        grouped = f"; the areas fall into {groups}, and the highest group has {counted(size, 'area')}"
-    return f"{first}; {certain}{grouped}."
+    apart = None if other is None else leaders(fit, other)
+    but = f", but a second model puts {isolated(apart[1])} first" if apart else ""
+    return f"{first}{but}; {certain}."
 
 
 def _mind(fit: Fit) -> str:

@@ -6,6 +6,7 @@ from judgemap.core.comparisons import PairCounts
 from judgemap.core.types import IntArray
 from judgemap.report.briefing.about import About
 from judgemap.report.briefing.front import SURE, TOP, order_of, surely_top
+from judgemap.report.cluster_words import number_sentence
 from judgemap.report.text import capital, counted, in_words, isolated, listed, per_cent, percentage, signed
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.panel import PanelFit
@@ -179,8 +180,6 @@ def _left_out(fit: Fit) -> Point:
 
 
 def _clusters(fit: ClusterFit) -> Point:
-    chances = [f"{k} ({percentage(chance)})" for k, chance in fit.n_clusters.nlargest(3).items()]
-    likeliest = f"numbers are {listed(chances)}" if len(chances) > 1 else f"number is {chances[0]}"
     doubtful = [fit.map.names[each.area] for each in fit.best.between]
     between = (
         f" {capital(counted(len(doubtful), 'area'))} could belong to another cluster (probability 20 % or more): "
@@ -190,7 +189,10 @@ def _clusters(fit: ClusterFit) -> Point:
     )
     return (
         "Where one cluster ends",
-        (f"Clusters are a way to read the map, not borders on the ground. The most likely {likeliest}.{between}"),
+        (
+            "Clusters are a way to read the map, not borders on the ground. "
+            f"{number_sentence(fit.best.grouping.numbers)}{between}"
+        ),
     )
 
 

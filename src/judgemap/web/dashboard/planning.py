@@ -7,8 +7,8 @@ import numpy as np
 from django import forms
 from django.db.models import Count, Sum
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.report.text import plain
 from judgemap.study.record import json_value
@@ -19,7 +19,7 @@ from judgemap.web.dashboard.models import PanelPlan
 from judgemap.web.judge.models import Judge
 from judgemap.web.results.models import FitRun
 from judgemap.web.server.forms import StudyForm
-from judgemap.web.studies.access import study_page
+from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
 if TYPE_CHECKING:
@@ -62,6 +62,29 @@ class PlanPage:
     heads: list[str]
     rows: list[list[tuple[str, str]]]
     chart: Chart
+
+
+@require_safe
+@study_page
+def planning(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the plan of a study, before it is opened or while it runs, and the form that asks for one."""
+    return _show(request, study, PlanForm(study))
+
+
+@require_POST
+@study_page
+def plan(request: HttpRequest, study: Study) -> HttpResponse:
+    """Ask for a plan."""
+    form = PlanForm(study, request.POST)
+    if not form.is_valid():
+        return _show(request, study, form)
+    actions.ask_for_plan(study, form.cleaned_data, form.panel_fit, researcher_of(request))
+    return redirect("dashboard:planning", study.slug)
+
+
+def _show(request: HttpRequest, study: Study, form: PlanForm) -> HttpResponse:
+    context = {"study": study, "here": "dashboard", "page": "planning", **plan_context(study, form)}
+    return render(request, "dashboard/planning.html", context, status=400 if form.errors else 200)
 
 
 @require_safe

@@ -1,6 +1,5 @@
 """How far a study's result can be relied on, words first, and a forecast of what more answers would bring."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,10 +13,10 @@ from django.views.decorators.http import require_POST, require_safe
 from judgemap.errors import StudyError
 from judgemap.report.text import plain
 from judgemap.study.findings import ForecastFinding, ReliabilityFinding
+from judgemap.study.verdict import reliability_words
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.dashboard.models import Forecast
-from judgemap.web.dashboard.planning import PlanForm, plan_context
 from judgemap.web.results.pages import latest_fit, read_findings
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
@@ -26,13 +25,6 @@ from judgemap.web.studies.models import Study
 if TYPE_CHECKING:
     from judgemap.study.planning import StudyPlan
 
-GRADES = (
-    (0.9, "almost the same order of the areas"),
-    (0.8, "much the same order of the areas"),
-    (0.6, "a broadly similar order of the areas, with many in other places"),
-    (-1.0, "a rather different order of the areas"),
-)
-"""What a correlation between the results of two panels means for a reader."""
 COLUMNS = ("Answers", "Measure", "Value", "95 % interval")
 TIMES = 2
 """How many times the present answers the planned study has; others have from a quarter to one and a half of that."""
@@ -45,24 +37,18 @@ LARGE = 100
 @study_page
 def reliability(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how far the result can be relied on, in words first."""
-    return show_reliability(request, study, PlanForm(study))
-
-
-def show_reliability(request: HttpRequest, study: Study, form: PlanForm) -> HttpResponse:
-    """Show the page, with a form of the plan that may have been filled in wrongly."""
     fit = latest_fit(study)
     findings = read_findings(fit, "reliability", "reliability_over_time")
     known = findings.reliability
     shown: dict[str, object] = {
         "study": study,
         "fit": fit,
-        "words": in_words(known) if known else "",
+        "words": reliability_words(known) if known else "",
         "known": known,
         "figures": figures(known) if known and known.bayes is not None else [],
         "over_time": over_time(findings.reliability_over_time),
     }
-    context = {**shown, **_forecast(study), **plan_context(study, form)}
-    return render(request, "dashboard/reliability.html", context, status=400 if form.errors else 200)
+    return render(request, "dashboard/reliability.html", {**shown, **_forecast(study)})
 
 
 @require_safe
@@ -80,17 +66,6 @@ def forecast(request: HttpRequest, study: Study) -> HttpResponse:
         actions.ask_for_forecast(study, researcher_of(request))
     except StudyError as error:
         messages.error(request, sentence(error))
-    return redirect("dashboard:reliability", study.slug)
-
-
-@require_POST
-@study_page
-def plan(request: HttpRequest, study: Study) -> HttpResponse:
-    """Ask for a plan."""
-    form = PlanForm(study, request.POST)
-    if not form.is_valid():
-        return show_reliability(request, study, form)
-    actions.ask_for_plan(study, form.cleaned_data, form.panel_fit, researcher_of(request))
     return redirect("dashboard:reliability", study.slug)
 
 
@@ -125,24 +100,6 @@ class ForecastPage:
 
     sentences: list[str]
     charts: list[Chart]
-
-
-def in_words(known: ReliabilityFinding) -> str:
-    """Say what another panel would give.
-
-    >>> in_words(ReliabilityFinding(split_half_full=0.84, judges=12, answers=800))
-    'Another panel of 12 judges would give much the same order of the areas (expected correlation 0.84).'
-    """
-    by_model = None if known.another_panel is None else math.sqrt(known.another_panel)
-    panel, seen = by_model or known.split_half_full, known.bayes
-    if panel is not None:
-        return f"Another panel of {known.judges} judges would give {_grade(panel)} (expected correlation {panel:.2f})."
-    if seen is not None:
-        return (
-            f"If judges agree, the same number of answers again would give {_grade(seen)} (expected correlation "
-            f"{seen:.2f}); it is too early to tell whether judges agree."
-        )
-    return known.note or "It is too early to judge reliability: ask for more answers."
 
 
 def figures(known: ReliabilityFinding) -> list[Figure]:
@@ -231,10 +188,6 @@ def _sentences(result: ForecastFinding) -> list[str]:
         f"With the {plain(result.answers)} answers so far, {order}; with twice as many, by {off_later:.1f}.",
         f"Of the {result.top} areas of highest risk, {among}.",
     ]
-
-
-def _grade(correlation: float) -> str:
-    return next(words for least, words in GRADES if correlation >= least or least < 0)
 
 
 def _course(name: str, rows: Sequence[tuple[int, float | None, tuple[float, float] | None]]) -> Course:

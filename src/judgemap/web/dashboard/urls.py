@@ -15,7 +15,8 @@ urlpatterns = [
     path(f"{HERE}/judges/<slug:name>", judges.judge, name="judge"),
     path(f"{HERE}/reliability", reliability.reliability, name="reliability"),
     path(f"{HERE}/forecast", reliability.forecast, name="forecast"),
-    path(f"{HERE}/plan", reliability.plan, name="plan"),
+    path(f"{HERE}/planning", planning.planning, name="planning"),
+    path(f"{HERE}/plan", planning.plan, name="plan"),
     path(f"{HERE}/plan/news", planning.plan_news, name="plan_news"),
     path(f"{HERE}/forecast/news", reliability.forecast_news, name="forecast_news"),
 ]

@@ -1,7 +1,7 @@
 """What is done to fits. Each act is one transaction, and is written into the audit log."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from django.db import transaction
@@ -9,10 +9,11 @@ from django.db.models import Max, Sum
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.study.definition import OwnWords
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Answer, Judge
-from judgemap.web.results.models import AutoFit, FitRun, excluded_from
+from judgemap.web.results.models import AutoFit, BriefingWords, FitRun, excluded_from
 from judgemap.web.server.jobs import log_line
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Study
@@ -50,6 +51,13 @@ def ask_for_fit(
         study = _locked(study)
         _check(study, settings, unwanted | chosen)
         return _ask(study, settings, by, {"left_out": sorted(unwanted), "only": sorted(chosen), "note": note[:200]})
+
+
+def set_words(study: Study, words: OwnWords, by: Researcher | None = None) -> None:
+    """Keep what the study's briefings say in the researcher's own words."""
+    with transaction.atomic():
+        BriefingWords.objects.update_or_create(study=study, defaults=asdict(words))
+        record(study, by, "briefing words", {})
 
 
 def again(run: FitRun, by: Researcher | None = None) -> FitRun:

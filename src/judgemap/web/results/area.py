@@ -8,12 +8,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from judgemap.report.text import number, percentage, signed
+from judgemap.report.text import number, percentage, signed, times_in_ten
 from judgemap.report.ticks import round_step
 from judgemap.study.findings import AreaFinding, RiskRow
-from judgemap.web.results.layers import by_risk, interval
+from judgemap.study.grouping import is_placed
+from judgemap.web.results.layers import by_risk, cluster_text, interval, levels_of
 from judgemap.web.results.models import FitRun
-from judgemap.web.results.pages import fit_page, read_area_findings
+from judgemap.web.results.pages import fit_page, read_area_findings, read_findings
 from judgemap.web.results.whose import SeenMap, seen_map
 from judgemap.web.studies.areas import area_names
 from judgemap.web.studies.maps import neighbours_of
@@ -84,6 +85,7 @@ class Detail:
     met: list[Opponent]
     neighbours: list[tuple[int, str]]
     unexpected: str
+    picked: str
 
     @property
     def compared(self) -> int:
@@ -117,7 +119,7 @@ def describe_area(study: Study, seen: SeenMap, position: int) -> Detail:
         rank_high=row["rank_high"],
         top=min(10, len(rows)),
         chance=percentage(row["p_top10"]),
-        cluster=f"{row['cluster']} ({percentage(row['probability'])})" if "cluster" in row else "",
+        cluster=_cluster(run, rows, position),
         between=f"{kept.between[0]} ({percentage(kept.between[1])})" if kept.between else "",
         won=sum(each.won for each in met),
         lost=sum(each.lost for each in met),
@@ -126,6 +128,7 @@ def describe_area(study: Study, seen: SeenMap, position: int) -> Detail:
         met=met,
         neighbours=[(other, names[other]) for other in neighbours_of(run.version, position)],
         unexpected=_unexpected(kept.area),
+        picked="" if kept.area.riskier is None or seen.address else times_in_ten(kept.area.riskier),
     )
 
 
@@ -185,6 +188,15 @@ def draw_posterior(
     )
     low, median, high = (across(risk) for risk in _ends(row))
     return Posterior(bell, low, median, high, across(0.0), ticks, says)
+
+
+def _cluster(run: FitRun, rows: Sequence[RiskRow], position: int) -> str:
+    """Write the area's cluster, as the map's layer does; nothing where there are none."""
+    row = rows[position]
+    if "cluster" not in row:
+        return ""
+    level = levels_of(rows, read_findings(run, "grouping"))[row["cluster"] - 1]
+    return cluster_text(row, placed=is_placed(level, row["risk_median"], row["probability"]))
 
 
 def _unexpected(area: AreaFinding) -> str:

@@ -7,6 +7,7 @@ from django.views.decorators.http import require_safe
 
 from judgemap.report.text import measured, percentage
 from judgemap.study.findings import Measure
+from judgemap.study.verdict import judge_checks
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, pictures_of, read_findings, show_page
 from judgemap.web.studies.models import Study
@@ -23,7 +24,7 @@ def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         if each.unexpected
     ]
     context = {
-        "note": findings.check_note,
+        "note": judge_checks(findings.checks).text,
         "measures": [ShownMeasure.of(each) for each in findings.checks],
         "fits": not any(each.unusual for each in findings.checks),
         "outside": outside,

@@ -4,6 +4,7 @@ import io
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
@@ -11,25 +12,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from django import forms
+from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
-from django.views.decorators.http import require_safe
+from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.core.types import IntArray
 from judgemap.errors import StudyError
+from judgemap.report.own_words import fill_in
 from judgemap.study.comparisons import Comparisons
-from judgemap.study.definition import write_definition
+from judgemap.study.definition import OwnWords, write_definition
 from judgemap.study.panel_settings import View
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.comparisons import History, area_ids, direction, microseconds, moment_of
 from judgemap.web.judge.export import table
 from judgemap.web.judge.models import Pair
-from judgemap.web.results.models import FitFiles, FitRun, FitView
-from judgemap.web.results.pages import fit_page, show_page
+from judgemap.web.results import actions
+from judgemap.web.results.models import FitFiles, FitRun, FitView, words_of
+from judgemap.web.results.pages import fit_page, show_page, verdict_of
 from judgemap.web.results.whose import SeenMap, wanted_map
 from judgemap.web.server.errors import kind_page
-from judgemap.web.server.forms import sentence
+from judgemap.web.server.forms import StudyForm, sentence
+from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import Study
@@ -53,6 +60,7 @@ KINDS = {
     "gpkg": (".gpkg", "application/geopackage+sqlite3"),
     "parquet": (".parquet", PARQUET),
     "draws": (".draws.parquet", PARQUET),
+    "draws-csv": (".draws.csv", "text/csv"),
     "netcdf": (".nc", "application/netcdf"),
     "replication": ("-replication.zip", "application/zip"),
     "pdf": ("-briefing.pdf", "application/pdf"),
@@ -67,13 +75,44 @@ ANSWERS_CHANGED = (
 )
 
 
+class WordsForm(StudyForm):
+    """What a briefing says in the researcher's own words."""
+
+    author = forms.CharField(required=False, max_length=200, help_text="Who wrote it: names, team, organisation.")
+    contact = forms.CharField(required=False, max_length=200, help_text="Whom to ask about it.")
+    next_steps = forms.CharField(
+        label="What to do next",
+        required=False,
+        max_length=1500,
+        widget=forms.Textarea({"rows": 5}),
+        help_text="In your own words, on the second page. An empty line begins a new paragraph.",
+    )
+
+
 @require_safe
 @fit_page
 def show_files(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """List what can be taken away."""
+    return _show(request, study, run, WordsForm(initial=asdict(words_of(study))))
+
+
+@require_POST
+@fit_page
+def words(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
+    """Keep what the study's briefings say in the researcher's own words."""
+    form = WordsForm(request.POST)
+    if not form.is_valid():
+        return _show(request, study, run, form)
+    actions.set_words(study, OwnWords(**form.cleaned_data), researcher_of(request))
+    messages.success(request, "Saved: every briefing of this study says so from now on.")
+    return redirect("results:files", study.slug, run.number)
+
+
+def _show(request: HttpRequest, study: Study, run: FitRun, form: WordsForm) -> HttpResponse:
     from judgemap.report.pdf import find_renderer
 
     context = {
+        "form": form,
         "has_briefing": has_briefing(run),
         "prints": find_renderer() is not None,
         "has_map": bool(study.outline),
@@ -82,7 +121,9 @@ def show_files(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
             "comparisons.csv", "areas.geojson" if study.outline else "edges.csv", run.record.winner_is
         ),
     }
-    return show_page(request, "results/files.html", study, run, context)
+    page = show_page(request, "results/files.html", study, run, context)
+    page.status_code = 400 if form.errors else 200
+    return page
 
 
 @require_safe
@@ -144,7 +185,7 @@ def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
     elif kind == "replication":
         from judgemap.study.replication import replication
 
-        definition = write_definition(definition_of(study, run.version))
+        definition = write_definition(replace(definition_of(study, run.version), briefing=words_of(study)))
         replication(open_fit(run), answers_of(run), definition, path, areas=load_areas(run.version))
     else:
         from judgemap.study.downloads import write_download
@@ -171,7 +212,9 @@ def has_briefing(run: FitRun) -> bool:
 
 
 def _briefing(run: FitRun) -> str:
-    return FitFiles.objects.filter(fit=run).values_list("briefing", flat=True).first() or ""
+    """Return the briefing with the researcher's own words as they are now."""
+    text = FitFiles.objects.filter(fit=run).values_list("briefing", flat=True).first() or ""
+    return fill_in(text, words_of(run.study), run.finished_at and timezone.localtime(run.finished_at).date())
 
 
 def kept_file(run: FitRun, name: str) -> bytes:
@@ -204,8 +247,9 @@ def keep_files(run: FitRun, fit: "Fit") -> None:
 
 
 def open_fit(run: FitRun) -> "Fit":
-    """Return a fit that is done, number for number as it was made. The last few stay in memory."""
-    return _open_fit(run.pk)
+    """Return a fit that is done, number for number as it was made, with its verdict. The last few stay in memory."""
+    fit, verdict = _open_fit(run.pk), verdict_of(run)
+    return fit if verdict is None else fit.judged(verdict)
 
 
 @lru_cache(maxsize=4)

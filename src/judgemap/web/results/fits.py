@@ -80,6 +80,16 @@ def progress(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     return render(request, "fits/news.html" if _is_live(request) else "fits/progress.html", context)
 
 
+@require_safe
+@study_page
+def explained(request: HttpRequest, study: Study, number: int) -> HttpResponse:  # noqa: ARG001 - all views have it
+    """Tell a page that waits for a fit's explanation to load itself again, as soon as it is there."""
+    run = find_run(study, number)
+    if run is None:
+        raise Http404
+    return HttpResponse(headers={"HX-Refresh": "true"} if run.explained_at else None)
+
+
 def _waiting(run: FitRun) -> dict[str, Any]:
     """Say what a fit waits for."""
     if run.status != FitRun.Status.WAITING:

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from judgemap.report.cluster_words import UNPLACED, UNPLACED_WORDS, area_colour, cluster_colours
 from judgemap.report.colours import CHANCE, RANK, RANK_WIDTH, RISK, UNCERTAINTY, Scale
 from judgemap.report.text import number, percentage, signed
-from judgemap.study.findings import RiskRow
+from judgemap.study.findings import Findings, RiskRow
+from judgemap.study.grouping import Level, is_placed, rough_levels
 
 CHANCES = ["0", "5", "25", "50", "75", "95", "100 %"]
+NOTHING = Findings()
 RANK_LIMITS = (0.5, 5.5, 10.5, 20.5, 40.5, 80.5, 160.5)
 
 
@@ -30,7 +33,15 @@ class Layer:
     classes: list[int]
     colours: list[str]
     ticks: list[str]
-    named: bool = False
+    key: Sequence[tuple[str, str, int]] = ()
+    """The legend, where classes have names: colour, name, how many areas."""
+    marked: Sequence[int] = ()
+    """Areas that are marked with a dot: those between two clusters."""
+
+    @property
+    def named(self) -> bool:
+        """Whether classes have names, not limits."""
+        return bool(self.key)
 
     @property
     def fills(self) -> list[str]:
@@ -40,6 +51,8 @@ class Layer:
     @property
     def steps(self) -> list[tuple[str, str, int]]:
         """The legend, a step a class: colour, limit or name, how many areas."""
+        if self.key:
+            return list(self.key)
         counts = np.bincount(self.classes, minlength=len(self.colours)).tolist()
         return list(zip(self.colours, self.ticks[: len(self.colours)], counts, strict=True))
 
@@ -47,17 +60,20 @@ class Layer:
         """Return what the page's script needs."""
         values = [round(value, 5) for value in self.values]
         return {"label": self.label, "values": values, "texts": self.texts, "classes": self.classes,
-                "colours": self.colours, "says": self.says}  # fmt: skip
+                "colours": self.colours, "says": self.says, "marks": bool(self.marked)}  # fmt: skip
 
 
-def make_layers(rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]]) -> dict[str, Layer]:
+def make_layers(
+    rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]], found: Findings = NOTHING
+) -> dict[str, Layer]:
     """Make every layer that a fit has, by name: risk, sd, rank, width, top1 … top50, cluster, membership.
 
-    ``rows`` is the table of areas; ``top`` has P(among the k highest) by k, and is empty until it is worked out.
+    ``rows`` is the table of areas; ``top`` has P(among the k highest) by k, and is empty until it is worked out, as are
+    ``grouping`` and ``between`` of what was ``found``.
     """
     made = [_risk(rows), _uncertainty(rows), _rank(rows), _width(rows), *_tops(rows, top)]
     if "cluster" in rows[0]:
-        made += [_clusters(rows), _membership(rows)]
+        made += [_clusters(rows, found), _membership(rows, found)]
     return {layer.name: layer for layer in made}
 
 
@@ -74,7 +90,8 @@ def places(row: RiskRow) -> str:
 def _risk(rows: Sequence[RiskRow]) -> Layer:
     values = [row["risk_median"] for row in rows]
     texts = [f"{signed(row['risk_median'])} ({interval(row)})" for row in rows]
-    return _layer(("risk", "Risk", "The darker an area, the higher its estimated risk."), RISK, values, texts)
+    says = "The darker an area, the higher its estimated risk; grey is the average, blue is below it and red above it."
+    return _layer(("risk", "Risk", says), RISK, values, texts)
 
 
 def _uncertainty(rows: Sequence[RiskRow]) -> Layer:
@@ -117,38 +134,68 @@ def _tops(rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]]) -> list[L
     return layers
 
 
-def _clusters(rows: Sequence[RiskRow]) -> Layer:
-    labels = [int(row["cluster"]) for row in rows]
-    count = max(labels)
-    ends = {1: ", highest risk", count: ", lowest risk"} if count > 1 else {}
+def levels_of(rows: Sequence[RiskRow], found: Findings) -> list[Level]:
+    """Return the level of each cluster; roughly, until it is worked out."""
+    if found.grouping is not None:
+        return [group.level for group in found.grouping.groups]
+    return rough_levels([row["cluster"] for row in rows], [row["risk_median"] for row in rows])
+
+
+def _clusters(rows: Sequence[RiskRow], found: Findings) -> Layer:
+    """Make the layer of clusters: an area is the fainter the less it belongs to its own, and white if to none."""
+    levels = levels_of(rows, found)
+    own = cluster_colours(levels)
+    placed = [is_placed(levels[row["cluster"] - 1], row["risk_median"], row["probability"]) for row in rows]
+    fills = [
+        area_colour(own[row["cluster"] - 1], row["probability"], placed=shown)
+        for row, shown in zip(rows, placed, strict=True)
+    ]
+    colours = sorted(set(fills))
+    clusters = [row["cluster"] if shown else 0 for row, shown in zip(rows, placed, strict=True)]
+    key = [
+        (colour, f"{place}, {level}", clusters.count(place))
+        for place, (colour, level) in enumerate(zip(own, levels, strict=True), start=1)
+    ]
+    key += [(UNPLACED, UNPLACED_WORDS, clusters.count(0))] if 0 in clusters else []
     return Layer(
         name="cluster",
         label="Cluster",
         scale=replace(RISK, title="Clusters of neighbouring areas of similar risk"),
-        says="Neighbouring areas of similar risk; cluster 1 has the highest risk.",
-        values=[float(label) for label in labels],
-        texts=[f"{row['cluster']} ({percentage(row['probability'])})" for row in rows],
-        classes=[label - 1 for label in labels],
-        colours=RISK.colours(count)[::-1],
-        ticks=[f"{label}{ends.get(label, '')}" for label in range(1, count + 1)],
-        named=True,
+        says="The fainter an area, the less certain that it belongs to its cluster; a dot marks areas between two.",
+        values=[float(each) for each in clusters],
+        texts=[cluster_text(row, placed=shown) for row, shown in zip(rows, placed, strict=True)],
+        classes=[colours.index(fill) for fill in fills],
+        colours=colours,
+        ticks=[],
+        key=key,
+        marked=_marked(found),
     )
 
 
-def _membership(rows: Sequence[RiskRow]) -> Layer:
+def cluster_text(row: RiskRow, *, placed: bool) -> str:
+    """Write an area's cluster with its probability, or that it has no clear one."""
+    own = f"{row['cluster']} ({percentage(row['probability'])})"
+    return own if placed else f"{UNPLACED_WORDS}: {own}"
+
+
+def _membership(rows: Sequence[RiskRow], found: Findings) -> Layer:
     """Make the layer of how sure it is that each area belongs to its cluster."""
     chances = [row["probability"] for row in rows]
     words = ("membership", "Cluster certainty", "The darker an area, the more certain that it belongs to its cluster.")
     scale = replace(CHANCE, title="Probability of belonging to its cluster")
     texts = [f"{percentage(row['probability'])} in cluster {row['cluster']}" for row in rows]
-    return replace(_layer(words, scale, chances, texts), ticks=CHANCES)
+    return replace(_layer(words, scale, chances, texts), ticks=CHANCES, marked=_marked(found))
+
+
+def _marked(found: Findings) -> list[int]:
+    return [position for position, other in enumerate(found.between) if other]
 
 
 def _layer(words: tuple[str, str, str], scale: Scale, values: Sequence[float], texts: list[str]) -> Layer:
     classes, limits = scale.classify(np.asarray(values, dtype=np.float64))
     ticks = [number(limit) for limit in limits.tolist()]
     name, label, says = words
-    colours = scale.colours(len(limits) - 1)
+    colours = scale.shades(limits)
     return Layer(name, label, scale, says, list(values), texts, classes.tolist(), colours, ticks)
 
 

@@ -9,6 +9,7 @@ from django.db.models import F, Q, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
+from judgemap.study.definition import NO_WORDS, OwnWords
 from judgemap.study.record import FitRecord, NoteKind
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.models import Judge
@@ -102,6 +103,24 @@ class FitFiles(models.Model):
 
     def __str__(self) -> str:
         return f"files of fit {self.fit_id}"
+
+
+class BriefingWords(models.Model):
+    """What a study's briefings say in the researcher's own words; see `study.definition.OwnWords`."""
+
+    study = models.OneToOneField(Study, models.CASCADE, related_name="briefing_words")
+    author = models.CharField(max_length=200, blank=True)
+    contact = models.CharField(max_length=200, blank=True)
+    next_steps = models.TextField(blank=True, max_length=1500)
+
+    def __str__(self) -> str:
+        return f"own words of {self.study_id}"
+
+
+def words_of(study: Study) -> OwnWords:
+    """Return what a study's briefings say in its researcher's words."""
+    kept = BriefingWords.objects.filter(study=study).values("author", "contact", "next_steps").first()
+    return OwnWords(**kept) if kept else NO_WORDS
 
 
 class FitPicture(models.Model):

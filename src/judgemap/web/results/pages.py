@@ -14,6 +14,7 @@ from judgemap.study.findings import AreaFindings, Findings
 from judgemap.study.panel_settings import View as MapView
 from judgemap.study.record import DataFacts
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
+from judgemap.study.verdict import Verdict, judge_fit
 from judgemap.web.results.models import FitPicture, FitRun, excluded_from
 from judgemap.web.studies.access import View, study_page
 from judgemap.web.studies.models import Study
@@ -114,9 +115,20 @@ def show_page(
     shared = {
         "study": study, "run": run, "title": title_of(run), "facts": facts_of(run.record.data), "here": "results",
         "tab": template, "whose": run.record.view.words, "differs": run.record.view is not MapView.POOLED,
-        "doubted": run.doubts_judges,
+        "doubted": run.doubts_judges, "verdict": verdict_of(run),
     }  # fmt: skip
     return render(request, template, {**shared, **context})
+
+
+def verdict_of(run: FitRun) -> Verdict | None:
+    """Return whether a fit can be used; None until a worker has found out what that takes."""
+    kept = read_findings(run, "verdict").verdict
+    if kept is not None:
+        return Verdict.from_dict(kept)
+    if run.explained_at is None:
+        return None
+    found = read_findings(run, "warnings", "check", "reliability", "judges")  # of a fit by an earlier version
+    return judge_fit(found.warnings, found.checks, found.reliability, found.judges, differ=run.doubts_judges)
 
 
 def whole_fits(study: Study) -> QuerySet[FitRun]:

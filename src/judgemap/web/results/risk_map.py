@@ -8,8 +8,9 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from judgemap.report.cluster_words import number_sentence, partition_sentence
 from judgemap.report.text import percentage, signed
-from judgemap.study.findings import RiskRow
+from judgemap.study.findings import Findings, RiskRow
 from judgemap.web.results.area import describe_area, highest
 from judgemap.web.results.layers import Layer, by_risk, interval, make_layers, places
 from judgemap.web.results.models import FitRun
@@ -31,9 +32,10 @@ def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     given = request.GET.dict()
     seen = seen_map(run, given)
     rows = seen.rows
-    layers = make_layers(rows, seen.top)
+    found = read_findings(run, "layout", "between", "grouping")
+    layers = make_layers(rows, seen.top, found)
     asked = replace(Asked.read(given, layers, len(rows)), view=seen.address)
-    ground = lay_ground(study, run.version, read_findings(run, "layout").layout)
+    ground = lay_ground(study, run.version, found.layout)
     order, layer = by_risk(rows), layers[asked.layer]
     lines = make_lines(rows, ground, layers, asked, order=order)
     context = {
@@ -45,6 +47,8 @@ def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "headings": headings(asked, clusters="cluster" in layers),
         "ground": ground,
         "areas": list(zip(ground.places, layer.fills, layer.texts, strict=True)),
+        "marks": [ground.places[position] for position in layers["cluster"].marked] if "cluster" in layers else [],
+        "clusters": cluster_sentences(run, found),
         "badges": ground.badges(order[:10]),
         "lines": lines,
         "n_shown": sum(line.shown for line in lines),
@@ -60,6 +64,14 @@ def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "pictures": pictures_of(run, "cluster-violins", "cluster-number", "co-clustering"),
     }
     return show_page(request, "results/map.html", study, run, context)
+
+
+def cluster_sentences(run: FitRun, found: Findings) -> str:
+    """Say how many clusters there may be, and how probable those are that the map shows."""
+    numbers = sorted((run.record.n_clusters or {}).items())
+    if not numbers:
+        return ""
+    return " ".join([number_sentence(numbers), *([partition_sentence(found.grouping)] if found.grouping else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +180,9 @@ def make_lines(
             interval=interval(row),
             sd=f"{row['risk_sd']:.2f}",
             chance=percentage(chances.values[position]),
-            cluster=str(int(clusters.values[position])) if clusters else "",
+            cluster=(str(int(clusters.values[position])) if clusters.values[position] else "unclear")
+            if clusters
+            else "",
             shown=matches(asked.words, at.name, at.code),
         )
         for position, (row, at) in enumerate(zip(rows, ground.places, strict=True))

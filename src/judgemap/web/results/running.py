@@ -34,7 +34,7 @@ from judgemap.web.judge.scheduling import pack_population
 from judgemap.web.results.actions import answered
 from judgemap.web.results.files import open_fit, pack
 from judgemap.web.results.forgetting import forget_withdrawn
-from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
+from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView, words_of
 from judgemap.web.results.pages import whole_fits
 from judgemap.web.server.jobs import STOPPING, log_line
 from judgemap.web.studies.areas import load_areas
@@ -93,7 +93,7 @@ def keep(run: FitRun, fit: Fit) -> None:
     run.rows = table_of(fit)
     run.findings = {"warnings": fit.warnings, "parameters": json_value([asdict(each) for each in parameters(fit)])}
     run.data_sha256 = fit.record.data.sha256
-    run.said = fit.verdict[:400]
+    run.said = fit.sampled[:400]
     run.log += log_line(f"drew {fit.record.plan.chains} chains in {fit.record.seconds:.1f} s")
     run.log += "".join(log_line(f"note: {note.text}") for note in fit.record.notes)
     run.log += "".join(log_line(f"warning: {warning}") for warning in fit.warnings)
@@ -176,6 +176,8 @@ class Subject:
             last=days["last"] and days["last"].date(),
             left_out=len(run.left_out),
             explanation=self.explanation,
+            words=words_of(run.study),
+            made=timezone.localdate(),
         )
         return Gallery(self.fit, about, _beside(run))
 

@@ -10,7 +10,7 @@ from judgemap.core.reliability import likeness
 from judgemap.core.types import FloatArray
 from judgemap.report.colours import RISK
 from judgemap.report.text import number, signed
-from judgemap.report.ticks import round_step
+from judgemap.report.ticks import round_limits, round_step
 from judgemap.study.findings import RiskRow
 from judgemap.web.results.layers import by_risk, interval
 from judgemap.web.studies.maps import Ground, Point
@@ -134,7 +134,7 @@ def draw_maps(sides: Sequence[Side]) -> SmallMaps:
     """Draw maps of risk on one scale."""
     risks = [medians(side) for side in sides]
     limits = RISK.limits_for(np.concatenate(risks))
-    colours = RISK.colours(len(limits) - 1)
+    colours = RISK.shades(limits)
     return SmallMaps(
         drawn=[_risk_map(side, risk, limits, colours) for side, risk in zip(sides, risks, strict=True)],
         ramp=list(zip(colours, [number(limit) for limit in limits[:-1].tolist()], strict=True)),
@@ -160,7 +160,8 @@ def change_limits(largest: float) -> FloatArray:
 
 def draw_scatter(base: FloatArray, other: FloatArray, names: Sequence[str]) -> Scatter:
     """Draw other risks against the base's, on the same scale both ways."""
-    limits = RISK.limits_for(np.concatenate([base, other]))
+    risks = np.concatenate([base, other])
+    limits = round_limits(float(risks.min()), max(float(risks.max()), float(risks.min()) + 1e-6))
     least, span = float(limits[0]), float(limits[-1] - limits[0])
     x = np.round(SIDE * (base - least) / span, 1).tolist()
     y = np.round(SIDE - SIDE * (other - least) / span, 1).tolist()

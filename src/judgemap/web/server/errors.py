@@ -7,9 +7,9 @@ from django.utils.html import escape
 from django.utils.translation import gettext as _
 
 
-def kind_page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
-    """Say in a sentence what happened and what to do next."""
-    return render(request, "kind_page.html", {"title": title, "text": text}, status=status)
+def kind_page(request: HttpRequest, status: int, title: str, text: str, home: str = "") -> HttpResponse:
+    """Say in a sentence what happened and what to do next; ``home`` is where somebody not signed in can begin."""
+    return render(request, "kind_page.html", {"title": title, "text": text, "home": home}, status=status)
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001 - Django's
@@ -30,7 +30,8 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001 - Django's
     """Answer an address that does not exist, or a link that is not one of ours."""
     text = _("There is nothing at this address. If you were sent a link, check that all of it was copied.")
-    return kind_page(request, 404, _("Page not found"), text)
+    of_judge = request.path.startswith(("/s/", "/j/"))  # the start page is for researchers
+    return kind_page(request, 404, _("Page not found"), text, home="" if of_judge else "/")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's

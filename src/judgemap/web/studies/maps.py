@@ -9,11 +9,15 @@ import numpy as np
 from django.db.models import F, Q
 
 from judgemap.report.badges import free_spots
+from judgemap.report.ticks import round_step
 from judgemap.web.studies.areas import edges_in, load_graph
-from judgemap.web.studies.display import stored_path
+from judgemap.web.studies.display import UNITS, stored_path
 from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
 
 MARGIN = 12
+WIDE = 1.35
+EARTH = 6_378_137.0
+"""Radius of the earth in Web Mercator, in metres."""
 BADGE = 15.0
 """Radius of the numbered circles, in units of the map."""
 Point = tuple[float, float]
@@ -114,11 +118,31 @@ class Ground:
     lines: list[tuple[float, float, float, float]]
     box: tuple[int, int, int, int]
     is_map: bool
+    kilometre: float = 0.0
+    """Units of the drawing to a kilometre, at the middle of the map; 0 where there is no map."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether it is so much wider than high that it should have the whole width of a page."""
+        return self.box[2] > WIDE * self.box[3]
+
+    @property
+    def scale(self) -> tuple[float, str]:
+        """A round length that fits into a fifth of the drawing: in its units, and in words."""
+        if not self.kilometre:
+            return 0.0, ""
+        length = 1 / round_step(5 * self.kilometre / self.box[2], (1, 2, 5, 10))
+        return round(length * self.kilometre, 1), f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
 
     @property
     def view_box(self) -> str:
         """The box as SVG has it."""
         return " ".join(str(each) for each in self.box)
+
+    @property
+    def foot(self) -> int:
+        """Where the scale is drawn, just above the lower edge."""
+        return self.box[1] + self.box[3] - 8
 
     @property
     def crowded(self) -> bool:
@@ -145,14 +169,28 @@ def lay_ground(study: Study, version: StudyVersion, layout: Sequence[Sequence[fl
     """Return the drawing of a study's areas for a map of results; see `load_places` for ``layout``."""
     places = load_places(study, layout)
     if study.outline:
-        rings = json.loads(study.outline)["rings"]
+        outline = json.loads(study.outline)
+        rings = outline["rings"]
         corners = [point for ring in rings for point in zip(ring[::2], ring[1::2], strict=True)]
-        return Ground(places, [], _box(corners), is_map=True)
+        return Ground(places, [], _box(corners), is_map=True, kilometre=_kilometre(outline.get("box")))
     radius = max(6.0, min(26.0, 330 / math.sqrt(len(places))))
     discs = [replace(place, path=_disc(place.x, place.y, radius)) for place in places]
     ends = edges_in(version).values_list(F("a__position"), F("b__position"))
     lines = [(places[a].x, places[a].y, places[b].x, places[b].y) for a, b in ends]
     return Ground(discs, lines, _box([(place.x, place.y) for place in places], radius), is_map=False)
+
+
+def _kilometre(box: Sequence[float] | None) -> float:
+    """Return how many units a kilometre has at the middle of a square of Web Mercator: west, north, size, in metres.
+
+    >>> round(_kilometre([0.0, 500_000.0, 1_000_000.0]), 3)
+    1.0
+    """
+    if not box:
+        return 0.0
+    _, north, size = box
+    latitude = 2 * math.atan(math.exp((north - size / 2) / EARTH)) - math.pi / 2
+    return UNITS * 1000 / (size * math.cos(latitude))
 
 
 def neighbours_of(version: StudyVersion, position: int) -> list[int]:

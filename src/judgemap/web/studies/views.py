@@ -25,6 +25,8 @@ from judgemap.web.studies.log import log_head
 from judgemap.web.studies.maps import draw_map
 from judgemap.web.studies.models import Study
 
+LONG = 8
+"""Studies from which on a list can be searched."""
 FORM = ["GET", "HEAD", "POST"]
 LONGEST_LOG = 500
 
@@ -34,7 +36,10 @@ LONGEST_LOG = 500
 def list_studies(request: HttpRequest) -> HttpResponse:
     """List the researcher's studies."""
     studies = studies_of(researcher_of(request)).annotate(n_judges=Count("judges")).order_by("-created_at")
-    return render(request, "studies/list.html", {"studies": studies})
+    words = request.GET.get("q", "").replace("\0", "").strip()[:100]
+    found = studies.filter(current__title__icontains=words) if words else studies
+    context = {"studies": found, "words": words, "long": bool(words) or len(found) >= LONG}
+    return render(request, "studies/list.html", context)
 
 
 @require_safe

@@ -18,11 +18,12 @@ TABLE = [
     ("fits:auto", "post", {"every": "100", "model": "spatial"}, MOVE),
     ("fits:progress", "get", {}, READ),
     ("fits:log", "get", {}, READ),
+    ("fits:explained", "get", {}, READ),
     ("fits:cancel", "post", {}, MOVE),
     ("fits:again", "post", {}, MOVE),
     ("fits:differ", "post", {}, MOVE),
 ]
-OF_ONE = {"fits:progress", "fits:log", "fits:cancel", "fits:again", "fits:differ"}
+OF_ONE = {"fits:progress", "fits:log", "fits:explained", "fits:cancel", "fits:again", "fits:differ"}
 
 
 @pytest.fixture

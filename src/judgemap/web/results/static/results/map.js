@@ -24,6 +24,32 @@ new ResizeObserver(() => {
 }).observe(plot);
 map.fitBounds(bounds);
 
+// The scale: the longest round distance that fits into 90 pixels, at whatever zoom.
+const scale = $("scale");
+function showScale() {
+  const pixels = Number(scale.dataset.kilometre) * map.getZoomScale(map.getZoom(), 0);
+  const power = 10 ** Math.floor(Math.log10(90 / pixels));
+  const length = [5, 2, 1].map((step) => step * power).find((each) => each * pixels <= 90);
+  $("bar").style.width = `${length * pixels}px`;
+  $("length").textContent = length < 1 ? `${Math.round(1000 * length)} m` : `${length} km`;
+}
+if (scale) {
+  map.on("zoomend", showScale);
+  showScale();
+}
+
+// Full screen, in the page itself: it works in every browser, and Escape ends it.
+const full = $("full");
+function fill(on) {
+  plot.classList.toggle("filling", on);
+  full.setAttribute("aria-pressed", on);
+  full.textContent = on ? "Leave full screen" : "Full screen";
+}
+full.hidden = false;
+L.DomEvent.disableClickPropagation(full);
+full.addEventListener("click", () => fill(!plot.classList.contains("filling")));
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") fill(false); });
+
 // What is shown is in the address, so that it can be passed on.
 function remember(changes) {
   const address = new URL(location.href);
@@ -45,6 +71,7 @@ function showLayer() {
   });
   document.querySelectorAll("[data-legend]").forEach((each) => { each.hidden = each.dataset.legend !== layer; });
   $("says").textContent = shown.says;
+  shown.marks ? $("marks").removeAttribute("display") : $("marks").setAttribute("display", "none");
   const top = `top${$("k").value}`;
   table.querySelector("thead .chance a").firstChild.textContent = `P(top ${$("k").value})`;
   for (const [area, row] of rows) row.querySelector("td.chance").textContent = layers[top].texts[area];

@@ -1,0 +1,253 @@
+"""One verdict on a fit, by one set of rules: can it be used? The command line, the pages and the briefing all say it.
+
+Four things are judged, each by its own rule: whether the computation settled, whether the fit explains the answers,
+how far another panel would give the same map, and whether the judges agree. The verdict is as good as the worst of
+them, and what was not judged counts as a reason for care. Judges are counted here and never named: a briefing says the
+same words.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from math import sqrt
+from typing import Any
+
+from judgemap.study.findings import JudgeFinding, Measure, ReliabilityFinding
+
+MUCH, SOME = 0.8, 0.6
+"""The expected correlation with another panel's map from which the order is sound, and from which it needs care."""
+ORDERS = (
+    (0.9, "almost the same order of the areas"),
+    (MUCH, "much the same order of the areas"),
+    (SOME, "a broadly similar order of the areas, with many in other places"),
+    (-1.0, "a rather different order of the areas"),
+)
+"""What a correlation between the results of two panels means for a reader."""
+MEANING = {
+    "areas": "areas' win rates are further from the model than it allows: the prior may pull them too strongly",
+    "pairs": "answers to the same pairs agree more, or less, than the model allows: judges may see different things",
+    "left": "the two sides are not chosen equally often: some judges may favour a side",
+    "triads": "there are more, or fewer, circles than one scale of risk allows: judges may use several scales",
+}
+"""What it means that a measure of the predictive check is unusual, by its name."""
+
+
+class Grade(StrEnum):
+    """How far a fit can be used, the best first."""
+
+    SOUND = "sound"
+    CARE = "care"
+    NO = "no"
+
+
+class Subject(StrEnum):
+    """What is judged."""
+
+    CONVERGENCE = "convergence"
+    CHECKS = "checks"
+    RELIABILITY = "reliability"
+    JUDGES = "judges"
+
+
+HEADLINES = {
+    Grade.SOUND: "Sound",
+    Grade.CARE: "Use with care",
+    Subject.CONVERGENCE: "Not ready for use",
+    Subject.RELIABILITY: "Too uncertain to rank areas",
+}
+"""How a verdict begins; a fit that cannot be used says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What one rule found, in a sentence or two."""
+
+    subject: Subject
+    grade: Grade
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a fit can be used, and the grounds for it, one a subject.
+
+    >>> verdict = judge_fit([], None, None, None, differ=False)
+    >>> verdict.headline, verdict.grade.value, [each.subject.value for each in verdict.reasons]
+    ('Use with care', 'care', ['checks', 'reliability', 'judges'])
+    >>> Verdict.from_dict(verdict.to_dict()) == verdict
+    True
+    """
+
+    grounds: tuple[Ground, ...]
+
+    @property
+    def grade(self) -> Grade:
+        """The worst grade of all grounds."""
+        return max((each.grade for each in self.grounds), key=list(Grade).index)
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a few words."""
+        if self.grade is not Grade.NO:
+            return HEADLINES[self.grade]
+        return HEADLINES[next(each.subject for each in self.grounds if each.grade is Grade.NO)]
+
+    @property
+    def reasons(self) -> tuple[Ground, ...]:
+        """The grounds that matter, the worst first: all of them where the fit is sound."""
+        if self.grade is Grade.SOUND:
+            return self.grounds
+        against = [each for each in self.grounds if each.grade is not Grade.SOUND]
+        return tuple(sorted(against, key=lambda each: -list(Grade).index(each.grade)))
+
+    @property
+    def lines(self) -> list[str]:
+        """The verdict as it is written everywhere: the headline, then a reason a line."""
+        return [f"{self.headline}.", *(each.text for each in self.reasons)]
+
+    def ground(self, subject: Subject) -> Ground:
+        """Return what was found of one subject."""
+        return next(each for each in self.grounds if each.subject is subject)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it ready for JSON, with the words that a reader of fit.json needs."""
+        return {
+            "grade": self.grade.value,
+            "headline": self.headline,
+            "grounds": [asdict(each) for each in self.grounds],
+        }
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> "Verdict":
+        """Read what `to_dict` wrote."""
+        grounds = [Ground(Subject(each["subject"]), Grade(each["grade"]), each["text"]) for each in kept["grounds"]]
+        return cls(tuple(grounds))
+
+
+def judge_fit(
+    warnings: Sequence[str],
+    checks: Sequence[Measure] | None,
+    reliability: ReliabilityFinding | None,
+    judges: Sequence[JudgeFinding] | None,
+    *,
+    differ: bool,
+) -> Verdict:
+    """Judge a fit by what was found of it; None stands for what was not looked at.
+
+    ``differ`` says that judges differ more than chance explains, in a fit that takes them to be alike.
+
+    >>> measures = [Measure(name="left", words="answers for the area on the left", p=0.007)]
+    >>> found = ReliabilityFinding(split_half_full=0.84, judges=2, answers=800)
+    >>> judge_fit([], measures, found, [JudgeFinding(judge="ann"), JudgeFinding(judge="bob")], differ=False).lines
+    ['Use with care.', 'The fit does not explain the answers in every respect: the two sides are not chosen equally...']
+    """
+    return Verdict(
+        (
+            judge_convergence(warnings),
+            judge_checks(checks),
+            judge_reliability(reliability),
+            judge_judges(judges, differ),
+        )
+    )
+
+
+def judge_convergence(warnings: Sequence[str]) -> Ground:
+    """Judge the computation: one warning about the draws is enough to wait."""
+    if warnings:
+        words = f"The computation has not settled, so the numbers may still change. {' '.join(warnings)}"
+        return Ground(Subject.CONVERGENCE, Grade.NO, words)
+    words = "The computation has settled: the chains agree, and there are enough draws."
+    return Ground(Subject.CONVERGENCE, Grade.SOUND, words)
+
+
+def judge_checks(measures: Sequence[Measure] | None) -> Ground:
+    """Judge whether the fit could have produced the answers: every measure's p must lie between 0.01 and 0.99."""
+    if not measures:
+        return Ground(Subject.CHECKS, Grade.CARE, "Whether the fit explains the answers was not checked.")
+    unusual = [each for each in measures if each.unusual]
+    if unusual:
+        found = "; ".join(f"{MEANING.get(each.name, each.words)} ({p_value(each.p)})" for each in unusual)
+        words = f"The fit does not explain the answers in every respect: {found}."
+        return Ground(Subject.CHECKS, Grade.CARE, words)
+    words = f"The fit explains the answers: all {len(measures)} checks came out as expected."
+    return Ground(Subject.CHECKS, Grade.SOUND, words)
+
+
+def judge_reliability(known: ReliabilityFinding | None) -> Ground:
+    """Judge how far another panel would give the same map: from 0.8 on it is sound, below 0.6 it cannot be used."""
+    if known is None:
+        return Ground(Subject.RELIABILITY, Grade.CARE, "How far another panel would agree was not worked out.")
+    found, _ = expected_correlation(known)
+    words = reliability_words(known)
+    if found is None:
+        return Ground(Subject.RELIABILITY, Grade.NO, words)
+    grade = Grade.SOUND if found >= MUCH else Grade.CARE if found >= SOME else Grade.NO
+    return Ground(Subject.RELIABILITY, grade, words)
+
+
+def judge_judges(judges: Sequence[JudgeFinding] | None, differ: bool) -> Ground:  # noqa: FBT001 - said by its name
+    """Judge whether the judges agree: none stands out, and they differ no more than the model allows."""
+    if judges is None:
+        return Ground(Subject.JUDGES, Grade.CARE, "Whether the judges agree was not checked.")
+    if not judges:
+        words = "The answers do not say whose they are, so nobody can tell whether judges agree."
+        return Ground(Subject.JUDGES, Grade.CARE, words)
+    if len(judges) == 1:
+        return Ground(Subject.JUDGES, Grade.CARE, "All answers come from one judge: this is one person's view.")
+    odd = sum(bool(each.stands_out) for each in judges)
+    found = []
+    if differ:
+        found.append("Judges differ more than chance explains, so the intervals of this fit are too narrow.")
+    if odd:
+        stand = "stands" if odd == 1 else "stand"
+        found.append(f"{odd} of the {len(judges)} judges {stand} out from the others.")
+    if found:
+        return Ground(Subject.JUDGES, Grade.CARE, " ".join(found))
+    return Ground(Subject.JUDGES, Grade.SOUND, f"None of the {len(judges)} judges stands out from the others.")
+
+
+def expected_correlation(known: ReliabilityFinding) -> tuple[float | None, bool]:
+    """Return the expected correlation with another panel's map, and whether it allows for judges who differ.
+
+    It is the model's where the model has judges who differ, else that of split halves, stepped up; without either, what
+    the posterior says, which takes judges to be alike.
+
+    >>> expected_correlation(ReliabilityFinding(another_panel=0.81, split_half_full=0.5, bayes=0.95))
+    (0.9, True)
+    """
+    if known.another_panel is not None:
+        return sqrt(known.another_panel), True
+    if known.split_half_full is not None:
+        return known.split_half_full, True
+    return known.bayes, False
+
+
+def reliability_words(known: ReliabilityFinding) -> str:
+    """Say what another panel would give.
+
+    >>> reliability_words(ReliabilityFinding(split_half_full=0.84, judges=12, answers=800))
+    'Another panel of 12 judges would give much the same order of the areas (expected correlation 0.84).'
+    """
+    found, of_panels = expected_correlation(known)
+    if found is None:
+        return known.note or "It is too early to judge reliability: ask for more answers."
+    order = next(words for least, words in ORDERS if found >= least or least < 0)
+    if of_panels:
+        return f"Another panel of {known.judges} judges would give {order} (expected correlation {found:.2f})."
+    return (
+        f"If judges agree, the same number of answers again would give {order} (expected correlation {found:.2f}); "
+        "whether they agree cannot be told yet."
+    )
+
+
+def p_value(p: float | None) -> str:
+    """Write a p-value, as precisely as the rule for it needs.
+
+    >>> p_value(0.503), p_value(0.0072), p_value(0.9999), p_value(0.9937)
+    ('p = 0.50', 'p = 0.007', 'p > 0.999', 'p = 0.994')
+    """
+    if p is None:
+        return "p not known"
+    if p < 0.001 or p > 0.999:
+        return "p < 0.001" if p < 0.5 else "p > 0.999"
+    return f"p = {p:.2f}" if 0.1 <= p <= 0.9 else f"p = {p:.3f}"
