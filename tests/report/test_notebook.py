@@ -46,7 +46,8 @@ def test_clusters_and_judges_who_differ(study):
     quick = {"seed": 1, "chains": 2, "warmup": 40, "draws": 40}
     clusters = jm.fit_clusters(data, areas, **quick)
     html = clusters._repr_html_()
-    assert "clusters, 1 = highest risk" in html
+    assert "Clusters model: 77 areas" in html
+    assert 'alt="Map of 77 areas in clusters' in html
     assert html.index(clusters.warnings[0][:30]) < html.index("<table")
     assert clusters.plot.clusters(ax=Figure().subplots()).texts
     differ = jm.fit_spatial(data.only(data.judges[:4]), areas, judges="differ", **quick)
@@ -64,8 +65,10 @@ def test_areas_comparisons_and_schedules(study):
     assert areas.names[schedule.pairs[0, 0]] in schedule._repr_html_()
 
 
+@pytest.mark.usefixtures("short_trials")
 def test_a_plan():
-    plan = jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6)
+    row = jm.Areas(tuple("abcd"), ("Ash", "Beech", "Cedar", "Dogwood"), AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
+    plan = jm.plan(row, 2, 50, seed=1, designs=("uniform", "naive"), simulations=6)
     assert "100 comparisons (2 judges × 50)" in plan._repr_html_()
     assert cells(plan._repr_html_())[0] == "uniform"
 

@@ -17,7 +17,7 @@ from judgemap.web.judge import actions
 from judgemap.web.judge.forms import read_answer, read_positions
 from judgemap.web.judge.models import Answer, Judge, JudgeGroup, Pair, UnknownArea
 from judgemap.web.judge.refusals import Refused
-from judgemap.web.judge.screens import Place, counter, language_of, pair_json, place_of, progress, side_of
+from judgemap.web.judge.screens import Place, counter, language_of, pair_json, place_of, progress, said_before, side_of
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.markdown import render_markdown
 from judgemap.web.server.tokens import withdrawal_code
@@ -146,6 +146,7 @@ def show_pair(request: HttpRequest, token: str, pair: Pair, before: Answer | Non
         "sides": [side_of("left", pair.left), side_of("right", pair.right)],
         "outline": svg_path(json.loads(judge.study.outline)["rings"]) if judge.study.outline else "",
         "data": pair_json(judge, pair, before),
+        "said": said_before(pair, before) if before else "",
         "instructions": render_markdown(version.text("instructions", translation.get_language() or "en")),
     }
     response = render(request, "judge/pair.html", context)
