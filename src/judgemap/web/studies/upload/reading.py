@@ -1,30 +1,26 @@
-"""Reads an uploaded boundary file in a process of its own, with little memory, little time and no network.
+"""Reads an uploaded boundary file in a process of its own, confined by `judgemap.web.server.sandbox`.
 
 Run as ``python -m judgemap.web.studies.upload.reading inspect FILE OPTIONS`` or ``… read FILE OPTIONS``; writes JSON.
 What the file makes this process do, it does here and not in the server.
 """
 
-import ctypes
 import json
-import resource
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgemap.errors import StudyError
+from judgemap.web.server.sandbox import confine
 
 if TYPE_CHECKING:
     import geopandas
 
     from judgemap.geo.maps import Areas
 
-MEMORY = 4 << 30
-SECONDS = 60
 MOST_AREAS = 10_000
 MOST_POINTS = 3_000_000
 MOST_COLUMNS = 300
 LONGEST_LABEL = 200
-NEW_USER_AND_NETWORK = 0x10000000 | 0x40000000
 EXAMPLES = 4
 MOST_LISTED = 10
 NUMBERED, NAMES = "judgemap id", "judgemap name"
@@ -33,26 +29,16 @@ NUMBERED, NAMES = "judgemap id", "judgemap name"
 
 def main(arguments: list[str]) -> int:
     """Do what the arguments say, and write the result, or the sentence that says why not."""
-    confine()
     action, path = arguments[0], Path(arguments[1])
+    missing = confine(path.parent)
     try:
         result = (inspect if action == "inspect" else read)(path, json.loads(arguments[2]))
     except StudyError as error:
         result = {"error": str(error), "field": error.field}
     except MemoryError:
         result = {"error": f"{path.name}: the file needs too much memory; simplify its boundaries"}
-    sys.stdout.write(json.dumps(result))
+    sys.stdout.write(json.dumps(result | {"missing_walls": missing}))
     return 0
-
-
-def confine() -> None:
-    """Give up memory, time, writing and, where the system lets us, the network."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).unshare(NEW_USER_AND_NETWORK)
 
 
 def inspect(path: Path, options: dict[str, Any]) -> dict[str, Any]:
@@ -67,7 +53,8 @@ def inspect(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     columns = {str(column): [tidy(each) for each in column_texts(frame, column)] for column in names}
     unique = [name for name, texts in columns.items() if all(texts) and len(set(texts)) == len(texts)]
     bad_id = next((name for name in columns if name.casefold() == "id" and name not in unique), None)
-    labels = choose_labels(frame, unique[0] if bad_id and unique else bad_id and NUMBERED, None)
+    numbered = frame.assign(**{NUMBERED: range(1, len(frame) + 1)}) if bad_id else frame
+    labels = choose_labels(numbered, [*unique, NUMBERED][0] if bad_id else None, None)
     name = next((key for key, texts in columns.items() if texts == [tidy(each) for each in labels.names]), "")
     crs, guesses = whereabouts(frame)
     shown = columns.get(name) or [f"row {row + 1}" for row in range(len(frame))]
