@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import translation
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from judgemap.web.accounts.adapter import place_hash
 from judgemap.web.judge import actions
 from judgemap.web.judge.forms import read_answer, read_positions
 from judgemap.web.judge.models import Answer, Judge, JudgeGroup, Pair, UnknownArea
@@ -298,7 +299,7 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
     with translation.override(_wished_language(request, study)):
         if request.method == "POST":
             try:
-                return private(redirect("judge:home", actions.join(study, group).token))
+                return private(redirect("judge:home", actions.join(study, group, place_hash(request)).token))
             except Refused as refused:
                 return refusal(request, "", refused)
         language = translation.get_language() or "en"

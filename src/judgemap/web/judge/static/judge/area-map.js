@@ -20,7 +20,8 @@ export class AreaMap {
     L.control.zoom({ position: "bottomright", zoomInTitle: words.zoomIn, zoomOutTitle: words.zoomOut }).addTo(this.map);
     if (words.tiles) {
       this.map.attributionControl.setPrefix(false);
-      L.tileLayer(words.tiles, { attribution: words.credit, maxZoom: 19, referrerPolicy: "no-referrer" }).addTo(this.map);
+      const credit = Object.assign(document.createElement("span"), { textContent: words.credit }).innerHTML; // plain text
+      L.tileLayer(words.tiles, { attribution: credit, maxZoom: 19, referrerPolicy: "no-referrer" }).addTo(this.map);
     }
     this.layers = L.layerGroup().addTo(this.map);
     this.labels = L.layerGroup().addTo(this.map);

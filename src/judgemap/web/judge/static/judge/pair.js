@@ -8,7 +8,8 @@ const field = (name) => form.elements.namedItem(name);
 const words = form.dataset;
 const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowDown: "tie", s: "skipped" };
 const SETTLE = 600; // milliseconds in which a second tap is taken to belong to the first
-const WAITS = [500, 1000, 2000, 4000, 8000];
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 15000;
 
 // How long the pair was in view, by the monotonic clock, without the time that the page was hidden.
 const clock = {
@@ -60,30 +61,29 @@ function say(text) {
 async function ask(address, options = {}) {
   const response = await fetch(address, { ...options, headers: { Accept: "application/json" }, credentials: "same-origin" });
   const kind = response.headers.get("Content-Type") ?? "";
-  if (response.status >= 500) throw new Error("the server is not there");
+  if (response.status >= 500) throw new Error(words.busy);
   return kind.includes("application/json") ? response.json() : { place: "elsewhere" };
 }
 
+// Asks until the server has answered: what is to be sent is kept here meanwhile, and no answer is given twice.
 async function patiently(address, options) {
-  for (const wait of WAITS) {
+  for (let wait = FIRST_WAIT; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
     try {
       return await ask(address, options);
-    } catch {
-      say(words.lost);
-      await new Promise((resume) => setTimeout(resume, wait));
+    } catch (error) {
+      say(error.message === words.busy ? words.busy : words.lost);
+      await new Promise((resume) => {
+        setTimeout(resume, wait);
+        window.addEventListener("online", resume, { once: true });
+      });
     }
   }
-  return ask(address, options);
 }
 
 async function fetchPair(address) {
-  try {
-    const state = await patiently(address);
-    if (state.place === "pair") show(state);
-    else window.location.assign(words.home);
-  } catch {
-    say(words.lost);
-  }
+  const state = await patiently(address);
+  if (state.place === "pair") show(state);
+  else window.location.assign(words.home);
 }
 
 // What an outcome is shown on: a side, or the button of a tie, a skip or an area that is not known.
@@ -102,18 +102,13 @@ async function choose(outcome) {
   field("seen_ms").value = clock.read();
   const body = new URLSearchParams(new FormData(form));
   body.set("outcome", outcome);
-  try {
-    const state = await patiently(form.action, { method: "POST", body });
-    say(state.said ?? "");
-    if (state.place === "pair") show(state);
-    else if (state.place === "elsewhere") window.location.assign(words.home);
-    else if (["not shown", "answered", "not last"].includes(state.why)) await fetchPair(words.home);
-    else if (["no ties", "no skips", "too fast", "no answer"].includes(state.why)) stay();
-    else window.location.assign(words.home);
-  } catch {
-    say(words.kept);
-    stay();
-  }
+  const state = await patiently(form.action, { method: "POST", body });
+  say(state.said ?? "");
+  if (state.place === "pair") show(state);
+  else if (state.place === "elsewhere") window.location.assign(words.home);
+  else if (["not shown", "answered", "not last"].includes(state.why)) await fetchPair(words.home);
+  else if (["no ties", "no skips", "too fast", "no answer"].includes(state.why)) stay();
+  else window.location.assign(words.home);
 }
 
 function stay() {
