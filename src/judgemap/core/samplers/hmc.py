@@ -215,7 +215,7 @@ def move_widely(rng: np.random.Generator, target: Target, state: State) -> State
     ray = laplace.V @ (w * np.exp(-old / 2))
 
     def height(at: FloatArray) -> FloatArray:
-        """The log of the density at τ on the ray."""
+        """Find the log of the density at τ on the ray."""
         density = target.likelihood(ray * np.exp(at / 2))[1] - shape * at - scale * np.exp(-at)
         return np.where(np.abs(at) <= wide.FARTHEST, density, -np.inf)
 
