@@ -53,9 +53,18 @@ def _examples():
     return {name: functools.cache(getattr(judgemap, name)) for name in names}
 
 
+@pytest.fixture
+def short_trials(monkeypatch):
+    """Sample simulated studies for a moment only, where a plan's shape and words are tested and not its numbers."""
+    from judgemap.core.samplers.run import Plan
+
+    monkeypatch.setattr("judgemap.core.simulation.SAMPLING", Plan(chains=4, warmup=5, draws=15))
+
+
 @pytest.fixture(autouse=True)
 def _share_examples(request, monkeypatch):
     if isinstance(request.node, pytest.DoctestItem):
+        request.getfixturevalue("short_trials")
         for name, function in request.getfixturevalue("_examples").items():
             monkeypatch.setattr(f"judgemap.{name}", function)
 

@@ -25,37 +25,37 @@ fit = jm.fit_spatial(data, areas, seed=1, draws=DRAWS)
 # ## Risk
 
 # %%
-fit.plot.map()
+fit.plot.map();
 # %% [markdown]
 # ## Uncertainty
 
 # %%
-fit.plot.uncertainty()
+fit.plot.uncertainty();
 # %% [markdown]
 # ## Who is among the highest?
 
 # %%
-fit.plot.p_top(10)
+fit.plot.p_top(10);
 # %% [markdown]
 # ## Risk with intervals
 
 # %%
-fit.plot.intervals(top=15)
+fit.plot.intervals(top=15);
 # %% [markdown]
 # ## Ranks with intervals
 
 # %%
-fit.plot.ranks(top=15)
+fit.plot.ranks(top=15);
 # %% [markdown]
 # ## The posterior of α
 
 # %%
-fit.plot.alpha()
+fit.plot.alpha();
 # %% [markdown]
 # ## Convergence
 
 # %%
-fit.plot.convergence()
+fit.plot.convergence();
 # %%
 figures.traces(fit)
 
@@ -63,7 +63,7 @@ figures.traces(fit)
 # ## Variance against median
 
 # %%
-fit.plot.variance()
+fit.plot.variance();
 # %% [markdown]
 # ## Several on one sheet
 
@@ -72,13 +72,13 @@ from matplotlib import pyplot as plt
 
 sheet, (left, right) = plt.subplots(1, 2, figsize=(9, 5))
 fit.plot.map(ax=left, title="Risk")
-fit.plot.uncertainty(ax=right, title="Uncertainty")
+fit.plot.uncertainty(ax=right, title="Uncertainty");
 # %% [markdown]
 # ## Clusters
 
 # %%
 clusters = jm.fit_clusters(data, areas, seed=1, chains=4, warmup=DRAWS // 2, draws=DRAWS // 2, thin=2)
-clusters.plot.clusters()
+clusters.plot.clusters();
 # %% [markdown]
 # ## The map's neighbours, and what the prior says of one area
 

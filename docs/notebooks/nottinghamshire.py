@@ -40,9 +40,9 @@ fit
 # The ranks of the highest wards, and how well the chains agree.
 
 # %%
-fit.plot.ranks(top=15)
+fit.plot.ranks(top=15);
 # %%
-fit.plot.convergence()
+fit.plot.convergence();
 # %% [markdown]
 # ## Draws for ArviZ
 # `fit.inference_data` is an ArviZ object with named areas.

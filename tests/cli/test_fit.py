@@ -179,7 +179,7 @@ def test_ctrl_c_keeps_what_was_drawn(edges, comparisons, tmp_path):
         "-o",
         tmp_path / "results",
         "--draws",
-        "200000",
+        "20000",
     ]
     terminal, inside = pty.openpty()
     with subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=inside, text=True) as process:

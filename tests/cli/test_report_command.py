@@ -114,6 +114,7 @@ def test_pdf_without_a_browser(judgemap, spatial, tmp_path, monkeypatch):
     refused(judgemap("report", spatial, "-o", tmp_path / "a.pdf"), r"a\.pdf cannot be made: no Chromium")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_is_no_fit(judgemap, spatial, tmp_path):
     page = ["-o", tmp_path / "report.html"]
     refused(judgemap("report", tmp_path / "absent", *page), "there is no folder .*absent")
@@ -166,6 +167,7 @@ def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_p
     assert not page[1].exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_days_that_cannot_be_read(judgemap, spatial, timed, tmp_path):
     timed.write_text(timed.read_text().replace("2026-03-01T10:00:00Z", "last Monday"))
     result = judgemap("report", spatial, "-o", tmp_path / "report.html", "--comparisons", timed)

@@ -230,6 +230,7 @@ def run(*words: str | Path) -> str:
     return done.output
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_is_made_of_fit_folders(files, tmp_path):
     folder, page = files / "fits" / "spatial", tmp_path / "report.html"
     run("report", folder, "--clusters", files / "fits" / "clusters", "-o", page)

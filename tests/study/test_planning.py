@@ -44,6 +44,7 @@ def quick(areas, **options):
     )
 
 
+@pytest.mark.usefixtures("short_trials")
 def test_lengths_and_shapes(ring):
     plan = quick(ring, designs=["adaptive", "uniform", "naive", "uniform"])
     assert plan.lengths == (15, 30, 45, 60, 90)
@@ -58,13 +59,16 @@ def test_lengths_and_shapes(ring):
 
 
 @pytest.mark.parametrize("cores", [1, pytest.param(2, marks=pytest.mark.slow)])  # starts two processes
-def test_neither_cores_nor_other_designs_change_the_numbers(ring, cores):
+def test_neither_cores_nor_other_designs_change_the_numbers(request, ring, cores):
     """Sets on two processes are in the quick tests of `test_experiments.py`."""
+    if cores == 1:
+        request.getfixturevalue("short_trials")  # which other processes would not know of
     alone, beside = quick(ring, cores=1), quick(ring, cores=cores, designs=["principal", "uniform", "adaptive"])
     np.testing.assert_array_equal(alone.merits["uniform"], beside.merits["uniform"])
     assert not np.array_equal(alone.merits["uniform"], quick(ring, seed=2).merits["uniform"])
 
 
+@pytest.mark.usefixtures("short_trials")
 def test_news_come_as_trials_are_done(ring):
     heard = []
     quick(ring, watch=lambda done, of: heard.append((done, of)))
@@ -115,6 +119,7 @@ def test_a_pilots_worst_areas_are_the_worst_of_its_truths(ring, winner_is):
     assert source.alpha == pytest.approx(3.0)
 
 
+@pytest.mark.usefixtures("short_trials")
 def test_what_a_pilot_adds_to_the_record(ring, alike):
     plan = quick(ring, pilot=alike)
     assert plan.record.truth == "drawn from the posterior of a pilot with 400 comparisons"
@@ -193,6 +198,7 @@ def test_a_pilot_of_other_areas_or_beside_a_guess(ring, square, alike):
         quick(ring, pilot=alike, alpha=3.0)
 
 
+@pytest.mark.usefixtures("short_trials")
 def test_short_studies_are_left_out_where_they_say_nothing(ring):
     assert quick(ring, judges=1, per_judge=11).lengths == (6, 8, 11, 16)
 

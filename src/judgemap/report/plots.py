@@ -83,7 +83,9 @@ class FitPlots:
         if ax is None:
             from matplotlib import pyplot as plt  # so that a notebook shows the figure
 
+            # Made outside the style: with its first figure a notebook changes its settings, which the style would undo.
+            sheet = plt.figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
             with style():
-                ax = plt.subplots(figsize=(WIDTH / 72, height / 72), layout="constrained")[1]
+                ax = sheet.subplots()
         figure(self.fit, **options, ax=ax)
         return ax
