@@ -5,7 +5,8 @@
 Coverage: 12 and 50 judges, σ/α of 0.25 and 0.5, 2,000 answers as unequal as in the paper; 95 % intervals of the
 population's risk from the model in which judges differ, and from the one that pools them, on the same answers.
 Odd judges: 20 judges (σ/α = 0.25) and one each who answers at random, the wrong way round, and with a map of their own,
-50 answers each; the area under the ROC curve of the probability that is made to tell each kind from the 20.
+50 answers each; the area under the ROC curve of the probability that is made to tell each kind, against the 20 and
+against the other two kinds, and how often that probability is above 90 % for such a judge and for one of the 20.
 """
 
 import argparse
@@ -16,14 +17,17 @@ from pathlib import Path
 import numpy as np
 
 import judgemap as jm
+from judgemap.core.held_out import Shared
+from judgemap.core.judge_kinds import kind_chances
 from judgemap.core.misbehaviour import UNEQUAL
 from judgemap.core.panel import Attention, Disagreement, PanelModel, Parts
 from judgemap.core.panel_simulation import Panel, simulate_panel
-from judgemap.core.prior import Covariance, InverseGamma, Model, communicability
+from judgemap.core.prior import Covariance, InverseGamma, Model, communicability, covariance_of
 from judgemap.core.samplers.panel import sample_panel
 from judgemap.core.samplers.run import Plan, sample
 from judgemap.study.experiments.robustness import cover
-from judgemap.study.panel_judges import NEAR_NOTHING, USUAL
+from judgemap.study.judges import SURE
+from judgemap.study.panel_judges import DRAWS, NEAR_NOTHING
 
 ALPHA, ANSWERS, ORDINARY, EACH = 3.0, 2000, 20, 50
 SETTINGS = [(judges, ratio) for judges in (12, 50) for ratio in (0.25, 0.5)]
@@ -77,11 +81,19 @@ def suspected(seed: int) -> list[list[float]]:
     counts = simulate_panel(rng, panel, None, np.full(panel.n_judges, EACH))
     parts = Parts(disagreement=Disagreement(C), attention=Attention())
     draws = sample_panel(rng, PanelModel(counts, C, InverseGamma(), parts), plan=PLAN)
-    attention, distance = (draws[name].reshape(-1, panel.n_judges) for name in ("attention", "distance"))
-    sigma = np.exp(draws["log_disagreement"].reshape(-1, 1) / 2)
-    usual = np.quantile(C.draw(rng, 4000).std(axis=1), USUAL)
-    chances = (np.abs(attention) < NEAR_NOTHING, attention < -NEAR_NOTHING, distance > usual * sigma)
-    return [each.mean(axis=0).tolist() for each in chances]
+    names = ("attention", "log_disagreement", "log_attention", "log_variance", "strengths")
+    attention, *logs, strengths = (draws[name].reshape(PLAN.chains * PLAN.draws, -1) for name in names)
+    sigma, attention_sd, alpha = (np.exp(each[:, 0] / 2) for each in logs)
+    nothing = np.zeros(len(strengths))
+    shared = Shared(strengths, nothing, sigma, nothing, nothing, attention_sd).part(
+        slice(None, None, len(sigma) // DRAWS)
+    )
+    own = covariance_of((np.median(alpha) ** 2 + np.median(sigma) ** 2) * C.matrix)
+    kinds = [kind_chances(np.random.default_rng(k), counts, k, parts, shared, own) for k in range(panel.n_judges)]
+    modelled, guessing, turned, another = np.array(kinds).T
+    guessing += modelled * (np.abs(attention) < NEAR_NOTHING).mean(axis=0)
+    turned += modelled * (attention < -NEAR_NOTHING).mean(axis=0)
+    return [each.tolist() for each in (guessing, turned, another)]
 
 
 def area_under_curve(odd: np.ndarray, ordinary: np.ndarray) -> float:
@@ -101,8 +113,8 @@ def main() -> None:
     with ProcessPoolExecutor(wanted.cores) as pool:
         rows = [row for rows in pool.map(covered, range(wanted.sets)) for row in rows]
         chances = np.array(list(pool.map(suspected, range(wanted.panels))))
-    found: dict[str, object] = {"sets": wanted.sets, "panels": wanted.panels, "coverage": [], "auc": {}}
-    for judges, ratio in SETTINGS:
+    found: dict[str, object] = {"sets": wanted.sets, "panels": wanted.panels, "coverage": [], "auc": {}, "sure": {}}
+    for judges, ratio in SETTINGS if wanted.sets else ():
         for fit in ("differ", "alike"):
             own = [row for row in rows if (row["judges"], row["ratio"], row["fit"]) == (judges, ratio, fit)]
             means = {name: float(np.mean([row[name] for row in own])) for name in own[0] if name != "fit"}
@@ -110,9 +122,14 @@ def main() -> None:
             shown = ", ".join(f"{name} {value:.3f}" for name, value in means.items() if name not in ("judges", "ratio"))
             print(f"{judges} judges, σ/α = {ratio}, {fit}: {shown}", flush=True)
     for place, kind in enumerate(KINDS if wanted.panels else ()):
-        ordinary = chances[:, place, :ORDINARY].ravel()
-        found["auc"][kind] = area_under_curve(chances[:, place, ORDINARY + place], ordinary)
-        print(f"{kind}: AUC {found['auc'][kind]:.3f}", flush=True)
+        own = chances[:, place, ORDINARY + place]
+        rest = {"ordinary judges": chances[:, place, :ORDINARY].ravel()}
+        rest |= {other: chances[:, place, ORDINARY + at] for at, other in enumerate(KINDS) if at != place}
+        found["auc"][kind] = {name: area_under_curve(own, others) for name, others in rest.items()}
+        found["sure"][kind] = float((own > SURE).mean()), float((rest["ordinary judges"] > SURE).mean())
+        print(f"{kind}: AUC {found['auc'][kind]}, said of {found['sure'][kind]}", flush=True)
+    if not wanted.sets:  # the odd judges alone: keep the coverage that was measured before
+        found |= {name: json.loads(RESULTS.read_text())[name] for name in ("sets", "coverage")}
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")
 
 

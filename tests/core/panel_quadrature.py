@@ -41,9 +41,13 @@ def exact_moments(model, grid):
     z = np.stack([points[f"z{i}"] for i in range(n - 1)], axis=1)
     rho = points.get("smoothness", np.ones(size))
     contrasts = np.empty_like(z)
-    for value in np.unique(rho):
-        K = value * model.covariance.matrix + (1 - value) * np.eye(n)
-        contrasts[rho == value] = z[rho == value] @ np.linalg.cholesky(M @ K @ M.T).T
+    if model.parts.smoothness is not None:
+        if n != 2:
+            raise ValueError("two areas have one sum of local variances; more would need a grid for each")
+        variance = rho * (M @ model.covariance.matrix @ M.T)[0, 0] + (1 - rho) * points["local"]
+        contrasts[:, 0] = np.sqrt(variance) * z[:, 0]
+    else:
+        contrasts = z @ np.linalg.cholesky(M @ model.covariance.matrix @ M.T).T
     strengths = np.exp(np.broadcast_to(tau, size) / 2)[:, None] * contrasts @ back.T
 
     named = {f"strength_{i}": strengths[:, i] for i in range(n)}
@@ -76,7 +80,17 @@ def _axes(model, grid):
         "log_side": (parts.side, wide),
         "log_attention": (parts.attention, wide),
     }
-    return axes | {name: values for name, (on, values) in ranges.items() if on}
+    axes |= {name: values for name, (on, values) in ranges.items() if on}
+    return axes | ({"local": np.geomspace(0.2, 500, per_scale)} if parts.smoothness else {})
+
+
+def _log_local(total):
+    """Log density of log(ψ₁ + ψ₂), ψ ~ InvGamma(2, 1) with density ψ⁻³e^{−1/ψ}: a convolution, by brute force."""
+    share = (np.arange(4000) + 0.5) / 4000
+    first = total[:, None] * share
+    second = total[:, None] - first
+    density = np.exp(-3 * np.log(first * second) - 1 / first - 1 / second).mean(axis=1) * total
+    return np.log(density) + np.log(total)
 
 
 def _mesh(axes):
@@ -90,6 +104,9 @@ def _log_prior(model, points):
     if "log_variance" in points:
         tau = points["log_variance"]
         value = value - model.variance.shape * tau - model.variance.scale * np.exp(-tau)
+    if "local" in points:
+        totals, place = np.unique(points["local"], return_inverse=True)
+        value = value + _log_local(totals)[place]
     half_cauchy = {"log_disagreement": parts.disagreement, "log_side": parts.side, "log_attention": parts.attention}
     for name in half_cauchy.keys() & points.keys():
         value = value + points[name] / 2 - np.log1p(np.exp(points[name]) / half_cauchy[name].scale ** 2)
@@ -154,7 +171,12 @@ def _one_judge(model, judge, strengths, points, per_effect, contrasts):
         total += density
         for name, effect in values.items():
             sums[name] = sums.get(name, 0.0) + density * effect
-    return np.log(total), {name: values / total for name, values in sums.items()}
+    return _safe_log(total), {name: values / np.maximum(total, 1e-300) for name, values in sums.items()}
+
+
+def _safe_log(total):
+    """Far out on the grid answers can be impossible."""
+    return np.log(np.maximum(total, 1e-300))
 
 
 def sample_means(draws, parts):

@@ -86,28 +86,36 @@ def test_shift_has_its_conditional_distribution():
 
 
 def test_likelihood_is_the_core_one():
-    """Also where a pair was met often, and where strengths lie far apart."""
-    counts = count_pairs([0] * 7 + [1] * 3 + [2, 4, 5], [1] * 7 + [0] * 3 + [3, 5, 6], n_areas=8)
+    """Also where a pair was met often, or very often, and where strengths lie far apart."""
+    winners, losers = [0] * 7 + [1] * 3 + [2, 4, 5] + [6] * 5000, [1] * 7 + [0] * 3 + [3, 5, 6] + [7] * 5000
+    counts = count_pairs(winners, losers, n_areas=8)
     comparisons = clusters._comparisons(counts)
     for scale in (0.1, 1.0, 50.0, 1000.0):
         x = scale * np.random.default_rng(1).normal(size=8)
         slope = np.empty(8)
         clusters_strengths.score_likelihood(comparisons, x, slope)
-        assert clusters_strengths.log_likelihood(comparisons, x) == pytest.approx(float(log_likelihood(counts, x)))
+        height = clusters_strengths.log_likelihood(comparisons, x)
+        assert height == pytest.approx(float(log_likelihood(counts, x)), rel=1e-12, abs=1e-10)
         assert slope == pytest.approx(score(counts, x), abs=1e-12)
 
 
-def test_likelihood_of_a_shifted_tree():
-    model, truth = example()
+@pytest.mark.parametrize("shift", [0.7, -40.0, 0.0])
+@pytest.mark.parametrize("answers", [40, 5000])
+def test_likelihood_of_a_shifted_tree(answers, shift):
+    """Also where a pair was met hundreds of times, and where the shift takes the tree far away."""
+    _, truth = example()
+    counts = simulate_counts(np.random.default_rng(2), truth.strengths, answers)
+    comparisons = clusters._comparisons(counts)
     areas, _, _ = planted(truth)
     areas["below"][:3] = [1, 4, 5]
     shifted = truth.strengths.copy()
-    shifted[[1, 4, 5]] += 0.7
+    shifted[[1, 4, 5]] += shift
+    rows = len(comparisons.other)
     gain = clusters_links.shifted_likelihood(
-        areas, 3, np.zeros(8, dtype=bool), 0.7, clusters._comparisons(model.counts)
+        areas, 3, np.zeros(8, dtype=bool), shift, comparisons, np.empty(rows), np.empty(rows)
     )
-    expected = log_likelihood(model.counts, shifted) - log_likelihood(model.counts, truth.strengths)
-    assert gain == pytest.approx(float(expected))
+    expected = log_likelihood(counts, shifted) - log_likelihood(counts, truth.strengths)
+    assert gain == pytest.approx(float(expected), rel=1e-10, abs=1e-10)
 
 
 def test_log_posterior_of_the_draws():

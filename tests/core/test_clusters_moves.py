@@ -71,11 +71,12 @@ def test_carrying_back_undoes_carrying(bug):
     prior = ClusterPrior([[0, 0, 0], [0, 0, 0], [1, 1, 0]], mu0=0.2, kappa0=0.3)
     code, table = plain(clusters_links, IRREVERSIBLE[bug]), tables(prior)
     comparisons = clusters._comparisons(simulate_counts(np.random.default_rng(1), np.zeros(3), 4))
-    areas, records = np.zeros(3, code.AREA), np.zeros(3, code.CLUSTER)
+    areas, records, score = np.zeros(3, code.AREA), np.zeros(3, code.CLUSTER), np.empty(3)
     n_clusters = code.plant(areas, records, np.array([0, 1, 0]), np.array([0.5, -0.4, 0.9]), table)
     rng, seen, carried = np.random.default_rng(72), {0: set(), 1: set()}, 0
     for _ in range(60):
-        carried += code.carry(rng, areas, records, n_clusters, comparisons, table)
+        clusters_strengths.score_likelihood(comparisons, areas["x"].copy(), score)
+        carried += code.carry(rng, areas, records, n_clusters, comparisons, table, score)
         if areas["link"][2] != 2:
             seen[int(areas["link"][2])].add(round(float(areas["x"][2]), 9))
     assert carried > 10

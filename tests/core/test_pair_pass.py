@@ -8,8 +8,9 @@ from scipy.special import log_expit
 
 from judgemap.core.comparisons import PairCounts, count_pairs
 from judgemap.core.prior import InverseGamma, Model, independent
+from judgemap.core.samplers.compiled import exp_of_negative
 from judgemap.core.samplers.hmc import build_target, start, to_coordinates, trajectory
-from judgemap.core.samplers.pair_pass import Rows, exp_of_negative, likelihood, pass_pairs
+from judgemap.core.samplers.pair_pass import Rows, likelihood, pass_pairs
 from judgemap.core.types import FloatArray
 
 CHAINS = (1, 3, 8, 33)

@@ -27,17 +27,18 @@ pytestmark = pytest.mark.statistical
 LIMIT = 5.0
 PLANS = {"hmc": Plan(chains=32, warmup=40, draws=250), "gibbs": Plan(chains=2, warmup=50, draws=1200)}
 PAIR = independent(2)
+NEIGHBOURS = communicability(AreaGraph(2, [[0, 1]]))
 PATH = communicability(AreaGraph(3, [[0, 1], [1, 2]]))
 
 
-def two_areas(parts, variance=FixedVariance(2.0)):  # noqa: B008 - a frozen value
+def two_areas(parts, variance=FixedVariance(2.0), covariance=PAIR):  # noqa: B008 - a frozen value
     judge = [0] * 7 + [1] * 6
     left = [0, 0, 1, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1]
     choice = [1, 1, -1, 0, -1, 1, 1, -1, 1, 0, 1, 1, -1]
     if parts.ties is None:
         choice = [c or 1 for c in choice]
     counts = count_judged(judge, left, [1 - a for a in left], choice, n_areas=2, n_judges=2)
-    return PanelModel(counts, PAIR, variance, parts)
+    return PanelModel(counts, covariance, variance, parts)
 
 
 def three_areas(parts, variance=FixedVariance(1.5)):  # noqa: B008
@@ -58,7 +59,7 @@ MODELS = {
     "side": (two_areas(Parts(side=Side())), (121, 30, 61)),  # E|x − mean| has a kink: 31 points are 3 % off
     "attention": (two_areas(Parts(attention=Attention())), (81, 80, 121)),
     "lapses": (two_areas(Parts(lapses=Lapses()), InverseGamma(3, 3)), (81, 60, 80)),
-    "smoothness": (three_areas(Parts(smoothness=Smoothness()), InverseGamma(3, 3)), (31, 30, 1)),
+    "smoothness": (two_areas(Parts(smoothness=Smoothness()), InverseGamma(3, 3), NEIGHBOURS), (61, 32, 1)),
 }
 
 

@@ -46,7 +46,8 @@ def test_clusters_and_judges_who_differ(study):
     quick = {"seed": 1, "chains": 2, "warmup": 40, "draws": 40}
     clusters = jm.fit_clusters(data, areas, **quick)
     html = clusters._repr_html_()
-    assert "clusters, 1 = highest risk" in html
+    assert "Clusters model: 77 areas" in html
+    assert 'alt="Map of 77 areas in clusters' in html
     assert html.index(clusters.warnings[0][:30]) < html.index("<table")
     assert clusters.plot.clusters(ax=Figure().subplots()).texts
     differ = jm.fit_spatial(data.only(data.judges[:4]), areas, judges="differ", **quick)

@@ -13,6 +13,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.geo.maps import Areas
 from judgemap.study.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.api.access import ASKED
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge import queries, scheduling
 from judgemap.web.results import files
@@ -85,7 +86,8 @@ def _fresh_process():
     scheduling._unpacked.cache_clear()
     queries._version.cache_clear()
     files._open_fit.cache_clear()
-    WRONG_GUESSES._level = WRONG_GUESSES._burst
+    for brake in (WRONG_GUESSES, ASKED, judging.JOINS):
+        brake.forget()
 
 
 @dataclass

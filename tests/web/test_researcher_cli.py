@@ -52,6 +52,21 @@ def test_a_study_is_given_to_a_researcher(command, owned, clients):
     assert Act.objects.filter(verb="given").count() == 1
 
 
+def test_a_researcher_is_deactivated_and_activated_again(command, owned, clients, people):
+    assert clients["owner"].get("/studies/").status_code == 200
+    said = command("deactivate", "OWNER@example.org")
+    assert "can no longer sign in" in said
+    assert "judgemap researcher own wards EMAIL" in said
+    assert clients["owner"].get("/studies/").status_code == 302, "signed out at once"
+    assert "owner@example.org" not in command("list")
+    with pytest.raises(StudyError, match="no researcher has the address"):
+        command("deactivate", "owner@example.org")
+    assert command("activate", "owner@example.org") == "owner@example.org can sign in again."
+    assert clients["owner"].get("/studies/").status_code == 200
+    with pytest.raises(StudyError, match="no researcher has the address"):
+        command("activate", "nobody@example.org")
+
+
 def test_a_second_step_without_its_phone_is_turned_off(command, people):
     TOTP.activate(people["owner"], "JBSWY3DPEHPK3PXP")
     assert command("reset-step", "owner@example.org").startswith("owner@example.org signs in with the password alone")

@@ -7,7 +7,7 @@ import sys
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from judgemap.web.settings import read_database, read_number
+from judgemap.web.settings import read_database, read_number, read_secret_key
 
 SHOW = "import json; from judgemap.web import settings as s; print(json.dumps([getattr(s, n) for n in {names!r}]))"
 
@@ -42,6 +42,23 @@ def test_behind_tls_cookies_are_secure_and_the_browser_remembers():
     assert secure == [True, True, True]
     assert seconds == 365 * 24 * 3600
     assert "cj.example.org" in hosts
+
+
+@pytest.mark.parametrize(("wish", "told"), [({}, False), ({"JUDGEMAP_HSTS_PRELOAD": "yes"}, True)])
+def test_preload_is_only_asked_for_on_request(wish, told):
+    assert settings_with(["SECURE_HSTS_PRELOAD"], JUDGEMAP_URL="https://cj.example.org", **wish) == [told]
+
+
+@pytest.mark.parametrize("key", ["short", "a" * 60, "0123456789" * 3])
+def test_a_secret_key_that_can_be_guessed_is_refused(key, monkeypatch, tmp_path):
+    monkeypatch.setenv("JUDGEMAP_SECRET_KEY", key)
+    with pytest.raises(ImproperlyConfigured, match="at least 32 random characters"):
+        read_secret_key(tmp_path)
+
+
+def test_a_good_secret_key_is_taken(monkeypatch, tmp_path):
+    monkeypatch.setenv("JUDGEMAP_SECRET_KEY", "q83vASNFZ4mrze8BI0VniQq83vASNFZ4mrze")
+    assert read_secret_key(tmp_path).startswith("q83v")
 
 
 def test_check_deploy_finds_nothing(tmp_path):

@@ -62,6 +62,36 @@ def reset_step(email: Email, data: DataFolder = DATA) -> None:
 
 
 @app.command()
+def deactivate(email: Email, data: DataFolder = DATA) -> None:
+    """Sign a researcher out for good; their studies stay, and judges can go on.
+
+    Example: judgemap researcher deactivate anna@example.org
+    """
+    connect(data)
+    from judgemap.web.accounts.actions import deactivate_researcher
+    from judgemap.web.studies.models import Study
+
+    researcher = deactivate_researcher(email)
+    typer.echo(
+        f"{researcher.email} can no longer sign in. Undo it with: judgemap researcher activate {researcher.email}"
+    )
+    for slug in Study.objects.filter(owner=researcher).order_by("slug").values_list("slug", flat=True):
+        typer.echo(f"They own {slug}; give it to somebody else with: judgemap researcher own {slug} EMAIL")
+
+
+@app.command()
+def activate(email: Email, data: DataFolder = DATA) -> None:
+    """Let a deactivated researcher sign in again.
+
+    Example: judgemap researcher activate anna@example.org
+    """
+    connect(data)
+    from judgemap.web.accounts.actions import activate_researcher
+
+    typer.echo(f"{activate_researcher(email).email} can sign in again.")
+
+
+@app.command()
 def own(
     study: Annotated[str, typer.Argument(help="The study, as 'judgemap study list' names it.")],
     email: Email,

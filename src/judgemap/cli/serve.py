@@ -22,6 +22,10 @@ def serve(
         int,
         typer.Option(help="Workers that make fits with the server; 0 if 'judgemap worker' runs.", min=0, max=64),
     ] = 1,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(help="Port for Prometheus, at /metrics; keep it from strangers.", min=1, max=65535),
+    ] = None,
 ) -> None:
     """Serve studies to judges and researchers, until Ctrl-C.
 
@@ -29,4 +33,4 @@ def serve(
     """
     from judgemap.web import start
 
-    start.serve(start.ServerOptions(data, host, port, workers, fitters), typer.echo)
+    start.serve(start.ServerOptions(data, host, port, workers, fitters, metrics_port), typer.echo)

@@ -292,6 +292,21 @@ def restore(
         typer.echo(f"{certificate.study}: the answers' last day is over, so they were removed again.")
 
 
+@app.command()
+def upgrade(data: DataFolder = DATA) -> None:
+    """Bring the database of an earlier version up to date, while no server runs. Back it up first.
+
+    Judges who have a page open meanwhile keep their answer, and send it when the server is back.
+
+    Example: judgemap study upgrade --data studies
+    """
+    from judgemap.web import start
+
+    start.use_data_folder(data)
+    start.upgrade()
+    typer.echo("The database is up to date. Start the server again.")
+
+
 def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
     import segno
 
@@ -304,7 +319,7 @@ def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
 
 
 def connect(data: Path) -> None:
-    """Set Django up on a data folder, its database up to date."""
+    """Set Django up on a data folder, whose database is made if need be; one of another version is refused."""
     from judgemap.web import start
 
     start.use_data_folder(data)

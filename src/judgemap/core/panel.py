@@ -5,7 +5,7 @@ where (x = 0). The outcome has the chances of `core.outcomes` at
 
     η = a_k (μ_ki − μ_kj) + x b_k,   μ_k = λ + u_k
 
-    λ ~ N(0, α² C)                  the population's map; with `Smoothness`, N(0, α²(ρC + (1 − ρ)I)), ρ ~ U(0, 1)
+    λ ~ N(0, α² C)                  the population's map; with `Smoothness`, N(0, α²(ρC + (1 − ρ)Ψ)), ρ ~ U(0, 1)
     u_k ~ N(0, σ² C_u)              `Disagreement`: judge k's own view; σ ~ half-Cauchy(scale), so for all below
     b_k ~ N(b, σ_b²)                `Side`: the lean to the left; b ~ N(0, 1)
     a_k ~ N(1, σ_a²)                `Attention`: 0 answers at random, negative takes the question the wrong way round
@@ -16,17 +16,30 @@ Each part is on where its value is given and off where it is ``None``; with all 
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from judgemap.core.comparisons import JudgedCounts, PairCounts
 from judgemap.core.outcomes import TieRule
 from judgemap.core.prior import Covariance, VariancePrior
+from judgemap.core.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
 class Smoothness:
-    """λ ~ N(0, α²(ρC + (1 − ρ)I)), ρ ~ U(0, 1): the data say how smooth the map is. ρ = 1 is the paper's model."""
+    """λ ~ N(0, α²(ρC + (1 − ρ)Ψ)), ρ ~ U(0, 1): the data say how smooth the map is. ρ = 1 is the paper's model.
+
+    Ψ = diag ψ_i, ψ_i ~ InvGamma(2, 1) with mean 1: each area's own part has Student's t distribution with 4 degrees of
+    freedom, so that a few areas may stand out far from a map that is smooth elsewhere.
+    """
+
+    shape: ClassVar[float] = 2.0
+
+    def draw_local(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw ψ from its prior."""
+        local: FloatArray = (self.shape - 1) / rng.standard_gamma(self.shape, size)
+        return local
 
 
 @dataclass(frozen=True, slots=True, eq=False)

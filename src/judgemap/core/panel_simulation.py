@@ -23,6 +23,8 @@ class Panel(NamedTuple):
     lapse: FloatArray
     scales: dict[str, float]
     """log_variance, smoothness (ρ), log_disagreement, tie_chance (p), lean, log_side, log_attention, if there."""
+    local: FloatArray | None = None
+    """ψ, (areas,), where the map's smoothness is inferred."""
 
     @property
     def n_judges(self) -> int:
@@ -51,10 +53,11 @@ def draw_panel(
     else:
         alpha2 = variance.scale / rng.standard_gamma(variance.shape)
     scales["log_variance"] = float(np.log(alpha2))
-    strengths = covariance.draw(rng, 1)[0]
+    strengths, local = covariance.draw(rng, 1)[0], None
     if parts.smoothness is not None:
-        rho = scales["smoothness"] = float(rng.random())
-        strengths = np.sqrt(rho) * strengths + np.sqrt(1 - rho) * rng.standard_normal(len(strengths))
+        rho, local = float(rng.random()), parts.smoothness.draw_local(rng, len(strengths))
+        scales["smoothness"] = rho
+        strengths = np.sqrt(rho) * strengths + np.sqrt((1 - rho) * local) * rng.standard_normal(len(strengths))
     views, zeros = np.zeros((n_judges, covariance.n_areas)), np.zeros(n_judges)
     if parts.disagreement is not None:
         scales["log_disagreement"] = _log_half_cauchy(rng, parts.disagreement.scale)
@@ -71,7 +74,7 @@ def draw_panel(
         attention = 1 + np.exp(scales["log_attention"] / 2) * rng.standard_normal(n_judges)
     if parts.lapses is not None:
         lapse = rng.beta(1.0, parts.lapses.rest, n_judges)
-    return Panel(np.sqrt(alpha2) * strengths, views, side, attention, lapse, scales)
+    return Panel(np.sqrt(alpha2) * strengths, views, side, attention, lapse, scales, local)
 
 
 def answer(

@@ -141,6 +141,16 @@ def _from_kernel(
     return Covariance(matrix, (U * np.sqrt(values)) @ U.T, (U / values) @ U.T, name, length)
 
 
+def covariance_of(matrix: FloatArray, name: str = "given") -> Covariance:
+    """Factor and invert a positive definite matrix.
+
+    >>> covariance_of(np.diag([4.0, 1.0])).inverse
+    array([[0.25, 0.  ], [0.  , 1.  ]])
+    """
+    factor = linalg.cholesky(matrix, lower=True)
+    return Covariance(matrix, factor, linalg.cho_solve((factor, True), np.eye(len(matrix))), name)
+
+
 def _check_size(n_areas: int) -> None:
     if n_areas > DENSE_LIMIT:
         raise ValueError(

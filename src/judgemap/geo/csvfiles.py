@@ -4,6 +4,7 @@ import codecs
 import csv
 import difflib
 import io
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 from judgemap.errors import StudyError
 
 DELIMITERS = (",", ";", "\t")
+FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+NUMBER = re.compile(r"'*[+-]?\d+(\.\d+)?(e[+-]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +67,7 @@ def read_table(path: str | Path, required: Sequence[str] = ()) -> Table:
                 f"{path.name} line {line}: there are {len(cells)} cells where the header has {len(columns)}; "
                 "add or remove cells, and check for a quotation mark left open"
             )
-        table.rows.append(dict(zip(columns, map(str.strip, cells), strict=True)))
+        table.rows.append(dict(zip(columns, (undefused(cell.strip()).strip() for cell in cells), strict=True)))
         table.lines.append(line)
     if not table.rows:
         raise StudyError(f"{path.name}: there is a header but no row below it; add the rows")
@@ -72,6 +75,25 @@ def read_table(path: str | Path, required: Sequence[str] = ()) -> Table:
         for row in table.rows:
             del row[""]
     return table
+
+
+def defused(value: object) -> str:
+    """Put an apostrophe before what a spreadsheet would take for a formula; numbers stay as they are.
+
+    >>> [defused(each) for each in ("=A1", "-2.5", "-a", None, "@x", "Castle", -1.5e-05)]
+    ["'=A1", '-2.5', "'-a", '', "'@x", 'Castle', '-1.5e-05']
+    """
+    text = "" if value is None else str(value)
+    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
+
+
+def undefused(cell: str) -> str:
+    """Take away the apostrophe that `defused` put before a cell, and no other.
+
+    >>> [undefused(each) for each in ("'=A1", "''=A1", "'-2.5", "'s-Hertogenbosch")]
+    ['=A1', "'=A1", "'-2.5", "'s-Hertogenbosch"]
+    """
+    return cell[1:] if cell.startswith("'") and defused(cell[1:]) == cell else cell
 
 
 def did_you_mean(word: str, known: Collection[str]) -> str:

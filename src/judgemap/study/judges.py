@@ -69,7 +69,7 @@ def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
             "seconds_high": high,
             **_against_others(data, belief_of(fit)),
             **again,
-            **fit.judge_columns(data.judges),
+            **fit.judge_columns(data),
         }
     )
 
@@ -216,8 +216,8 @@ def _told_apart(row: dict[Any, Any]) -> Iterator[str]:
         yield f"Answers carry little information about any map (probability {row['p_little']:.0%})."
     if row.get("p_another_view", 0.0) > SURE:
         yield (
-            f"Holds another view than the population of judges (probability {row['p_another_view']:.0%}; distance "
-            f"{row['distance']:.1f}, 95 % interval {row['distance_low']:.1f} to {row['distance_high']:.1f})."
+            f"Follows a map of their own, which has nothing to do with the other judges' (probability "
+            f"{row['p_another_view']:.0%})."
         )
 
 

@@ -1,6 +1,6 @@
 """Fits whose model has ties, judges who differ, their sides, attention or lapses, or the map's smoothness in it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from judgemap.core.held_out import Shared
 from judgemap.core.outcomes import TieRule, log_chances, odds
 from judgemap.core.panel import PanelModel, as_one_judge
 from judgemap.core.predictive import Shown
-from judgemap.core.prior import Covariance, VariancePrior, independent
+from judgemap.core.prior import Covariance, VariancePrior, covariance_of, independent
 from judgemap.core.samplers.panel import sample_panel
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray, IntArray
@@ -165,12 +165,22 @@ class PanelFit(Fit):
     @property
     def prior_precision(self) -> FloatArray:
         """The precision of the strengths' prior, with α² and ρ at their medians."""
+        precision: FloatArray = np.linalg.inv(self._prior_matrix).astype(np.float64, copy=False)
+        return precision
+
+    @property
+    def judge_covariance(self) -> Covariance:
+        """The covariance of a judge's map, α²C + σ²C_u, with α², ρ and σ² at their medians."""
+        return covariance_of(self._prior_matrix + np.median(self.sigma) ** 2 * self.view_covariance.matrix)
+
+    @property
+    def _prior_matrix(self) -> FloatArray:
         matrix = self.covariance.matrix
         if "rho" in self.posterior:
             rho = float(np.median(self._flat("rho")))
             matrix = rho * matrix + (1 - rho) * np.eye(len(matrix))
-        precision: FloatArray = np.linalg.inv(matrix) / np.median(self.alpha) ** 2
-        return precision
+        scaled: FloatArray = np.median(self.alpha) ** 2 * matrix
+        return scaled
 
     def shared(self, rows: IntArray) -> Shared:
         """Return what all judges share, at some of the draws."""
@@ -219,9 +229,9 @@ class PanelFit(Fit):
             chance[part] = self._decided(rng, d, kept).mean(axis=1)
         return chance
 
-    def judge_columns(self, judges: Sequence[str]) -> dict[str, FloatArray]:
+    def judge_columns(self, data: Comparisons) -> dict[str, FloatArray]:
         """Return what the model says of each judge; see `panel_judges`."""
-        return judge_columns(self, judges)
+        return judge_columns(self, data)
 
     def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
         """P(the pair's first area is chosen | one of them is): by each judge's own map, side, attention and lapses."""

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from judgemap.core.prior import FixedVariance
 from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import defused
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.folder import check_file, write_whole
@@ -22,6 +23,9 @@ from judgemap.study.provenance import data_notes
 from judgemap.study.record import Correlation, FitRecord, PartitionChoice
 from judgemap.study.result import Fit
 from judgemap.study.settings import PRIORS, ClusterSettings, FitSettings, usual_length
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Judges = Literal["numbered", "kept"]
 """What judges are called in an archive: 1, 2, 3 as they appear, or as in the data."""
@@ -127,7 +131,7 @@ def _prior(correlation: Correlation, areas: Areas) -> dict[str, Any]:
 
 def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterator[tuple[str, bytes]]:
     shown = _numbered(data) if judges == "numbered" else data
-    yield "comparisons.csv", shown.to_frame().to_csv(index=False).encode()
+    yield "comparisons.csv", _without_formulas(shown.to_frame()).to_csv(index=False).encode()
     yield "areas.csv", _csv(("id", "name"), zip(areas.ids, areas.names, strict=True))
     pairs = [(areas.ids[a], areas.ids[b]) for a, b in areas.graph.edges.tolist()]
     places = ["--area-names", "areas.csv"]
@@ -166,8 +170,14 @@ def _csv(columns: tuple[str, str], rows: Any) -> bytes:  # noqa: ANN401 - pairs 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerows([defused(cell) for cell in row] for row in rows)
     return text.getvalue().encode()
+
+
+def _without_formulas(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Defuse the columns of text, which other people's maps and judges' names end up in."""
+    texts = [column for column in ("judge", "left", "right") if column in frame]
+    return frame.assign(**{column: frame[column].map(defused, na_action="ignore") for column in texts})
 
 
 def _map(areas: Areas) -> bytes:

@@ -1,7 +1,14 @@
 """The application as granian calls it, with threads in reserve for judges."""
 
+import os
+
 from judgemap.web.server.gateway import Gateway
+from judgemap.web.server.metrics import observer
+from judgemap.web.server.pooling import use_pool
+from judgemap.web.server.supervise import SERVER
 from judgemap.web.wsgi import application as django
 
+if SERVER in os.environ:
+    use_pool()
 # Most threads wait for the database, so a process can have many more of them than there are cores.
-application = Gateway(django, judges=16, others=8)
+application = Gateway(django, judges=16, others=8, observe=observer())

@@ -5,6 +5,7 @@
 | ``JUDGEMAP_DATA`` | the data folder: database, secret key, compiled files | ``judgemap-data`` |
 | ``JUDGEMAP_URL`` | the address that judges use; ``https`` turns on HSTS and secure cookies | this machine only |
 | ``DATABASE_URL`` | a PostgreSQL database, with ``?prepared=no`` behind a pooler | SQLite in the data folder |
+| ``JUDGEMAP_DATABASE_CONNECTIONS`` | connections to PostgreSQL for each process of the server | 10 |
 | ``JUDGEMAP_SECRET_KEY`` | the secret key, one for all processes on all machines | ``secret-key`` in the data folder |
 | ``JUDGEMAP_HOSTS`` | more host names for the server, separated by commas | none |
 | ``JUDGEMAP_MAIL`` | the mail server, ``smtp://user:password@host:587`` | no mail is sent |
@@ -12,6 +13,8 @@
 | ``JUDGEMAP_BACKUP_TO`` | public keys that backups are encrypted to, separated by commas | they are not encrypted |
 | ``JUDGEMAP_ANSWERS_PER_SECOND`` | how fast one judge may answer over time | 4 |
 | ``JUDGEMAP_LOG_LEVEL`` | how much is logged, to standard error | WARNING |
+| ``JUDGEMAP_LOG_FORMAT`` | ``lines`` for people, or ``json``, an object on each line, for programs | lines |
+| ``JUDGEMAP_HSTS_PRELOAD`` | ``yes`` asks browsers to know the domain as https only before any visit | no |
 """
 
 import os
@@ -45,6 +48,14 @@ def read_number(name: str, default: float) -> float:
     if not 0 < number < float("inf"):
         raise ImproperlyConfigured(f"{name} is {text!r}; it must be a number above zero")
     return number
+
+
+def read_choice(name: str, choices: tuple[str, ...]) -> str:
+    """Read one of some words from the environment; the first is the default."""
+    text = read_text(name, choices[0]).lower()
+    if text not in choices:
+        raise ImproperlyConfigured(f"{name} is {text!r}; it must be one of {', '.join(choices)}")
+    return text
 
 
 PREPARED_AFTER = 3
@@ -114,10 +125,18 @@ def read_mail(url: str) -> dict[str, Any]:
     }
 
 
+SHORTEST_KEY = 32
+
+
 def read_secret_key(data: Path) -> str:
     """Read the secret key; where none was made yet, one that lives as long as this process."""
     path = data / "secret-key"
     if key := read_text("JUDGEMAP_SECRET_KEY", ""):
+        if len(key) < SHORTEST_KEY or len(set(key)) < SHORTEST_KEY // 4:
+            raise ImproperlyConfigured(
+                f"JUDGEMAP_SECRET_KEY can be guessed; it must have at least {SHORTEST_KEY} random characters, "
+                "such as 'openssl rand -base64 48' prints"
+            )
         return key
     return path.read_text(encoding="ascii").strip() if path.is_file() else secrets.token_urlsafe(50)
 
@@ -192,6 +211,7 @@ TEMPLATES = [
     }
 ]
 
+DATABASE_CONNECTIONS = int(read_number("JUDGEMAP_DATABASE_CONNECTIONS", 10))
 DATABASES = {"default": read_database(read_text("DATABASE_URL", ""), DATA)}
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.ScryptPasswordHasher",
@@ -269,7 +289,9 @@ SECURE_SSL_REDIRECT = BEHIND_TLS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if BEHIND_TLS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = BEHIND_TLS
-SECURE_HSTS_PRELOAD = BEHIND_TLS
+SECURE_HSTS_PRELOAD = BEHIND_TLS and read_choice("JUDGEMAP_HSTS_PRELOAD", ("no", "yes")) == "yes"
+SILENCED_SYSTEM_CHECKS = ["security.W021"]
+"""A place in browsers' preload lists takes months to leave, and covers every subdomain: only on request."""
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
@@ -277,12 +299,16 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 4
 LONGEST_BODY = 26_000_000
 """The most that a request may send, files and all, in bytes."""
 
+LOG_FORMAT = read_choice("JUDGEMAP_LOG_FORMAT", ("lines", "json"))
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"no_tokens": {"()": "judgemap.web.server.tokens.WithoutTokens"}},
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["no_tokens"]}},
+    "filters": {"outages": {"()": "judgemap.web.server.logs.OneLineForOutages"}},
+    "formatters": {
+        "lines": {"()": "judgemap.web.server.logs.Lines"},
+        "json": {"()": "judgemap.web.server.logs.JsonLines"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["outages"]}},
     "root": {"handlers": ["stderr"], "level": read_text("JUDGEMAP_LOG_LEVEL", "WARNING").upper()},
     "loggers": {
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
@@ -292,4 +318,4 @@ LOGGING = {
         "django.security.csrf": {"level": "ERROR"},
     },
 }
-"""Nobody's address, browser or link is written: the server keeps no access log, and tokens are cut out of paths."""
+"""Nobody's address, browser or link is written: the server keeps no access log, and formatters hide the rest."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judgemap.errors import StudyError
+from judgemap.web.server import metrics
 from judgemap.web.server.supervise import NO_FITTERS, SERVER, Fitters, allow_connections, check_port
 
 MOST_CONNECTIONS = 4096
@@ -30,6 +31,8 @@ class ServerOptions:
     """Processes; by default one with SQLite, which writes for one at a time, and one for each CPU with PostgreSQL."""
     fitters: int = 1
     """Workers that make fits beside the server; with 0, they are elsewhere."""
+    metrics_port: int | None = None
+    """Where Prometheus reads figures, on the same address; None for nowhere."""
 
 
 def use_data_folder(data: Path) -> None:
@@ -46,31 +49,37 @@ def use_data_folder(data: Path) -> None:
     if not any(source.glob("*/LC_MESSAGES/*.mo")):  # a checkout; a wheel has them
         compile_translations(source, data / "locale")
     import django
+    from django.core.exceptions import ImproperlyConfigured
 
-    django.setup()
+    try:
+        django.setup()
+    except ImproperlyConfigured as error:
+        raise StudyError(f"{error}") from None
 
 
 def migrate() -> None:
-    """Bring the database up to date, if it is not."""
-    from django.core.management import call_command
-    from django.db import OperationalError, connection
-    from django.db.migrations.executor import MigrationExecutor
+    """Make the tables of an empty database; refuse a database of another version."""
+    from judgemap.web.server.migrating import migrate as make_tables
 
-    try:
-        executor = MigrationExecutor(connection)
-        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-            call_command("migrate", interactive=False, verbosity=0)
-    except OperationalError as error:
-        raise StudyError(f"the database cannot be reached ({str(error).splitlines()[0]}); check DATABASE_URL") from None
+    make_tables()
+
+
+def upgrade() -> None:
+    """Bring the database of an earlier version up to date."""
+    from judgemap.web.server.migrating import migrate as bring_up_to_date
+
+    bring_up_to_date(upgrading=True)
 
 
 def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM."""
+    from django.db import connections
     from granian import Granian
     from granian.constants import HTTPModes, Interfaces
     from granian.http import HTTP1Settings
 
-    check_port(options.host, options.port)
+    for port in filter(None, (options.port, options.metrics_port)):
+        check_port(options.host, port)
     os.umask(PRIVATE)
     use_data_folder(options.data)
     if options.host not in ("127.0.0.1", "localhost", "::1"):
@@ -80,13 +89,15 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     collect_static()
     first_researcher(options, say)
     remember_address(options)
+    workers = options.workers or default_workers()
+    say_what_is_missing(workers, options.fitters, say)
     say(f"Judgemap serves {public_address(options)} from {options.data.absolute()}. Stop it with Ctrl-C.")
     server = Granian(
         "judgemap.web.rsgi:application",
         address=options.host,
         port=options.port,
         interface=Interfaces.RSGI,
-        workers=options.workers or default_workers(),
+        workers=workers,
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(header_read_timeout=1000 * SECONDS_IDLE),
         backpressure=allow_connections(MOST_CONNECTIONS),
@@ -99,12 +110,27 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     os.environ[SERVER] = str(os.getpid())
     if not options.fitters:
         os.environ[NO_FITTERS] = "yes"
+    if options.metrics_port is not None:
+        metrics.start(options.data, options.host, options.metrics_port)
+    connections.close_all()  # the server's processes are its forks, and must not share a connection
     fitters = Fitters(options.fitters)
     fitters.start()
     try:
         server.serve()
     finally:
         fitters.stop()
+
+
+def say_what_is_missing(workers: int, fitters: int, say: Callable[[str], None]) -> None:
+    """Tell whoever starts the server what this machine or its database does not give it."""
+    from judgemap.web.server.pooling import too_many_connections
+    from judgemap.web.server.readers import missing_sentence
+    from judgemap.web.server.sandbox import missing_walls
+
+    if walls := missing_walls():
+        say(missing_sentence(walls))
+    if sentence := too_many_connections(workers, fitters):
+        say(sentence)
 
 
 def work(parent: int | None = None) -> None:

@@ -1,22 +1,11 @@
 """Every address of the study server."""
 
-from django.db import connection
-from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
-from django.views.decorators.http import require_safe
 
 from judgemap.web.api.urls import interface
 from judgemap.web.judge.urls import inviting_urls, preview_urls
 from judgemap.web.results.urls import fits_urls
-
-
-@require_safe
-def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
-    """Say that the server and its database answer."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-    return HttpResponse("ok", "text/plain")
-
+from judgemap.web.server.health import healthz
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import pytest
 from django.test import Client
 
-from judgemap.web.api import access
 from judgemap.web.api.actions import Wanted, make_token
 from judgemap.web.api.models import SCOPES
 
@@ -25,11 +24,6 @@ class Program:
         response = self.get(path, **asked)
         assert response.status_code == 200, response.content
         return json.loads(response.content)
-
-
-@pytest.fixture(autouse=True)
-def _fresh_brakes():
-    access._brake.cache_clear()
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import judgemap as jm
 from judgemap.study.definition import parse_definition
-from judgemap.web.api import access
+from judgemap.web.api import access, urls
+from judgemap.web.api.endpoints import api
 from judgemap.web.api.models import SCOPES, ApiToken
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.results.files import pack
@@ -179,9 +180,20 @@ def test_a_fit_that_is_not_done(owned, program):
         assert reader.get(path).status_code == 404
 
 
+def test_the_description_is_made_once_and_kept_by_browsers(client, monkeypatch):
+    urls._description.cache_clear()
+    made = []
+    make = api.get_openapi_schema
+    monkeypatch.setattr(api, "get_openapi_schema", lambda **options: made.append(options) or make(**options))
+    first, second = (client.get("/api/v1/openapi.json") for _ in range(2))
+    assert first.content == second.content
+    assert len(made) == 1
+    assert client.get("/api/v1/openapi.json", headers={"If-None-Match": first["ETag"]}).status_code == 304
+    assert client.post("/api/v1/openapi.json").status_code == 405
+
+
 def test_a_token_that_asks_too_often_is_asked_to_wait(owned, program, monkeypatch):
-    monkeypatch.setattr(access, "BURST", 3.0)
-    monkeypatch.setattr(access, "A_SECOND", 0.001)
+    monkeypatch.setattr(access, "ASKED", Brake("test", most=3, seconds=1e6))
     reader, other = program(), program()
     statuses = [reader.get("/wards").status_code for _ in range(5)]
     assert statuses == [200, 200, 200, 429, 429]
@@ -190,7 +202,7 @@ def test_a_token_that_asks_too_often_is_asked_to_wait(owned, program, monkeypatc
 
 
 def test_wrong_tokens_are_braked_and_right_ones_are_not(owned, program, monkeypatch):
-    monkeypatch.setattr(access, "WRONG_GUESSES", Brake(a_second=0.001, burst=2.0))
+    monkeypatch.setattr(access, "WRONG_GUESSES", Brake("test", most=2, seconds=1e6))
     reader = program()
     wrong = {"Authorization": "Bearer jm_wrong"}
     statuses = {Client().get("/api/v1/studies", headers=wrong).status_code for _ in range(30)}
@@ -251,7 +263,6 @@ word = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(WORD
     asked=st.dictionaries(st.sampled_from(["after", "limit", "format", "x"]), word, max_size=3),
 )
 def test_rubbish_is_refused_in_one_sentence(owned, program, path, inner, asked):
-    access._brake.cache_clear()
     reader = program()
     ApiToken.objects.exclude(pk=ApiToken.objects.latest("pk").pk).delete()
     inner = inner.replace("/", "").replace("?", "").replace("#", "")

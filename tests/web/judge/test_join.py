@@ -5,8 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from judgemap.web.judge.actions import JOINS_A_MINUTE
+from judgemap.web.accounts.models import Count
+from judgemap.web.judge import actions as judging
 from judgemap.web.judge.models import Judge
+from judgemap.web.server.limits import Brake
 from judgemap.web.studies import actions
 
 
@@ -37,12 +39,21 @@ def test_a_study_with_personal_links_has_no_open_one(client, open_link, edit):
     assert client.get(open_link).status_code == 404
 
 
-def test_too_many_at_once_are_asked_to_wait(client, open_link):
-    for _ in range(JOINS_A_MINUTE):
+def test_too_many_at_once_are_asked_to_wait(client, open_link, monkeypatch):
+    monkeypatch.setattr(judging, "JOINS_A_MINUTE", 3)
+    for _ in range(3):
         client.post(open_link)
     assert client.post(open_link).status_code == 429
     Judge.objects.update(created_at=timezone.now() - timedelta(minutes=2))
     assert client.post(open_link).status_code == 302
+
+
+def test_one_client_cannot_keep_others_out(client, open_link, monkeypatch):
+    monkeypatch.setattr(judging, "JOINS", Brake("joins", most=3, seconds=1e6))
+    statuses = [client.post(open_link, REMOTE_ADDR="192.0.2.1").status_code for _ in range(5)]
+    assert statuses == [302, 302, 302, 429, 429]
+    assert client.post(open_link, REMOTE_ADDR="192.0.2.2").status_code == 302
+    assert "192.0.2" not in str(list(Count.objects.values())), "no address is kept"
 
 
 def test_a_wrong_link(client, study):

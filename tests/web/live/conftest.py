@@ -56,6 +56,8 @@ class LiveServer:
     workers: int = 2
     fitters: int = 0
     port: int = field(default_factory=free_port)
+    options: tuple[str, ...] = ()
+    settings: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen | None = None
 
     @property
@@ -71,14 +73,15 @@ class LiveServer:
             key: value for key, value in os.environ.items() if not key.startswith(("JUDGEMAP", "DJANGO", "DATABASE"))
         }
         database = {"DATABASE_URL": self.database_url} if self.database_url else {}
-        return kept | database | {"JUDGEMAP_ANSWERS_PER_SECOND": "1000", "PYTHONUNBUFFERED": "1"}
+        return kept | database | {"JUDGEMAP_ANSWERS_PER_SECOND": "1000", "PYTHONUNBUFFERED": "1"} | self.settings
 
     def start(self) -> "LiveServer":
         self.folder.mkdir(exist_ok=True)
         with (self.folder / "log").open("a") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", COMMAND.format("serve"), "--data", str(self.folder / "data"),
-                 "--port", str(self.port), "--workers", str(self.workers), "--fitters", str(self.fitters)],
+                 "--port", str(self.port), "--workers", str(self.workers), "--fitters", str(self.fitters),
+                 *self.options],
                 stdout=log, stderr=log, env=self.environment(), start_new_session=True, cwd=self.folder,
             )  # fmt: skip
         for _ in range(600):

@@ -74,7 +74,7 @@ def token(page) -> str:
 def after(page, act) -> None:
     """Do something that answers, and wait for the next pair or page."""
     before = token(page)
-    page.wait_for_timeout(300)  # the script takes a second click so soon for a double click
+    page.wait_for_timeout(650)  # the script takes a second tap so soon for a slip
     act()
     page.wait_for_function(
         "before => (document.querySelector('input[name=pair]')?.value ?? '') !== before", arg=before, timeout=15_000
@@ -91,7 +91,7 @@ def outcomes(rows) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", [PHONE, DESKTOP], ids=["phone", "desktop"])
-def test_a_whole_study_by_tapping_maps_and_names(browse, link, stored, kind):
+def test_a_whole_study_by_tapping_names(browse, link, stored, kind):
     page = browse(**kind)
     page.goto(link)
     assert_accessible(page)
@@ -100,10 +100,9 @@ def test_a_whole_study_by_tapping_maps_and_names(browse, link, stored, kind):
     assert_accessible(page)
     for _ in range(2):
         after(page, lambda: page.click(".choose[value=left]"))
-    for turn in range(6):
+    for _ in range(6):
         side = better(page)
-        place = f"[data-side={side}] .leaflet-container" if turn % 2 else f".choose[value={side}]"
-        after(page, lambda place=place: page.click(place, position={"x": 150, "y": 30}))
+        after(page, lambda side=side: page.click(f".choose[value={side}]"))
     page.wait_for_selector("text=That is all we asked for")
     assert_accessible(page)
     page.click("text=Go on judging")
@@ -150,11 +149,12 @@ def test_without_a_script(browse, link, stored):
     page = browse(**PHONE, java_script_enabled=False)
     begin(page, link)
     assert page.locator(".still svg path.own").count() == 2
-    for turn in range(6):
-        button = ".still" if turn % 2 else ".choose"
-        page.click(f"{button}[value={better(page)}]")
+    for _ in range(6):
+        page.click(f".choose[value={better(page)}]")
     assert "That is all we asked for" in page.content()
     page.click("text=Change my last answer")
+    assert "You chose Ward" in page.inner_text("#said")
+    assert page.locator(".side.before").count() == 1
     page.click(".choose[value=left]")
     page.click("text=Go on judging")
     page.click(".unknown[value=unknown-left]")
@@ -174,7 +174,7 @@ def test_two_tabs_and_the_back_button(browse, link, stored):
     assert token(one) == token(two)
     first = token(one)
     after(one, lambda: one.click(".choose[value=left]"))
-    two.wait_for_timeout(300)
+    two.wait_for_timeout(650)
     two.click(".choose[value=right]")
     two.wait_for_selector("text=You have already answered that pair")
     assert token(two) == token(one) != first
@@ -212,7 +212,7 @@ def test_a_slow_network_and_one_that_fails(browse, link, stored):
 
     page.route("**/answer", lose_twice)
     before = token(page)
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(650)
     page.click(".choose[value=right]")
     page.wait_for_selector("text=No connection")
     page.wait_for_function("before => document.querySelector('input[name=pair]').value !== before", arg=before)
@@ -225,7 +225,7 @@ def test_the_server_restarted_in_the_middle(browse, server, link, stored):
     after(page, lambda: page.click(".choose[value=left]"))
     server.stop(signal.SIGKILL)
     before = token(page)
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(650)
     page.click(".choose[value=right]")
     page.wait_for_selector("text=No connection")
     server.start()
@@ -239,7 +239,14 @@ def test_unknown_areas_on_the_pair_and_on_the_map(browse, link, stored):
     page = browse(**DESKTOP)
     begin(page, link)
     gone = names(page)[0]
-    after(page, lambda: page.click(".unknown[value=unknown-left]"))
+    page.wait_for_timeout(650)
+    page.click(".unknown[value=unknown-left]")
+    assert gone in page.inner_text("[data-side=left] .sure")
+    assert_accessible(page)
+    page.click("[data-side=left] .sure >> text=Cancel")
+    assert names(page)[0] == gone
+    page.click(".unknown[value=unknown-left]")
+    after(page, lambda: page.click("[data-side=left] .sure >> text=Leave it out"))
     page.click("text=Areas I don't know")
     assert_accessible(page)
     assert page.locator("li:has(input:checked)").inner_text() == gone
@@ -285,6 +292,91 @@ def test_question_and_both_names_are_in_view_on_a_phone(browse, link, stored):
         box = page.locator(selector).first.bounding_box()
         assert box["y"] >= 0
         assert box["y"] + box["height"] <= 844, selector
+
+
+def test_a_tap_on_the_map_answers_nothing_and_a_drag_moves_it(browse, link, stored):
+    page = browse(**DESKTOP)
+    begin(page, link)
+    page.wait_for_timeout(650)
+    map_of = page.locator("[data-side=left] .leaflet-container")
+    box = map_of.bounding_box()
+    before, pane = token(page), "document.querySelector('[data-side=left] .leaflet-map-pane').style.transform"
+    map_of.click(position={"x": 150, "y": 60})
+    was = page.evaluate(pane)
+    page.click("[data-side=left] .leaflet-control-zoom-in")
+    page.mouse.move(box["x"] + 200, box["y"] + 150)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 240, box["y"] + 170, steps=4)
+    page.mouse.up()
+    page.wait_for_timeout(300)
+    assert page.evaluate(pane) != was
+    assert token(page) == before
+    assert not [row for row in stored() if row["answered_at"]]
+
+
+def test_a_second_tap_at_once_does_not_answer_the_next_pair(browse, link, stored):
+    page = browse(**PHONE)
+    begin(page, link)
+    after(page, lambda: page.tap(".choose[value=left]"))
+    page.wait_for_timeout(200)
+    page.tap(".choose[value=left]")
+    page.wait_for_timeout(600)
+    assert len(stored("revisions.csv")) == 1
+    border = "getComputedStyle(document.querySelector('[data-side=left]')).borderColor"
+    assert page.evaluate(border) == page.evaluate(border.replace("left", "right"))
+
+
+def test_undo_shows_what_was_chosen(browse, link):
+    page = browse(**DESKTOP)
+    begin(page, link)
+    chosen = names(page)[1]
+    after(page, lambda: page.click(".choose[value=right]"))
+    after(page, lambda: page.click("#undo"))
+    assert f"You chose {chosen}." in page.inner_text("#said")
+    assert page.get_attribute(".side.before", "data-side") == "right"
+    after(page, lambda: page.click("#keep"))
+    assert page.locator(".before").count() == 0
+
+
+def test_the_small_map_of_where_it_is_grows(browse, link):
+    page = browse(**PHONE)
+    begin(page, link)
+    locator = page.locator("[data-side=left] .locator")
+    small = locator.bounding_box()["width"]
+    locator.tap()
+    assert locator.bounding_box()["width"] > 1.5 * small
+    assert_accessible(page)
+    locator.tap()
+    assert locator.bounding_box()["width"] == small
+
+
+@pytest.mark.parametrize("size", [(844, 390), (667, 375), (320, 640)], ids=["landscape", "small landscape", "narrow"])
+def test_names_and_answers_are_whole_on_small_screens(browse, link, size):
+    page = browse(viewport={"width": size[0], "height": size[1]}, has_touch=True, is_mobile=True)
+    begin(page, link)
+    for selector in ("#name-left", "#name-right", "button[value=tie]"):
+        box = page.locator(selector).first.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= size[0]
+        if selector != "button[value=tie]" or size[0] < size[1]:
+            assert box["y"] + box["height"] <= size[1], selector
+    fits = (
+        "element => element.scrollWidth <= element.clientWidth + 1 && element.scrollHeight <= element.clientHeight + 1"
+    )
+    assert page.eval_on_selector("button[value=tie]", fits)
+
+
+def test_neighbours_are_named_in_view(browse, link):
+    page = browse(**PHONE)
+    begin(page, link)
+    for side in ("left", "right"):
+        frame = page.locator(f"[data-side={side}] .leaflet-container").bounding_box()
+        labels = [each.bounding_box() for each in page.locator(f"[data-side={side}] .leaflet-tooltip.place").all()]
+        assert len(labels) >= 2
+        for box in labels:
+            assert frame["x"] - 1 <= box["x"]
+            assert box["x"] + box["width"] <= frame["x"] + frame["width"] + 1
+            assert frame["y"] - 1 <= box["y"] <= frame["y"] + frame["height"] - box["height"] + 1
 
 
 def test_one_request_a_judgement_and_few_bytes(browse, link, stored):

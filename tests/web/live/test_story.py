@@ -116,7 +116,7 @@ def judge_by_hand(page, link: str, planted: dict[str, float]) -> None:
     for _ in range(5):
         pair = page.input_value("input[name=pair]")
         left, right = page.inner_text("#name-left"), page.inner_text("#name-right")
-        page.wait_for_timeout(350)
+        page.wait_for_timeout(650)
         page.click("#name-left" if planted[left] < planted[right] else "#name-right")
         page.wait_for_function("before => document.querySelector('input[name=pair]').value !== before", arg=pair)
 

@@ -8,21 +8,23 @@ Areas and clusters are records in two arrays, because a compiled function that i
 counting references. Import this module only where it is used: numba takes a moment to load.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from judgemap.core.samplers.compiled import compiled, exp_of_negative
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 
-F = TypeVar("F", bound=Callable[..., object])
 Records = NDArray[np.void]
 Hyper = tuple[float, float, float, float]
 """μ0, κ0, a0, b0."""
 TINY = 1e-250
 """A sum of weights below this has lost its digits."""
+FEW = 30.0
+"""Up to this many times the same factor is multiplied; a pair with more answers has a logarithm of its own."""
+LARGE = 1e250
+"""Factors between ½ and 2 are multiplied up to this; another pair's cannot take the product out of range then."""
 
 AREA = np.dtype(
     [(field, np.int64) for field in ("link", "child", "after", "before", "label", "below")] + [("x", np.float64)]
@@ -36,11 +38,6 @@ CLUSTER = np.dtype(
 )
 """size, total = Σx, square = Σx², log_f = log f(λ_k), precision = 1/σ_k² while strengths are updated. slot: a list
 across all records, of clusters, the first n_clusters of them in use; place: where in that list this cluster stands."""
-
-
-def compiled(function: F) -> F:
-    """Compile to machine code that lets other threads run, kept on disk between runs."""
-    return cast("F", njit(nogil=True, cache=True)(function))
 
 
 class Tables(NamedTuple):
@@ -213,30 +210,44 @@ def draw_link(
     n_clusters: int,
     weights: FloatArray,
     log_ratio: FloatArray,
+    ratio: FloatArray,
+    cumulative: FloatArray,
 ) -> int:
     """Draw j with probability ∝ weights[j] · exp(log_ratio[label of j])."""
     top = -np.inf
     for at in range(n_clusters):
         top = max(top, log_ratio[clusters[at]["slot"]])
-    ratio, cumulative = np.empty(len(areas)), np.empty(len(areas))
-    mass = 0.0
+    half, left, right = len(areas) // 2, 0.0, 0.0
     for _ in range(2):
         for at in range(n_clusters):
             k = clusters[at]["slot"]
             ratio[k] = np.exp(min(0.0, log_ratio[k] - top))
-        mass = 0.0
-        for j in range(len(areas)):
-            mass += weights[j] * ratio[areas[j]["label"]]
-            cumulative[j] = mass
-        if mass > TINY:
+        # Two halves are added up side by side, because each sum has to wait for the one before.
+        left, right = 0.0, 0.0
+        for j in range(half):
+            left += weights[j] * ratio[areas[j]["label"]]
+            cumulative[j] = left
+            right += weights[half + j] * ratio[areas[half + j]["label"]]
+            cumulative[half + j] = right
+        if len(areas) > 2 * half:
+            right += weights[-1] * ratio[areas[-1]["label"]]
+            cumulative[-1] = right
+        if left + right > TINY:
             break
         # The best cluster is out of reach and the others vanish beside it: measure them against the best in reach.
         top = -np.inf
         for j in range(len(areas)):
             if weights[j] > 0.0:
                 top = max(top, log_ratio[areas[j]["label"]])
-    threshold = rng.random() * mass
-    low, high = 0, len(areas) - 1
+    threshold = rng.random() * (left + right)
+    if threshold < left:
+        return first_above(cumulative, threshold, 0, half - 1)
+    return first_above(cumulative, threshold - left, half, len(areas) - 1)
+
+
+@compiled
+def first_above(cumulative: FloatArray, threshold: float, low: int, high: int) -> int:
+    """Find the first place from ``low`` to ``high`` where rising sums exceed ``threshold``; ``high`` if none does."""
     while low < high:
         middle = (low + high) // 2
         if cumulative[middle] > threshold:
@@ -255,6 +266,7 @@ def sweep(rng: np.random.Generator, areas: Records, clusters: Records, n_cluster
     """
     weights, constants, hyper = tables.weights, tables.constants, tables.hyper
     log_ratio = np.zeros(len(areas))
+    ratio, cumulative = np.empty(len(areas)), np.empty(len(areas))
     for i in range(len(areas)):
         n_clusters = cut(areas, clusters, n_clusters, i, constants, hyper)
         k = areas[i]["label"]
@@ -267,7 +279,7 @@ def sweep(rng: np.random.Generator, areas: Records, clusters: Records, n_cluster
             )
             log_ratio[clusters[at]["slot"]] = joined - tree["log_f"] - other["log_f"]
         log_ratio[k] = 0.0
-        j = draw_link(rng, areas, clusters, n_clusters, weights[i], log_ratio)
+        j = draw_link(rng, areas, clusters, n_clusters, weights[i], log_ratio, ratio, cumulative)
         n_clusters = tie(areas, clusters, n_clusters, i, j, constants, hyper)
     return n_clusters
 
@@ -280,6 +292,7 @@ def carry(
     n_clusters: int,
     comparisons: Comparisons,
     tables: Tables,
+    score: FloatArray,
 ) -> int:
     """Propose, once per area, to carry a tree from one cluster to another, strengths and all; return how many were.
 
@@ -289,18 +302,23 @@ def carry(
     strengths of T all move by δ, the difference of the centres of B and A, each (κ0 μ0 + Σλ)/(κ0 + n). A and B stay
     as they are, so the move back is the same move with −δ, and Metropolis' ratio is
     f(λ_T + δ, λ_B) f(λ_A) / (f(λ_T, λ_A) f(λ_B)) times that of the likelihoods; the links' prior cancels.
+
+    ``score`` is ∇ℓ at the strengths as they come in. ℓ is concave, so it cannot grow by more than δ times the score of
+    T: until a tree is carried, proposals that would need more are turned down without a look at the comparisons.
     """
     weights, constants, hyper = tables.weights, tables.constants, tables.hyper
     n_areas, kappa0 = len(areas), hyper[1]
     even = np.zeros(n_areas)
+    ratio, cumulative = np.empty(n_areas), np.empty(n_areas)
     inside = np.zeros(n_areas, np.bool_)
+    moved, met = np.empty(len(comparisons.other)), np.empty(len(comparisons.other))
     carried = 0
     for _ in range(n_areas):
         i = min(int(rng.random() * n_areas), n_areas - 1)
         link, a = areas[i]["link"], areas[i]["label"]
         n_clusters = cut(areas, clusters, n_clusters, i, constants, hyper)
         k = areas[i]["label"]
-        j = draw_link(rng, areas, clusters, n_clusters, weights[i], even)
+        j = draw_link(rng, areas, clusters, n_clusters, weights[i], even, ratio, cumulative)
         b = areas[j]["label"]
         if k not in (a, b) and a != b:
             tree, rest, new = clusters[k], clusters[a], clusters[b]
@@ -312,8 +330,13 @@ def carry(
             gain -= log_f(
                 n + rest["size"], tree["total"] + rest["total"], tree["square"] + rest["square"], constants, hyper
             )
-            gain += rest["log_f"] - new["log_f"] + shifted_likelihood(areas, n, inside, shift, comparisons)
-            if np.log(rng.random()) < gain:
+            gain += rest["log_f"] - new["log_f"]
+            needed, most = np.log(rng.random()) - gain, 0.0
+            for at in range(n):
+                most += shift * score[areas[at]["below"]]
+            if carried > 0 or needed < most:
+                most = shifted_likelihood(areas, n, inside, shift, comparisons, moved, met)
+            if needed < most:
                 for at in range(n):
                     areas[areas[at]["below"]]["x"] += shift
                 tree["total"] = total
@@ -325,24 +348,52 @@ def carry(
 
 
 @compiled
-def shifted_likelihood(areas: Records, n: int, inside: BoolArray, shift: float, comparisons: Comparisons) -> float:
-    """By how much the log-likelihood grows when the strengths of the ``n`` areas in ``below`` grow by ``shift``."""
-    start, other, met, won = comparisons.start, comparisons.other, comparisons.met, comparisons.won
+def shifted_likelihood(
+    areas: Records,
+    n: int,
+    inside: BoolArray,
+    shift: float,
+    comparisons: Comparisons,
+    ratio: FloatArray,
+    met: FloatArray,
+) -> float:
+    """By how much the log-likelihood grows when the strengths of the ``n`` areas in ``below`` grow by ``shift``.
+
+    A row brings y·shift − n log((1 + e^{d + shift})/(1 + e^d)), unless both of its areas move. ``ratio`` and ``met``
+    are room to work in, for as many rows as there are by area.
+    """
+    start, other = comparisons.start, comparisons.other
     for at in range(n):
         inside[areas[at]["below"]] = True
-    gain = 0.0
+    changed, gain = 0, 0.0
     for at in range(n):
         area = areas[at]["below"]
         for r in range(start[area], start[area + 1]):
-            if not inside[other[r]]:
-                d = areas[area]["x"] - areas[other[r]]["x"] - comparisons.s_by_area[r] * comparisons.theta
-                gain += won[r] * shift - met[r] * (log1pexp(d + shift) - log1pexp(d))
+            # Rows that do not change are written, and then written over: cheaper than to branch.
+            outside = 1 - int(inside[other[r]])
+            d = areas[area]["x"] - areas[other[r]]["x"] - comparisons.s_by_area[r] * comparisons.theta
+            ratio[changed], met[changed] = d, comparisons.met[r]
+            gain += outside * (comparisons.won[r] * shift - met[changed] * (max(d + shift, 0.0) - max(d, 0.0)))
+            changed += outside
     for at in range(n):
         inside[areas[at]["below"]] = False
-    return gain
+    for at in range(changed):
+        d = ratio[at]
+        ratio[at] = (1.0 + exp_of_negative(-abs(d))) / (1.0 + exp_of_negative(-abs(d + shift)))
+    return gain + sum_logs(ratio, met, changed)
 
 
 @compiled
-def log1pexp(x: float) -> float:
-    """log(1 + e^x), without overflow."""
-    return float(max(x, 0.0) + np.log1p(np.exp(-abs(x))))
+def sum_logs(factor: FloatArray, times: FloatArray, n: int) -> float:
+    """Σ times · log(factor) over the first ``n``, with one logarithm for many factors between ½ and 2."""
+    value, product = 0.0, 1.0
+    for r in range(n):
+        if times[r] > FEW:
+            value += times[r] * np.log(factor[r])
+        else:
+            for _ in range(int(times[r])):
+                product *= factor[r]
+        if not 1.0 / LARGE < product < LARGE:
+            value += np.log(product)
+            product = 1.0
+    return float(value + np.log(product))

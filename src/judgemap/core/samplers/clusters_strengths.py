@@ -21,10 +21,11 @@ from judgemap.core.samplers.clusters_links import (
     Records,
     Tables,
     carry,
-    compiled,
     plant,
+    sum_logs,
     sweep,
 )
+from judgemap.core.samplers.compiled import compiled, exp_of_negative
 from judgemap.core.samplers.kernel import HUGE
 from judgemap.core.types import FloatArray, IntArray
 
@@ -46,35 +47,41 @@ class Trace(NamedTuple):
 
 
 @compiled
+def differences(comparisons: Comparisons, x: FloatArray, d: FloatArray) -> None:
+    """Write d − sθ of every row."""
+    first, second, s, theta = comparisons.first, comparisons.second, comparisons.s, comparisons.theta
+    for r in range(len(d)):
+        d[r] = x[first[r]] - x[second[r]] - s[r] * theta
+
+
+@compiled
 def score_likelihood(comparisons: Comparisons, x: FloatArray, score: FloatArray) -> None:
-    """Write ∇ℓ = Xᵀ(y − n p) into ``score``."""
+    """Write ∇ℓ = Xᵀ(y − n p) into ``score``; the loop in the middle becomes vector instructions."""
     first, second, n, wins = comparisons.first, comparisons.second, comparisons.n, comparisons.wins
+    pull = np.empty(len(n))
+    differences(comparisons, x, pull)
+    for r in range(len(n)):
+        e = exp_of_negative(-abs(pull[r]))
+        pull[r] = wins[r] - n[r] * (1.0 if pull[r] >= 0.0 else e) / (1.0 + e)
     score[:] = 0.0
     for r in range(len(n)):
-        d = x[first[r]] - x[second[r]] - comparisons.s[r] * comparisons.theta
-        larger = 1.0 / (1.0 + np.exp(-abs(d)))
-        pull = wins[r] - n[r] * (larger if d >= 0.0 else 1.0 - larger)
-        score[first[r]] += pull
-        score[second[r]] -= pull
+        score[first[r]] += pull[r]
+        score[second[r]] -= pull[r]
 
 
 @compiled
 def log_likelihood(comparisons: Comparisons, x: FloatArray) -> float:
     """ℓ = Σ y d − n log(1 + e^d), with one logarithm for many factors 1 + e^{−|d|} ≤ 2."""
-    first, second, n, wins = comparisons.first, comparisons.second, comparisons.n, comparisons.wins
-    value, product = 0.0, 1.0
+    n, wins = comparisons.n, comparisons.wins
+    d, factor = np.empty(len(n)), np.empty(len(n))
+    differences(comparisons, x, d)
     for r in range(len(n)):
-        d = x[first[r]] - x[second[r]] - comparisons.s[r] * comparisons.theta
-        factor = 1.0 + np.exp(-abs(d))
-        value += wins[r] * d - n[r] * max(d, 0.0)
-        if n[r] == 1.0:
-            product *= factor
-        else:
-            value -= n[r] * np.log(factor)
-        if product > 1e250:
-            value -= np.log(product)
-            product = 1.0
-    return float(value - np.log(product))
+        factor[r] = 1.0 + exp_of_negative(-abs(d[r]))
+        d[r] = wins[r] * d[r] - n[r] * max(d[r], 0.0)
+    value = 0.0
+    for r in range(len(n)):
+        value += d[r]
+    return value - sum_logs(factor, n, len(n))
 
 
 @compiled
@@ -229,7 +236,7 @@ def advance(
     for iteration in range(iterations):
         n_clusters = sweep(rng, areas, clusters, n_clusters, tables)
         carrying = (iteration + 1) % carry_every == 0
-        if carrying and carry(rng, areas, clusters, n_clusters, comparisons, tables) > 0:
+        if carrying and carry(rng, areas, clusters, n_clusters, comparisons, tables, score) > 0:
             unpack(areas, mu0, links, strengths)
             score_likelihood(comparisons, strengths, score)
             height = log_likelihood(comparisons, strengths)

@@ -5,46 +5,30 @@
 
 Written so, nothing cancels: an answer as certain as you like adds nothing to ℓ. Pairs are taken in blocks that stay in
 the processor's nearest cache: gather the differences, respond to all of them in one loop without branches, which the
-compiler turns into vector instructions, and scatter. A library's exp would rule out vector instructions, so it is
-written out, right to 1e-15; and one logarithm does for many factors 1 + e^{−|d|}.
+compiler turns into vector instructions, and scatter. One logarithm does for many factors
+1 + e^{−|d|}.
 
 Import this module only where it is used: numba takes a moment to load.
 """
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from judgemap.core.comparisons import PairCounts
+from judgemap.core.samplers.compiled import compiled, exp_of_negative
 from judgemap.core.types import FloatArray
 
-F = TypeVar("F", bound=Callable[..., object])
 BLOCK = 1024
 """Differences in a block: 8 kB, a quarter of the smallest first-level cache."""
 
-LOG2_E = 1 / math.log(2)
-LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-"""log 2 in two parts, the first with zeros at its end, so that its multiples are exact."""
-ROUNDING = 1.5 * 2.0**52
-"""Adding it rounds a number to an integer, which then stands in the sum's last bits."""
-E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12 = (1 / math.factorial(k) for k in range(2, 13))
 MOST = 1000.0
 """How many factors between 1 and 2 can be multiplied before the product leaves the range of numbers."""
 FEW = 30.0
 """Up to this many times the same factor is multiplied; a pair with more answers has a logarithm of its own."""
-
-
-def compiled(function: F) -> F:
-    """Compile to machine code that lets other threads run, kept on disk between runs.
-
-    Products and sums may be contracted, but not put in another order; a division by zero gives infinity.
-    """
-    compile_it = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "nsz"})
-    return cast("F", compile_it(function))
 
 
 class Rows(NamedTuple):
@@ -75,19 +59,6 @@ def likelihood(counts: PairCounts) -> Callable[[FloatArray], tuple[FloatArray, F
         return score, -fall
 
     return at
-
-
-@compiled
-def exp_of_negative(x: float) -> float:
-    """e^x for x ≤ 0 as 2^n e^r with |r| ≤ ½ log 2; what is smaller than e^−700 counts as that."""
-    x = x if x > -700.0 else -700.0
-    rounded = x * LOG2_E + ROUNDING
-    n = rounded - ROUNDING
-    r = (x - n * LN2_HIGH) - n * LN2_LOW
-    high = E7 + r * (E8 + r * (E9 + r * (E10 + r * (E11 + r * E12))))
-    series = 1 + r * (1 + r * (E2 + r * (E3 + r * (E4 + r * (E5 + r * (E6 + r * high))))))
-    power = (np.float64(rounded).view(np.int64) + 1023) << 52
-    return series * np.int64(power).view(np.float64)
 
 
 @compiled

@@ -32,6 +32,7 @@ def sample_panel(
     strengths          λ by area: the population's map
     log_variance       log α², where it is inferred
     smoothness         ρ
+    local_variance     ψ by area: large where an area stands out from a smooth map
     tie_chance         p, the chance that two equal areas tie
     log_disagreement   log σ²
     panel_strengths    λ + mean u_k by area: the map of these judges, each counting alike

@@ -11,8 +11,8 @@ coordinate. A view's r follows λ: r_k = B_kᵀ(κ − W X_k λ); what λ learns
 the views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k, diagonal in VᵀS(σ̂)V at the typical σ̂ and
 shrinking as g (σ²/σ̂²)^−γ around it. Where judges differ more, or tie more, the same answers stand for areas further
 apart: the centre of the map swells with the scales x, by the exponential of tanh δᵀ(x − m). With `Smoothness` the map's
-w ~ N(0, M(ρ)), M(ρ)⁻¹ = Vᵀ(ρC + (1 − ρ)I)⁻¹V, and P has its diagonal in place of 1. Scales stand in one vector,
-x = m + Lv. Exactness needs none of this to be accurate.
+prior is another one in each chain (`panel_smoothness`), and w ~ N(0, I) holds for a typical one. Scales stand in one
+vector, x = m + Lv. Exactness needs none of this to be accurate.
 """
 
 from dataclasses import dataclass
@@ -43,10 +43,10 @@ class Placed(NamedTuple):
     """s r/P."""
 
 
-def place(q: FloatArray, effects: Effects, scale: FloatArray, base: FloatArray | float = 1.0) -> Placed:
-    """Go from coordinates q to w, P being ``base`` + s²g."""
+def place(q: FloatArray, effects: Effects, scale: FloatArray) -> Placed:
+    """Go from coordinates q to w."""
     root = effects.g * scale**2
-    root += base
+    root += 1.0
     np.sqrt(root, out=root)
     np.reciprocal(root, out=root)
     centre = root * root
@@ -97,7 +97,8 @@ class Summary:
     swell: FloatArray
     """How the map's size goes with the scales, beyond what the linear terms say."""
     log_disagreement: float | None
-    smoothness: float | None
+    precision: FloatArray | None
+    """K⁻¹ of a typical map, where its smoothness is inferred."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

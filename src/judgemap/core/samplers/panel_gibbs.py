@@ -34,7 +34,7 @@ from judgemap.core.prior import FixedVariance, InverseGamma
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
 from judgemap.core.samplers.panel_layout import Layout, Views, build_views, lay_out, onto_areas, summarise_views
 from judgemap.core.samplers.panel_scales import Scale, scales
-from judgemap.core.samplers.panel_target import Spectrum, diagonalise
+from judgemap.core.samplers.panel_smoothness import Roughness, redraw, roughness
 from judgemap.core.samplers.slices import interweave, slice_sample
 from judgemap.core.types import FloatArray, IntArray
 
@@ -51,6 +51,8 @@ class State(NamedTuple):
     attention: FloatArray
     lapse: FloatArray
     """These three (judges, 1), in the layout's order."""
+    roughness: Roughness | None
+    """Of this one chain, where the map's smoothness is inferred."""
     seed: int
 
 
@@ -71,7 +73,6 @@ class Setup:
     used: FloatArray
     """1 for coordinates of views that some row sees, 0 for padding."""
     scales: dict[str, Scale]
-    spectrum: Spectrum | None
 
 
 def build_setup(model: PanelModel) -> Setup:
@@ -87,7 +88,6 @@ def build_setup(model: PanelModel) -> Setup:
         views=views,
         used=np.concatenate([np.zeros((0, 1)), *used]),
         scales={scale.name: scale for scale in scales(model, 0.0)},
-        spectrum=diagonalise(model),
     )
 
 
@@ -98,7 +98,10 @@ def kernel(model: PanelModel, *, keep_views: bool = False) -> Kernel:
     def init(rng: np.random.Generator, _chains: IntArray) -> State:
         panel = draw_panel(rng, model.covariance, FixedVariance(1.0), model.parts, model.n_judges)
         moderate = {scale.name: scale.start for scale in setup.scales.values()}
-        moderate |= {name: float(expit(moderate[name])) for name in ("smoothness", "tie_chance") if name in moderate}
+        if "tie_chance" in moderate:
+            moderate["tie_chance"] = float(expit(moderate["tie_chance"]))
+        if "smoothness" in panel.scales:
+            moderate["smoothness"] = panel.scales["smoothness"]
         views = np.zeros_like(panel.views)
         calm = panel._replace(views=views, side=0 * panel.side, attention=0 * panel.side + 1, scales=moderate)
         return state_of(rng, setup, calm)
@@ -111,7 +114,12 @@ def kernel(model: PanelModel, *, keep_views: bool = False) -> Kernel:
 def state_of(rng: np.random.Generator, setup: Setup, panel: Panel) -> State:
     """Begin a chain at the parameters of one panel."""
     layout, values = setup.layout, dict(panel.scales)
-    values |= {name: float(logit(values[name])) for name in ("smoothness", "tie_chance") if name in values}
+    if "tie_chance" in values:
+        values["tie_chance"] = float(logit(values["tie_chance"]))
+    rough = None
+    if panel.local is not None:
+        logit_rho = np.array([logit(values.pop("smoothness"))])
+        rough = roughness(setup.model.covariance, logit_rho, panel.local[None])
     w = np.zeros((0, 1))
     if setup.model.parts.disagreement is not None:
         factor = setup.model.parts.disagreement.covariance.factor
@@ -120,12 +128,12 @@ def state_of(rng: np.random.Generator, setup: Setup, panel: Panel) -> State:
         w = np.concatenate([(np.swapaxes(V, 1, 2) @ v[b.judges, :, None]).reshape(-1, 1) for b, (_, V) in blocks])
     chosen = layout.order if setup.model.parts.by_judge else np.zeros(1, dtype=np.int64)
     side, attention, lapse = (each[chosen, None] for each in (panel.side, panel.attention, panel.lapse))
-    return State(values, panel.strengths, w, side, attention, lapse, int(rng.integers(2**62)))
+    return State(values, panel.strengths, w, side, attention, lapse, rough, int(rng.integers(2**62)))
 
 
 def step(rng: np.random.Generator, setup: Setup, state: State) -> State:
     """Draw everything once, each given the rest."""
-    layout, parts = setup.layout, setup.model.parts
+    parts = setup.model.parts
     log_odds = eta(setup, state)
     answers, state = attentive_answers(rng, setup, state, log_odds)
     if parts.ties is not None:
@@ -137,8 +145,8 @@ def step(rng: np.random.Generator, setup: Setup, state: State) -> State:
         state = draw_side(rng, setup, state, weights)
     if parts.attention is not None:
         state = draw_attention(rng, setup, state, weights)
-    if layout.n_judges and parts.smoothness is not None:
-        state = draw_smoothness(rng, setup, state)
+    if state.roughness is not None:
+        state = draw_roughness(rng, setup, state, state.roughness)
     return state._replace(seed=int(rng.integers(2**62)))
 
 
@@ -247,15 +255,11 @@ def in_differences(setup: Setup, state: State, weights: Weights) -> tuple[FloatA
 
 
 def prior_precision(setup: Setup, state: State) -> FloatArray:
-    """C⁻¹/α², or (ρC + (1 − ρ)I)⁻¹/α²."""
-    inverse = np.exp(-log_variance(setup, state))
-    if setup.spectrum is None:
-        scaled: FloatArray = setup.model.covariance.inverse * inverse
-        return scaled
-    rho = expit(state.x["smoothness"])
-    E, c, _ = setup.spectrum
-    precision: FloatArray = (E * (inverse / (rho * c + 1 - rho))) @ E.T
-    return precision
+    """C⁻¹/α², or K⁻¹/α²."""
+    rough = state.roughness
+    inverse = setup.model.covariance.inverse if rough is None else rough.precision[0]
+    scaled: FloatArray = inverse * np.exp(-log_variance(setup, state))
+    return scaled
 
 
 def log_variance(setup: Setup, state: State) -> float:
@@ -348,19 +352,10 @@ def draw_attention(rng: np.random.Generator, setup: Setup, state: State, weights
     return _with(state, "log_attention", moved)._replace(attention=1 + shift * np.exp((moved - kept) / 2))
 
 
-def draw_smoothness(rng: np.random.Generator, setup: Setup, state: State) -> State:
-    """Draw ρ given λ and α²."""
-    if setup.spectrum is None:
-        return state
-    c, prior = setup.spectrum.c, setup.scales["smoothness"].log_prior
-    square = (setup.spectrum.E.T @ state.strengths) ** 2 * np.exp(-log_variance(setup, state))
-
-    def log_density(x: float) -> float:
-        rho = expit(x)
-        k = rho * c + 1 - rho
-        return float(prior(np.array(x)) - (square / k + np.log(k)).sum() / 2)
-
-    return _with(state, "smoothness", slice_sample(rng, state.x["smoothness"], log_density))
+def draw_roughness(rng: np.random.Generator, setup: Setup, state: State, now: Roughness) -> State:
+    """Draw ρ and ψ given λ and α²."""
+    maps = state.strengths[None] * np.exp(-log_variance(setup, state) / 2)
+    return state._replace(roughness=redraw(rng, setup.model.covariance, maps, now))
 
 
 def read(setup: Setup, state: State, *, keep_views: bool) -> Arrays:
@@ -370,7 +365,9 @@ def read(setup: Setup, state: State, *, keep_views: bool) -> Arrays:
     arrays: Arrays = {"strengths": state.strengths[None]}
     for name in setup.scales:
         value = state.x[name]
-        arrays[name] = np.array([expit(value) if name in ("smoothness", "tie_chance") else value])
+        arrays[name] = np.array([expit(value) if name == "tie_chance" else value])
+    if state.roughness is not None:
+        arrays |= {"smoothness": state.roughness.rho, "local_variance": state.roughness.local}
     if parts.disagreement is not None:
         noise = np.random.default_rng(state.seed).standard_normal((layout.n_judges, layout.n_areas, 1))
         for block, (_, V) in zip(layout.blocks, setup.views, strict=True):

@@ -4,6 +4,7 @@ As `hmc`, in the coordinates of `panel_coordinates`: a trajectory rotates exactl
 posterior and is kicked by the rest of the gradient; a Metropolis step makes it exact.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +14,10 @@ from scipy.special import expit, logit
 from judgemap.core.outcomes import add_up
 from judgemap.core.panel import PanelModel
 from judgemap.core.panel_simulation import Panel
+from judgemap.core.samplers import panel_smoothness
 from judgemap.core.samplers.kernel import Arrays, Kernel, broke_down, by_steps
 from judgemap.core.samplers.panel_layout import summarise_views
+from judgemap.core.samplers.panel_smoothness import Roughness
 from judgemap.core.samplers.panel_target import (
     Point,
     Target,
@@ -48,6 +51,8 @@ class State(NamedTuple):
     divergences: IntArray
     seed: IntArray
     """With which to draw what the answers do not see of the views: one number, for all chains."""
+    roughness: Roughness | None = None
+    """Where the map's smoothness is inferred."""
 
 
 def kernel(model: PanelModel, *, keep_views: bool = False) -> Kernel:
@@ -81,12 +86,31 @@ def batch_width(target: Target) -> int:
     return int(np.clip(60_000 // max(len(target.layout.first), target.size), 4, 32))
 
 
-def start(rng: np.random.Generator, target: Target, q: FloatArray) -> State:
-    """Begin chains at q."""
-    point, chains = parameters(target, q), q.shape[1]
-    residual = gradient(target, q, point) + q
-    seed = _seed(rng)
-    return State(q, residual, log_density(target, point), np.ones(chains), np.zeros(chains, np.int64), seed)
+def start(rng: np.random.Generator, target: Target, q: FloatArray, rough: Roughness | None = None) -> State:
+    """Begin chains at q, with maps as rough as given or, where that is to be inferred, as `begin` has them."""
+    model, chains = target.model, q.shape[1]
+    if rough is None and model.parts.smoothness is not None:
+        rough = panel_smoothness.begin(rng, model.covariance, chains)
+    state = State(q, q, np.zeros(chains), np.ones(chains), np.zeros(chains, np.int64), _seed(rng), rough)
+    return _evaluated(target, state)
+
+
+def _evaluated(target: Target, state: State) -> State:
+    """Fill in the density at q and its slope."""
+    if state.roughness is not None:
+        target = replace(target, precision=state.roughness.precision)
+    point = parameters(target, state.q)
+    residual = gradient(target, state.q, point) + state.q
+    return state._replace(residual=residual, log_density=log_density(target, point))
+
+
+def _with_roughness(rng: np.random.Generator, target: Target, state: State) -> tuple[Target, State]:
+    """Draw how smooth each chain's map is, given the map; return the target at that."""
+    if state.roughness is None:
+        return target, state
+    shared, C = common(target, state.q), target.model.covariance
+    rough = panel_smoothness.redraw(rng, C, (shared.strengths / shared.alpha).T, state.roughness)
+    return replace(target, precision=rough.precision), _evaluated(target, state._replace(roughness=rough))
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -94,6 +118,7 @@ def trajectory(
     rng: np.random.Generator, target: Target, state: State, kicks: int, turns: tuple[float, float] = TURNS
 ) -> State:
     """Propose by one trajectory of ``kicks`` rotations between half kicks; accept for each chain, or stay."""
+    target, state = _with_roughness(rng, target, state)
     chains = state.q.shape[1]
     momentum = target.noise(rng, chains)
     energy = state.log_density - add_up(momentum**2) / 2
@@ -112,18 +137,28 @@ def trajectory(
     broken = broke_down(change)
     change = np.where(broken, -np.inf, np.minimum(change, 0.0))
     accepted = np.log(rng.random(chains)) < change
-    seed = _seed(rng)
-    end = State(q, residual, density, np.exp(change), state.divergences, seed)
-    kept = State._make(np.where(accepted, new, old) for new, old in zip(end, state, strict=True))
-    return kept._replace(acceptance=end.acceptance, divergences=state.divergences + broken, seed=seed)
+
+    def reached(new: FloatArray, old: FloatArray) -> FloatArray:
+        return np.where(accepted, new, old)
+
+    return State(
+        reached(q, state.q),
+        reached(residual, state.residual),
+        reached(density, state.log_density),
+        np.exp(change),
+        state.divergences + broken,
+        _seed(rng),
+        state.roughness,
+    )
 
 
 def read(target: Target, state: State, *, keep_views: bool) -> Arrays:
     """Return to the parameters: see `sample_panel` for their names."""
     parts, shared = target.model.parts, common(target, state.q)
     arrays: Arrays = {"strengths": shared.strengths.T}
-    arrays |= {name: values for name, values in shared.x.items() if name not in ("smoothness", "tie_chance")}
-    arrays |= {name: expit(shared.x[name]) for name in ("smoothness", "tie_chance") if name in shared.x}
+    arrays |= {name: expit(values) if name == "tie_chance" else values for name, values in shared.x.items()}
+    if state.roughness is not None:
+        arrays |= {"smoothness": state.roughness.rho, "local_variance": state.roughness.local}
     arrays |= {"acceptance": state.acceptance, "divergences": state.divergences}
     if not parts.by_judge:
         return arrays
@@ -168,7 +203,8 @@ def to_coordinates(target: Target, panel: Panel) -> FloatArray:
     """Find the coordinates q of one panel: the inverse of `read`."""
     layout, at, part = target.layout, target.coordinates, target.sections
     values = dict(panel.scales)
-    values |= {name: float(logit(values[name])) for name in ("smoothness", "tie_chance") if name in values}
+    if "tie_chance" in values:
+        values["tie_chance"] = float(logit(values["tie_chance"]))
     q = np.zeros((target.size, 1))
     x = np.array([values[scale.name] for scale in target.scales])
     q[part["scales"], 0] = linalg.solve_triangular(at.scale_factor, x - at.scale_mean, lower=True)

@@ -9,22 +9,20 @@ from dataclasses import replace
 
 import numpy as np
 from scipy import linalg
-from scipy.special import expit
 
 from judgemap.core.laplace import approximate
 from judgemap.core.outcomes import TieRule, add_up, curvature, slopes
 from judgemap.core.panel import PanelModel
-from judgemap.core.prior import Model
+from judgemap.core.prior import Covariance, Model
 from judgemap.core.samplers.panel_coordinates import Coordinates, Effects, Summary, coordinates
 from judgemap.core.samplers.panel_hmc import GOOD_ACCEPTANCE, MOST_KICKS, batch_width, start, trajectory
 from judgemap.core.samplers.panel_layout import Layout, Views, build_views, lay_out, one_sided
 from judgemap.core.samplers.panel_scales import Scale, scales
+from judgemap.core.samplers.panel_smoothness import FIRST_LOGIT, roughness
 from judgemap.core.samplers.panel_target import (
     Point,
-    Spectrum,
     Target,
     build_scatter,
-    diagonalise,
     lapse_rows,
     parameters,
     tie_chance,
@@ -39,8 +37,6 @@ CHAINS = 16
 FIRST_KICKS = 3
 FIRST_SCALE_SD = 0.5
 FIRST_TIE_CHANCE = 0.2
-FLATTEST = 4.0
-"""Coordinates are placed at a logit ρ no further from 0 than this: beyond, the map's factor is nearly singular."""
 
 
 def build_target(model: PanelModel) -> tuple[Target, int]:
@@ -75,18 +71,15 @@ def choose_kicks(rng: np.random.Generator, target: Target) -> int:
 
 def placed(target: Target, views: list[Views], known: Summary) -> Target:
     """Place the coordinates around what is known."""
-    at, turned = _place(target.model, target.layout, target.spectrum, views, known)
-    return replace(target, coordinates=at, spectrum=turned)
+    return replace(target, coordinates=_place(target.model, target.layout, views, known))
 
 
-def _place(
-    model: PanelModel, layout: Layout, spectrum: Spectrum | None, views: list[Views], known: Summary
-) -> tuple[Coordinates, Spectrum | None]:
-    if spectrum is None or known.smoothness is None:
-        return coordinates(layout, model.covariance.factor, views, known), None
-    rho = expit(known.smoothness)
-    at = coordinates(layout, spectrum.E * np.sqrt(rho * spectrum.c + 1 - rho), views, known)
-    return at, spectrum._replace(U=spectrum.E.T @ at.V)
+def _place(model: PanelModel, layout: Layout, views: list[Views], known: Summary) -> Coordinates:
+    if known.precision is None:
+        return coordinates(layout, model.covariance.factor, views, known)
+    # K⁻¹ = LLᵀ, and K = FFᵀ with F = L⁻ᵀ.
+    lower = linalg.cholesky(known.precision, lower=True)
+    return coordinates(layout, linalg.solve_triangular(lower, np.eye(len(lower)), lower=True).T, views, known)
 
 
 def first_target(model: PanelModel, layout: Layout, views: list[Views]) -> Target:
@@ -110,10 +103,14 @@ def first_target(model: PanelModel, layout: Layout, views: list[Views]) -> Targe
         scale_factor=FIRST_SCALE_SD * np.eye(len(chosen)),
         swell=np.zeros(len(chosen)),
         log_disagreement=_named(chosen, [scale.start for scale in chosen], "log_disagreement"),
-        smoothness=_named(chosen, [scale.start for scale in chosen], "smoothness"),
+        precision=None if parts.smoothness is None else _first_precision(model.covariance),
     )
-    at, turned = _place(model, layout, diagonalise(model), views, known)
-    return Target(model, layout, chosen, build_scatter(layout), turned, at)
+    return Target(model, layout, chosen, build_scatter(layout), _place(model, layout, views, known))
+
+
+def _first_precision(C: Covariance) -> FloatArray:
+    first: FloatArray = roughness(C, np.full(1, FIRST_LOGIT), np.ones((1, C.n_areas))).precision[0]
+    return first
 
 
 def pilot(rng: np.random.Generator, target: Target, steps: int, kicks: int) -> tuple[Summary, int]:
@@ -121,6 +118,7 @@ def pilot(rng: np.random.Generator, target: Target, steps: int, kicks: int) -> t
     state = start(rng, target, target.noise(rng, min(CHAINS, batch_width(target))))
     recent: list[float] = []
     draws: list[dict[str, FloatArray]] = []
+    precisions: list[FloatArray] = []
     for step in range(steps):
         state = trajectory(rng, target, state, kicks, TURNS)
         recent.append(float(state.acceptance.mean()))
@@ -128,7 +126,9 @@ def pilot(rng: np.random.Generator, target: Target, steps: int, kicks: int) -> t
             kicks, recent = min(kicks + 1 + kicks // 3, MOST_KICKS), []
         if step >= steps // 2:
             draws.append(_observed(target, parameters(target, state.q)))
-    return _summary(target, draws), kicks
+            if state.roughness is not None:
+                precisions.append(state.roughness.precision.mean(axis=0))
+    return _summary(target, draws, np.mean(precisions, axis=0) if precisions else None), kicks
 
 
 def _observed(target: Target, point: Point) -> dict[str, FloatArray]:
@@ -166,7 +166,7 @@ def _size(target: Target, point: Point) -> FloatArray:
     return size[None]
 
 
-def _summary(target: Target, draws: list[dict[str, FloatArray]]) -> Summary:
+def _summary(target: Target, draws: list[dict[str, FloatArray]], precision: FloatArray | None) -> Summary:
     mean = {name: np.mean([draw[name].mean(axis=1, keepdims=True) for draw in draws], axis=0) for name in draws[0]}
     at, x = target.coordinates, np.concatenate([draw["scales"] for draw in draws], axis=1)
     covariance = np.atleast_2d(np.cov(x)).astype(np.float64) if len(x) else np.zeros((0, 0))
@@ -185,7 +185,6 @@ def _summary(target: Target, draws: list[dict[str, FloatArray]]) -> Summary:
     apart = x - centres[:, None]
     size = np.concatenate([draw["size"][0] for draw in draws])
     steep = linalg.solve(apart @ apart.T + np.diag(0.1 * (apart**2).sum(axis=1) + 1e-9), apart @ (size - size.mean()))
-    rho = _named(target.scales, centres, "smoothness")
     return Summary(
         difference=mean["difference"],
         weight=np.maximum(mean["weight"], 0.0),
@@ -198,7 +197,7 @@ def _summary(target: Target, draws: list[dict[str, FloatArray]]) -> Summary:
         scale_factor=factor,
         swell=np.clip(steep / max(size.mean(), 0.1), -1.0, 1.0),
         log_disagreement=_named(target.scales, centres, "log_disagreement"),
-        smoothness=None if rho is None else float(np.clip(rho, -FLATTEST, FLATTEST)),
+        precision=precision,
     )
 
 

@@ -1,7 +1,6 @@
 """The scales of a panel's model: single numbers on the whole line, each with its prior.
 
 log_variance       τ = log α²,            α² ~ InvGamma(χ, ω): −χτ − ωe^{−τ}
-smoothness         logit ρ,               ρ ~ U(0, 1):         log ρ(1 − ρ)
 log_disagreement   log σ², log σ_b², log σ_a²: half-Cauchy(s) on σ: ½x − log(1 + e^x/s²); likewise log_side,
 log_attention
 tie_chance         logit p,               p ~ U(0, 1):         log p(1 − p)
@@ -33,8 +32,6 @@ def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
     parts, chosen = model.parts, []
     if isinstance(model.variance, InverseGamma):
         chosen.append(_inverse_gamma(model.variance, log_variance))
-    if parts.smoothness is not None:
-        chosen.append(_uniform("smoothness", 1.0))
     if parts.disagreement is not None:
         chosen.append(_half_cauchy("log_disagreement", parts.disagreement.scale, log_variance - 1.0))
     if parts.ties is not None:

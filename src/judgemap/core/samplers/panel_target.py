@@ -6,8 +6,8 @@ q holds, one under the other, the coordinates of the map, of the views, of the s
 
     ℓ(η) + Σ log prior of the scales − ½ Σ w² − ½ Σ log P − ½ Σ z²
 
-with −½wᵀM(ρ)⁻¹w − ½log|ρC + (1 − ρ)I| for the map where ρ is inferred. Gradients are written out by hand, backwards
-through the same steps.
+with −½(Vw)ᵀK⁻¹Vw for the map where its smoothness is inferred: K, one for each chain, is drawn between trajectories
+(`panel_smoothness`). Gradients are written out by hand, backwards through the same steps.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.special import expit, log_ndtr, ndtri_exp
 
 from judgemap.core import outcomes
@@ -28,14 +28,6 @@ from judgemap.core.samplers.panel_scales import Scale
 from judgemap.core.types import FloatArray
 
 
-class Spectrum(NamedTuple):
-    """C = E diag(c) Eᵀ, for covariances ρC + (1 − ρ)I, and U = EᵀV."""
-
-    E: FloatArray
-    c: FloatArray
-    U: FloatArray
-
-
 @dataclass(frozen=True, eq=False)
 class Target:
     """Everything that `evaluate` reads."""
@@ -45,8 +37,9 @@ class Target:
     scales: tuple[Scale, ...]
     scatter: sparse.csr_array
     """Xᵀ."""
-    spectrum: Spectrum | None
     coordinates: Coordinates
+    precision: FloatArray | None = None
+    """K⁻¹ of each chain, where the map's smoothness is inferred."""
 
     @cached_property
     def sections(self) -> dict[str, slice]:
@@ -81,8 +74,6 @@ class Point(NamedTuple):
     alpha: FloatArray
     sigma: FloatArray
     map_effects: Effects
-    base: FloatArray | float
-    """Diagonal of M(ρ)⁻¹, or 1."""
     map: Placed
     strengths: FloatArray
     views_effects: Effects
@@ -104,14 +95,6 @@ def build_scatter(layout: Layout) -> sparse.csr_array:
     return sparse.csr_array((np.r_[ones, -ones], at), shape=(layout.n_areas, len(rows)))
 
 
-def diagonalise(model: PanelModel) -> Spectrum | None:
-    """Diagonalise C where ρ is inferred."""
-    if model.parts.smoothness is None:
-        return None
-    c, E = linalg.eigh(model.covariance.matrix)
-    return Spectrum(E, np.maximum(c, 0.0), np.zeros((0, 0)))
-
-
 def tie_chance(x: dict[str, FloatArray]) -> FloatArray:
     """Read p, 0 where there are no ties."""
     chance: FloatArray = expit(x["tie_chance"]) if "tie_chance" in x else np.zeros(1)
@@ -125,7 +108,6 @@ class Common(NamedTuple):
     alpha: FloatArray
     sigma: FloatArray
     map_effects: Effects
-    base: FloatArray | float
     map: Placed
     strengths: FloatArray
 
@@ -146,9 +128,8 @@ def common(target: Target, q: FloatArray) -> Common:
     fading = np.exp(-at.fade * (upsilon - at.log_disagreement))
     swollen = np.exp(at.swelling(values))
     map_effects = Effects(at.strengths.r * (fading * swollen), at.strengths.g * fading)
-    base = _smooth_diagonal(target, x)[0]
-    placed = place(q[part["map"]], map_effects, alpha, base)
-    return Common(x, alpha, sigma, map_effects, base, placed, at.V @ (alpha * placed.w))
+    placed = place(q[part["map"]], map_effects, alpha)
+    return Common(x, alpha, sigma, map_effects, placed, at.V @ (alpha * placed.w))
 
 
 def parameters(target: Target, q: FloatArray) -> Point:
@@ -279,8 +260,7 @@ def _pull_map(
     at, w = target.coordinates, point.map.w
     to_w = point.alpha * (at.V.T @ to_strengths)
     direct = add_up(to_w * w) / 2
-    _, bent, seen, k = _smooth_diagonal(target, point.x, w)
-    to_w -= w if seen is None else bent
+    to_w -= w if target.precision is None else at.V.T @ _bend(target.precision, at.V @ w)
     pulled = pull_back(to_w, q, point.map, point.map_effects, point.alpha)
     slope[...] = pulled.q
     x = np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)
@@ -292,35 +272,12 @@ def _pull_map(
     if "log_disagreement" in to_scale:
         faded = to_w * point.map.centre + point.alpha**2 * point.map_effects.g * pulled.base
         to_scale["log_disagreement"] -= add_up(at.fade * faded)
-    if seen is not None and k is not None and target.spectrum is not None:
-        rho = expit(point.x["smoothness"])
-        step = (target.spectrum.c - 1)[:, None] / k
-        change = ((seen * seen / k - 1) * step).sum(axis=0) / 2
-        U = target.spectrum.U
-        change -= (((U * U).T @ (step / k)) * pulled.base).sum(axis=0)
-        to_scale["smoothness"] += rho * (1 - rho) * change
 
 
-class Smooth(NamedTuple):
-    """diag(M(ρ)⁻¹) and, at some w, M(ρ)⁻¹w, EᵀVw, and the eigenvalues k of ρC + (1 − ρ)I."""
-
-    diagonal: FloatArray | float
-    bent: FloatArray
-    seen: FloatArray | None
-    k: FloatArray | None
-
-
-def _smooth_diagonal(target: Target, x: dict[str, FloatArray], w: FloatArray | None = None) -> Smooth:
-    if target.spectrum is None:
-        return Smooth(1.0, np.zeros(0), None, None)
-    rho = expit(x["smoothness"])
-    U = target.spectrum.U
-    k = rho * target.spectrum.c[:, None] + 1 - rho
-    diagonal: FloatArray = (U * U).T @ (1 / k)
-    if w is None:
-        return Smooth(diagonal, np.zeros(0), None, k)
-    seen = U @ w
-    return Smooth(diagonal, U.T @ (seen / k), seen, k)
+def _bend(precision: FloatArray, maps: FloatArray) -> FloatArray:
+    """K⁻¹ of each chain times its map, (areas, chains)."""
+    bent: FloatArray = np.matmul(precision, maps.T[:, :, None])[:, :, 0].T
+    return bent
 
 
 def log_density(target: Target, point: Point) -> FloatArray:
@@ -331,12 +288,11 @@ def log_density(target: Target, point: Point) -> FloatArray:
     value: FloatArray = add_up(rows)
     for scale in target.scales:
         value = value + scale.log_prior(x[scale.name])
-    if target.spectrum is None:
+    if target.precision is None:
         value -= add_up(point.map.w**2) / 2
     else:
-        _, _, seen, k = _smooth_diagonal(target, x, point.map.w)
-        if seen is not None and k is not None:
-            value -= add_up(seen * seen / k + np.log(k)) / 2
+        maps = target.coordinates.V @ point.map.w
+        value -= add_up(maps * _bend(target.precision, maps)) / 2
     value += add_up(np.log(point.map.root))
     for placed in (point.views, point.side, point.attention):
         if placed is not None:

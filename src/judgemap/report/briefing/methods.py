@@ -122,7 +122,10 @@ def _panel(fit: Fit) -> str:
     if effects:
         sentences.append(f"Effects by judge: {listed(effects)}.")
     if settings.smoothness == "infer":
-        sentences.append("The covariance of λ is α²(ρC + (1 − ρ)I), ρ uniform.")
+        sentences.append(
+            "The covariance of λ is α²(ρC + (1 − ρ)I), ρ uniform; each area's own part is Student's t with 4 degrees "
+            "of freedom."
+        )
     return " ".join(["", *sentences, fit.record.view.words, fit.words]).rstrip()
 
 

@@ -2,7 +2,9 @@
 
 from datetime import timedelta
 
-from django.db import transaction
+from django.contrib.sessions.models import Session
+from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from judgemap.errors import StudyError
@@ -11,6 +13,7 @@ from judgemap.web.server.tokens import hashed, make_token
 
 GOOD_FOR = timedelta(days=1)
 INVITED_FOR = timedelta(days=7)
+TAKEN = "a researcher already has this address; sign in with it instead"
 
 
 def find_researcher(email: str) -> Researcher:
@@ -60,12 +63,40 @@ def accept_invitation(token: str, email: str, password: str, name: str = "") -> 
             return None
         researcher = invitation.researcher or Researcher(email=email.lower(), name=name)
         researcher.set_password(password)
-        researcher.save()
+        try:
+            researcher.save()
+        except IntegrityError:  # two people with two invitations typed one address at the same moment
+            raise StudyError(TAKEN, "email") from None
         invitation.used_at, invitation.used_by = timezone.now(), researcher
         invitation.save(update_fields=["used_at", "used_by"])
         return researcher
 
 
-def forget_old_counts() -> None:
-    """Remove what rate limits counted and no longer need."""
+def deactivate_researcher(email: str) -> Researcher:
+    """Let a researcher in no more, at once: not by password, session, link or token. Their studies stay."""
+    researcher = find_researcher(email)
+    with transaction.atomic():
+        Researcher.objects.filter(pk=researcher.pk).update(is_active=False)
+        Invitation.objects.filter(Q(researcher=researcher) | Q(invited_by=researcher), used_at=None).delete()
+    return researcher
+
+
+def activate_researcher(email: str) -> Researcher:
+    """Let a researcher in again, with the same password and studies."""
+    researcher = Researcher.objects.filter(email=email.strip().lower()).first()
+    if researcher is None:
+        raise StudyError(f"no researcher has the address {email!r}; see 'judgemap researcher list'")
+    Researcher.objects.filter(pk=researcher.pk).update(is_active=True)
+    return researcher
+
+
+def may_deactivate(by: Researcher) -> set[int]:
+    """Return the keys of the researchers whom one may deactivate: those that they invited."""
+    invited = Invitation.objects.filter(invited_by=by, researcher=None, used_by__is_active=True)
+    return set(invited.values_list("used_by_id", flat=True))
+
+
+def forget_old() -> None:
+    """Remove sessions that are over, and what rate limits counted and no longer need."""
     Count.objects.filter(expires__lt=timezone.now()).delete()
+    Session.objects.filter(expire_date__lt=timezone.now()).delete()

@@ -4,9 +4,14 @@ import hashlib
 import hmac
 from typing import Any
 
-from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.adapter import DefaultAccountAdapter, get_adapter
 from django.conf import settings
 from django.http import HttpRequest
+
+
+def place_hash(request: HttpRequest) -> str:
+    """Return a keyed hash of the address that a request comes from: enough to count by, and no address is kept."""
+    return str(get_adapter().get_client_ip(request))
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]

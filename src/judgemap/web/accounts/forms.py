@@ -6,7 +6,10 @@ from django import forms
 from django.contrib.auth import password_validation
 from django.core.exceptions import ValidationError
 
+from judgemap.errors import StudyError
+from judgemap.web.accounts.actions import TAKEN
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.server.forms import sentence
 
 NEW_PASSWORD = {"autocomplete": "new-password"}
 
@@ -64,5 +67,5 @@ class NewResearcherForm(PasswordForm):
         """Check that nobody has the address already; in capitals it is the same address."""
         email = str(self.cleaned_data["email"]).lower()
         if Researcher.objects.filter(email=email).exists():
-            raise ValidationError("A researcher already has this address. Sign in with it instead.")
+            raise ValidationError(sentence(StudyError(TAKEN)))
         return email

@@ -12,6 +12,7 @@ own = [
     path("invitation/<slug:token>/", views.invitation, name="invitation"),
     path("account/", views.account, name="account"),
     path("account/researchers/", views.researchers, name="researchers"),
+    path("account/researchers/<int:key>/deactivate", views.deactivate, name="deactivate"),
 ]
 urlpatterns = [
     path("", include((own, "accounts"))),

@@ -2,17 +2,21 @@
 
 from allauth.account import views as allauth_views
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from judgemap.errors import StudyError
 from judgemap.web.accounts import actions
 from judgemap.web.accounts.forms import NewResearcherForm, PasswordForm
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.errors import kind_page
+from judgemap.web.server.forms import sentence
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.tokens import whole_address
 
@@ -29,8 +33,11 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     form = form_class(request.POST or None)
     if form.is_valid():
         given = form.cleaned_data
-        made = actions.accept_invitation(token, given.get("email", ""), given["password"], given.get("name", ""))
-        return _enter(request, made, is_new=invited.researcher is None)
+        try:
+            made = actions.accept_invitation(token, given.get("email", ""), given["password"], given.get("name", ""))
+            return _enter(request, made, is_new=invited.researcher is None)
+        except StudyError as error:
+            form.add_error(error.field, sentence(error))
     page = render(request, "accounts/invitation.html", {"form": form, "researcher": invited.researcher})
     page["Cache-Control"] = "no-store"
     return page
@@ -64,14 +71,33 @@ def account(request: HttpRequest) -> HttpResponse:
 @login_required
 def researchers(request: HttpRequest) -> HttpResponse:
     """List the researchers, and make a one-time link for one more, which is shown once."""
-    context: dict[str, object] = {"researchers": Researcher.objects.filter(is_active=True).order_by("email")}
+    by = request.user
+    assert isinstance(by, Researcher)  # noqa: S101 - for the type checker
+    context: dict[str, object] = {
+        "researchers": Researcher.objects.filter(is_active=True).order_by("email"),
+        "invited": actions.may_deactivate(by),
+    }
     if request.method == "POST":
-        by = request.user if isinstance(request.user, Researcher) else None
         token = actions.invite_researcher(by)
         context["address"] = whole_address(request, reverse("accounts:invitation", args=[token]))
     page = render(request, "accounts/researchers.html", context)
     page["Cache-Control"] = "no-store"
     return page
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def deactivate(request: HttpRequest, key: int) -> HttpResponse:
+    """Let a researcher in no more, after asking: whoever invited them may."""
+    by = request.user
+    if not isinstance(by, Researcher) or key not in actions.may_deactivate(by):
+        raise PermissionDenied
+    researcher = Researcher.objects.get(pk=key)
+    if request.method != "POST":
+        return render(request, "accounts/deactivate.html", {"researcher": researcher})
+    actions.deactivate_researcher(researcher.email)
+    messages.success(request, f"{researcher.email} can no longer sign in.")
+    return redirect("accounts:researchers")
 
 
 def password_reset(request: HttpRequest) -> HttpResponse:

@@ -1,7 +1,7 @@
 """Who may read what: a token in the header, and nothing else. No cookie counts, so nobody can be made to ask."""
 
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -13,8 +13,8 @@ from judgemap.web.server.limits import WRONG_GUESSES, Brake
 from judgemap.web.studies.models import Study
 
 A_SECOND = 5.0
-BURST = 60.0
-"""The limits of one token: requests in a burst, and requests per second over time."""
+ASKED = Brake("api", most=60, seconds=60 / A_SECOND)
+"""What one token may ask, at once and over time."""
 SAID = {
     400: "The request is not valid; see /api/v1/openapi.json.",
     404: "There is nothing at this address; see /api/v1/openapi.json for the list.",
@@ -40,14 +40,9 @@ class TokenAuth(HttpBearer):
             if not WRONG_GUESSES.allows():
                 raise ApiError(429, "Too many wrong tokens; wait a second and try again.")
             raise ApiError(401, "This token is not valid: it is wrong, has expired or was revoked; make a new one.")
-        if not _brake(known.pk).allows():
+        if not ASKED.allows(str(known.pk)):
             raise ApiError(429, f"This token asks too often; it may {A_SECOND:.0f} times a second.")
         return known
-
-
-@lru_cache(maxsize=1024)
-def _brake(key: int) -> Brake:  # noqa: ARG001 - one for each token
-    return Brake(A_SECOND, BURST)
 
 
 def token_of(request: HttpRequest, scope: str) -> ApiToken:

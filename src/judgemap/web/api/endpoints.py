@@ -36,7 +36,7 @@ api = NinjaAPI(
     description="Read a study's areas, answers and results from a program. Nothing can be changed.",
     urls_namespace="api-v1",
     docs_url=None,
-    openapi_url="/openapi.json",
+    openapi_url=None,  # `openapi_json` answers there
     auth=TokenAuth(),
 )
 

@@ -19,13 +19,16 @@ from judgemap.web.judge.models import Answer, Consent, Judge, JudgeGroup, Pair, 
 from judgemap.web.judge.refusals import Refused
 from judgemap.web.judge.scheduling import REPEAT, draw_pair, draw_repeat
 from judgemap.web.server.erasing import erase_after_commit
+from judgemap.web.server.limits import Brake
 from judgemap.web.server.tokens import hashed, make_name, make_token, tidy_code, withdrawal_code
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Study, StudyVersion
 
 BURST = timedelta(seconds=10)
 """How far ahead of the permitted pace a judge may run."""
-JOINS_A_MINUTE = 60
+JOINS_A_MINUTE = 600
+JOINS = Brake("joins", most=60, seconds=60.0)
+"""How many may join in a minute from one place, such as a school; one client cannot keep all others out."""
 LONGEST_MS = 24 * 3600 * 1000
 
 
@@ -70,12 +73,14 @@ def invite(study: Study, count: int, by: Researcher | None = None, group: JudgeG
     return invited
 
 
-def join(study: Study, group: JudgeGroup | None = None) -> Invited:
-    """Make a judge for somebody who came by the open link, the study's or a group's."""
+def join(study: Study, group: JudgeGroup | None = None, place: str = "") -> Invited:
+    """Make a judge for somebody who came by the open link, the study's or a group's, from a place that a hash tells."""
     if study.status != Study.Status.OPEN or study.join_code is None:
         raise Refused("not open")
     last_minute = timezone.now() - timedelta(minutes=1)
     if Judge.objects.filter(study=study, created_at__gt=last_minute).count() >= JOINS_A_MINUTE:
+        raise Refused("too many")
+    if not JOINS.allows(f"{study.pk}:{place}"):
         raise Refused("too many")
     invited = Invited(make_name(), make_token())
     with transaction.atomic():

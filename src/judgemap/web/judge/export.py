@@ -4,7 +4,6 @@ import csv
 import hashlib
 import io
 import json
-import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -13,6 +12,7 @@ from pathlib import Path
 from django.db.models import Prefetch
 
 from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import defused
 from judgemap.study.definition import write_definition
 from judgemap.web.judge.comparisons import IN_TABLES, History, TableRow
 from judgemap.web.judge.models import Consent, Judge, UnknownArea
@@ -86,18 +86,6 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     return text.getvalue()
 
 
-def defused(value: object) -> str:
-    """Put an apostrophe before what a spreadsheet would take for a formula; numbers stay as they are.
-
-    >>> [defused(each) for each in ("=A1", "-2.5", "-a", None, "@x", "Castle", -1.5e-05)]
-    ["'=A1", '-2.5', "'-a", '', "'@x", 'Castle', '-1.5e-05']
-    """
-    text = "" if value is None else str(value)
-    if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") and not re.fullmatch(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?", text):
-        return f"'{text}"
-    return text
-
-
 def time(moment: datetime | None) -> str:
     """Write a moment in UTC, to the millisecond."""
     return "" if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -143,7 +131,7 @@ def geojson(areas: list[Area]) -> str:
     features = [
         {
             "type": "Feature",
-            "properties": {"id": defused(area.code), "name": area.name},
+            "properties": {"id": area.code, "name": area.name},
             "geometry": json.loads(area.outline),
         }
         for area in areas

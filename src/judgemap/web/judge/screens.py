@@ -123,12 +123,29 @@ def pair_json(judge: Judge, pair: Pair, before: Answer | None = None) -> str:
         "counter": _("Changing your last answer") if before else counter(judge, pair),
         "progress": progress(judge),
         "undo": bool(before is None and pair.position > 1),
-        "said": "",
+        "said": said_before(pair, before) if before else "",
+        "before": outcome_of(before) if before else "",
         "left": pair.left.name,
         "right": pair.right.name,
     }
     text = json.dumps(facts, ensure_ascii=False)
     return f'{text[:-1]},"scenes":[{pair.left.scene or "null"},{pair.right.scene or "null"}]}}'
+
+
+def outcome_of(answer: Answer) -> str:
+    """Return an answer as the form sends it."""
+    return f"unknown-{answer.unknown_side}" if answer.outcome == "unknown" else answer.outcome
+
+
+def said_before(pair: Pair, answer: Answer) -> str:
+    """Say what the judge answered, for one who is about to change it."""
+    names = {"left": pair.left.name, "right": pair.right.name}
+    if answer.outcome in names:
+        return _("You chose %(name)s.") % {"name": names[answer.outcome]}
+    if answer.outcome == "unknown":
+        return _("You said that you do not know %(name)s.") % {"name": names[answer.unknown_side]}
+    others = {"tie": _("You said: about the same."), "skipped": _("You skipped this pair.")}
+    return others.get(answer.outcome, "")  # a preview keeps no answers
 
 
 def progress(judge: Judge) -> int:

@@ -13,11 +13,12 @@ from django.urls import reverse
 from django.utils import translation
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from judgemap.web.accounts.adapter import place_hash
 from judgemap.web.judge import actions
 from judgemap.web.judge.forms import read_answer, read_positions
 from judgemap.web.judge.models import Answer, Judge, JudgeGroup, Pair, UnknownArea
 from judgemap.web.judge.refusals import Refused
-from judgemap.web.judge.screens import Place, counter, language_of, pair_json, place_of, progress, side_of
+from judgemap.web.judge.screens import Place, counter, language_of, pair_json, place_of, progress, said_before, side_of
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.markdown import render_markdown
 from judgemap.web.server.tokens import withdrawal_code
@@ -146,6 +147,7 @@ def show_pair(request: HttpRequest, token: str, pair: Pair, before: Answer | Non
         "sides": [side_of("left", pair.left), side_of("right", pair.right)],
         "outline": svg_path(json.loads(judge.study.outline)["rings"]) if judge.study.outline else "",
         "data": pair_json(judge, pair, before),
+        "said": said_before(pair, before) if before else "",
         "instructions": render_markdown(version.text("instructions", translation.get_language() or "en")),
     }
     response = render(request, "judge/pair.html", context)
@@ -297,7 +299,7 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
     with translation.override(_wished_language(request, study)):
         if request.method == "POST":
             try:
-                return private(redirect("judge:home", actions.join(study, group).token))
+                return private(redirect("judge:home", actions.join(study, group, place_hash(request)).token))
             except Refused as refused:
                 return refusal(request, "", refused)
         language = translation.get_language() or "en"

@@ -1,10 +1,15 @@
 """Kind pages for what goes wrong."""
 
+import sys
+
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils import translation
 from django.utils.html import escape
 from django.utils.translation import gettext as _
+
+from judgemap.web.server.outages import is_outage
 
 
 def kind_page(request: HttpRequest, status: int, title: str, text: str, home: str = "") -> HttpResponse:
@@ -34,12 +39,33 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     return kind_page(request, 404, _("Page not found"), text, home="" if of_judge else "/")
 
 
-def server_error(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
-    """Answer when the fault is ours, without anything that could fail again."""
-    title = escape(_("Our mistake"))
-    text = escape(_("Something went wrong on our side. Nothing that was saved is lost. Please try again in a minute."))
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer when the fault is ours, or the database's, without anything that could fail again."""
+    error = sys.exception()
+    if error is not None and is_outage(error):
+        return _unavailable(request)
+    title = _("Our mistake")
+    text = _("Something went wrong on our side. Nothing that was saved is lost. Please try again in a minute.")
+    return _bare_page(500, title, text)
+
+
+def _unavailable(request: HttpRequest) -> HttpResponse:
+    """Answer while nothing can be stored; a browser that reloads the page sends an answer again."""
+    with translation.override(translation.get_language_from_request(request)):
+        title, text = _("One moment, please"), _("The server cannot save anything at the moment.")
+        again = _("Reload this page in a minute, and what you sent will be sent again.")
+        response = _bare_page(503, title, f"{text} {again}" if request.method == "POST" else text)
+    if request.path.startswith("/api/"):
+        response = JsonResponse({"error": "The database does not answer; try again in a minute."}, status=503)
+    response["Retry-After"] = "30"
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _bare_page(status: int, title: str, text: str) -> HttpResponse:
+    title, text = escape(title), escape(text)
     page = f'<!DOCTYPE html><meta charset="utf-8"><title>{title}</title><h1>{title}</h1><p>{text}</p>'
-    return HttpResponse(page, status=500)
+    return HttpResponse(page, status=status)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - Django's

@@ -8,12 +8,15 @@ import io
 import logging
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO, Any
 
 from django.conf import settings
+
+from judgemap.web.server.metrics import Observe
 
 logger = logging.getLogger(__name__)
 FOR_JUDGES = ("/j/", "/s/", "/withdraw", "/static/", "/healthz")
@@ -56,21 +59,25 @@ class Answered:
 class Gateway:
     """A WSGI application as granian's RSGI calls one."""
 
-    def __init__(self, application: Application, judges: int, others: int) -> None:
-        self._application = application
+    def __init__(self, application: Application, judges: int, others: int, observe: Observe | None = None) -> None:
+        self._application, self._observe = application, observe
         self._judges = ThreadPoolExecutor(judges, "judges")
         self._others = ThreadPoolExecutor(others, "others")
         self._waiting = self._large = 0
 
     async def __rsgi__(self, scope: Any, protocol: Any) -> None:  # noqa: ANN401 - granian's
         """Answer a request."""
+        began = time.monotonic()
         try:
-            await self._serve(scope, protocol)
+            status = await self._serve(scope, protocol)
         except RefusedError as refused:
+            status = refused.status
             plain = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
             protocol.response_str(refused.status, plain, refused.sentence)
+        if self._observe is not None:
+            self._observe(scope.method, scope.path, status, time.monotonic() - began)
 
-    async def _serve(self, scope: Any, protocol: Any) -> None:  # noqa: ANN401 - granian's
+    async def _serve(self, scope: Any, protocol: Any) -> int:  # noqa: ANN401 - granian's
         environ = make_environ(scope)
         for_judges = scope.path.startswith(FOR_JUDGES)
         pool = self._judges if for_judges else self._others
@@ -87,6 +94,7 @@ class Gateway:
             protocol.response_bytes(answered.status, answered.headers, answered.beginning)
         else:
             await _send(protocol, answered, pool)
+        return answered.status
 
     async def _body(self, environ: dict[str, Any], protocol: Any) -> IO[bytes]:  # noqa: ANN401 - granian's
         """Wait for the body; where it is too long for any page, nobody waits, and Django says so."""

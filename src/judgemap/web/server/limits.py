@@ -7,43 +7,60 @@ address. Right links are never slowed.
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 from django.conf import settings
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from judgemap.web.server.errors import kind_page
 
-A_SECOND = 10.0
-BURST = 50.0
-
 
 class Brake:
-    """A bucket that fills with what is permitted a second and is emptied by one at each wrong guess.
+    """So many acts in so many seconds, counted in the database: every process of every machine knows of them.
 
-    >>> brake = Brake(a_second=1.0, burst=2.0)
-    >>> [brake.allows(at) for at in (0.0, 0.0, 0.0, 1.5)]
-    [True, True, False, True]
+    An act costs a statement of some tenths of a millisecond, and nothing once the limit is reached: a process that was
+    told so does not ask again before the seconds are over.
     """
 
-    def __init__(self, a_second: float = A_SECOND, burst: float = BURST) -> None:
-        self._a_second, self._burst = a_second, burst
-        self._level, self._at = burst, 0.0
+    def __init__(self, name: str, most: int, seconds: float) -> None:
+        self._name, self._most, self._seconds = name, most, seconds
+        self._refused: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def allows(self, now: float | None = None) -> bool:
-        """Count a wrong guess; False where there were too many."""
-        now = time.monotonic() if now is None else now
+    def allows(self, who: str = "") -> bool:
+        """Count an act, of one among several where they are counted apart; False where there were too many."""
+        window = int(time.time() // self._seconds)
         with self._lock:
-            self._level = min(self._burst, self._level + (now - self._at) * self._a_second)
-            self._at = now
-            if self._level < 1:
+            if self._refused.get(who) == window:
                 return False
-            self._level -= 1
+        if self._count(f"brake:{self._name}:{who}:{window}", (window + 1) * self._seconds) <= self._most:
             return True
+        with self._lock:
+            self._refused = {each: at for each, at in self._refused.items() if at == window} | {who: window}
+        return False
+
+    def forget(self) -> None:
+        """Forget whom this process refused."""
+        self._refused.clear()
+
+    @staticmethod
+    def _count(key: str, until: float) -> int:
+        """Add one to a count, in one statement, and return it."""
+        table = connection.ops.quote_name(settings.CACHES["default"]["LOCATION"])
+        expires = connection.ops.adapt_datetimefield_value(datetime.fromtimestamp(until, UTC))
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"INSERT INTO {table} (cache_key, value, expires) VALUES (%s, '1', %s) "  # noqa: S608 - our own table
+                f"ON CONFLICT (cache_key) DO UPDATE SET value = CAST(CAST({table}.value AS integer) + 1 AS text) "
+                "RETURNING value",
+                [key, expires],
+            )
+            return int(cursor.fetchone()[0])
 
 
-WRONG_GUESSES = Brake()
+WRONG_GUESSES = Brake("guesses", most=50, seconds=5.0)
 
 
 def limit_bodies(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

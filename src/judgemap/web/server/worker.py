@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from django.db import DatabaseError, close_old_connections, connection
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 
 from judgemap.web.server.jobs import HERE, STOPPING, claim_next, kinds, worker_round
 
@@ -43,7 +43,7 @@ def work(prepare: Callable[[], None], parent: int | None = None) -> None:
             close_old_connections()
             if not take_one():
                 STOPPING.wait(SECONDS_BETWEEN_LOOKS)
-        except DatabaseError:
+        except (DatabaseError, InterfaceError):
             logger.exception("the database does not answer; the worker tries again")
             connection.close()
             STOPPING.wait(SECONDS_BETWEEN_ROUNDS)
@@ -86,7 +86,7 @@ def _now_and_then(act: Callable[[], None]) -> None:
         try:
             close_old_connections()
             act()
-        except DatabaseError:
+        except (DatabaseError, InterfaceError):
             logger.exception("the database does not answer; it is asked again later")
             connection.close()
         STOPPING.wait(SECONDS_BETWEEN_ROUNDS)
@@ -119,7 +119,7 @@ def _beat(parent: int | None) -> None:
         try:
             for kind, key in list(HERE):
                 kind.still_here(key)
-        except DatabaseError:
+        except (DatabaseError, InterfaceError):
             logger.exception("the database does not take the worker's pulse")
             connection.close()
         time.sleep(SECONDS_BETWEEN_BEATS)

@@ -4,8 +4,6 @@ import io
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping
@@ -19,6 +17,7 @@ import numpy as np
 from judgemap.core.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas, Bridge
+from judgemap.web.server.readers import TooMuchError, run_reader, warn_of_missing
 
 if TYPE_CHECKING:
     from django.core.files.uploadedfile import UploadedFile
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 LARGEST = 25_000_000
 LARGEST_UNZIPPED = 250_000_000
 MOST_FILES = 60
-SECONDS = 90
 ENDINGS = (".geojson", ".json", ".gpkg", ".zip")
 DRIVERS = frozenset({"GeoJSON", "GPKG", "ESRI Shapefile"})
 # A file can name addresses, which GDAL would fetch on behalf of whoever uploaded it.
@@ -117,24 +115,16 @@ def _run(action: str, name: str, content: bytes, options: Mapping[str, Any]) -> 
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
         path = Path(folder, safe_name(name))
         path.write_bytes(content)
-        command = [
-            sys.executable,
-            "-m",
-            "judgemap.web.studies.upload.reading",
-            action,
-            str(path),
-            json.dumps(dict(options)),
-        ]
+        arguments = [action, str(path), json.dumps(dict(options))]
         try:
-            done = subprocess.run(
-                command, cwd=folder, env=_environment(folder), capture_output=True, timeout=SECONDS, check=False
-            )
-        except subprocess.TimeoutExpired:
+            written = run_reader("judgemap.web.studies.upload.reading", arguments, Path(folder), _environment(folder))
+        except TooMuchError:
             raise StudyError(TOO_MUCH) from None
     try:
-        answer: dict[str, Any] = json.loads(done.stdout)
+        answer: dict[str, Any] = json.loads(written)
     except ValueError:
         raise StudyError(TOO_MUCH) from None
+    warn_of_missing(tuple(answer.pop("missing_walls")))
     if "error" in answer:
         raise StudyError(answer["error"], answer.get("field"))
     return answer

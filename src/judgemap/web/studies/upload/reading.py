@@ -1,56 +1,42 @@
-"""Reads an uploaded boundary file in a process of its own, with little memory, little time and no network.
+"""Reads an uploaded boundary file in a process of its own, confined by `judgemap.web.server.sandbox`.
 
 Run as ``python -m judgemap.web.studies.upload.reading inspect FILE`` or ``… read FILE OPTIONS``; writes JSON.
 What the file makes this process do, it does here and not in the server.
 """
 
-import ctypes
 import json
-import resource
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgemap.errors import StudyError
+from judgemap.web.server.sandbox import confine
 
 if TYPE_CHECKING:
     import geopandas
 
     from judgemap.geo.maps import Areas
 
-MEMORY = 4 << 30
-SECONDS = 60
 MOST_AREAS = 10_000
 MOST_POINTS = 3_000_000
 MOST_COLUMNS = 300
 LONGEST_LABEL = 200
 NORTHERNMOST = 85.0
-NEW_USER_AND_NETWORK = 0x10000000 | 0x40000000
 EXAMPLES = 4
 
 
 def main(arguments: list[str]) -> int:
     """Do what the arguments say, and write the result, or the sentence that says why not."""
-    confine()
     action, path = arguments[0], Path(arguments[1])
+    missing = confine(path.parent)
     try:
         result = inspect(path) if action == "inspect" else read(path, json.loads(arguments[2]))
     except StudyError as error:
         result = {"error": str(error), "field": error.field}
     except MemoryError:
         result = {"error": f"{path.name}: the file needs too much memory; simplify its boundaries"}
-    sys.stdout.write(json.dumps(result))
+    sys.stdout.write(json.dumps(result | {"missing_walls": missing}))
     return 0
-
-
-def confine() -> None:
-    """Give up memory, time, writing and, where the system lets us, the network."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).unshare(NEW_USER_AND_NETWORK)
 
 
 def inspect(path: Path) -> dict[str, Any]:

@@ -1,12 +1,15 @@
 // The pair's page: one tap or key answers, and the response brings the next pair. Without this script the same form
 // works by itself. What is shown and what counts is decided by the server; this page only asks and draws.
+import { AreaMap } from "./area-map.js";
+
 const form = document.getElementById("answer");
 const find = (id) => document.getElementById(id);
 const field = (name) => form.elements.namedItem(name);
 const words = form.dataset;
 const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowDown: "tie", s: "skipped" };
-const SETTLE = 250; // milliseconds in which a second click is taken to belong to the first
-const WAITS = [500, 1000, 2000, 4000, 8000];
+const SETTLE = 600; // milliseconds in which a second tap is taken to belong to the first
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 15000;
 
 // How long the pair was in view, by the monotonic clock, without the time that the page was hidden.
 const clock = {
@@ -27,71 +30,7 @@ const clock = {
   },
 };
 
-class AreaMap {
-  constructor(section) {
-    this.section = section;
-    this.side = section.dataset.side;
-    const place = section.querySelector(".live");
-    if (!place) return;
-    section.classList.add("alive");
-    this.map = L.map(place, {
-      zoomSnap: 0.1, zoomDelta: 0.5, zoomControl: false, attributionControl: Boolean(words.tiles), keyboard: false,
-      scrollWheelZoom: false, doubleClickZoom: false, boxZoom: false, dragging: !L.Browser.mobile,
-      zoomAnimation: false, fadeAnimation: false, trackResize: true, maxBoundsViscosity: 1,
-    });
-    L.control.zoom({ position: "bottomright", zoomInTitle: words.zoomIn, zoomOutTitle: words.zoomOut }).addTo(this.map);
-    if (words.tiles) {
-      this.map.attributionControl.setPrefix(false);
-      L.tileLayer(words.tiles, { attribution: words.credit, maxZoom: 19, referrerPolicy: "no-referrer" }).addTo(this.map);
-    }
-    this.layers = L.layerGroup().addTo(this.map);
-    this.map.on("click", () => choose(this.side));
-    new ResizeObserver(() => this.fit()).observe(place);
-  }
-
-  draw(name, scene) {
-    this.section.querySelector(".name").textContent = name;
-    const around = scene?.others.filter((other) => other.name).map((other) => other.name) ?? [];
-    const listed = this.section.querySelector(".neighbours");
-    if (listed) listed.textContent = around.join(", ");
-    if (!this.map || !scene) return;
-    this.scene = scene;
-    this.layers.clearLayers();
-    const rings = (flat) => flat.map((ring) => this.ring(ring));
-    for (const other of scene.others) L.polygon(rings(other.rings), { className: "other", interactive: false }).addTo(this.layers);
-    this.own = L.polygon(rings(scene.own), { className: "own", interactive: false }).addTo(this.layers);
-    for (const other of scene.others) {
-      if (!other.name) continue;
-      L.tooltip(this.place(...other.at), { permanent: true, direction: "center", className: "place", interactive: false })
-        .setContent(Object.assign(document.createElement("bdi"), { textContent: other.name })).addTo(this.layers);
-    }
-    this.fit();
-    const [west, north, east, south] = scene.where;
-    const spot = this.section.querySelector(".locator circle");
-    spot.setAttribute("cx", (west + east) / 2);
-    spot.setAttribute("cy", (north + south) / 2);
-    spot.setAttribute("r", Math.max(east - west, south - north, 40) / 2);
-  }
-
-  fit() {
-    if (!this.own) return;
-    const whole = L.latLngBounds(this.place(0, 0), this.place(1000, 1000));
-    this.map.invalidateSize({ pan: false });
-    this.map.setMinZoom(0).setMaxBounds(null).fitBounds(this.own.getBounds().pad(0.25), { animate: false });
-    this.map.setMinZoom(Math.min(this.map.getZoom(), this.map.getBoundsZoom(whole))).setMaxBounds(whole.pad(0.2));
-  }
-
-  place(x, y) {
-    const [west, north, size] = this.scene.box;
-    return L.Projection.SphericalMercator.unproject(L.point(west + (x * size) / 1000, north - (y * size) / 1000));
-  }
-
-  ring(flat) {
-    return Array.from({ length: flat.length / 2 }, (_, i) => this.place(flat[2 * i], flat[2 * i + 1]));
-  }
-}
-
-const maps = [...form.querySelectorAll(".side")].map((section) => new AreaMap(section));
+const maps = [...form.querySelectorAll(".side")].map((section) => new AreaMap(section, words));
 let ready = 0; // when the next answer may be given; Infinity while one is being sent
 
 function show(state) {
@@ -105,9 +44,12 @@ function show(state) {
   if (find("practice")) find("practice").hidden = !state.practice;
   maps[0].draw(state.left, state.scenes[0]);
   maps[1].draw(state.right, state.scenes[1]);
+  say(state.said);
   find("announce").textContent = `${state.counter}: ${state.left} ${words.or} ${state.right}`;
   form.classList.remove("sending");
-  form.querySelectorAll(".chosen").forEach((each) => each.classList.remove("chosen"));
+  form.querySelectorAll(".chosen, .before").forEach((each) => each.classList.remove("chosen", "before"));
+  if (state.before) chosenBy(state.before)?.classList.add("before");
+  form.querySelectorAll(".sure").forEach((each) => { each.hidden = true; });
   clock.start();
   ready = performance.now() + SETTLE;
 }
@@ -119,54 +61,54 @@ function say(text) {
 async function ask(address, options = {}) {
   const response = await fetch(address, { ...options, headers: { Accept: "application/json" }, credentials: "same-origin" });
   const kind = response.headers.get("Content-Type") ?? "";
-  if (response.status >= 500) throw new Error("the server is not there");
+  if (response.status >= 500) throw new Error(words.busy);
   return kind.includes("application/json") ? response.json() : { place: "elsewhere" };
 }
 
+// Asks until the server has answered: what is to be sent is kept here meanwhile, and no answer is given twice.
 async function patiently(address, options) {
-  for (const wait of WAITS) {
+  for (let wait = FIRST_WAIT; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
     try {
       return await ask(address, options);
-    } catch {
-      say(words.lost);
-      await new Promise((resume) => setTimeout(resume, wait));
+    } catch (error) {
+      say(error.message === words.busy ? words.busy : words.lost);
+      await new Promise((resume) => {
+        setTimeout(resume, wait);
+        window.addEventListener("online", resume, { once: true });
+      });
     }
   }
-  return ask(address, options);
 }
 
 async function fetchPair(address) {
-  try {
-    const state = await patiently(address);
-    if (state.place === "pair") show(state);
-    else window.location.assign(words.home);
-  } catch {
-    say(words.lost);
-  }
+  const state = await patiently(address);
+  if (state.place === "pair") show(state);
+  else window.location.assign(words.home);
+}
+
+// What an outcome is shown on: a side, or the button of a tie, a skip or an area that is not known.
+function chosenBy(outcome) {
+  const button = form.querySelector(`button[value="${outcome}"]`);
+  return outcome === "left" || outcome === "right" ? button?.closest(".side") : button;
 }
 
 async function choose(outcome) {
-  const button = form.querySelector(`button[value="${outcome}"]:not(.still)`);
-  if (!button || performance.now() < ready) return;
+  const shown = chosenBy(outcome);
+  if (!shown || performance.now() < ready) return;
   ready = Infinity;
   say("");
   form.classList.add("sending");
-  (button.closest(".side") ?? button).classList.add("chosen");
+  shown.classList.add("chosen");
   field("seen_ms").value = clock.read();
   const body = new URLSearchParams(new FormData(form));
   body.set("outcome", outcome);
-  try {
-    const state = await patiently(form.action, { method: "POST", body });
-    say(state.said ?? "");
-    if (state.place === "pair") show(state);
-    else if (state.place === "elsewhere") window.location.assign(words.home);
-    else if (["not shown", "answered", "not last"].includes(state.why)) await fetchPair(words.home);
-    else if (["no ties", "no skips", "too fast", "no answer"].includes(state.why)) stay();
-    else window.location.assign(words.home);
-  } catch {
-    say(words.kept);
-    stay();
-  }
+  const state = await patiently(form.action, { method: "POST", body });
+  say(state.said ?? "");
+  if (state.place === "pair") show(state);
+  else if (state.place === "elsewhere") window.location.assign(words.home);
+  else if (["not shown", "answered", "not last"].includes(state.why)) await fetchPair(words.home);
+  else if (["no ties", "no skips", "too fast", "no answer"].includes(state.why)) stay();
+  else window.location.assign(words.home);
 }
 
 function stay() {
@@ -178,8 +120,24 @@ function stay() {
 field("reason")?.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (event.submitter?.value) choose(event.submitter.value);
+  const { value, dataset } = event.submitter ?? {};
+  if (value?.startsWith("unknown-") && !("sure" in dataset)) askAgain(event.submitter);
+  else if (value) choose(value);
 });
+
+// An area that is not known is not asked about again, so a slip of the finger must not be enough.
+function askAgain(button) {
+  if (performance.now() < ready) return;
+  const question = button.closest(".side").querySelector(".sure");
+  question.querySelector(".name-again").textContent = button.closest(".side").querySelector(".name").textContent;
+  question.hidden = false;
+  question.querySelector("button").focus();
+}
+form.querySelectorAll(".sure [type=button]").forEach((each) => each.addEventListener("click", () => {
+  const side = each.closest(".side");
+  side.querySelector(".sure").hidden = true;
+  side.querySelector(".unknown").focus();
+}));
 document.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input, select, textarea")) return;
   const outcome = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];

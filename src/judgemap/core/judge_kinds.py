@@ -1,0 +1,75 @@
+"""What kind of judge? Descriptions of one judge, weighed by how probable each makes this judge's answers.
+
+=============  ==========================================================================================
+modelled       μ_k = λ + u_k, with side, attention and lapses as the model has them
+little         answers by chance: η = 0, but for a lean to one side
+reversed       −μ_k in place of μ_k: the question was taken the other way round
+another view   μ_k ~ N(0, M): a map as varied as any judge's, M = α²C + σ²C_u, unrelated to the population's
+=============  ==========================================================================================
+
+Each kind but the first is one judge in twenty, a priori. A model with attention or lapses says more: there a judge as
+modelled can also have a_k near 0 or negative, or lapse, and the caller adds that.
+
+Let s be draws of what all judges share, given all answers, with judge k as modelled. Then the mean over s of
+p(y_k | kind, s) / p(y_k | s) is the Bayes factor of the kind against `modelled`, given all *other* judges' answers: the
+division takes out of the posterior of s what y_k has put in. `held_out` finds both probabilities. With few draws this
+is rough for a judge who gave more answers than all others together: then s has seen little but this judge.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from judgemap.core.comparisons import JudgedCounts
+from judgemap.core.held_out import Shared, log_probability, rows_of
+from judgemap.core.panel import Disagreement, Parts
+from judgemap.core.prior import Covariance
+from judgemap.core.types import FloatArray
+
+ODD = 0.05
+"""Share of judges of each kind but `modelled`, before their answers are seen."""
+
+
+class Kinds(NamedTuple):
+    """Probabilities that add up to 1."""
+
+    modelled: float
+    little: float
+    reversed: float
+    another_view: float
+
+
+def kind_chances(
+    rng: np.random.Generator, counts: JudgedCounts, judge: int, parts: Parts, shared: Shared, own: Covariance
+) -> Kinds:
+    """Weigh the kinds for one judge; ``own`` is M, the covariance of a judge's map.
+
+    >>> from judgemap.core.comparisons import count_judged
+    >>> from judgemap.core.prior import independent
+    >>> counts = count_judged([0] * 20, left=[0] * 20, right=[1] * 20, choice=[-1] * 20, n_areas=2, n_judges=1)
+    >>> zero = np.zeros(1)
+    >>> shared = Shared(np.array([[1.5, -1.5]]), zero, zero, zero, zero, zero)
+    >>> kinds = kind_chances(np.random.default_rng(1), counts, 0, Parts(), shared, independent(2))
+    >>> max(kinds._fields, key=lambda name: getattr(kinds, name))
+    'reversed'
+    """
+
+    def log_chances(other: Parts, at: Shared) -> FloatArray:
+        return log_probability(rng, rows_of(counts, judge, other), other, at)
+
+    typical = Shared(*(np.median(each, axis=0, keepdims=True) for each in shared))._replace(
+        strengths=np.zeros((1, counts.n_areas))
+    )
+    straight = replace(parts, attention=None)
+    own_map = replace(straight, disagreement=Disagreement(own))
+    modelled = log_chances(parts, shared)
+    others = (
+        log_chances(Parts(ties=parts.ties, side=parts.side), typical),
+        log_chances(straight, shared._replace(strengths=-shared.strengths)),
+        log_chances(own_map, typical._replace(sigma=np.ones(1))),
+    )
+    odds = [np.log(1 - ODD * len(others))]
+    odds += [logsumexp(each - modelled) - np.log(len(modelled)) + np.log(ODD) for each in others]
+    return Kinds(*np.exp(np.array(odds) - logsumexp(odds)).tolist())

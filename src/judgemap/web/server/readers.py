@@ -1,0 +1,110 @@
+"""Readers of strangers' files: at most two at a time on this machine, whichever process asks, and a short queue."""
+
+import fcntl
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+
+from judgemap.errors import StudyError
+from judgemap.web.server.sandbox import WALLS
+
+logger = logging.getLogger(__name__)
+READERS = 2
+MOST_WAITING = 3
+"""Files that wait in one process; each holds one of the threads that researchers' pages need too."""
+PATIENCE = 60.0
+SECONDS = 120.0
+"""How long a reader may take; it has less processor time than this, but shares the processor."""
+SECONDS_BETWEEN_LOOKS = 0.1
+BUSY = "other maps are being read at the moment; try again in a minute"
+
+_WAITING = threading.BoundedSemaphore(MOST_WAITING)
+
+
+class TooMuchError(Exception):
+    """A reader took too long."""
+
+
+def run_reader(module: str, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> bytes:
+    """Run a module that reads a file in ``folder``, when it is its turn, and return what it writes."""
+    with _turn() as lock:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", module, *arguments],
+                cwd=folder,
+                env=dict(environment),
+                pass_fds=(lock,),  # a reader keeps its place even if the server is killed meanwhile
+                capture_output=True,
+                timeout=SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise TooMuchError from None
+    return done.stdout
+
+
+@cache
+def warn_of_missing(walls: tuple[str, ...]) -> None:
+    """Log, once in a process, that this machine cannot confine readers as it should."""
+    if walls:
+        logger.warning("%s", missing_sentence(walls))
+
+
+def missing_sentence(walls: Sequence[str]) -> str:
+    """Say which walls are missing, and what they are for.
+
+    >>> missing_sentence(["Landlock"])
+    'Uploaded maps are read without Landlock (no files but its own): this system does not have it.'
+    """
+    named = " and ".join(f"{name} ({WALLS[name]})" for name in walls)
+    return f"Uploaded maps are read without {named}: this system does not have {'it' if len(walls) == 1 else 'them'}."
+
+
+@contextmanager
+def _turn() -> Iterator[int]:
+    """Wait for a place; yield the open file whose lock is the place."""
+    lock = _free_place()
+    if lock is None:
+        lock = _wait()
+    try:
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def _wait() -> int:
+    if not _WAITING.acquire(blocking=False):
+        raise StudyError(BUSY)
+    try:
+        until = time.monotonic() + PATIENCE
+        while (lock := _free_place()) is None:
+            if time.monotonic() > until:
+                raise StudyError(BUSY)
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        return lock
+    finally:
+        _WAITING.release()
+
+
+def _free_place() -> int | None:
+    """Take one of the places, by locking its file in the data folder; None where all are taken."""
+    folder: Path = settings.DATA / "readers"
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(READERS):
+        lock = os.open(folder / str(number), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+        else:
+            return lock
+    return None

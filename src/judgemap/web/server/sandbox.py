@@ -1,0 +1,185 @@
+"""The walls around a process that opens a stranger's file: little memory, little time, no network, no other files.
+
+A reader calls `confine` before it looks at the file. Linux then refuses it sockets and new programs (seccomp), and
+every file but Python's own and those in the reader's folder (Landlock). Neither needs root, another user or a
+namespace, so both work in containers and under systemd, where ``unshare`` is often forbidden.
+
+    python -m judgemap.web.server.sandbox       prints which walls this machine lacks, a line each
+"""
+
+import ctypes
+import os
+import platform
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+MEMORY = 1 << 30
+"""Bytes that a reader may fill; address space is another matter, as libraries map more than they use."""
+ADDRESSES = 4 << 30
+SECONDS = 60
+"""Processor time."""
+LONGEST_FILE = 1 << 20
+NICENESS = 5
+"""Judges are served before files are read."""
+WALLS = {"seccomp": "no network and no other programs", "Landlock": "no files but its own"}
+
+NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER = 38, 22, 2
+ALLOW, REFUSE, NOT_THERE = 0x7FFF0000, 0x00050001, 0x00050026  # the last two with EPERM and ENOSYS
+LOAD, IF_EQUAL, IF_AT_LEAST, IF_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+NUMBER, MACHINE, FIRST_ARGUMENT = 0, 4, 16
+"""Where the kernel tells a filter the system call, the machine, and the call's first argument."""
+IS_THREAD = 0x00010000
+CLONE3 = 435
+
+# socket, execve, execveat, ptrace, process_vm_readv, process_vm_writev, kill, unshare, setns, mount, bpf, keyctl,
+# add_key, request_key, perf_event_open, userfaultfd, open_by_handle_at; from 424 on, numbers are the same everywhere.
+EVERYWHERE = (424, 425, 434, 438)  # pidfd_send_signal, io_uring_setup, pidfd_open, pidfd_getfd
+MACHINES: dict[str, tuple[int, int, tuple[int, ...]]] = {
+    "x86_64": (
+        0xC000003E,
+        56,
+        (41, 59, 322, 101, 310, 311, 62, 272, 308, 165, 321, 250, 248, 249, 298, 323, 304, 57, 58),
+    ),
+    "aarch64": (0xC00000B7, 220, (198, 221, 281, 117, 270, 271, 129, 97, 268, 40, 280, 219, 217, 218, 241, 282, 265)),
+}
+"""For each machine: its mark, the number of ``clone``, and of the calls that a reader has no use for."""
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER, TRUNCATE = 1, 2, 4, 8, 1 << 14
+ALL_OF_ABI_1 = (1 << 13) - 1
+IN_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
+"""Those that mean something for a file that is no folder."""
+SYSTEM = (
+    "/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/proc/self", "/proc/cpuinfo", "/proc/meminfo",
+    "/sys/devices/system/cpu", "/dev/urandom", "/dev/null",
+)  # fmt: skip
+
+
+class _Instruction(ctypes.Structure):
+    _fields_ = (("code", ctypes.c_uint16), ("yes", ctypes.c_uint8), ("no", ctypes.c_uint8), ("k", ctypes.c_uint32))
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.POINTER(_Instruction)))
+
+
+class _Beneath(ctypes.Structure):
+    _pack_ = 1
+    _layout_ = "ms"
+    _fields_ = (("allowed", ctypes.c_uint64), ("folder", ctypes.c_int32))
+
+
+def confine(folder: Path) -> list[str]:
+    """Put the walls up around this process, for good, and return the names of those that the system does not have.
+
+    It can read Python and its libraries, and read and write in ``folder``.
+    """
+    limits = {
+        resource.RLIMIT_DATA: MEMORY,
+        resource.RLIMIT_AS: ADDRESSES,
+        resource.RLIMIT_CPU: SECONDS,
+        resource.RLIMIT_FSIZE: LONGEST_FILE,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, limit in limits.items():
+        resource.setrlimit(kind, (limit, limit))
+    os.nice(NICENESS)
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")  # if memory runs out, a reader ends and not the server
+    walls: dict[str, Callable[[], None]] = {"Landlock": lambda: _keep_to(folder), "seccomp": _refuse_calls}
+    missing = []
+    for name, put_up in walls.items():
+        try:
+            put_up()
+        except OSError:
+            missing.append(name)
+    return missing
+
+
+@cache
+def missing_walls() -> list[str]:
+    """Ask a process of its own which walls this machine lacks."""
+    command = [sys.executable, "-m", "judgemap.web.server.sandbox"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout.split()
+
+
+def _linux() -> ctypes.CDLL:
+    if sys.platform != "linux":
+        raise OSError("only Linux has this")
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int) -> int:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "the kernel refused")
+    return result
+
+
+def _refuse_calls() -> None:
+    """Have the kernel refuse sockets, other programs and processes, and whatever could reach into them."""
+    linux = _linux()
+    if platform.machine() not in MACHINES:
+        raise OSError("the numbers of this machine's system calls are not known")
+    mark, clone, refused = MACHINES[platform.machine()]
+    program = [
+        (LOAD, 0, 0, MACHINE),
+        (IF_EQUAL, 1, 0, mark),
+        (RETURN, 0, 0, REFUSE),
+        (LOAD, 0, 0, NUMBER),
+        (IF_AT_LEAST, 0, 1, 0x40000000),  # the same calls by other numbers
+        (RETURN, 0, 0, REFUSE),
+        (IF_EQUAL, 0, 1, CLONE3),  # its flags are out of a filter's reach; the C library then uses clone
+        (RETURN, 0, 0, NOT_THERE),
+    ]
+    for number in (*refused, *EVERYWHERE):
+        program += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, REFUSE)]
+    program += [
+        (IF_EQUAL, 0, 3, clone),
+        (LOAD, 0, 0, FIRST_ARGUMENT),
+        (IF_ANY_BIT, 1, 0, IS_THREAD),
+        (RETURN, 0, 0, REFUSE),
+        (RETURN, 0, 0, ALLOW),
+    ]
+    instructions = (_Instruction * len(program))(*(_Instruction(*each) for each in program))
+    _check(linux.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    _check(linux.prctl(SET_SECCOMP, FILTER, ctypes.byref(_Program(len(program), instructions)), 0, 0))
+
+
+def _keep_to(folder: Path) -> None:
+    """Have the kernel refuse every file but Python's own, and those in the folder."""
+    linux = _linux()
+    version = _check(linux.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1))
+    handled = ctypes.c_uint64(ALL_OF_ABI_1 | (TRUNCATE if version >= 3 else 0))
+    rules = _check(linux.syscall(CREATE_RULESET, ctypes.byref(handled), ctypes.c_size_t(8), 0))
+    try:
+        _check(linux.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+        own = [sys.prefix, sys.base_prefix, *filter(None, sys.path)]
+        for path in {*SYSTEM, *own}:
+            _allow(linux, rules, Path(path), READ_FILE | READ_FOLDER)
+        _allow(linux, rules, folder, handled.value & ~EXECUTE)
+        _check(linux.syscall(RESTRICT_SELF, rules, 0))
+    finally:
+        os.close(rules)
+
+
+def _allow(linux: ctypes.CDLL, rules: int, path: Path, what: int) -> None:
+    try:
+        opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        rule = _Beneath(what if path.is_dir() else what & IN_FILES, opened)
+        _check(linux.syscall(ADD_RULE, rules, 1, ctypes.byref(rule), 0))
+    finally:
+        os.close(opened)
+
+
+if __name__ == "__main__":
+    for name in confine(Path("/nonexistent")):
+        sys.stdout.write(f"{name}\n")

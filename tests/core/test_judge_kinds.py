@@ -1,0 +1,106 @@
+"""Kinds of judges, weighed: a judge of each kind is told, and the Bayes factor is that of the others' answers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit, logsumexp
+from synthetic import delaunay_map
+
+from judgemap.core import judge_kinds
+from judgemap.core.comparisons import count_judged
+from judgemap.core.held_out import Shared
+from judgemap.core.judge_kinds import ODD, Kinds, kind_chances
+from judgemap.core.panel import Attention, Disagreement, Lapses, Parts
+from judgemap.core.panel_simulation import Panel, simulate_panel
+from judgemap.core.prior import communicability, covariance_of, independent
+
+C = communicability(delaunay_map(20))
+KINDS = ("modelled", "little", "reversed", "another_view")
+PARTS = Parts(disagreement=Disagreement(C))
+
+
+@pytest.fixture(scope="module")
+def panel():
+    """Three judges of each kind on 20 areas, 60 answers each, α = 3 and σ = ½; and what they share, known exactly."""
+    rng = np.random.default_rng(4)
+    strengths, zero = 3 * C.draw(rng, 1)[0], np.zeros(12)
+    views = 0.5 * C.draw(rng, 12)
+    views[9:] = 3 * C.draw(rng, 3) - strengths
+    attention = np.repeat([1.0, 0.0, -1.0, 1.0], 3)
+    counts = simulate_panel(rng, Panel(strengths, views, zero, attention, zero, {}), None, np.full(12, 60))
+    one = np.zeros(1)
+    return counts, Shared(strengths[None], one, one + 0.5, one, one, one)
+
+
+def weigh(panel, parts=PARTS, judges=range(12)):
+    counts, shared = panel
+    if parts.attention is not None:
+        shared = shared._replace(attention_sd=np.ones(1))
+    own = covariance_of(9.25 * C.matrix)
+    return np.array([kind_chances(np.random.default_rng(k), counts, k, parts, shared, own) for k in judges])
+
+
+def test_each_kind_is_told(panel):
+    chances = weigh(panel)
+    assert np.allclose(chances.sum(axis=1), 1)
+    assert [KINDS[place] for place in chances.argmax(axis=1)] == [kind for kind in KINDS for _ in range(3)]
+    assert (chances.max(axis=1) > 0.8).all()
+
+
+def test_a_model_with_attention_or_lapses_has_room_for_two_kinds(panel):
+    with_attention = weigh(panel, replace(PARTS, attention=Attention()))
+    assert (with_attention[:9, 3] < 0.2).all()
+    assert (with_attention[9:, 3] > 0.8).all()
+    with_lapses = weigh(panel, replace(PARTS, lapses=Lapses()), [0, 6])
+    assert with_lapses[0, 0] > 0.8
+    assert with_lapses[1, 2] > 0.8
+
+
+def exact_kinds(wins, losses, draws):
+    """Two areas, one difference: p(y | kind, the others' answers) on a grid, and the posterior as the model has it."""
+    grid = np.linspace(-12, 12, 4001)
+    prior = -(grid**2) / 2 - np.log(np.sqrt(2 * np.pi)) + np.log(grid[1] - grid[0])
+    own = wins * np.log(expit(grid)) + losses * np.log(expit(-grid))
+    turned = wins * np.log(expit(-grid)) + losses * np.log(expit(grid))
+    others = 4 * np.log(expit(grid)) + 2 * np.log(expit(-grid)) + prior
+    seen = others - logsumexp(others)
+    logs = [
+        logsumexp(seen + own),
+        (wins + losses) * np.log(0.5),
+        logsumexp(seen + turned),
+        logsumexp(prior + own),
+    ]
+    weights = np.array(logs) + np.log([1 - 3 * ODD, ODD, ODD, ODD])
+    posterior = np.cumsum(np.exp(seen + own - logsumexp(seen + own)))
+    d = np.interp((np.arange(draws) + 0.5) / draws, posterior, grid)
+    return np.exp(weights - logsumexp(weights)), d
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(5, 1), (1, 4), (3, 3)])
+def test_the_judge_counts_once(wins, losses):
+    """Draws that have seen the judge's answers give what integration without them gives: within 0.03 in logarithms."""
+    expected, d = exact_kinds(wins, losses, draws=4000)
+    choice = [1] * wins + [-1] * losses
+    counts = count_judged([0] * len(choice), [0] * len(choice), [1] * len(choice), choice, n_areas=2, n_judges=1)
+    zero = np.zeros(len(d))
+    shared = Shared(np.stack([d / 2, -d / 2], axis=1), zero, zero, zero, zero, zero)
+    half = covariance_of(independent(2).matrix / 2)  # a difference of variance 1, as the population's
+    found = kind_chances(np.random.default_rng(1), counts, 0, Parts(), shared, half)
+    assert np.allclose(np.log(found), np.log(expected), atol=0.03)
+
+
+def test_counting_the_judge_twice_is_caught(monkeypatch):
+    """A mean of probabilities in place of one of their inverses leaves the judge's answers in the posterior."""
+    right = judge_kinds.logsumexp
+
+    def twice(values, *rest):
+        return right(values, *rest) if len(values) < 5 else 2 * np.log(len(values)) - right(-np.asarray(values), *rest)
+
+    monkeypatch.setattr(judge_kinds, "logsumexp", twice)
+    with pytest.raises(AssertionError):
+        test_the_judge_counts_once(1, 4)
+
+
+def test_kinds_have_names():
+    assert Kinds._fields == KINDS

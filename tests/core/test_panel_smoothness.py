@@ -1,0 +1,82 @@
+"""How smooth the map is, and which areas stand out: the updates given the map against brute force, and hot spots."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+from synthetic import delaunay_map
+
+from judgemap.core.graph import AreaGraph
+from judgemap.core.misbehaviour import Setting, hot_spots
+from judgemap.core.panel import PanelModel, Parts, Smoothness
+from judgemap.core.prior import InverseGamma, communicability
+from judgemap.core.samplers import panel_smoothness
+from judgemap.core.samplers.panel import sample_panel
+from judgemap.core.samplers.panel_smoothness import redraw, roughness
+from judgemap.core.samplers.run import Plan
+
+pytestmark = pytest.mark.statistical
+
+PATH = communicability(AreaGraph(3, [[0, 1], [1, 2]]))
+RNG = np.random.default_rng
+
+
+def test_the_precision_is_the_inverse_of_the_covariance():
+    local = np.array([[0.3, 1.0, 7.0], [2.0, 2.0, 2.0]])
+    found = roughness(PATH, np.array([-1.0, 2.0]), local)
+    for rho, psi, precision in zip(found.rho, local, found.precision, strict=True):
+        assert np.allclose(precision @ (rho * PATH.matrix + (1 - rho) * np.diag(psi)), np.eye(3))
+
+
+def test_an_areas_own_part_has_students_distribution():
+    local = Smoothness().draw_local(RNG(1), 20_000)
+    own = np.sqrt(2 * local) * RNG(2).standard_normal(20_000)
+    assert stats.kstest(own, stats.t(4).cdf).pvalue > 1e-3
+
+
+def joint_ranks(seed, chains=3000, steps=4):
+    """Draw ρ, ψ and a map, redraw ρ and ψ a few times given the map: their distribution must stay the prior."""
+    rng = RNG(seed)
+    rho, local = rng.random(chains), np.array([Smoothness().draw_local(rng, 3) for _ in range(chains)])
+    smooth, rough = PATH.draw(rng, chains), np.sqrt(local) * rng.standard_normal((chains, 3))
+    maps = np.sqrt(rho)[:, None] * smooth + np.sqrt(1 - rho)[:, None] * rough
+    now = roughness(PATH, np.log(rho / (1 - rho)), local)
+    for _ in range(steps):
+        now = redraw(rng, PATH, maps, now)
+    away = np.abs(maps[:, 0] - maps[:, 1])
+    halves = [now.local[away > np.median(away), 0], local[away > np.median(away), 0]]
+    return (
+        stats.kstest(expit(now.logit), "uniform").pvalue,
+        stats.kstest(1 / now.local[:, 2], stats.gamma(2).cdf).pvalue,
+        stats.ks_2samp(*halves).pvalue,
+    )
+
+
+def test_redrawing_leaves_the_prior_unchanged():
+    """Three p-values: a false alarm in a thousand."""
+    assert min(joint_ranks(3)) > 1e-3 / 3
+
+
+def test_bugs_are_caught(monkeypatch):
+    """ψ as if the other part of the map were none; ρ without the volume of the covariance."""
+    with monkeypatch.context() as patch:
+        patch.setattr(panel_smoothness, "SHAPE", 2.5)
+        assert min(joint_ranks(3, chains=1000)) < 1e-3 / 3
+    right = panel_smoothness._factor
+    with monkeypatch.context() as patch:
+        patch.setattr(panel_smoothness, "_factor", lambda C, rho, psi: right(C, rho, 0 * psi + 1))
+        assert min(joint_ranks(3, chains=1000)) < 1e-3 / 3
+
+
+def test_hot_spots_stand_out():
+    """Areas that were made to stand out have larger variances of their own, and the map is found smooth elsewhere."""
+    graph = delaunay_map(40)
+    C = communicability(graph)
+    answers = hot_spots(RNG(1), Setting(graph, C, 3.0, 4, 1500))
+    model = PanelModel(answers.counts(4), C, InverseGamma(), Parts(smoothness=Smoothness()))
+    draws = sample_panel(RNG(1), model, plan=Plan(chains=8, warmup=40, draws=60))
+    hot = answers.strengths < np.median(answers.strengths) - 3
+    local = np.log(draws["local_variance"]).mean(axis=(0, 1))
+    assert hot.sum() == 4
+    assert local[hot].min() > local[~hot].mean() + 2 * local[~hot].std()
+    assert draws.divergences.sum() == 0
