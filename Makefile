@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-processors test-slow test-wheel test-installed test-r chromium check format bench docs words screenshots pages lock clean
+.PHONY: demo test test-processors test-slow test-wheel test-installed test-r chromium check format bench docs words screenshots pages lock licences sbom audit reliability clean
 
 demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
@@ -83,6 +83,21 @@ pages: $(READY) chromium  ## take every page of the demonstration, 390 and 1280 
 
 lock: $(READY)  ## write requirements.lock anew from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --generate-hashes --all-extras --group dev --group docs pyproject.toml -o requirements.lock
+
+licences: $(READY)  ## write the list of licences from what the packages say of themselves
+	$(BIN)/python docs/licences.py docs/licences.md
+
+sbom: $(READY)  ## write a software bill of materials, CycloneDX, to dist/sbom.json
+	@mkdir -p dist
+	$(BIN)/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --of JSON -o dist/sbom.json
+
+audit: $(READY)  ## ask OSV for known vulnerabilities of what is locked; without a network, say so and pass
+	@if $(BIN)/python -c 'import socket; socket.create_connection(("api.osv.dev", 443), 5)' 2>/dev/null; then \
+	  $(BIN)/pip-audit --vulnerability-service osv --disable-pip --require-hashes -r requirements.lock; \
+	else echo "api.osv.dev cannot be reached: pip-audit was not run"; fi
+
+reliability: $(READY)  ## try to hurt the server, over loopback, for about three hours; QUICK=--quick for a few minutes
+	$(BIN)/python benchmarks/reliability $(QUICK)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache demo

@@ -55,14 +55,22 @@ from judgemap.web.studies.actions import find_study
 export_study(find_study("bench"), Path(sys.argv[1], sys.argv[2]))
 """
 DRAFT = """
-import sys
+import os, sys
 from pathlib import Path
 from judgemap.web import start
 start.use_data_folder(Path(sys.argv[1]))
-from judgemap.geo.maps import read_areas
-from judgemap.study.definition import StudyDefinition
-from judgemap.web.studies.actions import create_study
-create_study(StudyDefinition("Large", "Which?", "lower"), read_areas(sys.argv[2], id="id", name="name", bridge="none"))
+from judgemap.web.accounts.models import Researcher
+from judgemap.web.server import worker
+from judgemap.web.studies.models import Draft, Upload
+from judgemap.web.studies.upload.actions import ask_for_draft
+os.nice(worker.NICENESS)
+anna, _ = Researcher.objects.get_or_create(email="anna@example.org")
+content = Path(sys.argv[2]).read_bytes()
+upload = Upload.objects.create(researcher=anna, name="large.gpkg", content=content, inspection={})
+words = {"title": "Large", "question": "Which?", "direction": "lower"}
+ask_for_draft(upload, {"id": "id", "name": "name", "contiguity": "queen"} | words, anna)
+assert worker.take_one()
+assert Draft.objects.get().status == "done", Draft.objects.get().said
 """
 
 
@@ -122,7 +130,7 @@ async def export(ground: Ground) -> None:
 
 
 async def draft(ground: Ground) -> None:
-    """Make a study of as many areas as the United States have counties."""
+    """Make a draft of as many areas as the United States have counties, as a worker does."""
     await ground.script(DRAFT, str(ground.folder / "large.gpkg"))
 
 

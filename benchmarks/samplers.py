@@ -6,6 +6,10 @@ CPU seconds, because other work on the machine would count in wall time. A sampl
 with the others', and the fastest round counts, so that a busy minute hurts nobody alone. ESS is of the centred
 strengths, in bulk. "With set-up" counts building the sampler and warming up. Nottinghamshire's data are read from
 ../shared/data and left out where that folder is absent.
+
+Where R is installed, a stand-in for the package speedyBBT runs between the rounds: its updates in R (speedybbt.R),
+without the cost of its Pólya-Gamma draws. Its effective draws an iteration are taken from our own Pólya-Gamma Gibbs
+sampler, which makes the same updates, so that its figures flatter the package.
 """
 
 import argparse
@@ -13,6 +17,9 @@ import csv
 import json
 import platform
 import resource
+import shutil
+import subprocess
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,6 +97,37 @@ def one_round(model: Model, job: Job, seed: int) -> dict[str, float]:
     }
 
 
+def time_r(model: Model, iterations: int = 300) -> float:
+    """CPU milliseconds that R takes for one of speedyBBT's iterations, without its Pólya-Gamma draws."""
+    counts = model.counts
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = np.column_stack([counts.first + 1, counts.second + 1, counts.n, counts.wins])
+        header = "first,second,n,wins"
+        np.savetxt(f"{folder}/pairs.csv", pairs, delimiter=",", header=header, comments="", fmt="%d")
+        np.savetxt(f"{folder}/precision.csv", model.covariance.inverse, delimiter=",")
+        script = Path(__file__).with_name("speedybbt.R")
+        command = ["Rscript", str(script), folder, str(iterations)]
+        return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def beside_r(model: Model, rounds: int) -> dict[str, float]:
+    """Alternate the default sampler, our Gibbs sampler and R; print and return how many times R's ESS/s we make."""
+    timed: dict[str, list[dict[str, float]]] = {"hmc": [], "gibbs": []}
+    r = []
+    for seed in range(rounds):
+        timed["hmc"].append(one_round(model, Job("hmc", 32, 250), seed))
+        timed["gibbs"].append(one_round(model, Job("gibbs", 1, 3000), seed))
+        r.append(time_r(model))
+    hmc, gibbs = (per_second(timed[name]) for name in ("hmc", "gibbs"))
+    table = {"r_ms_per_iteration": min(r)}
+    for key in ("ess_median", "ess_log_alpha2"):
+        r_ess = gibbs[f"{key}_per_second"] * gibbs["ms_per_iteration"] / min(r)
+        table |= {f"hmc_{key}_per_second": hmc[f"{key}_per_second"], f"r_{key}_per_second": r_ess}
+        table[f"{key}_ratio"] = hmc[f"{key}_per_second"] / r_ess
+    print("\nhmc, 32 chains, beside a stand-in for speedyBBT: " + ", ".join(f"{k} {v:.4g}" for k, v in table.items()))
+    return table
+
+
 def per_second(rounds: list[dict[str, float]]) -> dict[str, float]:
     """Take the fastest round's time and the mean of the rounds' effective sizes."""
     best = min(rounds, key=lambda each: each["sampling_seconds"])
@@ -142,6 +180,8 @@ def main() -> None:
             jobs = [Job("hmc", 32, 250), Job("hmc", 8, 1000), Job("hmc", 4, 1000), Job("gibbs", 1, 3000)]
             jobs += [Job("single site (rival)", 1, 300, 30), Job("block walk (rival)", 1, 3000)]
             results["Nottinghamshire"] = compare("Nottinghamshire", notts, jobs, arguments.rounds)
+            if shutil.which("Rscript"):
+                results["beside R"] = beside_r(notts, arguments.rounds)
         large = simulated(452, 75_000)
         jobs = [Job("hmc", 8, 40, 10), Job("gibbs", 1, 100, 10)]
         results["simulated 452"] = compare("Simulated map", large, jobs, arguments.rounds)

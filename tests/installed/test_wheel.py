@@ -184,7 +184,7 @@ def test_the_library_alone_fits_and_reports(core, tmp_path):
     run(core / "python", "-c", STUDY, cwd=tmp_path)
     run(core / "judgemap", *FIT, cwd=tmp_path)
     run(core / "judgemap", "report", "results", "-o", "report.html", cwd=tmp_path)
-    assert "<svg" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "data:image/svg" in (tmp_path / "report.html").read_text(encoding="utf-8")
     done = run(core / "judgemap", "export", "results", "-o", "wards.parquet", cwd=tmp_path, check=False)
     assert done.stderr == 'judgemap export needs pyarrow: pip install "judgemap[parquet]"\n'
     (tmp_path / "data.rda").write_bytes(b"")

@@ -43,6 +43,13 @@ def test_a_usual_measure_does_not(p):
     assert verdict(checks=[Measure(name="left", words="left", p=p)]).grade is Grade.SOUND
 
 
+@pytest.mark.parametrize(("p", "said"), [(0.014, True), (0.98, True), (0.03, False)])
+def test_a_measure_outside_its_interval_is_mentioned(p, said):
+    found = verdict(checks=[Measure(name="left", words="left", p=p)])
+    assert found.grade is Grade.SOUND
+    assert ("Borderline: left" in found.ground(Subject.CHECKS).text) is said
+
+
 @pytest.mark.parametrize(
     ("correlation", "grade"),
     [

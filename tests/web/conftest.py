@@ -55,7 +55,9 @@ def _drawn(areas):
 
 @pytest.fixture(autouse=True)
 def _draw_once(monkeypatch, areas, _drawn):
-    monkeypatch.setattr(actions, "draw_areas", lambda given: _drawn if given is areas else draw_areas(given))
+    monkeypatch.setattr(
+        actions, "draw_areas", lambda given, *tell: _drawn if given is areas else draw_areas(given, *tell)
+    )
 
 
 @pytest.fixture
@@ -68,7 +70,10 @@ def definition() -> StudyDefinition:
         recommended=3,
         maximum=5,
         languages=("en", "fr", "ar"),
-        translations={"fr": {"question": "Quel quartier ?"}},
+        translations={
+            "fr": {"question": "Quel quartier ?", "consent": "Je suis d'accord."},
+            "ar": {"question": "أي حي؟", "consent": "أوافق."},
+        },
         thanks="Many thanks.",
     )
 

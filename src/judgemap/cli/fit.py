@@ -15,7 +15,7 @@ from judgemap.geo.maps import Areas
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparisons import Direction, read_comparisons
 from judgemap.study.explain import judge
-from judgemap.study.folder import check_folder
+from judgemap.study.folder import check_folder, check_new
 from judgemap.study.panel import PanelFit
 from judgemap.study.record import NoteKind
 from judgemap.study.result import Fit
@@ -57,6 +57,7 @@ def fit(
     ] = None,
     cores: Annotated[int | None, typer.Option(min=1, help="Threads; the results do not depend on it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print fit.json instead of the table.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier fit in the folder.")] = False,
 ) -> None:
     """Fit a model to comparisons: writes areas.csv, areas.geojson, posterior.nc, fit.json, and clusters.csv.
 
@@ -66,7 +67,7 @@ def fit(
         raise StudyError("--sensitivity varies the prior of α, which --alpha fixes; leave one of them out")
     names = NUMBERS if settings.model == "clusters" else VARIANCE_NUMBERS
     variations = [read_variation(text, names) for text in vary or []]
-    check_folder(output)
+    (check_folder if force else check_new)(output)
     data = read_comparisons(comparisons, areas, cast("Direction", winner_is))
     threads = cores or available_cores()
     with sampling_progress() as watch:

@@ -80,6 +80,7 @@ def invite(
     connect(data)
     from judgemap.web.judge.actions import invite as make_links
     from judgemap.web.judge.groups import group_named
+    from judgemap.web.server.public_address import check_address
     from judgemap.web.studies.actions import find_study
 
     asked = find_study(study)
@@ -88,6 +89,8 @@ def invite(
     if qr is not None:
         _draw_codes(qr, links)
     typer.echo(json.dumps(links) if as_json else "\n".join(each["link"] for each in links))
+    if not as_json and (problem := check_address(server_address(url))):
+        typer.echo(f"Judges may not be able to open these links. {problem}", err=True)
 
 
 @app.command(name="list")
@@ -134,6 +137,34 @@ def close(study: Slug, data: DataFolder = DATA) -> None:
 
     actions.close_study(actions.find_study(study))
     typer.echo(f"Study {study} is closed.")
+
+
+@app.command()
+def delete(
+    study: Slug,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Bring a deleted study back.")] = False,
+    data: DataFolder = DATA,
+) -> None:
+    """Delete a study, or bring back one that was deleted in the last seven days.
+
+    Example: judgemap study delete wards
+    """
+    connect(data)
+    from judgemap.web.studies.actions import find_study
+    from judgemap.web.studies.removal import GRACE, bring_back, delete_study
+
+    found = find_study(study)
+    if undo:
+        bring_back(found)
+        typer.echo(f"Study {study} is back.")
+        return
+    if not yes and typer.prompt(f"Type the name of the study, {study}, to delete it") != study:
+        raise StudyError("that is not its name; nothing was deleted")
+    delete_study(found, study)
+    typer.echo(
+        f"Study {study} is deleted. For {GRACE.days} days, bring it back with: judgemap study delete {study} --undo"
+    )
 
 
 @app.command()
@@ -292,6 +323,21 @@ def restore(
         typer.echo(f"{certificate.study}: the answers' last day is over, so they were removed again.")
 
 
+@app.command()
+def upgrade(data: DataFolder = DATA) -> None:
+    """Bring the database of an earlier version up to date, while no server runs. Back it up first.
+
+    Judges who have a page open meanwhile keep their answer, and send it when the server is back.
+
+    Example: judgemap study upgrade --data studies
+    """
+    from judgemap.web import start
+
+    start.use_data_folder(data)
+    start.upgrade()
+    typer.echo("The database is up to date. Start the server again.")
+
+
 def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
     import segno
 
@@ -304,7 +350,7 @@ def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
 
 
 def connect(data: Path) -> None:
-    """Set Django up on a data folder, its database up to date."""
+    """Set Django up on a data folder, whose database is made if need be; one of another version is refused."""
     from judgemap.web import start
 
     start.use_data_folder(data)

@@ -17,9 +17,17 @@ from numpy.typing import NDArray
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import quoted
+from judgemap.geo.dateline import unwrapped
 from judgemap.geo.labels import choose_labels
 
-BEGINNINGS = {".geojson": b"{", ".json": b"{", ".gpkg": b"SQLite format 3\0", ".shp": b"\0\0\x27\x0a"}
+BEGINNINGS = {
+    ".geojson": b"{",
+    ".json": b"{",
+    ".topojson": b"{",
+    ".gpkg": b"SQLite format 3\0",
+    ".kml": b"<",
+    ".shp": b"\0\0\x27\x0a",
+}
 """How a file of each kind begins; anything else is refused before GDAL, which reads a hundred formats, guesses."""
 
 ShapeArray = NDArray[np.object_]
@@ -30,6 +38,9 @@ UNREADABLE = (
     UnicodeDecodeError,
     UnboundLocalError,  # pyogrio's answer to a .prj file that is not in UTF-8
 )
+
+SPECK = 1e-9
+"""Parts of a repaired outline that are smaller than this share of its largest part were made by the repair."""
 
 BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, UnicodeDecodeError)
 
@@ -48,15 +59,17 @@ def outlines(
 ) -> Outlines:
     """Label, check, mend and place the areas of a table of polygons."""
     labels = choose_labels(frame, id_column, name_column)
-    geometry, mended = mend(frame.geometry, labels.names)
+    geometry, mended = mend(across_date_line(frame.geometry, crs), labels.names)
     if len(geometry) == 1:
         raise StudyError("there is only one area on the map; a comparison needs two")
     geometry, placed = place(geometry, crs)
     return Outlines(labels.ids, labels.names, geometry, (*labels.notes, *mended, *placed))
 
 
-def load(path: Path) -> tuple[geopandas.GeoDataFrame, list[str]]:
-    """Read every row of a GeoJSON file, a GeoPackage or a Shapefile, zipped or not, with notes of what was chosen.
+def load(path: Path, layer: str | None = None) -> tuple[geopandas.GeoDataFrame, list[str]]:
+    """Read every row of a boundary file, zipped or not, with notes of what was chosen.
+
+    Of several layers the given one is read, or else the first with polygons.
 
     Raises
     ------
@@ -72,7 +85,7 @@ def load(path: Path) -> tuple[geopandas.GeoDataFrame, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            layer = _layer(source, notes)
+            layer = _layer(source, layer, notes)
             try:
                 frame = geopandas.read_file(source, layer=layer, on_invalid="fix")
             except UnicodeDecodeError:
@@ -89,6 +102,15 @@ def load(path: Path) -> tuple[geopandas.GeoDataFrame, list[str]]:
     if not isinstance(frame, geopandas.GeoDataFrame):
         raise StudyError("the file is a table without outlines; export the map with its geometry")
     return frame, notes
+
+
+def across_date_line(geometry: geopandas.GeoSeries, crs: str | int | None = None) -> geopandas.GeoSeries:
+    """Let outlines in degrees that jump across the date line run on beyond it."""
+    degrees = crs is None and (geometry.crs is None or geometry.crs.is_geographic)
+    bounds = geometry.total_bounds
+    if not degrees or not (np.abs(bounds) <= 360).all() or bounds[2] - bounds[0] <= 180:
+        return geometry
+    return geopandas.GeoSeries(unwrapped(geometry.to_numpy()), index=geometry.index, crs=geometry.crs)
 
 
 def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopandas.GeoSeries, list[str]]:
@@ -145,17 +167,47 @@ def mend(geometry: geopandas.GeoSeries, names: Sequence[str]) -> tuple[geopandas
     labels = np.array(names, dtype=object)
     _check_polygons(shapes, labels)
     broken = ~shapely.is_valid(shapes)
-    shapes[broken] = shapely.make_valid(shapes[broken], method="structure", keep_collapsed=False)
+    shapes = repaired(shapes)
     _refuse(labels[shapely.area(shapes) <= 0], "have no surface", "redraw or remove them")
-    repaired = [f"Outlines that crossed themselves were repaired: {quoted(labels[broken])}."] if broken.any() else []
-    return geopandas.GeoSeries(shapes, crs=geometry.crs), repaired
+    notes = [f"Outlines that crossed themselves were repaired: {quoted(labels[broken])}."] if broken.any() else []
+    return geopandas.GeoSeries(shapes, crs=geometry.crs), notes
+
+
+def repaired(shapes: ShapeArray) -> ShapeArray:
+    """Make outlines valid: of mixed shapes only the polygons stay, and of what a repair leaves, no specks.
+
+    >>> tie = shapely.Polygon([(0, 0), (1, 1), (1, 0), (0, 1)])
+    >>> mixed = shapely.GeometryCollection([shapely.box(0, 0, 1, 1), shapely.Point(5, 5)])
+    >>> shapely.area(repaired(np.array([tie, mixed], dtype=object)))
+    array([0.5, 1. ])
+    """
+    shapes = shapes.copy()
+    for place in np.flatnonzero(shapely.get_type_id(shapes) == shapely.GeometryType.GEOMETRYCOLLECTION):
+        shapes[place] = shapely.union_all(shapely.make_valid(_polygons_in(shapes[place])))
+    broken = np.flatnonzero(~shapely.is_valid(shapes))
+    shapes[broken] = shapely.make_valid(shapes[broken], method="structure", keep_collapsed=False)
+    for place in broken:
+        parts = _polygons_in(shapes[place])
+        areas = shapely.area(parts)
+        kept = parts[areas > SPECK * areas.max(initial=0.0)]
+        shapes[place] = kept[0] if len(kept) == 1 else shapely.MultiPolygon(kept.tolist())
+    return shapes
+
+
+def _polygons_in(shape: shapely.Geometry) -> ShapeArray:
+    """Return the polygons of a shape, of whatever kind and however nested it is."""
+    parts = shapely.get_parts(shape)
+    while (shapely.get_type_id(parts) > shapely.GeometryType.POLYGON).any():
+        parts = shapely.get_parts(parts)
+    polygons: ShapeArray = parts[shapely.get_type_id(parts) == shapely.GeometryType.POLYGON]
+    return polygons
 
 
 def _check_polygons(shapes: ShapeArray, labels: ShapeArray) -> None:
     empty = shapely.is_missing(shapes) | shapely.is_empty(shapes)
     if empty.all():
         raise StudyError("no area has an outline; export the map with its geometry")
-    polygonal = np.isin(shapely.get_type_id(shapes), [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON])
+    polygonal = shapely.get_dimensions(shapes) == 2
     if not polygonal[~empty].any():
         kinds = sorted({shape.geom_type for shape in shapes[~empty]})
         raise StudyError(f"the file holds {' and '.join(kinds)} features, not polygons; choose a file of boundaries")
@@ -207,21 +259,41 @@ def _is_map(name: str) -> bool:
 
 
 def _check_beginning(head: bytes, suffix: str) -> None:
-    text = suffix in {".geojson", ".json"}
+    text = suffix in {".geojson", ".json", ".topojson", ".kml"}
     beginning = head.removeprefix(b"\xef\xbb\xbf").lstrip() if text else head
     if not beginning.startswith(BEGINNINGS[suffix]):
         raise StudyError(f"the file is not what its ending {suffix} says; {_advice(suffix)}")
 
 
-def _layer(source: str, notes: list[str]) -> str:
-    """Choose the layer to read: the first with polygons."""
+def list_layers(path: Path) -> list[str]:
+    """Name the layers of a boundary file that may hold polygons, the usual one first."""
+    source, _ = _source(path)
+    try:
+        return _layers(source)
+    except UNREADABLE:
+        return []
+
+
+def _layers(source: str) -> list[str]:
     layers = [(str(name), str(kind)) for name, kind in pyogrio.list_layers(source)]
-    if not layers:
+    names = [name for name, kind in layers if not re.search("Point|Line|None", kind)]  # mixed ones are "Unknown"
+    names = names or [name for name, _ in layers]
+    # A file of districts often has a layer with the country as a whole, which is nothing to compare.
+    return sorted(names, key=lambda name: pyogrio.read_info(source, layer=name)["features"] < 2) if names[1:] else names
+
+
+def _layer(source: str, wanted: str | None, notes: list[str]) -> str:
+    """Choose the layer to read: the one that is wanted, or the first with polygons."""
+    names = _layers(source)
+    if not names:
         raise StudyError("there are no layers in the file; export the map again")
-    names = [name for name, kind in layers if "Polygon" in kind] or [name for name, _ in layers]
+    if wanted and wanted not in names:
+        raise StudyError(f"there is no layer {wanted!r}; the layers are {quoted(names)}", field="layer")
+    chosen = wanted or names[0]
     if len(names) > 1:
-        notes.append(f"Of the file's layers, {names[0]!r} was read; the others are {quoted(names[1:])}.")
-    return names[0]
+        others = [name for name in names if name != chosen]
+        notes.append(f"Of the file's layers, {chosen!r} was read; the others are {quoted(others)}.")
+    return chosen
 
 
 def _advice(source: str) -> str:

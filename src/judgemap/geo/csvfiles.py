@@ -5,7 +5,7 @@ import csv
 import difflib
 import io
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from judgemap.errors import StudyError
 DELIMITERS = (",", ";", "\t")
 FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 NUMBER = re.compile(r"'*[+-]?\d+(\.\d+)?(e[+-]?\d+)?")
+MOST_MISTAKES = 10
+"""Bad lines that an error lists."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +36,23 @@ class Table:
                     f"{self.path.name}: there is no column {column!r}{did_you_mean(column, others)}; "
                     f"the columns are {quoted(self.columns)}"
                 )
+
+    def refuse(self, mistakes: Mapping[int, str]) -> None:
+        """Raise a `StudyError` with the mistakes of the first ten bad rows, a line each; nothing where there are none.
+
+        >>> table = Table(Path("a.csv"), ("id",), [{"id": ""}, {"id": "?"}], [2, 3])
+        >>> table.refuse({0: "the id is missing", 1: "'?' is no id"})
+        Traceback (most recent call last):
+        judgemap.errors.StudyError: a.csv line 2: the id is missing
+        line 3: '?' is no id
+        >>> table.refuse({})
+        """
+        if not mistakes:
+            return
+        rows = sorted(mistakes)
+        lines = [f"line {self.lines[row]}: {mistakes[row]}" for row in rows[:MOST_MISTAKES]]
+        more = [f"and {len(rows) - MOST_MISTAKES} more bad lines"] if len(rows) > MOST_MISTAKES else []
+        raise StudyError(f"{self.path.name} " + "\n".join(lines + more))
 
     def where(self, row: int) -> str:
         """Say where a row is, to begin an error with: ``comparisons.csv line 17``."""
@@ -75,6 +94,18 @@ def read_table(path: str | Path, required: Sequence[str] = ()) -> Table:
         for row in table.rows:
             del row[""]
     return table
+
+
+def read_number(text: str) -> float:
+    """Read a number as people write it, with a decimal point or a decimal comma.
+
+    >>> read_number("3.5"), read_number("3,5"), read_number("1.234,5"), read_number("1,234.5")
+    (3.5, 3.5, 1234.5, 1234.5)
+    """
+    if "," in text and "." in text:
+        thousands, decimal = (",", ".") if text.rfind(".") > text.rfind(",") else (".", ",")
+        text = text.replace(thousands, "").replace(decimal, ".")
+    return float(text.replace(",", "."))
 
 
 def defused(value: object) -> str:

@@ -60,7 +60,7 @@ def choose_labels(frame: "geopandas.GeoDataFrame", id_column: str | None, name_c
     StudyError
         If a given column does not exist, or the ids are not one each.
     """
-    columns = {str(column): _texts(frame, column) for column in frame.columns if column != frame.geometry.name}
+    columns = {str(column): column_texts(frame, column) for column in frame.columns if column != frame.geometry.name}
     for column in (id_column, name_column):
         if column is not None and column not in columns:
             known = f"the columns are {quoted(columns)}" if columns else "the map has no columns at all"
@@ -105,7 +105,8 @@ def check_ids(ids: Sequence[str], where: str) -> None:
         )
 
 
-def _texts(frame: "geopandas.GeoDataFrame", column: object) -> list[str]:
+def column_texts(frame: "geopandas.GeoDataFrame", column: object) -> list[str]:
+    """Return the values of a column as labels."""
     values = frame[column]
     return [clean_label(value) for value in values.astype(object).where(values.notna(), None)]
 

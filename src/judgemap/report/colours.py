@@ -33,7 +33,7 @@ BELOW = (NEUTRAL, "#a9cbe1", "#c8f1ff")
 """From the average to the lowest risk, ever lighter."""
 ABOVE = (NEUTRAL, "#d68350", "#bf4a26", "#8a1c14", "#52080f")
 """From the average to the highest risk, ever darker."""
-HALVED = (1.0, 2.0, 4.0, 6.0, 10.0)
+HALVED = (1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 """Widths of classes whose halves are short numbers too."""
 
 
@@ -88,7 +88,7 @@ class Diverging(Scale):
     >>> scale = Diverging("risk", "risk", "lower", "higher")
     >>> limits = scale.limits_for(np.array([-1.2, 2.9]))
     >>> limits.tolist(), scale.shades(limits)[1] == NEUTRAL
-    ([-1.5, -0.5, 0.5, 1.5, 2.5, 3.5], True)
+    ([-1.2, -0.4, 0.4, 1.2, 2.0, 2.8, 3.6], True)
     """
 
     __slots__ = ()

@@ -20,7 +20,7 @@ from judgemap.core.comparisons import JudgedCounts, PairCounts, count_judged
 from judgemap.core.types import BoolArray, FloatArray, IntArray, frozen_floats, frozen_ints
 from judgemap.display import Displayed
 from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import Table, did_you_mean, quoted, read_table
+from judgemap.geo.csvfiles import Table, did_you_mean, quoted, read_number, read_table
 from judgemap.geo.labels import clean_label
 from judgemap.geo.maps import Areas
 
@@ -331,19 +331,24 @@ def read_comparisons(path: str | Path, areas: Areas, winner_is: Direction = "low
     else:
         table.require("left", "right", "outcome")
         first, second = "left", "right"
-        outcome = [_outcome(table, row) for row in range(len(table.rows))]
+        outcome = _outcomes(table)
     left, right = _positions(table, first, second, areas)
     judge = [row.get("judge", "") for row in table.rows]
     data = Comparisons.from_words(areas.ids, judge, left, right, outcome, _seconds(table), winner_is)
     return replace(data, answered_at=np.array([_moment(row.get("answered_at", "")) for row in table.rows]))
 
 
-def _outcome(table: Table, row: int) -> str:
-    outcome = table.rows[row]["outcome"]
-    if outcome not in ANSWERS:
-        hint = f"{did_you_mean(outcome, ANSWERS)}; use one of {', '.join(ANSWERS)}"
-        raise StudyError(f"{table.where(row)}: {outcome!r} is no outcome{hint}")
-    return outcome
+def _outcomes(table: Table) -> list[str]:
+    outcomes = [row["outcome"] for row in table.rows]
+    use = f"use one of {', '.join(ANSWERS)}"
+    table.refuse(
+        {
+            row: f"{outcome!r} is no outcome{did_you_mean(outcome, ANSWERS)}; {use}"
+            for row, outcome in enumerate(outcomes)
+            if outcome not in ANSWERS
+        }
+    )
+    return outcomes
 
 
 def _moment(text: str) -> float:
@@ -356,7 +361,7 @@ def _moment(text: str) -> float:
 
 
 def _positions(table: Table, first: str, second: str, areas: Areas) -> tuple[IntArray, IntArray]:
-    """Look up both areas of every row; name the first that is not on the map, or compared with itself."""
+    """Look up both areas of every row; name those that are not on the map, or compared with themselves."""
     lookup = areas.lookup
     left = [lookup.get(clean_label(row[first]), -1) for row in table.rows]
     right = [lookup.get(clean_label(row[second]), -1) for row in table.rows]
@@ -366,15 +371,17 @@ def _positions(table: Table, first: str, second: str, areas: Areas) -> tuple[Int
             f"the map {quoted(areas.ids[:3])} ({quoted(areas.names[:3])}); "
             "check that both use the same ids, or choose the map's id column"
         )
+    mistakes: dict[int, str] = {}
     for row, (a, b) in enumerate(zip(left, right, strict=True)):
-        for place, column in ((a, first), (b, second)):
-            if place < 0:
-                area = table.rows[row][column]
-                empty = f"the cell of {column!r} is empty; name an area or remove the row"
-                raise StudyError(f"{table.where(row)}: {areas.unknown(area) if area else empty}")
-        if a == b:
+        if a < 0 or b < 0:
+            column = first if a < 0 else second
+            area = table.rows[row][column]
+            empty = f"the cell of {column!r} is empty; name an area or remove the row"
+            mistakes[row] = areas.unknown(area) if area else empty
+        elif a == b:
             area = table.rows[row][first]
-            raise StudyError(f"{table.where(row)}: {area!r} is compared with itself; correct it or remove the row")
+            mistakes[row] = f"{area!r} is compared with itself; correct it or remove the row"
+    table.refuse(mistakes)
     return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
 
 
@@ -383,17 +390,17 @@ def _some(table: Table, column: str) -> Sequence[str]:
 
 
 def _seconds(table: Table) -> FloatArray:
-    """Read the times: empty cells and a missing column are nan; anything but a time is an error."""
+    """Read the times, also with decimal commas: empty cells are nan, anything but a time is an error."""
     seconds = np.full(len(table.rows), np.nan)
+    mistakes: dict[int, str] = {}
     for row, cells in enumerate(table.rows):
         if not cells.get("seconds"):
             continue
         try:
-            seconds[row] = float(cells["seconds"])
+            seconds[row] = read_number(cells["seconds"])
         except ValueError:
             seconds[row] = -1.0
         if not (np.isfinite(seconds[row]) and seconds[row] >= 0):
-            raise StudyError(
-                f"{table.where(row)}: {cells['seconds']!r} is no number of seconds; write one, or leave the cell empty"
-            )
+            mistakes[row] = f"{cells['seconds']!r} is no number of seconds; write one, or leave the cell empty"
+    table.refuse(mistakes)
     return seconds

@@ -128,14 +128,6 @@ class Explanation:
         return _met(self.fit)
 
     @property
-    def between(self) -> list[tuple[int, float] | None] | None:
-        """The other cluster of each area that sits between two, and its probability; None without clusters."""
-        if not isinstance(self.fit, ClusterFit):
-            return None
-        others = {each.area: (int(each.other), float(each.other_probability)) for each in self.fit.best.between}
-        return [others.get(area) for area in range(len(self.fit.map))]
-
-    @property
     def judges_note(self) -> str:
         """What the table of judges cannot say, in a sentence, or nothing."""
         if len(self.judges) == 0:
@@ -170,10 +162,7 @@ class Explanation:
             "met": self.met,
             "sampling": self.fit.sampling._asdict(),
         }
-        if isinstance(self.fit, ClusterFit):
-            exact["between"] = self.between
-            exact["grouping"] = asdict(self.fit.best.grouping)
-        told: dict[str, Any] = json_value(rounded, FIGURES) | json_value(exact)
+        told: dict[str, Any] = json_value(rounded, FIGURES) | json_value(exact) | of_clusters(self.fit)
         return told
 
     @property
@@ -202,6 +191,21 @@ class Explanation:
             "riskier": self.fit.judged_riskier,
         }
         return pd.DataFrame(columns).assign(density=self.density.tolist()).to_dict("records")
+
+
+def of_clusters(fit: Fit) -> dict[str, Any]:
+    """Return what a map of clusters must say with it, as a database keeps it; nothing for other models.
+
+    ``grouping`` is how probable the partition is; ``between`` has, for each area that sits between two clusters, the
+    other one and its probability, and None for all others.
+    """
+    if not isinstance(fit, ClusterFit):
+        return {}
+    others = {each.area: (int(each.other), float(each.other_probability)) for each in fit.best.between}
+    told: dict[str, Any] = json_value(
+        {"grouping": asdict(fit.best.grouping), "between": [others.get(area) for area in range(len(fit.map))]}
+    )
+    return told
 
 
 def judge(fit: Fit, data: Comparisons) -> Fit:

@@ -12,6 +12,13 @@ MARK = "fit.json"
 """The file that tells a folder of results from somebody's other files."""
 
 
+def check_new(folder: Path, mark: str = MARK) -> None:
+    """Raise a `StudyError` if a folder holds earlier results, which nobody has said may be overwritten."""
+    check_folder(folder, mark)
+    if (folder / mark).exists():
+        raise StudyError(f"{folder} holds another {Path(mark).stem}; name a new folder, or overwrite it with --force")
+
+
 def check_folder(folder: Path, mark: str = MARK) -> None:
     """Raise a `StudyError` if results cannot go there: it is a file, or holds something that is no fit."""
     if folder.exists() and not folder.is_dir():

@@ -16,6 +16,8 @@ from judgemap.study.findings import JudgeFinding, Measure, ReliabilityFinding
 
 MUCH, SOME = 0.8, 0.6
 """The expected correlation with another panel's map from which the order is sound, and from which it needs care."""
+BORDERLINE = 0.025
+"""A p-value nearer to 0 or 1 than this is mentioned, though it is not unusual yet."""
 ORDERS = (
     (0.9, "almost the same order of the areas"),
     (MUCH, "much the same order of the areas"),
@@ -169,7 +171,10 @@ def judge_checks(measures: Sequence[Measure] | None) -> Ground:
         found = "; ".join(f"{MEANING.get(each.name, each.words)} ({p_value(each.p)})" for each in unusual)
         words = f"The fit does not explain the answers in every respect: {found}."
         return Ground(Subject.CHECKS, Grade.CARE, words)
-    words = f"The fit explains the answers: all {len(measures)} checks came out as expected."
+    words = f"The fit explains the answers: none of the {len(measures)} checks is unusual."
+    near = [each for each in measures if each.p is not None and not BORDERLINE <= each.p <= 1 - BORDERLINE]
+    if near:  # a page shows 95 % intervals beside these words, and one of them does not hold its measure
+        words += f" Borderline: {'; '.join(f'{each.words} ({p_value(each.p)})' for each in near)}."
     return Ground(Subject.CHECKS, Grade.SOUND, words)
 
 

@@ -58,10 +58,17 @@ def use_data_folder(data: Path) -> None:
 
 
 def migrate() -> None:
-    """Bring the database up to date, if it is not."""
+    """Make the tables of an empty database; refuse a database of another version."""
+    from judgemap.web.server.migrating import migrate as make_tables
+
+    make_tables()
+
+
+def upgrade() -> None:
+    """Bring the database of an earlier version up to date."""
     from judgemap.web.server.migrating import migrate as bring_up_to_date
 
-    bring_up_to_date()
+    bring_up_to_date(upgrading=True)
 
 
 def serve(options: ServerOptions, say: Callable[[str], None]) -> None:

@@ -19,7 +19,7 @@ def url(study):
 
 
 def test_links_are_shown_once_and_work(owned, clients):
-    page = clients["owner"].post(url(owned), {"judges": "3"}).content.decode()
+    page = clients["owner"].post(url(owned), {"judges": "3", "anyway": "yes"}).content.decode()
     tokens = LINK.findall(page)
     assert len(set(tokens)) == 3
     assert page.count("data:image/svg+xml") == 3
@@ -32,17 +32,17 @@ def test_links_are_shown_once_and_work(owned, clients):
 
 def test_inviting_is_one_act_of_whoever_asked(owned, clients, people):
     before = set(Act.objects.values_list("pk", flat=True))
-    clients["teammate"].post(url(owned), {"judges": "3"})
+    clients["teammate"].post(url(owned), {"judges": "3", "anyway": "yes"})
     act = Act.objects.exclude(pk__in=before).get()
     assert (act.verb, act.researcher, act.detail) == ("invited", people["teammate"], {"judges": 3})
 
 
 def test_the_page_with_links_is_not_cached(owned, clients):
-    assert "no-store" in clients["owner"].post(url(owned), {"judges": "1"})["Cache-Control"]
+    assert "no-store" in clients["owner"].post(url(owned), {"judges": "1", "anyway": "yes"})["Cache-Control"]
 
 
 def test_the_table_has_the_links_of_this_study_only(owned, clients):
-    tokens = LINK.findall(clients["owner"].post(url(owned), {"judges": "2"}).content.decode())
+    tokens = LINK.findall(clients["owner"].post(url(owned), {"judges": "2", "anyway": "yes"}).content.decode())
     response = clients["owner"].post(f"{url(owned)}.csv", {"token": [*tokens, "A" * 22, "=1+1", ""]})
     rows = list(csv.DictReader(io.StringIO(response.content.decode())))
     assert [row["link"] for row in rows] == [f"http://testserver/j/{token}/" for token in tokens]
@@ -52,7 +52,7 @@ def test_the_table_has_the_links_of_this_study_only(owned, clients):
 
 @pytest.mark.parametrize("judges", ["0", "-1", "201", "x", "1e3", ""])
 def test_numbers_out_of_range_make_no_judge(owned, clients, judges):
-    response = clients["owner"].post(url(owned), {"judges": judges})
+    response = clients["owner"].post(url(owned), {"judges": judges, "anyway": "yes"})
     assert response.status_code == 400
     assert list(response.context["form"].errors) == ["judges"]
     assert not Judge.objects.exists()
@@ -60,15 +60,25 @@ def test_numbers_out_of_range_make_no_judge(owned, clients, judges):
 
 def test_a_closed_study_takes_no_more_judges(owned, clients):
     close_study(owned)
-    assert "Make the links" not in clients["owner"].post(url(owned), {"judges": "3"}).content.decode()
+    assert "Make the links" not in clients["owner"].post(url(owned), {"judges": "3", "anyway": "yes"}).content.decode()
     assert not Judge.objects.exists()
 
 
 def test_links_carry_the_public_name_of_the_server(owned, clients, settings):
     settings.PUBLIC_URL = "https://studies.example.org"
-    page = clients["owner"].post(url(owned), {"judges": "1"}).content.decode()
+    page = clients["owner"].post(url(owned), {"judges": "1", "anyway": "yes"}).content.decode()
     assert 'href="https://studies.example.org/j/' in page
     assert "https://studies.example.org/invitation/" in clients["owner"].post("/account/researchers/").content.decode()
+
+
+def test_the_first_invitation_checks_the_address(owned, clients):
+    page = clients["owner"].get(url(owned))
+    assert "no computer of the name &#x27;testserver&#x27; can be found" in page.content.decode()
+    refused = clients["owner"].post(url(owned), {"judges": "2"})
+    assert list(refused.context["form"].errors) == ["anyway"]
+    assert not Judge.objects.exists()
+    clients["owner"].post(url(owned), {"judges": "2", "anyway": "yes"})
+    assert clients["owner"].get(url(owned)).context["form"].problem is None, "it is only asked before the first"
 
 
 def test_the_text_of_the_invitation_is_in_every_language_of_the_study(owned, clients):

@@ -34,6 +34,12 @@ languages = ["en", "fr", "ar"]
 file = "wards.geojson"
 id = "id"
 name = "name"
+[translations.fr]
+question = "Quel quartier a le taux le plus BAS ?"
+consent = "Je suis d'accord."
+[translations.ar]
+question = "أي حي لديه المعدل الأدنى؟"
+consent = "أوافق."
 """
 
 

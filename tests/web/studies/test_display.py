@@ -78,8 +78,9 @@ def test_neighbours_are_drawn_true_to_the_map(chicago):
 
 def test_a_polygon_is_simplified_once_for_each_level():
     simplified = _Simplified(np.array([shapely.Point(0, 0).buffer(100, quad_segs=200)]))
-    fine, coarse = simplified.at(0, 1.0), simplified.at(0, 4.0)
-    assert simplified.at(0, 1.1) is fine
+    only = np.array([0])
+    fine, coarse = simplified.at(only, 1.0)[0], simplified.at(only, 4.0)[0]
+    assert simplified.at(only, 1.1)[0] is fine
     assert 800 > shapely.get_num_coordinates(fine) > shapely.get_num_coordinates(coarse)
 
 
@@ -119,3 +120,52 @@ def test_stored_coordinates_make_the_path_that_pages_draw(areas):
     assert len(rings) == 1
     assert stored_path(drawings.rings[0]) == svg_path(rings)
     assert stored_path("") == ""
+
+
+def drawn(*polygons):
+    """The drawings of areas in degrees."""
+    count = len(polygons)
+    names = tuple(f"Area {i}" for i in range(count))
+    return draw_areas(Areas(names, names, AreaGraph(count, []), geopandas.GeoSeries(polygons, crs="EPSG:4326")))
+
+
+def test_areas_that_cutting_stumbles_over_are_drawn():
+    """Like Swiss municipalities with enclaves: a hole that touches its shell, simplified, crosses itself."""
+    shell = [(0, 0), (4, 0), (4, 2), (3.9999, 2.00001), (4, 2.00002), (4, 4), (0, 4)]
+    hole = [(4, 2), (1, 1), (1, 3)]
+    torn = shapely.make_valid(shapely.Polygon(shell, [hole]))
+    broken = shapely.Polygon([(4, 0), (6, 3), (6, 0), (4, 3)])
+    drawings = drawn(torn, broken, shapely.box(-1, -1, 0, 0))
+    assert all(json.loads(scene)["own"] for scene in drawings.scenes)
+
+
+def test_cutting_falls_back_where_geos_refuses(monkeypatch):
+    def refuse(*_):
+        raise shapely.errors.GEOSException("TopologyException")
+
+    squares = [shapely.box(x, 50, x + 1, 51) for x in range(3)]
+    as_usual = drawn(*squares).scenes
+    monkeypatch.setattr(shapely, "clip_by_rect", refuse)
+    others = [len(json.loads(scene)["others"]) for scene in drawn(*squares).scenes]
+    assert others == [len(json.loads(scene)["others"]) for scene in as_usual]
+
+
+def test_a_map_across_the_date_line_is_in_one_piece():
+    east, west = shapely.box(178, -18, 180, -16), shapely.box(-180, -18, -178, -16)
+    whole = shapely.MultiPolygon([shapely.box(176, -20, 180, -18), shapely.box(-180, -20, -177, -18)])
+    labels = np.array(drawn(east, west, whole).labels)
+    assert labels[0, 0] < labels[1, 0]
+    assert np.ptp(labels[:2, 0]) > 100  # two of seven degrees, not two of 360
+    world = drawn(shapely.box(-180, -60, 0, 60), shapely.box(0, -60, 180, 60))
+    assert np.array(world.labels)[0, 0] < np.array(world.labels)[1, 0]
+
+
+def test_an_area_at_the_pole_is_cut_where_the_drawing_ends():
+    drawings = drawn(shapely.box(-180, -90, 180, -70), shapely.box(-60, -60, -50, -40))
+    assert all(json.loads(rings) for rings in drawings.rings)
+
+
+def test_an_area_that_vanishes_at_this_size_has_a_label_all_the_same():
+    speck = shapely.Polygon([(5, 5), (5.0000001, 5), (5, 5.0000001)])
+    labels = np.array(drawn(shapely.box(0, 0, 10, 10), speck).labels)
+    assert np.isfinite(labels).all()

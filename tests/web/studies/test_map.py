@@ -4,7 +4,7 @@ import pytest
 
 from judgemap.web.studies.actions import close_study
 from judgemap.web.studies.areas import load_graph
-from judgemap.web.studies.models import Act, Edge
+from judgemap.web.studies.models import Act, Drawing, Edge
 
 
 def edges(study) -> set[tuple[int, int]]:
@@ -19,18 +19,24 @@ def url(study):
 def test_it_draws_every_area_and_edge_without_a_script(owned, clients):
     page = clients["owner"].get(url(owned)).content.decode()
     assert page.count('class="area"') == 16
-    assert page.count("<line") == 24
+    assert sum(line.count("L") for line in clients["owner"].get(url(owned)).context["map"].lines.values()) == 24
     assert page.count("<option value=") == 2 * 17
     assert "16 areas and 24 pairs of neighbours" in " ".join(page.split())
 
 
 def test_points_of_areas_lie_inside_their_squares(owned, clients):
     drawn = clients["owner"].get(url(owned)).context["map"]
-    xs = sorted({round(area.x / 50) for area in drawn.areas})
-    assert len(xs) == 4
-    assert all(0 < area.x < 1000 and 0 < area.y < 1000 for area in drawn.areas)
-    north, south = drawn.areas[-1], drawn.areas[0]
-    assert north.y < south.y
+    points = [tuple(map(float, each.split())) for each in drawn.dots.removeprefix("M").split("h0M")[:-1]]
+    assert len({round(x / 50) for x, _ in points}) == 4
+    assert all(0 < x < 1000 and 0 < y < 1000 for x, y in points)
+    assert points[-1][1] < points[0][1]
+
+
+def test_the_areas_are_drawn_once_and_earlier_studies_all_the_same(owned, clients):
+    stored = Drawing.objects.get(study=owned).paths
+    assert stored in clients["owner"].get(url(owned)).content.decode()
+    Drawing.objects.all().delete()  # as in a study of an earlier version
+    assert stored in clients["owner"].get(url(owned)).content.decode()
 
 
 def test_two_areas_are_joined_and_parted(draft, clients):
@@ -46,7 +52,10 @@ def test_two_areas_are_joined_and_parted(draft, clients):
 
 def test_the_script_gets_json(draft, clients):
     response = clients["owner"].post(url(draft), {"a": "0", "b": "5"}, headers={"Accept": "application/json"})
-    assert response.json() == {"said": "Ward 1.1 and Ward 2.2 are now neighbours.", "joined": True, "a": 0, "b": 5}
+    told = response.json()
+    assert (told["said"], told["joined"]) == ("Ward 1.1 and Ward 2.2 are now neighbours.", True)
+    assert told["lines"]["added"].count("L") == 1
+    assert told["lines"]["border"].count("L") == 24
 
 
 def test_an_open_study_gets_a_new_version_and_keeps_the_old_edges(owned, clients, people):

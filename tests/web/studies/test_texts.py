@@ -94,11 +94,26 @@ def test_a_closed_study_is_not_changed(owned, clients):
 
 def test_a_translation_is_read_by_judges(owned, clients, visit):
     judge = visit(agreed=False)
-    fields = {"question": "Quel secteur ?", "based_on": "1"}
+    fields = {"question": "Quel secteur ?", "consent": "D'accord.", "based_on": "1"}
     assert clients["owner"].post(f"{url(owned)}/fr", fields).status_code == 302
     assert "Quel secteur ?" in judge.get(**{"Accept-Language": "fr"}).content.decode()
     owned.refresh_from_db()
-    assert owned.version.translations == {"fr": {"question": "Quel secteur ?"}}
+    assert owned.version.translations["fr"] == {"question": "Quel secteur ?", "consent": "D'accord."}
+
+
+def test_judges_choose_a_language_only_when_what_matters_is_translated(owned, clients, visit):
+    judge = visit(agreed=False)
+    clients["owner"].post(f"{url(owned)}/fr", {"question": "Quel secteur ?", "based_on": "1"})
+    page = judge.get(**{"Accept-Language": "fr"}).content.decode()
+    assert 'lang="en"' in page
+    assert 'value="fr"' not in page
+    judge.post("language", language="fr")
+    assert 'lang="en"' in judge.get().content.decode()
+    overview = clients["owner"].get(f"/studies/{owned.slug}/").content.decode()
+    assert "Judges cannot read the study in French yet" in overview
+    beside = clients["owner"].get(f"{url(owned)}/fr").content.decode()
+    assert "Still to translate: consent" in beside
+    assert "Which ward has the LOWER rate?" in beside, "the source stands beside the translation"
 
 
 def test_only_languages_of_the_study_are_translated_into(owned, clients):

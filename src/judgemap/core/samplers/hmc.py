@@ -163,8 +163,7 @@ def log_density(target: Target, point: Point) -> FloatArray:
         log_prior -= v * v / 2
     else:
         log_prior -= prior.shape * tau + prior.scale * inverse
-    density: FloatArray = point.log_likelihood + log_prior
-    return density
+    return np.where(np.abs(tau) <= wide.FARTHEST, point.log_likelihood + log_prior, -np.inf)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -198,23 +197,30 @@ def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: in
 
 @np.errstate(over="ignore", invalid="ignore")
 def move_widely(rng: np.random.Generator, target: Target, state: State) -> State:
-    """Move along the ray and on ellipses (`wide`)."""
+    """Move on ellipses and along the ray (`wide`)."""
     laplace, prior, chains = target.laplace, target.model.variance, state.q.shape[1]
     if isinstance(prior, FixedVariance):
         raise TypeError("a fixed α² leaves no ray to move along")
     shape, scale = prior.shape, prior.scale
     old = laplace.log_variance_mean + laplace.log_variance_sd * state.q[-1]
-    ray = laplace.V @ (state.w * np.exp(-old / 2))
-    tau = wide.along_the_ray(
-        rng, old, lambda at: target.likelihood(ray * np.exp(at / 2))[1] - shape * at - scale * np.exp(-at)
-    )
-    w = state.w * np.exp((tau - old) / 2)
+    w = state.w
+    # Ellipses first: from strengths that the answers contradict, as a chain may start with, the ray would lead to an
+    # α² beyond all reason, from which it takes hundreds of moves to come back.
     for _ in range(wide.ELLIPSES):
-        other = laplace.noise(rng, chains) * np.exp(tau / 2)
+        other = laplace.noise(rng, chains) * np.exp(old / 2)
         angle = wide.around_the_ellipse(
             rng, laplace.V @ w, laplace.V @ other, lambda strengths: target.likelihood(strengths)[1]
         )
         w = w * np.cos(angle) + other * np.sin(angle)
+    ray = laplace.V @ (w * np.exp(-old / 2))
+
+    def height(at: FloatArray) -> FloatArray:
+        """Find the log of the density at τ on the ray."""
+        density = target.likelihood(ray * np.exp(at / 2))[1] - shape * at - scale * np.exp(-at)
+        return np.where(np.abs(at) <= wide.FARTHEST, density, -np.inf)
+
+    tau = wide.along_the_ray(rng, old, height)
+    w = w * np.exp((tau - old) / 2)
     # Where α² is huge, trajectories break down and these moves go on: that is no sign of draws that cannot be trusted.
     return start(target, place(laplace, w, tau))._replace(acceptance=state.acceptance)
 

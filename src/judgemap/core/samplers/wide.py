@@ -21,6 +21,9 @@ from judgemap.core.types import BoolArray, FloatArray
 
 WIDE = 0.8
 """The standard deviation of log α², as Laplace's approximation has it, from which these moves are made."""
+FARTHEST = 80.0
+"""|log α²| beyond which a state is refused, because double precision does not hold there. With the usual prior,
+χ = 0.1, and no answers at all, the probability beyond it is 0.0003."""
 STEP = 4.0
 MOST_STEPS = 200
 """Of stepping out and of shrinking; a chain that needs more stays where it is."""

@@ -91,5 +91,9 @@ def find_token(token: str) -> ApiToken | None:
 
 def studies_of_token(token: ApiToken) -> QuerySet[Study]:
     """Return the studies that a token opens: its own, or all that its researcher owns."""
-    mine = Study.objects.select_related("current").defer("current__packed_design").filter(owner=token.researcher_id)
+    mine = (
+        Study.objects.select_related("current")
+        .defer("current__packed_design")
+        .filter(owner=token.researcher_id, deleted_at=None)
+    )
     return mine if token.study_id is None else mine.filter(pk=token.study_id)

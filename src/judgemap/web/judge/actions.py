@@ -109,7 +109,7 @@ def choose_language(token: str, language: str) -> None:
     """Keep the language that the judge reads, if the study has it."""
     with transaction.atomic():
         judge = _held(token)
-        if language in judge.study.version.languages:
+        if language in judge.study.version.offered:
             judge.language = language
             judge.save(update_fields=["language"])
 

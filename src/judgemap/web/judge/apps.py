@@ -10,8 +10,10 @@ class JudgeConfig(AppConfig):
     label = "judge"
 
     def ready(self) -> None:
-        """Have the worker remove answers when their day is over."""
-        from judgemap.web.judge.retention import keep_promises
+        """Have the worker remove answers when their day is over; remove them with their study."""
+        from judgemap.web.judge.retention import keep_promises, remove_judges
         from judgemap.web.server.jobs import worker_round
+        from judgemap.web.studies.removal import study_goes
 
         worker_round.connect(keep_promises)
+        study_goes.connect(remove_judges)

@@ -15,7 +15,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import defused
 from judgemap.study.definition import write_definition
 from judgemap.web.judge.comparisons import IN_TABLES, History, TableRow
-from judgemap.web.judge.models import Consent, Judge, UnknownArea
+from judgemap.web.judge.models import Consent, Judge, UnknownArea, asks_who_is_left_out
 from judgemap.web.server.backup import snapshot
 from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_graph
@@ -24,6 +24,10 @@ from judgemap.web.studies.models import Area, Study
 PAIR_COLUMNS = (
     "judge", "left", "right", "outcome", "seconds", "answered_at", "issued_at", "position", "revisions", "unknown_side",
     "reason", "design", "probability", "version",
+)  # fmt: skip
+JUDGE_COLUMNS = (
+    "judge", "joined_at", "language", "consented_at", "consent_version", "judged", "group", "left_out",
+    "left_out_reason",
 )  # fmt: skip
 REVISION_COLUMNS = ("judge", "position", "revision", "outcome", "unknown_side", "seconds", "answered_at", "reason")
 
@@ -59,8 +63,7 @@ def export_files(study: Study) -> Iterator[tuple[str, str]]:
     yield "edges.csv", table(("area_a", "area_b"), ([areas[a].code, areas[b].code] for a, b in edges))
     if all(area.outline for area in areas):
         yield "areas.geojson", geojson(areas)
-    yield "judges.csv", table(("judge", "joined_at", "language", "consented_at", "consent_version", "judged", "group"),
-                              _judge_rows(study))  # fmt: skip
+    yield "judges.csv", table(JUDGE_COLUMNS, _judge_rows(study))
     unknown = UnknownArea.objects.filter(judge__study=study).order_by("judge_id", "area__position")
     rows = unknown.values_list("judge_id", "area_id", "marked_at")
     yield "unknown_areas.csv", table(("judge", "area", "marked_at"), ([a, codes[b], time(c)] for a, b, c in rows))
@@ -117,12 +120,16 @@ def _judge_rows(study: Study) -> Iterator[list[object]]:
     consents = Prefetch("consents", Consent.objects.select_related("version").order_by("given_at"), to_attr="given")
     judges = Judge.objects.filter(study=study, withdrawn_at=None).select_related("group")
     judges = judges.prefetch_related(consents).order_by("name")
+    reasons: dict[str, str] = {}
+    for _, told in asks_who_is_left_out.send(Study, study=study):
+        reasons |= told if isinstance(told, dict) else {}
     for judge in judges.iterator(chunk_size=2000):
         given: list[Consent] = judge.given
         last = given[-1] if given else None
         yield [
             judge.name, time(judge.created_at), judge.language, time(last.given_at if last else None),
             last.version.number if last else "", judge.judged, judge.group.name if judge.group else "",
+            "yes" if judge.name in reasons else "", reasons.get(judge.name, ""),
         ]  # fmt: skip
 
 

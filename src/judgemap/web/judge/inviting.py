@@ -26,6 +26,7 @@ from judgemap.web.judge.export import export_study, table
 from judgemap.web.judge.groups import LONGEST_NAME, groups_of, keep_group
 from judgemap.web.judge.models import Judge, JudgeGroup
 from judgemap.web.server.forms import StudyForm
+from judgemap.web.server.public_address import Problem, check_address
 from judgemap.web.server.tokens import hashed, whole_address
 from judgemap.web.studies.access import reading_page, researcher_of, study_page
 from judgemap.web.studies.log import record
@@ -52,8 +53,13 @@ class InviteForm(StudyForm):
         JudgeGroup.objects.none(), label="In which group?", required=False, empty_label="No group"
     )
 
-    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
+    anyway = forms.BooleanField(label="Make the links all the same: I am only trying it out")
+
+    def __init__(self, study: Study, *args: Any, problem: Problem | None = None, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **kwargs)
+        self.problem = problem
+        if problem is None:
+            del self.fields["anyway"]
         groups = JudgeGroup.objects.filter(study=study).order_by("name")
         self.fields["group"].queryset = groups  # type: ignore[attr-defined]
         if not groups:
@@ -92,7 +98,7 @@ class LinksForm(forms.Form):
 @study_page
 def judges(request: HttpRequest, study: Study) -> HttpResponse:
     """Make links for judges, and show them this once."""
-    form = InviteForm(study, request.POST or None)
+    form = InviteForm(study, request.POST or None, problem=_problem(request, study))
     if form.is_valid() and study.status != Study.Status.CLOSED:
         try:
             # Links are shown this once and only their hashes are kept, so that nobody who reads the database can judge.
@@ -117,7 +123,14 @@ def groups(request: HttpRequest, study: Study) -> HttpResponse:
             return redirect("inviting:judges", study.slug)
         except StudyError as error:
             form.add_study_error(error)
-    return _invite_page(request, study, InviteForm(study), form)
+    return _invite_page(request, study, InviteForm(study, problem=_problem(request, study)), form)
+
+
+def _problem(request: HttpRequest, study: Study) -> Problem | None:
+    """Look at the address of the links before the first is made."""
+    if study.status == Study.Status.CLOSED or Judge.objects.filter(study=study).exists():
+        return None
+    return check_address(whole_address(request, "/"))
 
 
 def _invite_page(request: HttpRequest, study: Study, form: InviteForm, group_form: GroupForm) -> HttpResponse:

@@ -11,6 +11,9 @@ OUTCOMES = ("left", "right", "tie", "skipped", "unknown")
 judge_withdraws = Signal()
 """Sent with ``judge`` in the withdrawal's transaction, before the answers are removed, so that fits can drop them."""
 
+asks_who_is_left_out = Signal()
+"""Sent with ``study`` by the export; a receiver returns why judges are left out of fits, by their names."""
+
 answers_go = Signal()
 """Sent with ``study`` and the names of its ``judges`` when all its answers are removed, in that transaction and before.
 

@@ -211,7 +211,7 @@ def go_on(request: HttpRequest, study: Study, state: State) -> HttpResponse:
 def language(request: HttpRequest, study: Study, state: State) -> HttpResponse:
     """Change the language."""
     wanted = request.POST.get("language", "")
-    return moved(request, study, replace(state, language=wanted if wanted in study.version.languages else ""))
+    return moved(request, study, replace(state, language=wanted if wanted in study.version.offered else ""))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

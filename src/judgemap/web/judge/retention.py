@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, PopulationMap, UnknownArea, answers_go
 from judgemap.web.server.erasing import erase_after_commit
+from judgemap.web.server.turns import delete_in_turns
 from judgemap.web.studies.backups import DELETED, delete_stale, stale_backups
 from judgemap.web.studies.keeping import REMOVED, certificate_of, days_left
 from judgemap.web.studies.log import record
@@ -66,6 +67,18 @@ def remove_answers(study: Study) -> Act:
     study.save(update_fields=["status", "join_code", "answers_removed_at", "closed_at"])
     erase_after_commit()
     return record(study, None, REMOVED, detail)
+
+
+def remove_judges(study: Study, **_: object) -> None:
+    """Remove the judges of a study that goes, with their pairs and answers, in short turns."""
+    for rows in (
+        Answer.objects.filter(pair__judge__study=study),
+        Pair.objects.filter(judge__study=study),
+        Consent.objects.filter(judge__study=study),
+        UnknownArea.objects.filter(judge__study=study),
+        Judge.objects.filter(study=study),
+    ):
+        delete_in_turns(rows)
 
 
 def remind_due() -> None:

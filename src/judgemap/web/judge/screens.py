@@ -45,7 +45,7 @@ def place_of(judge: Judge) -> Place:
 
 def language_of(judge: Judge, accepted: str) -> str:
     """Return the language that the judge chose, or the first that the browser asks for and the study has."""
-    languages: list[str] = judge.study.version.languages
+    languages = judge.study.version.offered
     if judge.language in languages:
         return judge.language
     for wish in accepted.lower().split(","):

@@ -86,7 +86,7 @@ def common(judge: Judge, token: str) -> dict[str, object]:
         "token": token,
         "version": version,
         "language": language,
-        "languages": [each for each in all_languages() if each[0] in version.languages],
+        "languages": [each for each in all_languages() if each[0] in version.offered],
         "title": version.text("title", language),
         "question": version.text("question", language),
         "code": withdrawal_code(token),

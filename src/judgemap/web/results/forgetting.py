@@ -18,6 +18,7 @@ from judgemap.study.panel_settings import PanelSettings
 from judgemap.web.judge.models import Answer, Judge, PopulationMap
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
 from judgemap.web.server.jobs import log_line
+from judgemap.web.server.turns import delete_in_turns
 from judgemap.web.studies.models import Study
 
 SOMEBODY = "a judge who withdrew"
@@ -50,6 +51,11 @@ def forget_everybody(study: Study, judges: list[str], **_: object) -> dict[str, 
         forget_all(run, judges)
     removed = before - FitFiles.objects.filter(fit__study=study).count()
     return {"fits that tell judges apart": removed, "fits kept without judges": before - removed}
+
+
+def remove_fits(study: Study, **_: object) -> None:
+    """Remove the fits of a study that goes; a worker that is at one finds it taken away."""
+    delete_in_turns(FitRun.objects.filter(study=study))
 
 
 def forget_all(run: FitRun, names: Collection[str]) -> None:

@@ -174,6 +174,11 @@ def excluded_from(study: Study) -> list[str]:
     return sorted(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))
 
 
+def reasons_to_leave_out(study: Study, **_: object) -> dict[str, str]:
+    """Return why judges are left out of a study's fits, by their names."""
+    return dict(Exclusion.objects.filter(judge__study=study).values_list("judge_id", "reason"))
+
+
 class AutoFit(models.Model):
     """A study that is fitted automatically, every ``every`` answers."""
 

@@ -20,7 +20,7 @@ from judgemap.errors import StudyError
 from judgemap.report.briefing import About, Gallery, briefing
 from judgemap.report.picture import Picture
 from judgemap.study.clusters import ClusterFit
-from judgemap.study.explain import FIGURES, Explanation
+from judgemap.study.explain import FIGURES, Explanation, of_clusters
 from judgemap.study.panel import PanelFit
 from judgemap.study.panel_settings import View
 from judgemap.study.parameters import parameters
@@ -91,7 +91,8 @@ def keep(run: FitRun, fit: Fit) -> None:
     run.write()
     run.info = json_value(fit.record.to_dict())
     run.rows = table_of(fit)
-    run.findings = {"warnings": fit.warnings, "parameters": json_value([asdict(each) for each in parameters(fit)])}
+    known = {"warnings": fit.warnings, "parameters": json_value([asdict(each) for each in parameters(fit)])}
+    run.findings = known | of_clusters(fit)  # no partition is shown without its probability
     run.data_sha256 = fit.record.data.sha256
     run.said = fit.sampled[:400]
     run.log += log_line(f"drew {fit.record.plan.chains} chains in {fit.record.seconds:.1f} s")

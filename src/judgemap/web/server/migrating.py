@@ -11,18 +11,20 @@ from django.db.migrations.executor import MigrationExecutor
 
 from judgemap.errors import StudyError
 from judgemap.web.server.outages import BROKEN
+from judgemap.web.server.versions import check_version
 
 LOCK = 0x6A6D6170
 """Our advisory lock's number in PostgreSQL: "jmap"."""
 
 
-def migrate() -> None:
-    """Make or change the tables, if they are not as this version needs them."""
+def migrate(*, upgrading: bool = False) -> None:
+    """Make the tables of an empty database; change those of an earlier version when upgrading, else refuse it."""
     try:
         if not _is_due():
+            check_version()
             return
-        with _alone():
-            if _is_due():
+        with _alone():  # another server may be making the tables: half of them look like an earlier version
+            if not check_version(upgrading=upgrading):
                 call_command("migrate", interactive=False, verbosity=0)
     except DatabaseError as error:
         raise StudyError(_sentence(error)) from None

@@ -2,7 +2,11 @@
 
 from collections.abc import Iterable
 
+from django.conf import settings
+from django.db import connection
 from django.db.migrations.loader import MigrationLoader
+
+from judgemap.errors import StudyError
 
 GONE = {"django_tasks_database", "making"}
 """Apps that version 0.1.0 had and later ones do not."""
@@ -16,3 +20,18 @@ def later_migrations(done: Iterable[tuple[str, str]]) -> list[str]:
     """
     known = set(MigrationLoader(None).disk_migrations)
     return sorted(f"{app}.{name}" for app, name in done if (app, name) not in known and app not in GONE)
+
+
+def check_version(*, upgrading: bool = False) -> bool:
+    """Say whether the database is up to date, or else has to be made; refuse one of another version in a sentence."""
+    loader = MigrationLoader(connection)
+    done = set(loader.applied_migrations or ())
+    if later := later_migrations(done):
+        raise StudyError(f"the database was written by a later version of judgemap ({later[0]}); install that version")
+    missing = set(loader.graph.nodes) - done
+    if missing and done and not upgrading:
+        raise StudyError(
+            "the database was written by an earlier version of judgemap; stop every server that uses it and run: "
+            f"judgemap study upgrade --data {settings.DATA}"
+        )
+    return not missing

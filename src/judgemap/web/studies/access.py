@@ -30,7 +30,7 @@ def studies_of(researcher: Researcher) -> QuerySet[Study]:
     reads = Exists(researcher.readable_studies.filter(pk=OuterRef("pk")))
     mine = Q(owner=researcher) | Q(pk__in=researcher.shared_studies.values("pk")) | Q(read_only=True)
     studies = Study.objects.select_related("current", "owner").defer("current__packed_design")
-    return studies.annotate(read_only=reads).filter(mine)
+    return studies.annotate(read_only=reads).filter(mine, deleted_at=None)
 
 
 def researcher_page(view: View) -> View:

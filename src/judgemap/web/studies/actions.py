@@ -1,7 +1,7 @@
 """What changes a study. Each act but the first is one transaction, and all are written into the audit log."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -26,7 +26,8 @@ from judgemap.web.studies.designs import prepare_design
 from judgemap.web.studies.display import Drawings, draw_areas
 from judgemap.web.studies.keeping import change_end, check_end
 from judgemap.web.studies.log import record
-from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
+from judgemap.web.studies.maps import draw_paths
+from judgemap.web.studies.models import Area, Drawing, Edge, Study, StudyVersion
 
 VERSION_FIELDS = (
     "title", "question", "direction", "example", "consent", "instructions", "thanks", "design", "recommended",
@@ -42,10 +43,18 @@ MOST = 10_000
 EDGE_BYTES = 60
 TRIES = 5
 LONGEST_MAKING = timedelta(hours=1)
+Tell = Callable[[float, str], None]
+"""Hears how far something is, 0 to 1, and what is being done."""
 
 
-def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | None = None) -> Study:
-    """Make a draft of a study, with its areas, its edges and version 1.
+def unheard(share: float, doing: str) -> None:
+    """Tell nobody."""
+
+
+def create_study(
+    definition: StudyDefinition, areas: Areas, owner: Researcher | None = None, tell: Tell = unheard
+) -> Study:
+    """Make a draft of a study, with its areas, its edges and version 1; ``tell`` hears how far it is.
 
     It is written in short turns, so that judges of other studies go on. Until the last turn the study has neither a
     version nor an owner, and no page or command shows it; what a killed process left is removed when the next
@@ -56,15 +65,34 @@ def create_study(definition: StudyDefinition, areas: Areas, owner: Researcher | 
     if len(areas) < 2:
         raise StudyError("a study needs at least two areas")
     remove_unfinished()
-    drawings = draw_areas(areas)
+    drawings = draw_areas(areas, lambda share: tell(0.9 * share, "Drawing the areas."))
+    tell(0.9, "Preparing the choice of pairs.")
     packed = prepare_design(definition.design, areas.graph, definition.recommended)
-    study = _new_study(definition.title, drawings.outline)
-    insert_in_turns(_areas(study, areas, drawings), lambda area: len(area.outline) + len(area.scene) + len(area.rings))
-    insert_in_turns(_edges(study, areas), lambda edge: EDGE_BYTES)  # noqa: ARG005 - all alike
+    tell(0.95, "Storing the areas.")
+    rows = [Area(**each) for each in _areas(areas, drawings)]
+    return store_study(definition, drawings.outline, rows, _edges(areas), packed, owner)
+
+
+def store_study(
+    definition: StudyDefinition,
+    outline: str,
+    areas: Sequence[Area],
+    edges: Iterable[tuple[int, int, str]],
+    packed_design: bytes | None,
+    owner: Researcher | None,
+) -> Study:
+    """Write a new study, in short turns; ``edges`` are pairs of positions with their origin."""
+    study = _new_study(definition.title, outline)
+    for area in areas:
+        area.study = study
+    insert_in_turns(areas, lambda area: len(area.outline) + len(area.scene) + len(area.rings))
+    insert_in_turns(_edge_rows(study, edges), lambda edge: EDGE_BYTES)  # noqa: ARG005 - all alike
+    if outline:
+        Drawing.objects.create(study=study, paths=draw_paths(areas))
     with transaction.atomic():
         study.owner, study.answers_until = owner, definition.answers_until
         study.join_code = make_token() if definition.access == "open" else None
-        _add_version(study, definition, packed, owner)
+        _add_version(study, definition, packed_design, owner)
         record(study, owner, "created", {"areas": len(areas)})
     return study
 
@@ -225,26 +253,29 @@ def _new_study(title: str, outline: str) -> Study:
     raise StudyError("many studies of this title are being made at once; try again")
 
 
-def _areas(study: Study, areas: Areas, drawings: Drawings) -> Iterator[Area]:
+def _areas(areas: Areas, drawings: Drawings) -> Iterator[dict[str, Any]]:
     for i, (label_x, label_y) in enumerate(drawings.labels):
-        yield Area(
-            study=study,
-            position=i,
-            code=areas.ids[i],
-            name=areas.names[i],
-            outline=drawings.geojson[i],
-            scene=drawings.scenes[i],
-            rings=drawings.rings[i],
-            label_x=label_x,
-            label_y=label_y,
-        )
+        yield {
+            "position": i,
+            "code": areas.ids[i],
+            "name": areas.names[i],
+            "outline": drawings.geojson[i],
+            "scene": drawings.scenes[i],
+            "rings": drawings.rings[i],
+            "label_x": label_x,
+            "label_y": label_y,
+        }
 
 
-def _edges(study: Study, areas: Areas) -> Iterator[Edge]:
-    rows = list(Area.objects.filter(study=study).order_by("position").values_list("pk", flat=True))
+def _edges(areas: Areas) -> Iterator[tuple[int, int, str]]:
     bridges = {tuple(sorted(areas.index([each.a, each.b]).tolist())) for each in areas.bridges}
     for i, j in areas.graph.edges.tolist():
-        origin = Edge.Origin.BRIDGE if (i, j) in bridges else Edge.Origin.BORDER
+        yield i, j, Edge.Origin.BRIDGE if (i, j) in bridges else Edge.Origin.BORDER
+
+
+def _edge_rows(study: Study, edges: Iterable[tuple[int, int, str]]) -> Iterator[Edge]:
+    rows = list(Area.objects.filter(study=study).order_by("position").values_list("pk", flat=True))
+    for i, j, origin in edges:
         yield Edge(study=study, a_id=min(rows[i], rows[j]), b_id=max(rows[i], rows[j]), origin=origin)
 
 

@@ -18,6 +18,23 @@ JUDGES = 10
 """How many judges the optimal design is made for, each with the recommended number of pairs."""
 
 
+LIMITS = {"adaptive": ADAPTIVE_LIMIT, "optimal": OPTIMAL_LIMIT}
+
+
+def can_run(name: str, n_areas: int) -> bool:
+    """Say whether a design can be used for so many areas."""
+    return n_areas <= LIMITS.get(name, n_areas)
+
+
+def recommended_design(n_areas: int) -> str:
+    """Name the design that needed fewest answers in simulated studies (docs/planning.md), of those that can run.
+
+    >>> recommended_design(76), recommended_design(1_500), recommended_design(3_141)
+    ('adaptive', 'optimal', 'uniform')
+    """
+    return next(name for name in ("adaptive", "optimal", "uniform") if can_run(name, n_areas))
+
+
 def prepare_design(name: str, graph: AreaGraph, recommended: int) -> bytes | None:
     """Make a design that takes long, and pack it; None for one that is made in a moment when it is needed.
 

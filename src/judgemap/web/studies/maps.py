@@ -2,22 +2,23 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from django.db.models import F, Q
+from django.utils.html import escape
+from django.utils.safestring import SafeString
 
+from judgemap.core.graph import AreaGraph
 from judgemap.report.badges import free_spots
 from judgemap.report.ticks import round_step
-from judgemap.web.studies.areas import edges_in, load_graph
-from judgemap.web.studies.display import UNITS, stored_path
-from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
+from judgemap.web.studies.areas import edges_in
+from judgemap.web.studies.display import EARTH, UNITS, stored_path
+from judgemap.web.studies.models import Area, Drawing, Edge, Study, StudyVersion
 
 MARGIN = 12
 WIDE = 1.35
-EARTH = 6_378_137.0
-"""Radius of the earth in Web Mercator, in metres."""
 BADGE = 15.0
 """Radius of the numbered circles, in units of the map."""
 Point = tuple[float, float]
@@ -53,45 +54,81 @@ def circle(count: int) -> list[Point]:
     return [(round(500 + 450 * math.sin(turn), 1), round(500 - 450 * math.cos(turn), 1)) for turn in turns]
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnEdge:
-    """An edge on the map, between two areas' points."""
-
-    a: Place
-    b: Place
-    origin: str
+def draw_paths(areas: Iterable[Area]) -> SafeString:
+    """Write areas with outlines as SVG paths, one after another, each with its position and its name."""
+    return SafeString(
+        "".join(
+            f'<path class="area" d="{stored_path(area.rings)}" data-area="{area.position}">'
+            f"<title>{escape(area.name)}</title></path>"
+            for area in areas
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class StudyMap:
-    """All areas and edges, and what to look at."""
+    """All areas and edges as SVG, and what to look at."""
 
-    areas: list[Place]
-    edges: list[DrawnEdge]
+    areas: int
+    edges: int
+    paths: SafeString
+    lines: dict[str, str]
+    """The edges of each origin, as one SVG path."""
+    dots: str
+    """A point in each area, as an SVG path of dots."""
+    options: SafeString
+    """The areas by name, as options of a list."""
+    bridges: list[tuple[str, str]]
+    by_hand: list[tuple[str, str]]
     parts: int
     alone: list[str]
-
-    @property
-    def bridges(self) -> list[DrawnEdge]:
-        """The edges that no border gives, made because a part of the map would be cut off."""
-        return [edge for edge in self.edges if edge.origin == Edge.Origin.BRIDGE]
-
-    @property
-    def by_hand(self) -> list[DrawnEdge]:
-        """The edges that a researcher added."""
-        return [edge for edge in self.edges if edge.origin == Edge.Origin.ADDED]
 
 
 def draw_map(study: Study) -> StudyMap:
     """Draw a study's areas and the edges of its version in force."""
-    areas = load_places(study)
+    names, points = _named_points(study)
+    edges = _current_edges(study)
+    graph = AreaGraph(len(names), np.array([each[:2] for each in edges], dtype=np.int64).reshape(-1, 2))
+    touched = set(graph.edges.ravel().tolist())
+    drawing = Drawing.objects.filter(study=study).values_list("paths", flat=True).first()
+    in_order = sorted(range(len(names)), key=lambda position: (names[position], position))
+    options = "".join(f'<option value="{each}">{escape(names[each])}</option>' for each in in_order)
+    return StudyMap(
+        areas=len(names),
+        edges=len(edges),
+        paths=SafeString(drawing) if drawing else draw_paths(study.areas.order_by("position")),
+        lines=_lines(points, edges),
+        dots="".join(f"M{x} {y}h0" for x, y in points),
+        options=SafeString(options),
+        bridges=[(names[a], names[b]) for a, b, origin in edges if origin == Edge.Origin.BRIDGE],
+        by_hand=[(names[a], names[b]) for a, b, origin in edges if origin == Edge.Origin.ADDED],
+        parts=int(graph.components().max()) + 1,
+        alone=[name for position, name in enumerate(names) if position not in touched],
+    )
+
+
+def draw_lines(study: Study) -> dict[str, str]:
+    """Draw the edges of a study's version in force, those of each origin as one SVG path."""
+    return _lines(_named_points(study)[1], _current_edges(study))
+
+
+def _lines(points: list[Point], edges: list[tuple[int, int, str]]) -> dict[str, str]:
+    drawn: dict[str, list[str]] = {origin: [] for origin in Edge.Origin.values}
+    for a, b, origin in edges:
+        drawn[origin].append(f"M{points[a][0]} {points[a][1]}L{points[b][0]} {points[b][1]}")
+    return {origin: "".join(lines) for origin, lines in drawn.items()}
+
+
+def _current_edges(study: Study) -> list[tuple[int, int, str]]:
     current = Edge.objects.filter(study=study, removed_in=None).order_by("pk")
-    ends = current.values_list(F("a__position"), F("b__position"), "origin")
-    edges = [DrawnEdge(areas[a], areas[b], origin) for a, b, origin in ends]
-    parts = load_graph(study.version).components()
-    touched = {edge.a.position for edge in edges} | {edge.b.position for edge in edges}
-    alone = [area.name for area in areas if area.position not in touched]
-    return StudyMap(areas, edges, int(parts.max()) + 1, alone)
+    return list(current.values_list(F("a__position"), F("b__position"), "origin"))
+
+
+def _named_points(study: Study) -> tuple[list[str], list[Point]]:
+    rows = list(Area.objects.filter(study=study).order_by("position").values_list("name", "label_x", "label_y"))
+    around = circle(len(rows))
+    points = [around[place] if x is None or y is None else (x, y) for place, (_, x, y) in enumerate(rows)]
+    return [name for name, *_ in rows], points
 
 
 @dataclass(frozen=True, slots=True)

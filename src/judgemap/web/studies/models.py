@@ -7,6 +7,11 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
+from judgemap.web.server.jobs import Job, job_constraints
+
+MUST_BE_TRANSLATED = ("question", "instructions", "consent")
+"""Nobody agrees to a text, or answers a question, in a language that they may not read."""
+
 
 class Study(models.Model):
     """A question about the areas of a map. What it says is in its versions; its areas stay once it is open."""
@@ -37,6 +42,8 @@ class Study(models.Model):
     """The last day on which judges' answers are kept, in UTC; judges read it before they agree. None for no end."""
     answers_removed_at = models.DateTimeField(null=True)
     """When all answers were removed because that day was over; the log has the certificate."""
+    deleted_at = models.DateTimeField(null=True)
+    """When somebody deleted the study. It can be brought back until `removal.GRACE` is over; then all of it goes."""
 
     class Meta:
         constraints = (
@@ -110,6 +117,16 @@ class StudyVersion(models.Model):
     def __str__(self) -> str:
         return f"{self.title} (version {self.number})"
 
+    @property
+    def offered(self) -> list[str]:
+        """The languages that judges can choose: the study's own, and those into which what matters is translated."""
+        return [*self.languages[:1], *(each for each in self.languages[1:] if not self.untranslated(each))]
+
+    def untranslated(self, language: str) -> list[str]:
+        """Name the texts without which judges cannot be asked in a language, and which are not translated into it."""
+        translated: dict[str, Any] = self.translations.get(language, {})
+        return [field for field in MUST_BE_TRANSLATED if getattr(self, field) and not translated.get(field)]
+
     def text(self, field: str, language: str) -> str:
         """Return a text in a language, or in the study's own where it was not translated."""
         translated: dict[str, Any] = self.translations.get(language, {})
@@ -142,6 +159,17 @@ class Area(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Drawing(models.Model):
+    """All areas of a study on one map, drawn once: the page of the map only copies it."""
+
+    study = models.OneToOneField(Study, models.CASCADE, related_name="drawing")
+    paths = models.TextField()
+    """SVG paths, one for each area, as `maps.draw_paths` writes them."""
+
+    def __str__(self) -> str:
+        return f"drawing of {self.study_id}"
 
 
 class Edge(models.Model):
@@ -210,7 +238,7 @@ class LogHead(models.Model):
 
 
 class Upload(models.Model):
-    """A boundary file between the first step and the second; removed when the study is made, or after two days."""
+    """A boundary file that studies are made of, kept for two days, so that one can go back to it."""
 
     researcher = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="uploads")
     name = models.CharField(max_length=100)
@@ -223,3 +251,40 @@ class Upload(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Draft(Job):
+    """A study that was asked for and a worker makes: of an upload, or as a copy of another study."""
+
+    NAME = "draft"
+    BEGINS = "Reading the map."
+    AGAIN = "Go back and try again."
+
+    upload = models.ForeignKey(Upload, models.CASCADE, null=True, related_name="drafts")
+    copy_of = models.ForeignKey(Study, models.CASCADE, null=True, related_name="copies")
+    chosen = models.JSONField(default=dict)
+    """What was filled in about the upload: columns, reference system, remedies, title and question."""
+    replaces = models.ForeignKey(Study, models.SET_NULL, null=True, related_name="+")
+    """An earlier draft of the same upload, whose texts are kept and which goes when this one is done."""
+    study = models.ForeignKey(Study, models.SET_NULL, null=True, related_name="made_by")
+    """What came of it."""
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["upload"], condition=Q(status__in=["waiting", "running"]), name="draft_one_under_way"
+            ),
+            models.UniqueConstraint(
+                fields=["copy_of"], condition=Q(status__in=["waiting", "running"]), name="copy_one_under_way"
+            ),
+            *job_constraints("draft"),
+        )
+
+    def __str__(self) -> str:
+        return f"draft {self.pk}"
+
+    def work(self) -> None:
+        """Make the study."""
+        from judgemap.web.studies.upload.drafts import make_draft
+
+        make_draft(self)

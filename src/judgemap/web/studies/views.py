@@ -6,7 +6,7 @@ from datetime import datetime
 from django.contrib import messages
 from django.db.models import Count, Max, Q, Sum
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import translation
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -19,11 +19,21 @@ from judgemap.web.server.tokens import whole_address
 from judgemap.web.studies import actions
 from judgemap.web.studies.access import owner_page, researcher_of, researcher_page, studies_of, study_page
 from judgemap.web.studies.actions import change_study, share_study, unshare_study
-from judgemap.web.studies.forms import ColleagueForm, EdgeForm, JudgingForm, TextsForm, TranslationForm, VersionForm
+from judgemap.web.studies.forms import (
+    ColleagueForm,
+    DeleteForm,
+    EdgeForm,
+    JudgingForm,
+    TextsForm,
+    TranslationForm,
+    VersionForm,
+)
 from judgemap.web.studies.keeping import certificate_of, days_left
 from judgemap.web.studies.log import log_head
-from judgemap.web.studies.maps import draw_map
-from judgemap.web.studies.models import Study
+from judgemap.web.studies.maps import draw_lines, draw_map
+from judgemap.web.studies.models import Draft, Study, Upload
+from judgemap.web.studies.removal import GRACE, bring_back, delete_study
+from judgemap.web.studies.upload.actions import ask_for_copy
 
 LONG = 8
 """Studies from which on a list can be searched."""
@@ -36,9 +46,13 @@ LONGEST_LOG = 500
 def list_studies(request: HttpRequest) -> HttpResponse:
     """List the researcher's studies."""
     studies = studies_of(researcher_of(request)).annotate(n_judges=Count("judges")).order_by("-created_at")
+    gone = Study.objects.filter(owner=researcher_of(request), deleted_at__isnull=False).select_related("current")
+    deleted = [(study, study.deleted_at + GRACE) for study in gone if study.deleted_at is not None]
+    making = Draft.objects.filter(asked_by=researcher_of(request), status__in=Draft.UNDER_WAY)
     words = request.GET.get("q", "").replace("\0", "").strip()[:100]
     found = studies.filter(current__title__icontains=words) if words else studies
     context = {"studies": found, "words": words, "long": bool(words) or len(found) >= LONG}
+    context |= {"deleted": deleted, "making": making}
     return render(request, "studies/list.html", context)
 
 
@@ -49,6 +63,8 @@ def overview(request: HttpRequest, study: Study) -> HttpResponse:
     address = whole_address(request, reverse("judge:join", args=[study.join_code])) if study.join_code else ""
     context = {"study": study, "summary": summarise(study), "join_address": address, "here": "overview"}
     context |= {"days_left": days_left(study), "certificate": certificate_of(study)}
+    waiting = [code for code in study.version.languages if code not in study.version.offered]
+    context |= {"waiting": [(code, translation.get_language_info(code)["name"]) for code in waiting]}
     return render(request, "studies/overview.html", context)
 
 
@@ -63,7 +79,8 @@ def show_map(request: HttpRequest, study: Study) -> HttpResponse:
         except StudyError as error:
             form.add_error(None, sentence(error))
     notes = study.acts.filter(verb="map read").values_list("detail__notes", flat=True).first()
-    context = {"study": study, "form": form, "map": draw_map(study), "notes": notes or [], "here": "map"}
+    file = Upload.objects.filter(drafts__study=study, researcher=researcher_of(request)).defer("content").first()
+    context = {"study": study, "form": form, "map": draw_map(study), "notes": notes or [], "here": "map", "file": file}
     return render(request, "studies/map.html", context, status=400 if form.errors else 200)
 
 
@@ -73,7 +90,7 @@ def _edge_changed(request: HttpRequest, study: Study, form: EdgeForm) -> HttpRes
     verb = "are now neighbours" if edge else "are no longer neighbours"
     news = f"{a.name} and {b.name} {verb}."
     if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse({"said": news, "joined": edge is not None, "a": a.position, "b": b.position})
+        return JsonResponse({"said": news, "joined": edge is not None, "lines": draw_lines(study)})
     messages.success(request, news)
     return redirect("studies:map", study.slug)
 
@@ -126,7 +143,9 @@ def _edit(request: HttpRequest, study: Study, form: VersionForm, template: str, 
         except StudyError as error:
             form.add_study_error(error)
     names = [(code, translation.get_language_info(code)["name"]) for code in study.version.languages]
+    missing = study.version.untranslated(form.language) if isinstance(form, TranslationForm) else []
     context = {"study": study, "form": form, "preview": preview, "languages": names, "here": template}
+    context |= {"missing": missing}
     return render(request, template, context, status=400 if form.errors else 200)
 
 
@@ -162,6 +181,41 @@ def close(request: HttpRequest, study: Study) -> HttpResponse:
     actions.close_study(study, researcher_of(request))
     messages.success(request, "The study is closed. Its answers are kept.")
     return redirect("studies:overview", study.slug)
+
+
+@require_http_methods(FORM)
+@owner_page
+def delete(request: HttpRequest, study: Study) -> HttpResponse:
+    """Delete a study, after its title was typed; it can be brought back for some days."""
+    form = DeleteForm(request.POST or None)
+    if form.is_valid():
+        try:
+            delete_study(study, form.cleaned_data["title"], researcher_of(request))
+            messages.success(
+                request, f"“{study.version.title}” is deleted. You can bring it back for {GRACE.days} days."
+            )
+            return redirect("studies:list")
+        except StudyError as error:
+            form.add_study_error(error)
+    context = {"study": study, "form": form, "summary": summarise(study), "days": GRACE.days}
+    return render(request, "studies/delete.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@researcher_page
+def undelete(request: HttpRequest, slug: str) -> HttpResponse:
+    """Bring a deleted study back."""
+    study = get_object_or_404(Study, slug=slug, owner=researcher_of(request), deleted_at__isnull=False)
+    bring_back(study, researcher_of(request))
+    messages.success(request, "The study is back.")
+    return redirect("studies:overview", slug)
+
+
+@require_POST
+@study_page
+def duplicate(request: HttpRequest, study: Study) -> HttpResponse:
+    """Copy a study as a new draft, without its judges and answers."""
+    return redirect("studies:making", ask_for_copy(study, researcher_of(request)).pk)
 
 
 @require_safe

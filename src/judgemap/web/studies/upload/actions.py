@@ -1,23 +1,25 @@
-"""What changes uploads, and makes drafts of them."""
+"""What changes uploads, and asks for drafts of them."""
 
+import json
 import tomllib
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from judgemap.errors import StudyError
-from judgemap.study.definition import AreasSource, StudyDefinition, parse_definition, without_edges
+from judgemap.study.definition import StudyDefinition, parse_definition
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.studies.actions import check_limits, create_study
-from judgemap.web.studies.log import record
-from judgemap.web.studies.models import Study, Upload
-from judgemap.web.studies.upload.files import inspect_file, read_file, take_file
+from judgemap.web.studies.actions import check_limits
+from judgemap.web.studies.keeping import check_end
+from judgemap.web.studies.models import Draft, Study, Upload
+from judgemap.web.studies.upload.files import inspect_file, take_file
 
 if TYPE_CHECKING:
     from django.core.files.uploadedfile import UploadedFile
+    from django.db.models import QuerySet
 
 KEPT_FOR = timedelta(days=2)
 MOST_KEPT = 3
@@ -58,26 +60,49 @@ def keep_upload(researcher: Researcher, sent: "UploadedFile", definition: str) -
             researcher=researcher, name=name, content=content, definition=definition, inspection=inspection
         )
         kept = Upload.objects.filter(researcher=researcher).order_by("-pk").values_list("pk", flat=True)[:MOST_KEPT]
-        Upload.objects.filter(researcher=researcher).exclude(pk__in=list(kept)).delete()
+        at_work = Draft.objects.filter(status__in=Draft.UNDER_WAY, upload__isnull=False).values("upload")
+        spare = Upload.objects.filter(researcher=researcher).exclude(pk__in=list(kept))
+        spare.exclude(pk__in=at_work).delete()
     return upload
 
 
-def make_study(upload: Upload, chosen: dict[str, Any], owner: Researcher) -> Study:
-    """Make a draft of an upload with the columns, title and question that were chosen."""
-    options = {key: str(chosen[key]) for key in ("id", "name", "crs", "contiguity")}
-    texts = {key: chosen[key] for key in ("title", "question", "direction", "answers_until")}
-    source = AreasSource(file=upload.name, **options)  # type: ignore[arg-type]
-    definition = StudyDefinition(areas=source, **texts)
-    if upload.definition:
-        given = parse_toml(upload.definition)
-        source = replace(source, extra_edges=given.areas.extra_edges, removed_edges=given.areas.removed_edges)
-        definition = replace(given, areas=source, **texts)
-    check_limits(definition)
-    extra = [list(pair) for pair in definition.areas.extra_edges]
-    areas = read_file(upload.name, bytes(upload.content), options | {"extra_edges": extra})
-    areas = without_edges(areas, definition.areas.removed_edges)
-    study = create_study(definition, areas, owner)
-    with transaction.atomic():
-        record(study, owner, "map read", {"file": upload.name, "notes": list(areas.notes)})
-        upload.delete()
-    return study
+def look_again(upload: Upload, layer: str) -> None:
+    """Look into another layer of an uploaded file."""
+    upload.inspection = asdict(inspect_file(upload.name, bytes(upload.content), layer))
+    upload.save(update_fields=["inspection"])
+
+
+def ask_for_draft(upload: Upload, chosen: dict[str, Any], by: Researcher) -> Draft:
+    """Ask a worker to make a draft of an upload; where one is being made already, return that one.
+
+    A draft that was made of the same upload, and that nobody has opened, is replaced.
+    """
+    check_end(chosen.get("answers_until"))
+    made = _last_study(upload)
+    kept = json.loads(json.dumps(chosen, default=str))
+    return _ask(Draft(upload=upload, chosen=kept, replaces=made, asked_by=by), Draft.objects.filter(upload=upload))
+
+
+def ask_for_copy(study: Study, by: Researcher) -> Draft:
+    """Ask a worker to copy a study, without its judges and answers."""
+    return _ask(Draft(copy_of=study, asked_by=by), Draft.objects.filter(copy_of=study))
+
+
+def _ask(draft: Draft, alike: "QuerySet[Draft]") -> Draft:
+    """Write a draft that is asked for, unless one like it is under way: the database lets only one be."""
+    try:
+        with transaction.atomic():
+            draft.save(force_insert=True)
+            return draft
+    except IntegrityError:
+        under_way = alike.filter(status__in=Draft.UNDER_WAY).first()
+        if under_way is None:
+            raise
+        return under_way
+
+
+def _last_study(upload: Upload) -> Study | None:
+    """Return the draft that was made of an upload last, if it is still one."""
+    done = Draft.objects.filter(upload=upload, study__status=Study.Status.DRAFT, study__deleted_at=None)
+    draft = done.select_related("study").order_by("-pk").first()
+    return draft.study if draft else None

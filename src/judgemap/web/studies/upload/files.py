@@ -7,7 +7,7 @@ import re
 import tempfile
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 LARGEST = 25_000_000
 LARGEST_UNZIPPED = 250_000_000
 MOST_FILES = 60
-ENDINGS = (".geojson", ".json", ".gpkg", ".zip")
-DRIVERS = frozenset({"GeoJSON", "GPKG", "ESRI Shapefile"})
+ENDINGS = (".geojson", ".json", ".topojson", ".gpkg", ".kml", ".zip")
+DRIVERS = frozenset({"GeoJSON", "TopoJSON", "GPKG", "ESRI Shapefile", "KML"})
 # A file can name addresses, which GDAL would fetch on behalf of whoever uploaded it.
 NO_NETWORK = {
     "GDAL_HTTP_PROXY": "http://127.0.0.1:9",
@@ -40,20 +40,29 @@ TOO_MUCH = "the file is too big or too complicated to read here; simplify its bo
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What is in a boundary file: how many areas, which columns, and which look like ids and names."""
+    """What is in a boundary file, as `judgemap.web.studies.upload.reading.inspect` finds it."""
 
     areas: int
     columns: list[dict[str, Any]]
     id: str
     name: str
     crs: str
+    """The system that the file states; empty where it states none that can be, and then ``guesses`` has some."""
+    guesses: list[dict[str, Any]] = field(default_factory=list)
+    layers: list[str] = field(default_factory=list)
+    layer: str = ""
+    """The layer that was asked for; empty for the first."""
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    picture: dict[str, Any] = field(default_factory=dict)
 
 
 def take_file(sent: "UploadedFile") -> tuple[str, bytes]:
     """Take an uploaded boundary file, if its name, size and contents are such as we read."""
     name = safe_name(sent.name or "")
     if Path(name).suffix.lower() not in ENDINGS:
-        raise StudyError("choose a .geojson, .json or .gpkg file, or a .zip file with a Shapefile in it")
+        raise StudyError(
+            "choose a .geojson, .topojson, .json, .gpkg or .kml file, or a .zip file with a Shapefile in it"
+        )
     if (sent.size or 0) > LARGEST:
         raise StudyError(f"the file has {(sent.size or 0) / 1e6:.0f} MB; up to {LARGEST / 1e6:.0f} MB are taken")
     content = sent.read()
@@ -89,9 +98,9 @@ def check_zip(content: bytes) -> None:
         raise StudyError("the zip file has a password; zip the map again, without one")
 
 
-def inspect_file(name: str, content: bytes) -> Inspection:
+def inspect_file(name: str, content: bytes, layer: str = "") -> Inspection:
     """Look into a boundary file."""
-    return Inspection(**_run("inspect", name, content, {}))
+    return Inspection(**_run("inspect", name, content, {"layer": layer}))
 
 
 def read_file(name: str, content: bytes, options: Mapping[str, Any]) -> Areas:

@@ -1,20 +1,30 @@
-"""From a boundary file to a draft, in two steps."""
+"""From a boundary file to a draft: the file, what is in it, and the making, which a worker does."""
 
+import re
+from datetime import timedelta
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
+from judgemap.geo.faults import WORDING, FaultKind
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of, researcher_page
 from judgemap.web.studies.keeping import EndOfAnswersField
-from judgemap.web.studies.models import Upload
-from judgemap.web.studies.upload.actions import keep_upload, make_study, parse_toml, read_toml
+from judgemap.web.studies.models import Draft, Upload
+from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload, look_again, parse_toml, read_toml
+from judgemap.web.studies.upload.drafts import define
 
+PATIENCE = timedelta(seconds=5)
+"""A worker looks several times a second: a draft that waits for longer has none, or a busy one."""
+SINGULAR = re.compile(r"^(have|share|are)")
+IN_SINGULAR = {"have": "has", "share": "shares", "are": "is"}
 DIRECTIONS = (("lower", "The area with the LOWER rate"), ("higher", "The area with the HIGHER rate"))
 
 
@@ -29,34 +39,100 @@ def upload(request: HttpRequest) -> HttpResponse:
             return redirect("studies:columns", kept.pk)
         except StudyError as error:
             form.add_error("boundaries", sentence(error))
-    return render(request, "studies/upload.html", {"form": form}, status=400 if form.errors else 200)
+    earlier = Upload.objects.filter(researcher=researcher_of(request)).defer("content", "inspection").order_by("-pk")
+    context = {"form": form, "earlier": earlier}
+    return render(request, "studies/upload.html", context, status=400 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @researcher_page
 def columns(request: HttpRequest, upload: int) -> HttpResponse:
-    """Step 2: choose the columns, and say what is asked."""
-    kept = get_object_or_404(Upload.objects.defer("content"), pk=upload, researcher=researcher_of(request))
-    form = ColumnsForm(kept, request.POST or None, initial=_first_choice(kept))
+    """Step 2: look at the map, choose the columns, and say what is asked."""
+    kept = get_object_or_404(Upload, pk=upload, researcher=researcher_of(request))
+    if "look" in request.POST:
+        return _other_layer(request, kept)
+    form = ColumnsForm(kept, request.POST or None, initial=first_choice(kept))
     if form.is_valid():
         try:
-            study = make_study(kept, form.cleaned_data, researcher_of(request))
-            messages.success(request, "Your draft is ready. Look at its map first.")
-            return redirect("studies:map", study.slug)
+            chosen = form.chosen()
+            define(kept, chosen)
+            return redirect("studies:making", ask_for_draft(kept, chosen, researcher_of(request)).pk)
         except StudyError as error:
             form.add_study_error(error)
     context = {"form": form, "upload": kept, "columns": kept.inspection["columns"][:12]}
     return render(request, "studies/columns.html", context, status=400 if form.errors else 200)
 
 
-def _first_choice(upload: Upload) -> dict[str, object]:
-    guessed = {"id": upload.inspection["id"], "name": upload.inspection["name"]}
+def _other_layer(request: HttpRequest, kept: Upload) -> HttpResponse:
+    try:
+        look_again(kept, request.POST.get("layer", "")[:200])
+    except StudyError as error:
+        messages.error(request, sentence(error))
+    return redirect("studies:columns", kept.pk)
+
+
+@require_safe
+@researcher_page
+def making(request: HttpRequest, draft: int) -> HttpResponse:
+    """Show how far a draft is; lead on to its map as soon as it is there."""
+    job = _draft_of(request, draft).show_if_lost()
+    if job.status == Draft.Status.DONE:
+        if job.study is None:
+            return redirect("studies:list")
+        return _lead_on(request, reverse("studies:map", args=[job.study.slug]))
+    alone = job.status == Draft.Status.WAITING and job.asked_at < timezone.now() - PATIENCE
+    context = {"draft": job, "no_worker": alone}
+    if job.over and "HX-Request" in request.headers:
+        return _lead_on(request, request.path)
+    return render(
+        request, "studies/making_news.html" if "HX-Request" in request.headers else "studies/making.html", context
+    )
+
+
+@require_POST
+@researcher_page
+def cancel(request: HttpRequest, draft: int) -> HttpResponse:
+    """Stop making a draft, and go back to where it was asked for."""
+    job = _draft_of(request, draft)
+    job.cancel()
+    return redirect("studies:columns", job.upload_id) if job.upload_id else redirect("studies:list")
+
+
+def _draft_of(request: HttpRequest, key: int) -> Draft:
+    return get_object_or_404(Draft.objects.select_related("study"), pk=key, asked_by=researcher_of(request))
+
+
+def _lead_on(request: HttpRequest, address: str) -> HttpResponse:
+    if "HX-Request" in request.headers:
+        return HttpResponse(headers={"HX-Redirect": address})
+    return redirect(address)
+
+
+def first_choice(upload: Upload) -> dict[str, object]:
+    """Fill in what was chosen last for an upload, or else what its study.toml says, or else what was guessed."""
+    found = upload.inspection
+    guesses = found.get("guesses") or []
+    first: dict[str, object] = {"id": found["id"], "name": found["name"]}
+    first |= {"place": guesses[0]["crs"]} if guesses else {}
+    if last := upload.drafts.order_by("-pk").first():
+        earlier = {key: value for key, value in last.chosen.items() if key != "remedies"}
+        remedies = {fault_field(kind): remedy for kind, remedy in last.chosen.get("remedies", {}).items()}
+        return first | earlier | remedies
     if not upload.definition:
-        return guessed
+        return first
     study = parse_toml(upload.definition)
     columns = {key: getattr(study.areas, key) for key in ("id", "name", "crs", "contiguity")}
     texts = {key: getattr(study, key) for key in ("title", "question", "direction", "answers_until")}
-    return guessed | {key: value for key, value in columns.items() if value} | texts
+    return first | {key: value for key, value in columns.items() if value} | texts
+
+
+def fault_field(kind: str) -> str:
+    """Name the field that asks what to do about a kind of fault.
+
+    >>> fault_field("no id")
+    'fault_no_id'
+    """
+    return f"fault_{kind.replace(' ', '_')}"
 
 
 class UploadForm(forms.Form):
@@ -66,8 +142,9 @@ class UploadForm(forms.Form):
         label="Boundary file",
         allow_empty_file=True,
         max_length=255,
-        widget=forms.FileInput({"accept": ".geojson,.json,.gpkg,.zip"}),
-        help_text="One row for each area: GeoJSON, GeoPackage, or a zip file with a Shapefile in it. Up to 25 MB.",
+        widget=forms.FileInput({"accept": ".geojson,.json,.topojson,.gpkg,.kml,.zip"}),
+        help_text="One row for each area: GeoJSON, TopoJSON, GeoPackage, KML, or a zip file with a Shapefile in it. "
+        "Up to 25 MB.",
     )
     definition = forms.FileField(
         label="study.toml, if you have one",
@@ -88,6 +165,13 @@ class UploadForm(forms.Form):
 class ColumnsForm(StudyForm):
     """Step 2: what identifies an area, where the map is, and what is asked."""
 
+    place = forms.ChoiceField(label="Is this the right place?", widget=forms.RadioSelect, required=False)
+    crs = forms.CharField(
+        label="Coordinate reference system",
+        required=False,
+        max_length=60,
+        help_text="Only if the file states it wrongly, or none of the places is right. Great Britain: EPSG:27700.",
+    )
     id = forms.ChoiceField(
         label="Column with the ids",
         required=False,
@@ -102,12 +186,6 @@ class ColumnsForm(StudyForm):
         widget=forms.RadioSelect,
         initial="queen",
         help_text="You can add and remove neighbours on the map in the next step.",
-    )
-    crs = forms.CharField(
-        label="Coordinate reference system",
-        required=False,
-        max_length=60,
-        help_text="Only if the file does not state it, or states it wrongly. Great Britain: EPSG:27700.",
     )
     title = forms.CharField(
         max_length=200, help_text="Judges see it at the top of every page. For example: Hidden harm in our wards."
@@ -127,9 +205,88 @@ class ColumnsForm(StudyForm):
 
     def __init__(self, upload: Upload, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(*args, **kwargs)
-        columns = upload.inspection["columns"]
-        names = [(each["name"], each["name"]) for each in columns]
-        own = [(each["name"], each["name"]) for each in columns if each["unique"]]
-        self.fields["id"].choices = [("", "Number the areas for me"), *own]  # type: ignore[attr-defined]
+        self.found = upload.inspection
+        self.columns = {each["name"]: each for each in self.found["columns"]}
+        names = [(name, name) for name in self.columns]
+        self.fields["id"].choices = [("", "Number the areas for me"), *names]  # type: ignore[attr-defined]
         self.fields["name"].choices = [("", "The same as the ids"), *names]  # type: ignore[attr-defined]
-        self.fields["crs"].required = not upload.inspection["crs"]
+        guesses = self.found.get("guesses") or []
+        self.places = [
+            (number, round(each["longitude"] + 180, 1), round(90 - each["latitude"], 1))
+            for number, each in enumerate(guesses, start=1)
+        ]
+        if places := [(each["crs"], f"{number}. {_place(each)}") for number, each in enumerate(guesses, start=1)]:
+            self.fields["place"].choices = [*places, ("", "None of these: I say it below")]  # type: ignore[attr-defined]
+        else:
+            del self.fields["place"]
+        for fault in self._faults():
+            if len(remedies := WORDING[FaultKind(fault["kind"])].remedies) > 1:
+                self.fields[fault_field(fault["kind"])] = forms.ChoiceField(
+                    label=faulty(fault),
+                    required=False,
+                    widget=forms.RadioSelect,
+                    choices=list(remedies.items()),
+                    initial=next(iter(remedies)),
+                )
+
+    @property
+    def settled(self) -> list[str]:
+        """Say what becomes of the rows about which there is nothing to choose."""
+        alone = [each for each in self._faults() if len(WORDING[FaultKind(each["kind"])].remedies) == 1]
+        return [f"{faulty(fault)} They will be left out." for fault in alone]
+
+    def _faults(self) -> list[dict[str, Any]]:
+        """Return the faults of the outlines, and those of the ids in the column that is chosen."""
+        chosen = self.data.get("id") if self.is_bound else self.initial.get("id")
+        column = self.columns.get(str(chosen))
+        faults = list(self.found.get("faults") or [])
+        if column and column.get("empty"):
+            rows = [f"row {row}" for row in column["empty_rows"]]
+            faults.append({"kind": FaultKind.NO_ID.value, "count": column["empty"], "labels": rows})
+        if column and column.get("repeated"):
+            values = column["repeated_values"]
+            faults.append({"kind": FaultKind.SAME_ID.value, "count": column["repeated"], "labels": values})
+        return faults
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for what the file leaves open: a place, and what to do about ids that are no ids."""
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        if not (given.get("crs") or given.get("place") or self.found["crs"]):
+            self.add_error("crs", "Say the coordinate reference system: the file does not.")
+        for kind in (FaultKind.NO_ID, FaultKind.SAME_ID):
+            field = fault_field(kind)
+            if field in self.fields and field not in self.data:
+                text = str(self.fields[field].label)
+                self.add_error("id", f"{text} Choose another column, or say below what to do about them.")
+        return given
+
+    def chosen(self) -> dict[str, Any]:
+        """Return what was chosen, as a draft keeps it."""
+        given = dict(self.cleaned_data)
+        place = given.pop("place", "")
+        kinds = [each["kind"] for each in self._faults()]
+        remedies = {kind: given.pop(fault_field(kind)) for kind in kinds if given.get(fault_field(kind))}
+        return given | {"crs": given["crs"] or place, "layer": self.found.get("layer", ""), "remedies": remedies}
+
+
+def faulty(fault: dict[str, Any]) -> str:
+    """Say in a sentence which rows have a fault.
+
+    >>> faulty({"kind": "no id", "count": 12, "labels": ["row 3", "row 4"]})
+    '12 rows have no id: row 3, row 4 and 10 more.'
+    """
+    wording = WORDING[FaultKind(fault["kind"])].fault
+    if fault["kind"] == FaultKind.SAME_ID:
+        wording = "are in more than one row"
+    rest = fault["count"] - len(fault["labels"])
+    listed = ", ".join(fault["labels"]) + (f" and {rest} more" if rest else "")
+    what = "ids" if fault["kind"] == FaultKind.SAME_ID else "rows"
+    if fault["count"] == 1:
+        what, wording = what.removesuffix("s"), SINGULAR.sub(lambda verb: IN_SINGULAR[verb[0]], wording, count=1)
+    return f"{fault['count']} {what} {wording}: {listed}."
+
+
+def _place(guess: dict[str, Any]) -> str:
+    north = f"{abs(guess['latitude']):.1f}° {'north' if guess['latitude'] >= 0 else 'south'}"
+    east = f"{abs(guess['longitude']):.1f}° {'east' if guess['longitude'] >= 0 else 'west'}"
+    return f"{guess['place']}: around {north}, {east} ({guess['name']})"

@@ -1,6 +1,6 @@
 """Reads an uploaded boundary file in a process of its own, confined by `judgemap.web.server.sandbox`.
 
-Run as ``python -m judgemap.web.studies.upload.reading inspect FILE`` or ``… read FILE OPTIONS``; writes JSON.
+Run as ``python -m judgemap.web.studies.upload.reading inspect FILE OPTIONS`` or ``… read FILE OPTIONS``; writes JSON.
 What the file makes this process do, it does here and not in the server.
 """
 
@@ -21,8 +21,10 @@ MOST_AREAS = 10_000
 MOST_POINTS = 3_000_000
 MOST_COLUMNS = 300
 LONGEST_LABEL = 200
-NORTHERNMOST = 85.0
 EXAMPLES = 4
+MOST_LISTED = 10
+NUMBERED, NAMES = "judgemap id", "judgemap name"
+"""Columns that are made here: ids as they were settled, and names."""
 
 
 def main(arguments: list[str]) -> int:
@@ -30,7 +32,7 @@ def main(arguments: list[str]) -> int:
     action, path = arguments[0], Path(arguments[1])
     missing = confine(path.parent)
     try:
-        result = inspect(path) if action == "inspect" else read(path, json.loads(arguments[2]))
+        result = (inspect if action == "inspect" else read)(path, json.loads(arguments[2]))
     except StudyError as error:
         result = {"error": str(error), "field": error.field}
     except MemoryError:
@@ -39,69 +41,124 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def inspect(path: Path) -> dict[str, Any]:
-    """Say how many areas a file has, which columns with which values, and which look like ids and names."""
-    from judgemap.geo.labels import choose_labels, clean_label
+def inspect(path: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """Say what is in a file: a picture, its columns, where it may be, and which rows cannot be areas as they are."""
+    from judgemap.geo.boundaries import list_layers
+    from judgemap.geo.faults import find_faults
+    from judgemap.geo.labels import choose_labels, column_texts
+    from judgemap.web.studies.upload.picture import sketch
 
-    frame = load(path)
-    columns = {}
-    for column in [each for each in frame.columns if each != frame.geometry.name][:MOST_COLUMNS]:
-        values = frame[column].astype(object).where(frame[column].notna(), None)
-        columns[str(column)] = [tidy(clean_label(each)) for each in values]
-    labels = choose_labels(frame, _repeated_id(columns), None)
+    frame = load(path, options.get("layer", ""))
+    names = [each for each in frame.columns if each != frame.geometry.name][:MOST_COLUMNS]
+    columns = {str(column): [tidy(each) for each in column_texts(frame, column)] for column in names}
+    unique = [name for name, texts in columns.items() if all(texts) and len(set(texts)) == len(texts)]
+    bad_id = next((name for name in columns if name.casefold() == "id" and name not in unique), None)
+    numbered = frame.assign(**{NUMBERED: range(1, len(frame) + 1)}) if bad_id else frame
+    labels = choose_labels(numbered, [*unique, NUMBERED][0] if bad_id else None, None)
+    name = next((key for key, texts in columns.items() if texts == [tidy(each) for each in labels.names]), "")
+    crs, guesses = whereabouts(frame)
+    shown = columns.get(name) or [f"row {row + 1}" for row in range(len(frame))]
     return {
         "areas": len(frame),
-        "columns": [
+        "columns": [described(key, texts) for key, texts in columns.items()],
+        "id": next((key for key, texts in columns.items() if tuple(texts) == labels.ids), ""),
+        "name": name,
+        "crs": crs,
+        "guesses": guesses,
+        "layers": list_layers(path)[:MOST_COLUMNS],
+        "layer": options.get("layer", ""),
+        "faults": [
             {
-                "name": name,
-                "examples": [each[:60] for each in texts[:EXAMPLES]],
-                "unique": all(texts) and len(set(texts)) == len(texts),
+                "kind": fault.kind.value,
+                "count": len(fault.rows),
+                "labels": [shown[row] or f"row {row + 1}" for row in fault.rows[:MOST_LISTED]],
             }
-            for name, texts in columns.items()
+            for fault in find_faults(frame.geometry)
         ],
-        "id": next((name for name, texts in columns.items() if tuple(texts) == labels.ids), ""),
-        "name": next((name for name, texts in columns.items() if texts == [tidy(each) for each in labels.names]), ""),
-        "crs": frame.crs.name if frame.crs is not None else "",
+        "picture": sketch(frame.geometry, degrees=_in_degrees(crs, guesses, frame)),
     }
 
 
-def _repeated_id(columns: dict[str, list[str]]) -> str | None:
-    """Return another column with a value of its own for every area, where the one called id has not."""
-    own = [name for name, texts in columns.items() if all(texts) and len(set(texts)) == len(texts)]
-    bad = [name for name in columns if name.casefold() == "id" and name not in own]
-    return own[0] if bad and own else None
+def _in_degrees(crs: str, guesses: list[dict[str, Any]], frame: "geopandas.GeoDataFrame") -> bool:
+    return bool(frame.crs.is_geographic if crs else guesses and guesses[0]["crs"] == "EPSG:4326")
+
+
+def described(name: str, texts: list[str]) -> dict[str, Any]:
+    """Describe a column: examples, the rows without a value, and the values that several rows have."""
+    from collections import Counter
+
+    empty = [row + 1 for row, text in enumerate(texts) if not text]
+    repeated = [text for text, count in Counter(texts).items() if text and count > 1]
+    return {
+        "name": name,
+        "examples": [each[:60] for each in texts[:EXAMPLES]],
+        "unique": not empty and not repeated,
+        "empty": len(empty),
+        "empty_rows": empty[:MOST_LISTED],
+        "repeated": len(repeated),
+        "repeated_values": [each[:60] for each in repeated[:MOST_LISTED]],
+    }
+
+
+def whereabouts(frame: "geopandas.GeoDataFrame") -> tuple[str, list[dict[str, Any]]]:
+    """Name the reference system that the file states, if the coordinates can be in it; else the ones they may be in."""
+    from dataclasses import asdict
+
+    import numpy as np
+
+    from judgemap.geo.boundaries import place
+    from judgemap.geo.guessing import Extent, guess_systems
+
+    bounds = frame.geometry.total_bounds
+    try:
+        place(frame.geometry, None)
+        return frame.crs.name, []
+    except StudyError:
+        found = guess_systems(Extent(*bounds.tolist())) if np.isfinite(bounds).all() else []
+    return "", [asdict(guess) for guess in found]
 
 
 def read(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Read the areas with their edges; outlines in longitude and latitude, as hexadecimal WKB."""
     import shapely
 
+    from judgemap.geo.faults import FaultKind, Remedy, settle
+    from judgemap.geo.labels import column_texts
     from judgemap.geo.maps import areas_from_frame
 
-    frame = load(path)
-    given: dict[str, Any] = {key: options.get(key) or None for key in ("id", "name", "extra_edges")}
-    areas = areas_from_frame(placed(frame, options.get("crs", "")), contiguity=options["contiguity"], **given)
+    frame = load(path, options.get("layer", ""))
+    key = options.get("id") or NUMBERED
+    if key not in frame.columns and key != NUMBERED:
+        raise StudyError(f"there is no column {key!r}; choose another", field="id")
+    ids = [str(row + 1) for row in range(len(frame))] if key == NUMBERED else column_texts(frame, key)
+    remedies = {FaultKind(kind): Remedy(remedy) for kind, remedy in options.get("remedies", {}).items()}
+    frame, ids, settled = settle(placed(frame, options.get("crs", "")), ids, remedies)
+    if len(frame) < 2:
+        raise StudyError("fewer than two areas are left on the map; a comparison needs two")
+    # Names keep the rows' own values where ids and names share a column.
+    name = options.get("name")
+    named = frame.assign(**{NAMES: column_texts(frame, name) if name else ids}).assign(**{NUMBERED: ids})
+    joined = {"contiguity": options["contiguity"], "extra_edges": options.get("extra_edges") or None}
+    areas = areas_from_frame(named, id=NUMBERED, name=NAMES, **joined)
     check_labels(areas)
     outlines = areas.to_frame().geometry.to_crs("EPSG:4326")
-    if not (abs(outlines.total_bounds[[1, 3]]) <= NORTHERNMOST).all():
-        raise StudyError(f"the map reaches beyond {NORTHERNMOST:.0f}° north or south and cannot be drawn; cut it there")
     return {
         "ids": areas.ids,
         "names": [tidy(name) for name in areas.names],
         "edges": areas.graph.edges.tolist(),
         "bridges": [[each.a, each.b, each.km] for each in areas.bridges],
-        "notes": [tidy(note) for note in areas.notes],
+        "notes": [tidy(note) for note in (*[f"{each}." for each in settled], *areas.notes)],
         "outlines": [shapely.to_wkb(each, hex=True) for each in outlines],
     }
 
 
-def load(path: Path) -> "geopandas.GeoDataFrame":
+def load(path: Path, layer: str) -> "geopandas.GeoDataFrame":
     """Open a file, if it is not too much."""
     import shapely
 
     from judgemap.geo import boundaries
 
-    frame, _ = boundaries.load(path)
+    frame, _ = boundaries.load(path, layer or None)
     if len(frame) > MOST_AREAS:
         raise StudyError(f"the file has {len(frame):,} areas; up to {MOST_AREAS:,} can be judged")
     if (points := int(shapely.get_num_coordinates(frame.geometry.to_numpy()).sum())) > MOST_POINTS:
@@ -111,10 +168,10 @@ def load(path: Path) -> "geopandas.GeoDataFrame":
 
 def placed(frame: "geopandas.GeoDataFrame", crs: str) -> "geopandas.GeoDataFrame":
     """Say where on Earth the areas are; the file's word counts where nothing is given."""
-    from judgemap.geo.boundaries import place
+    from judgemap.geo.boundaries import across_date_line, place
 
     geometry, _ = place(frame.geometry, crs or None)
-    return frame.set_geometry(geometry)
+    return frame.set_geometry(across_date_line(geometry))
 
 
 def check_labels(areas: "Areas") -> None:

@@ -3,7 +3,6 @@ const canvas = document.getElementById("canvas");
 const drawing = document.getElementById("network");
 const form = document.getElementById("edge");
 const said = document.getElementById("said");
-const areas = new Map([...drawing.querySelectorAll("[data-area]")].map((path) => [path.dataset.area, path]));
 let first = null;
 
 const map = L.map(canvas, { crs: L.CRS.Simple, attributionControl: false, minZoom: -3, maxZoom: 6, zoomSnap: 0.25, scrollWheelZoom: false });
@@ -16,16 +15,8 @@ new ResizeObserver(() => {
 }).observe(canvas);
 map.fitBounds(bounds);
 
-function edgeBetween(a, b) {
-  return drawing.querySelector(`[data-edge="${a}-${b}"], [data-edge="${b}-${a}"]`);
-}
-
-function draw(a, b) {
-  const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
-  const [from, to] = [areas.get(a).dataset, areas.get(b).dataset];
-  for (const [name, value] of Object.entries({ x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: "added" })) line.setAttribute(name, value);
-  line.dataset.edge = `${a}-${b}`;
-  drawing.append(line);
+function draw(lines) {
+  for (const path of drawing.querySelectorAll("[data-lines]")) path.setAttribute("d", lines[path.dataset.lines]);
 }
 
 function unpick() {
@@ -40,8 +31,7 @@ async function change(a, b) {
     const response = await fetch(window.location.href, { method: "POST", body: new FormData(form), headers: { Accept: "application/json" } });
     if (!(response.headers.get("Content-Type") ?? "").includes("json")) throw new Error("refused");
     const result = await response.json();
-    edgeBetween(a, b)?.remove();
-    if (result.joined) draw(a, b);
+    draw(result.lines);
     said.textContent = result.said;
   } catch {
     said.textContent = form.dataset.lost ?? "That did not work. Reload the page and try again.";

@@ -1,0 +1,111 @@
+"""Time drafts in the background and the pages of large maps; print tables and write benchmarks/results/drafts.json.
+
+    .venv/bin/python benchmarks/drafts.py            100, 262, 2,113 and 3,141 areas, about two minutes
+
+A draft is timed from the moment that a worker takes it, the reader of the file included. CPU is that of this process
+and the reader: what other work on the machine disturbs least. Pages are asked for in this process, three times each.
+"""
+
+import json
+import os
+import platform
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from judgemap.web import start
+from judging import ROOT, write_map
+
+SIZES = (100, 262, 2113, 3141)
+ALLOWED = {100: 3, 262: 5, 2113: 20, 3141: 30}
+PAGES = ("", "map", "texts", "judging", "log", "colleagues", "delete", "judges")
+"""A study's own pages; those of uploads are timed beside them."""
+
+
+def cpu() -> float:
+    """Return the CPU time of this process and of those that it ran."""
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def main() -> int:
+    """Make the drafts, ask for the pages, and write the results."""
+    with tempfile.TemporaryDirectory(prefix="judgemap-drafts-") as path:
+        folder = Path(path)
+        start.use_data_folder(folder / "data")
+        start.migrate()
+        rows = [measure(folder, size) for size in SIZES]
+    result = {
+        "machine": {"cpus": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()},
+        "rows": rows,
+    }
+    (ROOT / "benchmarks" / "results" / "drafts.json").write_text(json.dumps(result, indent=1) + "\n")
+    return 0
+
+
+def measure(folder: Path, size: int) -> dict[str, object]:
+    """Make a draft of so many areas, and time its pages."""
+    from judgemap.web.accounts.models import Researcher
+    from judgemap.web.server.worker import take_one
+    from judgemap.web.studies.models import Draft
+    from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload
+
+    map_path = folder / f"{size}.gpkg"
+    write_map(map_path, size)
+    anna, _ = Researcher.objects.get_or_create(email="anna@example.org")
+    began = cpu()
+    upload = keep_upload(anna, _Sent(map_path), "")  # type: ignore[arg-type]
+    looked = cpu() - began
+    words = {"title": f"{size} areas", "question": "Which?", "direction": "lower"}
+    ask_for_draft(upload, {"id": "id", "name": "name", "contiguity": "queen"} | words, anna)
+    began, at = cpu(), time.perf_counter()
+    take_one()
+    used, passed = cpu() - began, time.perf_counter() - at
+    draft = Draft.objects.latest("pk")
+    if draft.study is None:
+        raise RuntimeError(draft.said)
+    pages = time_pages(anna, upload.pk, draft.study.slug)
+    slowest = max(pages, key=lambda page: pages[page])
+    print(
+        f"{size:6,} areas: looked at in {looked:.1f} s of CPU, made in {used:.1f} s of CPU and {passed:.1f} s "
+        f"(at most {ALLOWED[size]}); slowest page {slowest!r}, {1000 * pages[slowest]:.0f} ms of CPU",
+        flush=True,
+    )
+    return {"areas": size, "look_cpu_s": looked, "cpu_s": used, "wall_s": passed, "allowed_s": ALLOWED[size],
+            "pages_cpu_s": pages}  # fmt: skip
+
+
+class _Sent:
+    """A file as a browser sends it."""
+
+    def __init__(self, path: Path) -> None:
+        self.name, self._content = path.name, path.read_bytes()
+        self.size = len(self._content)
+
+    def read(self) -> bytes:
+        return self._content
+
+
+def time_pages(researcher: object, upload: int, slug: str) -> dict[str, float]:
+    """Ask for each page three times, and return the least CPU time that one took."""
+    from django.test import Client
+
+    client = Client(headers={"host": "localhost"})
+    client.force_login(researcher)  # type: ignore[arg-type]
+    times = {}
+    for page in [*(f"/studies/{slug}/{name}" for name in PAGES), "/studies/", "/new/", f"/new/{upload}/"]:
+        taken = []
+        for _ in range(3):
+            began = time.process_time()
+            response = client.get(page)
+            taken.append(time.process_time() - began)
+            if response.status_code != 200:
+                raise RuntimeError(f"{page}: {response.status_code}")
+        times[page.replace(slug, "SLUG")] = min(taken)
+    return times
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,22 @@
+// A button that takes a while says so, and cannot be pressed twice. Forms name what they do in data-busy.
+for (const form of document.querySelectorAll("form[data-busy]")) {
+  form.addEventListener("submit", (event) => {
+    if (form.dataset.sent) return event.preventDefault();
+    if (event.defaultPrevented) return;
+    form.dataset.sent = "yes";
+    const button = event.submitter ?? form.querySelector("button");
+    button.dataset.label = button.textContent;
+    button.setAttribute("aria-busy", "true");
+    button.textContent = form.dataset.busy;
+  });
+}
+
+// Back from the next page, the browser may show this one as it was left.
+window.addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) {
+    delete form.dataset.sent;
+    const button = form.querySelector("[aria-busy]");
+    button.removeAttribute("aria-busy");
+    button.textContent = button.dataset.label;
+  }
+});

@@ -1,0 +1,99 @@
+"""Making a draft, as a worker does it: of an uploaded map, or as a copy of another study."""
+
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from django.db import transaction
+
+from judgemap.errors import StudyError
+from judgemap.study.definition import AreasSource, StudyDefinition, without_edges
+from judgemap.web.studies.actions import check_limits, create_study, definition_of, store_study
+from judgemap.web.studies.areas import edges_in
+from judgemap.web.studies.designs import recommended_design
+from judgemap.web.studies.log import record
+from judgemap.web.studies.models import Area, Draft, Study, Upload
+from judgemap.web.studies.removal import remove_study
+from judgemap.web.studies.upload.actions import parse_toml
+from judgemap.web.studies.upload.files import read_file
+
+READING = 0.15
+"""The share of the work that reading the file is, about."""
+SOURCE = ("id", "name", "crs", "contiguity")
+TEXTS = ("title", "question", "direction")
+
+
+def make_draft(draft: Draft) -> None:
+    """Make the study that a draft asks for, and finish the draft."""
+    draft.study = _copied(draft) if draft.copy_of is not None else _from_upload(draft)
+    draft.said = "Your draft is ready."
+    draft.finish("study")
+
+
+def _from_upload(draft: Draft) -> Study:
+    upload = draft.upload
+    if upload is None:
+        raise StudyError("the file is no longer there; upload it again")
+    definition = define(upload, draft.chosen, draft.replaces)
+    options = {key: draft.chosen.get(key, "") for key in (*SOURCE, "layer")}
+    extra = [list(pair) for pair in definition.areas.extra_edges]
+    more = {"extra_edges": extra, "remedies": draft.chosen.get("remedies", {})}
+    areas = read_file(upload.name, bytes(upload.content), options | more)
+    areas = without_edges(areas, definition.areas.removed_edges)
+    if draft.replaces is None and not upload.definition:
+        definition = replace(definition, design=recommended_design(len(areas)))
+
+    def tell(share: float, doing: str) -> None:
+        if draft.news_due():
+            draft.tell(READING + (1 - READING) * share, doing)
+
+    study = create_study(definition, areas, draft.asked_by, tell)
+    record(study, draft.asked_by, "map read", {"file": upload.name, "notes": list(areas.notes)})
+    if draft.replaces is not None:
+        _take_place_of(study, draft.replaces)
+    return study
+
+
+def define(upload: Upload, chosen: dict[str, Any], replaced: Study | None = None) -> StudyDefinition:
+    """Say what an upload's study is, by what was chosen, a study.toml that came with it, or the draft it replaces."""
+    source = AreasSource(file=upload.name, **{key: chosen.get(key, "") for key in SOURCE})
+    until = chosen.get("answers_until")
+    texts = {key: chosen[key] for key in TEXTS} | {"answers_until": date.fromisoformat(until) if until else None}
+    definition = StudyDefinition(areas=source, **texts)
+    if replaced is not None:
+        definition = replace(definition_of(replaced), areas=source, **texts)
+    elif upload.definition:
+        given = parse_toml(upload.definition)
+        source = replace(source, extra_edges=given.areas.extra_edges, removed_edges=given.areas.removed_edges)
+        definition = replace(given, areas=source, **texts)
+    check_limits(definition)
+    return definition
+
+
+def _take_place_of(study: Study, replaced: Study) -> None:
+    """Put a new draft in the place of an earlier one that nobody has opened."""
+    slug = replaced.slug
+    colleagues = list(replaced.colleagues.all())
+    if replaced.status != Study.Status.DRAFT:
+        return
+    remove_study(replaced)
+    with transaction.atomic():
+        study.slug = slug
+        study.save(update_fields=["slug"])
+        study.colleagues.set(colleagues)
+
+
+def _copied(draft: Draft) -> Study:
+    original = draft.copy_of
+    if original is None or original.current is None:
+        raise StudyError("the study to copy is no longer there")
+    definition = definition_of(original)
+    definition = replace(definition, title=f"{definition.title[:190]} (copy)", answers_until=None)
+    fields = ("position", "code", "name", "outline", "scene", "rings", "label_x", "label_y")
+    rows = [Area(**each) for each in original.areas.order_by("position").values(*fields)]
+    edges = list(edges_in(original.version).values_list("a__position", "b__position", "origin"))
+    packed = original.version.packed_design
+    design = bytes(packed) if packed else None
+    study = store_study(definition, original.outline, rows, edges, design, draft.asked_by)
+    record(study, draft.asked_by, "copied", {"from": original.slug})
+    return study

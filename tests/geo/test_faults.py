@@ -1,0 +1,154 @@
+"""Rows that are no areas: found, and left out, repaired or kept as was chosen."""
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+
+from judgemap.geo.boundaries import list_layers, load, repaired
+from judgemap.geo.faults import WORDING, FaultKind, Remedy, find_faults, settle
+from judgemap.geo.guessing import Extent, guess_systems
+
+SQUARES = [shapely.box(x, 0, x + 1, 1) for x in range(4)]
+
+
+def frame(shapes, ids):
+    return geopandas.GeoDataFrame({"code": ids}, geometry=list(shapes), crs="EPSG:27700")
+
+
+def kinds(shapes, ids=None):
+    return {fault.kind: fault.rows for fault in find_faults(geopandas.GeoSeries(list(shapes)), ids)}
+
+
+def test_a_sound_map_has_no_faults():
+    assert kinds(SQUARES, ["a", "b", "c", "d"]) == {}
+    left, ids, notes = settle(frame(SQUARES, list("abcd")), list("abcd"), {})
+    assert (len(left), ids, notes) == (4, list("abcd"), [])
+
+
+@pytest.mark.parametrize(
+    ("odd", "kind"),
+    [
+        (None, FaultKind.NO_OUTLINE),
+        (shapely.Polygon(), FaultKind.NO_OUTLINE),
+        (shapely.MultiPolygon(), FaultKind.NO_OUTLINE),
+        (shapely.Point(1, 1), FaultKind.NOT_POLYGONS),
+        (shapely.LineString([(0, 0), (1, 1)]), FaultKind.NOT_POLYGONS),
+        (shapely.GeometryCollection([shapely.Point(1, 1)]), FaultKind.NOT_POLYGONS),
+        (shapely.Polygon([(0, 0), (1e300, 0), (1, 1)]), FaultKind.NOWHERE),
+        (shapely.Polygon([(0, 0), (np.inf, 0), (1, 1)]), FaultKind.NOWHERE),
+        (shapely.Polygon([(0, 0), (1, 1), (0, 0), (1, 1)]), FaultKind.NO_SURFACE),
+    ],
+)
+def test_outlines_that_are_no_areas_are_listed_and_left_out(odd, kind):
+    shapes = [*SQUARES, odd]
+    assert kinds(shapes) == {kind: (4,)}
+    left, ids, notes = settle(frame(shapes, list("abcde")), list("abcde"), {})
+    assert ids == list("abcd")
+    assert len(left) == 4
+    assert notes == [f"Rows that {WORDING[kind].fault} were left out: 'e'"]
+
+
+def test_mixed_shapes_and_heights_become_polygons():
+    mixed = shapely.GeometryCollection(
+        [shapely.Point(0, 0), shapely.GeometryCollection([shapely.MultiPolygon([shapely.box(0, 0, 1, 1)])])]
+    )
+    high = shapely.force_3d(shapely.box(0, 0, 2, 2), 50.0)
+    left, _, notes = settle(frame([mixed, high], ["a", "b"]), ["a", "b"], {FaultKind.SAME_OUTLINE: Remedy.KEEP})
+    assert left.geometry.geom_type.tolist() == ["Polygon", "Polygon"]
+    assert not left.geometry.has_z.any()
+    assert notes == []
+
+
+def test_a_repair_leaves_no_specks():
+    bow = shapely.Polygon([(0, 0), (1, 1), (1, 0), (0, 1), (0, 0)])
+    speck = shapely.Polygon([(0, 0), (2e4, 1.00001), (2e4, 1), (0, 1e-5)])
+    valid = repaired(np.array([bow, speck], dtype=object))
+    assert shapely.is_valid(valid).all()
+    assert set(shapely.get_type_id(valid)) <= {shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON}
+
+
+@pytest.mark.parametrize(
+    ("remedy", "ids", "surface"),
+    [(Remedy.REPAIR, ["a", "b", "c"], 2.0), (Remedy.LEAVE_OUT, ["a", "b", "c"], 1.0), (None, ["a", "b", "c"], 2.0)],
+)
+def test_rows_of_one_id_are_joined_or_left_out(remedy, ids, surface):
+    rows = ["a", "b", "a", "c"]
+    assert kinds(SQUARES, rows) == {FaultKind.SAME_ID: (2,)}
+    choices = {FaultKind.SAME_ID: remedy} if remedy else {}
+    left, kept, notes = settle(frame(SQUARES, rows), rows, choices)
+    assert kept == ids
+    assert left.area.iloc[0] == surface
+    assert "'a'" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("remedy", "ids"), [(Remedy.REPAIR, ["a", "row-2", "row-3", "c"]), (Remedy.LEAVE_OUT, ["a", "c"])]
+)
+def test_rows_without_an_id_get_one_or_are_left_out(remedy, ids):
+    assert settle(frame(SQUARES, ["a", "", "", "c"]), ["a", "", "", "c"], {FaultKind.NO_ID: remedy})[1] == ids
+
+
+def test_a_given_id_is_nobody_elses():
+    ids = settle(frame(SQUARES, ["row-2", "", "b", "c"]), ["row-2", "", "b", "c"], {})[1]
+    assert len(set(ids)) == 4
+
+
+@pytest.mark.parametrize(("remedy", "count"), [(Remedy.LEAVE_OUT, 4), (Remedy.KEEP, 5)])
+def test_the_same_outline_twice(remedy, count):
+    again = shapely.Polygon([(1, 1), (0, 1), (0, 0), (1, 0)])  # the first square from another corner
+    shapes = [*SQUARES, again]
+    assert kinds(shapes) == {FaultKind.SAME_OUTLINE: (4,)}
+    assert len(settle(frame(shapes, list("abcde")), list("abcde"), {FaultKind.SAME_OUTLINE: remedy})[0]) == count
+
+
+@pytest.mark.parametrize(
+    ("remedy", "count", "whole"), [(Remedy.REPAIR, 4, True), (Remedy.LEAVE_OUT, 4, False), (Remedy.KEEP, 5, True)]
+)
+def test_slivers_are_joined_to_the_neighbour_along_which_they_lie(remedy, count, whole):
+    sliver = shapely.box(0, 1, 1, 1.0005)
+    shapes = [*SQUARES, sliver]
+    assert kinds(shapes) == {FaultKind.SLIVER: (4,)}
+    left, _, notes = settle(frame(shapes, list("abcde")), list("abcde"), {FaultKind.SLIVER: remedy})
+    assert len(left) == count
+    assert bool(left.area.sum() > 4) is whole
+    if remedy is Remedy.REPAIR:
+        assert left.area.iloc[0] > 1
+        assert "joined to a neighbour: 'e'" in notes[0]
+
+
+def test_small_round_areas_are_no_slivers():
+    vatican = shapely.Point(0.5, 0.5).buffer(0.001)
+    assert kinds([*SQUARES, vatican]) == {}
+
+
+def test_of_several_layers_the_one_with_areas_to_compare_comes_first(tmp_path):
+    path = tmp_path / "map.gpkg"
+    geopandas.GeoDataFrame(geometry=[shapely.box(0, 0, 4, 1)], crs="EPSG:27700").to_file(path, layer="country")
+    frame(SQUARES, list("abcd")).to_file(path, layer="wards")
+    geopandas.GeoDataFrame(geometry=[shapely.Point(0, 0)] * 3, crs="EPSG:27700").to_file(path, layer="towns")
+    assert list_layers(path) == ["wards", "country"]
+    assert len(load(path)[0]) == 4
+    assert len(load(path, "country")[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("extent", "crs", "among"),
+    [
+        ((-84.3, 33.9, -75.5, 36.6), "EPSG:4326", 1),
+        ((445_000, 330_000, 480_000, 390_000), "EPSG:27700", 1),
+        ((2_485_410, 1_075_268, 2_833_858, 1_295_934), "EPSG:2056", 1),
+        ((100_000, 6_050_000, 1_240_000, 7_110_000), "EPSG:2154", 1),
+        ((280_000, 5_200_000, 900_000, 6_100_000), "EPSG:25832", 1),
+        ((1_091_131, 1_813_891, 1_205_199, 1_951_669), "EPSG:3435", 10),
+        ((913_175, 120_122, 1_067_383, 272_844), "EPSG:2263", 10),
+        ((-8.3e6, 4.9e6, -8.2e6, 5.0e6), "EPSG:3857", 1),
+    ],
+)
+def test_systems_are_guessed_by_extent(extent, crs, among):
+    """Britain, Switzerland, France, Germany, Chicago and New York, as their own grids have them."""
+    assert crs in [guess.crs for guess in guess_systems(Extent(*extent))][:among]
+
+
+def test_coordinates_of_a_picture_are_nowhere():
+    assert guess_systems(Extent(0, 0, 975, 610)) == []
