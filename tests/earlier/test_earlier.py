@@ -215,6 +215,17 @@ def test_a_database_of_a_later_version_is_refused(old):
         assert "written by a later version of judgemap (judge.9999_later); install that version" in done.stderr
 
 
+def _columns_of(then, now):
+    """Leave out the columns that tables have gained since, at their right-hand end."""
+    head = then.splitlines()[0] if isinstance(then, str) and then else ""
+    if "," not in head or not now.startswith(head + ","):
+        return now
+    width = len(head.split(","))
+    kept = io.StringIO(newline="")
+    csv.writer(kept).writerows(row[:width] for row in csv.reader(io.StringIO(now, newline="")))
+    return kept.getvalue()
+
+
 @pytest.mark.parametrize(
     "database", ["sqlite", pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.slow])]
 )
@@ -229,7 +240,7 @@ def test_a_backup_restores_with_every_answer(database, request, server, files, t
     judgemap("study", "export", "wards", "-o", tmp_path / "again.zip", "--data", data, database_url=url)
     before, after = read_export(files / "wards.zip"), read_export(tmp_path / "again.zip")
     assert len(before) == 10
-    assert {name: after[name] for name in before} == before
+    assert {name: _columns_of(before[name], after[name]) for name in before} == before
 
 
 def read_export(path: Path) -> dict[str, Any]:
