@@ -36,6 +36,7 @@ def main() -> int:
         folder = Path(path)
         start.use_data_folder(folder / "data")
         start.migrate()
+        start.collect_static()
         rows = [measure(folder, size) for size in SIZES]
     result = {
         "machine": {"cpus": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()},
