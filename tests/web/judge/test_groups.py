@@ -36,9 +36,9 @@ def test_a_group_that_cannot_be(owned, clients, sent):
 
 
 def test_links_are_made_for_a_group_up_to_its_quota(owned, clients, police):
-    made = clients["owner"].post(invite_page(owned), {"judges": "2", "group": police.pk})
+    made = clients["owner"].post(invite_page(owned), {"judges": "2", "group": police.pk, "anyway": "yes"})
     assert (made.status_code, Judge.objects.filter(group=police).count()) == (200, 2)
-    refused = clients["owner"].post(invite_page(owned), {"judges": "1", "group": police.pk})
+    refused = clients["owner"].post(invite_page(owned), {"judges": "1", "group": police.pk, "anyway": "yes"})
     assert refused.status_code == 400
     assert "has room for 0" in refused.text
     assert Judge.objects.count() == 2
@@ -46,7 +46,8 @@ def test_links_are_made_for_a_group_up_to_its_quota(owned, clients, police):
 
 def test_another_studys_group_is_none_of_this_one(owned, draft, clients):
     other = keep_group(draft, "Police", None)
-    assert clients["owner"].post(invite_page(owned), {"judges": "1", "group": other.pk}).status_code in (200, 400)
+    sent = {"judges": "1", "group": other.pk, "anyway": "yes"}
+    assert clients["owner"].post(invite_page(owned), sent).status_code in (200, 400)
     assert not Judge.objects.filter(group=other).exists()
 
 
