@@ -194,9 +194,15 @@ def first_researcher(options: ServerOptions, say: Callable[[str], None]) -> None
 
 def collect_static() -> None:
     """Copy the pages' scripts and styles into the data folder, compressed and named by their content."""
+    import fcntl
+
+    from django.conf import settings
     from django.core.management import call_command
 
-    call_command("collectstatic", interactive=False, verbosity=0)
+    # Servers that start at once on one folder would remove files under each other.
+    with (settings.DATA / "collecting").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        call_command("collectstatic", interactive=False, verbosity=0)
 
 
 def compile_translations(source: Path, target: Path) -> None:

@@ -10,11 +10,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import FrameType
 
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 
 from judgemap.web.server.jobs import HERE, STOPPING, claim_next, kinds, worker_round
+from judgemap.web.server.outages import is_outage
 
 logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.2
@@ -86,10 +88,16 @@ def _now_and_then(act: Callable[[], None]) -> None:
         try:
             close_old_connections()
             act()
-        except (DatabaseError, InterfaceError):
-            logger.exception("the database does not answer; it is asked again later")
-            connection.close()
+        except (DatabaseError, InterfaceError) as error:
+            _let_go(error, "The database does not answer; asking again later.")
         STOPPING.wait(SECONDS_BETWEEN_ROUNDS)
+
+
+def _let_go(error: Exception, words: str) -> None:
+    """Log that the database failed, an outage in one line, anything else with its traceback; drop the connection."""
+    logger.error(words, exc_info=not is_outage(error))
+    with suppress(DatabaseError, InterfaceError):  # a connection that broke may not even close
+        connection.close()
 
 
 def _step() -> bool:
@@ -119,7 +127,6 @@ def _beat(parent: int | None) -> None:
         try:
             for kind, key in list(HERE):
                 kind.still_here(key)
-        except (DatabaseError, InterfaceError):
-            logger.exception("the database does not take the worker's pulse")
-            connection.close()
+        except (DatabaseError, InterfaceError) as error:
+            _let_go(error, "The database does not take the worker's pulse.")
         time.sleep(SECONDS_BETWEEN_BEATS)
