@@ -382,6 +382,7 @@ def test_neighbours_are_named_in_view(browse, link):
 def test_one_request_a_judgement_and_few_bytes(browse, link, stored):
     page = browse(**PHONE)
     begin(page, link)
+    page.wait_for_load_state("networkidle")
     asked = []
     page.on("requestfinished", lambda request: asked.append(request.sizes()["responseBodySize"]))
     after(page, lambda: page.click(".choose[value=left]"))

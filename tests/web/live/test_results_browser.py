@@ -237,7 +237,7 @@ def test_fits_beside_each_other_and_other_priors(open_page):
     look(page, "two models")
     page.set_viewport_size({"width": 1280, "height": 800})
     page.click("text=Try other priors")
-    page.wait_for_url("**/compare?with=3&with=4&with=5")
+    page.wait_for_url("**/compare?with=4&with=5&with=6")
     page.evaluate("window.sameDocument = true")
     look(page, "fits under way")
     page.set_viewport_size({"width": 1280, "height": 800})
