@@ -316,6 +316,7 @@ LOGGING = {
         "django.server": {"handlers": [], "level": "ERROR", "propagate": True},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "django.security.csrf": {"level": "ERROR"},
+        "psycopg.pool": {"level": "ERROR"},  # it warns at every attempt; one line about the outage is enough
     },
 }
 """Nobody's address, browser or link is written: the server keeps no access log, and formatters hide the rest."""
