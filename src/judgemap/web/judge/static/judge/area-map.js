@@ -107,10 +107,8 @@ export class AreaMap {
   }
 }
 
-// The areas that border this one; scenes drawn before these were stored name those in view.
 function neighbours(scene) {
-  if (!scene) return [];
-  return scene.beside ?? scene.others.filter((other) => other.name).map((other) => other.name);
+  return scene?.others.filter((other) => other.name).map((other) => other.name) ?? [];
 }
 
 function points(flat) {
