@@ -174,18 +174,19 @@ def _outline_faults(geometry: geopandas.GeoSeries) -> tuple[ShapeArray, BoolArra
 
 
 def _seen_before(labels: ShapeArray, among: BoolArray) -> BoolArray:
-    places = np.flatnonzero(among)
-    _, first = np.unique(labels[places].astype(str), return_index=True)
-    seen = among.copy()
-    seen[places[first]] = False
+    seen = np.zeros(len(labels), dtype=bool)
+    met: set[object] = set()
+    for place in np.flatnonzero(among).tolist():  # an array of texts would give each of them the room of the longest
+        seen[place] = labels[place] in met
+        met.add(labels[place])
     return seen
 
 
 def _same_outline(shapes: ShapeArray, among: BoolArray) -> BoolArray:
     """Find the rows whose outline is exactly that of an earlier one, wherever its ring begins."""
-    texts = np.full(len(shapes), "", dtype=object)
-    texts[among] = shapely.to_wkb(shapely.normalize(shapes[among]), hex=True)
-    return _seen_before(texts, among)
+    written = np.full(len(shapes), b"", dtype=object)
+    written[among] = shapely.to_wkb(shapely.normalize(shapes[among]))
+    return _seen_before(written, among)
 
 
 def _slivers(shapes: ShapeArray, among: BoolArray) -> BoolArray:
