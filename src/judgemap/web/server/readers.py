@@ -57,7 +57,12 @@ def run_reader(
     ) as reader:  # fmt: skip
         too_long = threading.Event()
         written: list[bytes] = []
-        ending = threading.Timer(SECONDS, lambda: (too_long.set(), reader.kill()))
+
+        def end() -> None:
+            too_long.set()
+            reader.kill()
+
+        ending = threading.Timer(SECONDS, end)
         taking = threading.Thread(target=lambda: written.append(_all_of(reader)))
         ending.start()
         taking.start()
