@@ -11,7 +11,7 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.erasing import erase_after_commit
 from judgemap.web.server.turns import delete_in_turns
 from judgemap.web.studies.log import record
-from judgemap.web.studies.models import Area, Edge, Study
+from judgemap.web.studies.models import Area, Edge, Study, Tile
 
 GRACE = timedelta(days=7)
 """How long a deleted study can be brought back."""
@@ -59,6 +59,7 @@ def remove_study(study: Study) -> None:
     Study.objects.filter(pk=study.pk, deleted_at=None).update(deleted_at=timezone.now())
     study_goes.send(Study, study=study)
     delete_in_turns(Edge.objects.filter(study=study))
+    delete_in_turns(Tile.objects.filter(study=study))
     delete_in_turns(Area.objects.filter(study=study))
     with transaction.atomic():
         Study.objects.filter(pk=study.pk).update(current=None)  # a version cannot go while it is in force

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judgemap.web.studies import views
+from judgemap.web.studies import views, whole_map
 from judgemap.web.studies.upload import pages as upload
 
 app_name = "studies"
@@ -11,6 +11,9 @@ urlpatterns = [
     path("studies/", views.list_studies, name="list"),
     path("studies/<slug:slug>/", views.overview, name="overview"),
     path("studies/<slug:slug>/map", views.show_map, name="map"),
+    path("studies/<slug:slug>/map/areas/<int:position>", views.area, name="area"),
+    path("studies/<slug:slug>/map.svg", whole_map.plain_picture, name="picture"),
+    path("studies/<slug:slug>/tiles/<int:level>/<int:x>/<int:y>", whole_map.tile, name="tile"),
     path("studies/<slug:slug>/texts", views.texts, name="texts"),
     path("studies/<slug:slug>/texts/<slug:language>", views.translate, name="translate"),
     path("studies/<slug:slug>/judging", views.judging, name="judging"),
