@@ -7,8 +7,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +27,7 @@ PATIENCE = 60.0
 SECONDS = 120.0
 """How long a reader may take; it has less processor time than this, but shares the processor."""
 SECONDS_BETWEEN_LOOKS = 0.1
+SECONDS_BETWEEN_NEWS = 0.5
 BUSY = "other maps are being read at the moment; try again in a minute"
 
 _WAITING = threading.BoundedSemaphore(MOST_WAITING)
@@ -34,22 +37,62 @@ class TooMuchError(Exception):
     """A reader took too long."""
 
 
-def run_reader(module: str, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> bytes:
-    """Run a module that reads a file in ``folder``, when it is its turn, and return what it writes."""
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A module that reads a file in ``folder``, as a program of its own."""
+
+    module: str
+    arguments: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str]
+    seconds: float = SECONDS
+
+
+def run_reader(reader: Reader, hear: Callable[[str], None] | None = None) -> bytes:
+    """Run a reader when it is its turn, and return what it writes.
+
+    ``hear`` is called about twice a second with the last line that the reader wrote to standard error; what it raises
+    ends the reader.
+    """
+    command = [sys.executable, "-m", reader.module, *reader.arguments]
     with _turn() as lock:
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", module, *arguments],
-                cwd=folder,
-                env=dict(environment),
-                pass_fds=(lock,),  # a reader keeps its place even if the server is killed meanwhile
-                capture_output=True,
-                timeout=SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise TooMuchError from None
-    return done.stdout
+        process = subprocess.Popen(
+            command,
+            cwd=reader.folder,
+            env=dict(reader.environment),
+            pass_fds=(lock,),  # a reader keeps its place even if the server is killed meanwhile
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        with process:
+            return _listen(process, time.monotonic() + reader.seconds, hear)
+
+
+def _listen(process: "subprocess.Popen[bytes]", until: float, hear: Callable[[str], None] | None) -> bytes:
+    """Read what a process writes until it ends."""
+    written: list[bytes] = []
+    lines: deque[str] = deque(maxlen=1)
+    out, err = process.stdout, process.stderr
+    if out is None or err is None:
+        raise ValueError("the reader has no pipes")
+    threads = [
+        threading.Thread(target=lambda: written.append(out.read()), daemon=True),
+        threading.Thread(target=lambda: lines.extend(line.decode(errors="replace") for line in err), daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        while threads[0].is_alive():
+            threads[0].join(SECONDS_BETWEEN_NEWS)
+            if time.monotonic() > until:
+                raise TooMuchError
+            if hear is not None and lines:
+                hear(lines[-1].rstrip())
+    finally:
+        process.kill()
+        for thread in threads:
+            thread.join()
+    return b"".join(written)
 
 
 @cache

@@ -17,7 +17,7 @@ import numpy as np
 from judgemap.core.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas, Bridge
-from judgemap.web.server.readers import TooMuchError, run_reader, warn_of_missing
+from judgemap.web.server.readers import Reader, TooMuchError, run_reader, warn_of_missing
 
 if TYPE_CHECKING:
     from django.core.files.uploadedfile import UploadedFile
@@ -125,8 +125,9 @@ def _run(action: str, name: str, content: bytes, options: Mapping[str, Any]) -> 
         path = Path(folder, safe_name(name))
         path.write_bytes(content)
         arguments = [action, str(path), json.dumps(dict(options))]
+        environment = reader_environment(folder, DRIVERS)
         try:
-            written = run_reader("judgemap.web.studies.upload.reading", arguments, Path(folder), _environment(folder))
+            written = run_reader(Reader("judgemap.web.studies.upload.reading", arguments, Path(folder), environment))
         except TooMuchError:
             raise StudyError(TOO_MUCH) from None
     try:
@@ -139,15 +140,16 @@ def _run(action: str, name: str, content: bytes, options: Mapping[str, Any]) -> 
     return answer
 
 
-def _environment(folder: str) -> dict[str, str]:
+def reader_environment(folder: str, drivers: frozenset[str]) -> dict[str, str]:
+    """Return the environment of a reader, in which GDAL knows these formats only."""
     kept = {key: os.environ[key] for key in ("PATH", "LANG", "VIRTUAL_ENV", "PYTHONPATH") if key in os.environ}
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "agg"}
-    return kept | threads | NO_NETWORK | {"GDAL_SKIP": _other_drivers(), "HOME": folder}
+    return kept | threads | NO_NETWORK | {"GDAL_SKIP": _other_drivers(drivers), "HOME": folder}
 
 
 @cache
-def _other_drivers() -> str:
+def _other_drivers(drivers: frozenset[str]) -> str:
     """List the formats that are not to be opened, whatever a file claims to be."""
     import pyogrio
 
-    return ",".join(sorted(set(pyogrio.list_drivers()) - DRIVERS))
+    return ",".join(sorted(set(pyogrio.list_drivers()) - drivers))
