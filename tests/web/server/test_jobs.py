@@ -27,7 +27,7 @@ def job(request, fit):
 
 
 def test_every_kind_is_known():
-    assert set(jobs.kinds()) == {FitRun, Forecast, PanelPlan, Draft}
+    assert set(jobs.kinds()) == {FitRun, Forecast, PanelPlan, BaseMap, Draft}
 
 
 def test_one_worker_gets_it(job):

@@ -92,7 +92,7 @@ def side_of(side: str, area: Area, ground: str = "") -> Side:
         view=" ".join(str(each) for each in view),
         font=round(view[2] / 30, 1),
         where=spot,
-        neighbours=", ".join(other["name"] for other in named),
+        neighbours=", ".join(scene.get("near") or (other["name"] for other in named)),
         ground=ground,
     )
 

@@ -164,7 +164,7 @@ def show_pair(request: HttpRequest, token: str, pair: Pair, before: Answer | Non
 
 
 def tiles_of(study: Study) -> str:
-    """Return the address of somebody else's map tiles; empty for none, and where the study has a base map of its own."""
+    """Return the address of somebody else's map tiles; empty for none, or where the study has a map of its own."""
     return "" if study.base_map_id else study.version.base_map
 
 

@@ -45,7 +45,8 @@ class Reader:
     arguments: Sequence[str]
     folder: Path
     environment: Mapping[str, str]
-    seconds: float = SECONDS
+    seconds: float | None = None
+    """How long it may take, where that is not `SECONDS`."""
 
 
 def run_reader(reader: Reader, hear: Callable[[str], None] | None = None) -> bytes:
@@ -65,7 +66,7 @@ def run_reader(reader: Reader, hear: Callable[[str], None] | None = None) -> byt
             stderr=subprocess.PIPE,
         )
         with process:
-            return _listen(process, time.monotonic() + reader.seconds, hear)
+            return _listen(process, time.monotonic() + (reader.seconds or SECONDS), hear)
 
 
 def _listen(process: "subprocess.Popen[bytes]", until: float, hear: Callable[[str], None] | None) -> bytes:

@@ -6,7 +6,7 @@ the same numbers make the SVG of a page without a script and, through the square
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import sub
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,8 @@ EARTH = 6_378_137.0
 """Radius in metres, as Web Mercator has it."""
 NORTHERNMOST = 85.0
 """Where Web Mercator ends, in degrees."""
+MOST_NEIGHBOURS = 12
+"""The most neighbours that are named to people who hear the page."""
 LABELLED = 0.012
 """The share of the scene that a neighbour must cover to be named."""
 
@@ -60,7 +62,7 @@ def draw_areas(areas: Areas, tell: Callable[[float], None] = lambda share: None)
     rings = frame.rings(shapely.simplify(polygons, frame.unit))
     return Drawings(
         outline=_packed(_locator(polygons, frame)),
-        scenes=_scenes(areas.names, polygons, frame, tell),
+        scenes=_scenes(areas, polygons, frame, tell),
         rings=[_packed(each) for each in rings],
         labels=label_points(rings),
         geojson=list(shapely.to_geojson(shapely.set_precision(_valid(geographic.to_numpy()), 1e-7))),
@@ -231,7 +233,21 @@ def _locator(polygons: Shapes, frame: _Square) -> dict[str, object]:
     return {"box": _place(frame), "rings": rings}
 
 
-def _scenes(names: tuple[str, ...], polygons: Shapes, frame: _Square, tell: Callable[[float], None]) -> list[str]:
+def neighbours_of(names: Sequence[str], edges: NDArray[np.int64]) -> list[list[str]]:
+    """Name the neighbours of each area, in the order of their names.
+
+    >>> neighbours_of(["Castle", "Trent", "Arnold"], np.array([[0, 1], [0, 2]]))
+    [['Arnold', 'Trent'], ['Castle'], ['Castle']]
+    """
+    near: list[list[str]] = [[] for _ in names]
+    for a, b in edges.tolist():
+        near[a].append(names[b])
+        near[b].append(names[a])
+    return [sorted(each) for each in near]
+
+
+def _scenes(areas: Areas, polygons: Shapes, frame: _Square, tell: Callable[[float], None]) -> list[str]:
+    names, near_by = areas.names, neighbours_of(areas.names, areas.graph.edges)
     tree = shapely.STRtree(polygons)
     simplified = _Simplified(polygons)
     scenes = []
@@ -252,6 +268,7 @@ def _scenes(names: tuple[str, ...], polygons: Shapes, frame: _Square, tell: Call
                 "own": square.rings(mine)[0],
                 "others": drawn,
                 "where": [*frame.point(west, north), *frame.point(east, south)],
+                "near": near_by[own][:MOST_NEIGHBOURS],
             }
             written = _packed(scene)
             if len(written.encode()) <= LARGEST:

@@ -122,8 +122,9 @@ export class AreaMap {
   }
 }
 
+// The real neighbours, for those who hear the page; scenes of earlier versions know only those in view.
 function neighbours(scene) {
-  return scene?.others.filter((other) => other.name).map((other) => other.name) ?? [];
+  return scene?.near ?? scene?.others.filter((other) => other.name).map((other) => other.name) ?? [];
 }
 
 function points(flat) {
