@@ -10,6 +10,8 @@ import numpy as np
 from judgemap.core.types import FloatArray, IntArray
 
 INTERVAL = (0.025, 0.975)
+AT_A_TIME = 4_000_000
+"""Draws × areas that are worked on at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,22 +37,25 @@ def summarise(risk: FloatArray, top: int = 10) -> Summary:
     >>> summarise(risk, top=1).p_top
     array([1., 0., 0.])
     """
-    risk = np.asarray(risk, dtype=np.float64)
     rank = ranks(risk)
+    parts = [_of_areas(risk[:, part], rank[:, part], top) for part in _parts(*risk.shape)]
+    columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
+    return Summary(*columns, top=top)
+
+
+def _of_areas(risk: FloatArray, rank: IntArray, top: int) -> tuple[FloatArray, ...]:
+    """Summarise some areas, in the order of `Summary`."""
+    risk = np.asarray(risk, dtype=np.float64)
     low, median, high = np.quantile(risk, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0)
     rank_low, rank_median, rank_high = np.quantile(rank, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0, method="nearest")
-    return Summary(
-        median=median,
-        mean=risk.mean(axis=0),
-        sd=risk.std(axis=0, ddof=1),
-        low=low,
-        high=high,
-        rank_median=rank_median,
-        rank_low=rank_low,
-        rank_high=rank_high,
-        p_top=in_top(rank, top),
-        top=top,
-    )
+    of_risk = median, risk.mean(axis=0), risk.std(axis=0, ddof=1), low, high
+    return *of_risk, rank_median, rank_low, rank_high, in_top(rank, top)
+
+
+def _parts(draws: int, areas: int) -> list[slice]:
+    """Cut the areas into parts, so that no copy of all draws is made."""
+    size = max(1, AT_A_TIME // max(draws, 1))
+    return [slice(first, first + size) for first in range(0, areas, size)]
 
 
 def ranks(risk: FloatArray) -> IntArray:
@@ -59,9 +64,12 @@ def ranks(risk: FloatArray) -> IntArray:
     >>> ranks(np.array([[0.5, 2.0, -1.0]]))
     array([[2, 1, 3]])
     """
-    order = np.argsort(-risk, axis=1, kind="stable")
-    rank = np.empty(risk.shape, dtype=np.int64)
-    np.put_along_axis(rank, order, np.arange(1, risk.shape[1] + 1)[None, :], axis=1)
+    rank = np.empty(risk.shape, dtype=np.int64 if risk.size <= AT_A_TIME else np.int32)
+    places = np.arange(1, risk.shape[1] + 1)[None, :]
+    size = max(1, AT_A_TIME // risk.shape[1])
+    for first in range(0, len(risk), size):
+        part = slice(first, first + size)
+        np.put_along_axis(rank[part], np.argsort(-risk[part], axis=1, kind="stable"), places, axis=1)
     return rank
 
 
