@@ -16,7 +16,7 @@ import shapely
 
 from judgemap.errors import StudyError
 from judgemap.web.server import readers
-from judgemap.web.studies.upload import files
+from judgemap.web.studies.upload import files, reading
 
 
 @pytest.fixture
@@ -113,6 +113,19 @@ def test_a_reader_that_takes_too_long_is_ended(frame, tmp_path, monkeypatch):
     monkeypatch.setattr(readers, "SECONDS", 0.01)
     with pytest.raises(StudyError, match="too big or too complicated"):
         files.inspect_file("wards.gpkg", (tmp_path / "wards.gpkg").read_bytes())
+
+
+def test_a_reader_that_breaks_down_gives_a_sentence_and_logs_why(frame, tmp_path, monkeypatch, capsys, caplog):
+    """No map may end in a server error, and whoever runs the server has to learn what happened."""
+    frame.to_file(tmp_path / "wards.gpkg")
+    monkeypatch.setattr(reading, "confine", lambda folder: [])
+    monkeypatch.setattr(reading, "inspect", lambda path, options: {}[path.name])
+    reading.main(["inspect", str(tmp_path / "wards.gpkg"), "{}"])
+    written = capsys.readouterr().out.encode()
+    monkeypatch.setattr(files, "run_reader", lambda *_: written)
+    with pytest.raises(StudyError, match="this map cannot be read; run “Fix geometries”"):
+        files.inspect_file("wards.gpkg", b"")
+    assert "KeyError: 'wards.gpkg'" in caplog.text
 
 
 @pytest.mark.slow  # it takes the reader half a minute to fill its memory; tests/web/server/test_sandbox.py is quick

@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import os
 import re
 import tempfile
@@ -36,6 +37,7 @@ NO_NETWORK = {
     "PROJ_NETWORK": "OFF",
 }
 TOO_MUCH = "the file is too big or too complicated to read here; simplify its boundaries and try again"
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,8 @@ def _run(action: str, name: str, content: bytes, options: Mapping[str, Any]) -> 
     except ValueError:
         raise StudyError(TOO_MUCH) from None
     warn_of_missing(tuple(answer.pop("missing_walls")))
+    if "traceback" in answer:
+        logger.error("The reader of %s failed.\n%s", path.name, answer["traceback"])
     if "error" in answer:
         raise StudyError(answer["error"], answer.get("field"))
     return answer

@@ -6,6 +6,7 @@ What the file makes this process do, it does here and not in the server.
 
 import json
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ EXAMPLES = 4
 MOST_LISTED = 10
 NUMBERED, NAMES = "judgemap id", "judgemap name"
 """Columns that are made here: ids as they were settled, and names."""
+UNREADABLE = "this map cannot be read; run “Fix geometries” on it in QGIS, export it as a GeoPackage, and try again"
 
 
 def main(arguments: list[str]) -> int:
@@ -37,6 +39,8 @@ def main(arguments: list[str]) -> int:
         result = {"error": str(error), "field": error.field}
     except MemoryError:
         result = {"error": f"{path.name}: the file needs too much memory; simplify its boundaries"}
+    except Exception:  # whatever a file provokes, its owner gets a sentence and the log a traceback
+        result = {"error": UNREADABLE, "traceback": traceback.format_exc()}
     sys.stdout.write(json.dumps(result | {"missing_walls": missing}))
     return 0
 
@@ -44,11 +48,20 @@ def main(arguments: list[str]) -> int:
 def inspect(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Say what is in a file: a picture, its columns, where it may be, and which rows cannot be areas as they are."""
     from judgemap.geo.boundaries import list_layers
-    from judgemap.geo.faults import find_faults
+    from judgemap.geo.faults import WORDING, FaultKind, find_faults
     from judgemap.geo.labels import choose_labels, column_texts
     from judgemap.web.studies.upload.picture import sketch
 
     frame = load(path, options.get("layer", ""))
+    faults = find_faults(frame.geometry)
+    lost = {row for fault in faults if len(WORDING[fault.kind].remedies) == 1 for row in fault.rows}
+    if len(frame) - len(lost) < 2:
+        points = sum(len(fault.rows) for fault in faults if fault.kind is FaultKind.NOT_POLYGONS)
+        raise StudyError(
+            f"{path.name} has {len(frame) - len(lost) or 'no'} area"
+            + (f" and {points:,} points or lines" if points else "")
+            + "; a comparison needs two areas, so choose a file that has them as polygons"
+        )
     names = [each for each in frame.columns if each != frame.geometry.name][:MOST_COLUMNS]
     columns = {str(column): [tidy(each) for each in column_texts(frame, column)] for column in names}
     unique = [name for name, texts in columns.items() if all(texts) and len(set(texts)) == len(texts)]
@@ -73,7 +86,7 @@ def inspect(path: Path, options: dict[str, Any]) -> dict[str, Any]:
                 "count": len(fault.rows),
                 "labels": [shown[row] or f"row {row + 1}" for row in fault.rows[:MOST_LISTED]],
             }
-            for fault in find_faults(frame.geometry)
+            for fault in faults
         ],
         "picture": sketch(frame.geometry, degrees=_in_degrees(crs, guesses, frame)),
     }
