@@ -3,7 +3,8 @@
 Draws of risk are an array (draws, areas); a high value is a high risk. Rank 1 is the highest risk.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -39,17 +40,29 @@ def summarise(risk: FloatArray, top: int = 10) -> Summary:
     """
     rank = ranks(risk)
     parts = [_of_areas(risk[:, part], rank[:, part], top) for part in _parts(*risk.shape)]
-    columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
-    return Summary(*columns, top=top)
+    joined: dict[str, Any] = {
+        each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Summary)[:-1]
+    }
+    return Summary(**joined, top=top)
 
 
-def _of_areas(risk: FloatArray, rank: IntArray, top: int) -> tuple[FloatArray, ...]:
-    """Summarise some areas, in the order of `Summary`."""
+def _of_areas(risk: FloatArray, rank: IntArray, top: int) -> Summary:
+    """Summarise some areas."""
     risk = np.asarray(risk, dtype=np.float64)
     low, median, high = np.quantile(risk, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0)
     rank_low, rank_median, rank_high = np.quantile(rank, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0, method="nearest")
-    of_risk = median, risk.mean(axis=0), risk.std(axis=0, ddof=1), low, high
-    return *of_risk, rank_median, rank_low, rank_high, in_top(rank, top)
+    return Summary(
+        median=median,
+        mean=risk.mean(axis=0),
+        sd=risk.std(axis=0, ddof=1),
+        low=low,
+        high=high,
+        rank_median=rank_median,
+        rank_low=rank_low,
+        rank_high=rank_high,
+        p_top=in_top(rank, top),
+        top=top,
+    )
 
 
 def _parts(draws: int, areas: int) -> list[slice]:

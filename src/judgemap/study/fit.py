@@ -7,7 +7,7 @@ import numpy as np
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.diagnostics import judge_sampling
 from judgemap.core.prior import Covariance, InverseGamma, Model, VariancePrior, independent
-from judgemap.core.samplers.run import sample
+from judgemap.core.samplers.run import Watcher, sample
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
@@ -18,7 +18,7 @@ from judgemap.study.panel_settings import PanelSettings
 from judgemap.study.provenance import begin_record, data_notes
 from judgemap.study.record import Correlation
 from judgemap.study.result import Fit, diagnose, named_draws, named_pairs, named_statistics
-from judgemap.study.run import LARGE, FitOptions, Run, RunOptions, settle_panel
+from judgemap.study.run import LARGE, FitOptions, Run, settle_panel
 from judgemap.study.settings import FitSettings, prior_covariance
 
 
@@ -68,9 +68,11 @@ def fit_spatial(
     return _run("spatial", data, areas, (covariance, variance or InverseGamma()), panel, run)
 
 
-def run_settings(settings: FitSettings, data: Comparisons, areas: Areas, how: RunOptions) -> Fit:
-    """Fit the model that the settings ask for; ``how`` has the cores, the memory and who watches."""
-    run = Run(settings.seed, settings.plan_for(len(areas)), settings.sampler, **how)
+def run_settings(
+    settings: FitSettings, data: Comparisons, areas: Areas, cores: int, memory: float | None, watch: Watcher | None
+) -> Fit:
+    """Fit the model that the settings ask for."""
+    run = Run(settings.seed, settings.plan_for(len(areas)), settings.sampler, cores, memory, watch)
     if settings.model == "clusters":
         from judgemap.study.clusters import run_clusters  # compiles its sampler; the other models do without
 

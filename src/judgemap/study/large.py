@@ -41,7 +41,7 @@ def needed_memory(n_areas: int, n_answers: int, plan: Plan, *, dense: bool) -> i
     """Estimate the bytes that a fit of a large map needs: the draws once and a half, the answers, the factor.
 
     >>> round(needed_memory(32_844, 1_000_000, Plan(chains=16, draws=300), dense=True) / 1e9, 1)
-    4.0
+    3.9
     """
     draws = 6 * plan.chains * plan.draws * n_areas
     return LEAST_MEMORY + BYTES_AN_ANSWER * n_answers + draws + dense * dense_bytes(n_areas)

@@ -277,7 +277,7 @@ class FitSettings:
         """
         from judgemap.study.fit import run_settings  # a fit's record holds settings, so `fit` imports this module
 
-        return run_settings(self, data, areas, {"cores": cores, "memory": memory, "watch": watch})
+        return run_settings(self, data, areas, cores, memory, watch)
 
     def options(self) -> list[str]:
         """Write the options of the command line: those that differ from the default, and the seed.
