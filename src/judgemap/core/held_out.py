@@ -208,14 +208,13 @@ def _factor(H: FloatArray) -> FloatArray:
     At a draw of enormous scale rounding hides that, and eigenvalues that come out lower are raised to 1. The integral
     stays right: any matrix may shape the points at which it is found.
     """
-    lower: FloatArray
     try:
         lower = np.linalg.cholesky(H)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(H)
         root = vectors * np.sqrt(np.maximum(values, 1.0))[:, None, :]
         lower = np.swapaxes(np.linalg.qr(np.swapaxes(root, 1, 2)).R, 1, 2)
-    return lower
+    return np.asarray(lower, dtype=np.float64)
 
 
 def _log_t(z: FloatArray) -> FloatArray:
