@@ -35,7 +35,7 @@ def take(data):
 
 
 def read(folder: Path) -> bytes:
-    return readers.run_reader(readers.Reader("platform", [], folder, os.environ))
+    return readers.run_reader("platform", [], folder, os.environ)
 
 
 def test_a_file_is_read_while_one_place_is_free(take, tmp_path):
@@ -81,8 +81,8 @@ def test_a_reader_keeps_its_place_when_the_server_is_gone(data, tmp_path):
     standard = os.dup(0)
     os.dup2(stays, 0)
     try:
-        readers.run_reader(readers.Reader("reader", [], data, os.environ))
-        readers.run_reader(readers.Reader("reader", [], data, os.environ))
+        readers.run_reader("reader", [], data, os.environ)
+        readers.run_reader("reader", [], data, os.environ)
         assert readers._free_place() is None
     finally:
         os.dup2(standard, 0)
@@ -92,25 +92,3 @@ def test_a_reader_keeps_its_place_when_the_server_is_gone(data, tmp_path):
     while (place := readers._free_place()) is None:
         time.sleep(0.01)
     os.close(place)
-
-
-def test_what_a_reader_says_of_its_progress_is_heard(data, tmp_path):
-    (tmp_path / "slow.py").write_text(
-        "import sys, time\nsys.stderr.write('half\\n')\nsys.stderr.flush()\ntime.sleep(1.2)\nprint('done')\n"
-    )
-    heard = []
-    assert readers.run_reader(readers.Reader("slow", [], tmp_path, os.environ), heard.append) == b"done\n"
-    assert set(heard) == {"half"}
-
-
-def test_who_hears_can_end_a_reader(data, tmp_path):
-    (tmp_path / "endless.py").write_text(
-        "import sys, time\nsys.stderr.write('on\\n')\nsys.stderr.flush()\ntime.sleep(60)\n"
-    )
-
-    def enough(line):
-        raise KeyError(line)
-
-    with pytest.raises(KeyError, match="on"):
-        readers.run_reader(readers.Reader("endless", [], tmp_path, os.environ), enough)
-    assert readers._free_place() is not None

@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 
+from judgemap.web.server.sandbox import NEWS
 from judgemap.web.studies.basemap import making
 from judgemap.web.studies.basemap import reading as basemap_reading
 from judgemap.web.studies.upload import files, reading
@@ -15,14 +16,14 @@ from judgemap.web.studies.upload import files, reading
 def read_here(monkeypatch):
     """Read uploaded files in this process: one of its own, which `test_reading.py` tests, takes seconds to start."""
 
-    def run(reader, hear=None):
+    def run(module, arguments, _folder, _environment, hear=None, _seconds=None):
         written, told = io.StringIO(), io.StringIO()
-        module = basemap_reading if "basemap" in reader.module else reading
         with contextlib.redirect_stdout(written), contextlib.redirect_stderr(told), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a reader's own process only prints them
-            module.main(list(reader.arguments))
+            (basemap_reading if "basemap" in module else reading).main(list(arguments))
         for line in told.getvalue().splitlines() if hear else []:
-            hear(line)
+            share, _, doing = line.removeprefix(NEWS).strip().partition(" ")
+            hear(float(share), doing)
         return written.getvalue().encode()
 
     for module in (reading, basemap_reading):

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judgemap.web.judge import ground, inviting, preview, views
+from judgemap.web.judge import ground, inviting, places_page, preview, views
 from judgemap.web.studies.basemap import pages as base_map
 
 app_name = "judge"
@@ -16,6 +16,7 @@ urlpatterns = [
     path("j/<slug:token>/go-on", views.go_on, name="go_on"),
     path("j/<slug:token>/language", views.language, name="language"),
     path("j/<slug:token>/areas", views.areas, name="areas"),
+    path("j/<slug:token>/places", places_page.places, name="places"),
     path("j/<slug:token>/link", views.link, name="link"),
     path("j/<slug:token>/tiles/<int:key>/<int:level>/<int:column>/<int:row>", ground.tile, name="tile"),
     path("j/<slug:token>/ground/<int:key>/<int:position>.svg", ground.ground_picture, name="picture"),
@@ -42,6 +43,7 @@ preview_urls = (
         path("try/<slug:token>/go-on", preview.go_on, name="go_on"),
         path("try/<slug:token>/language", preview.language, name="language"),
         path("try/<slug:token>/areas", preview.areas, name="areas"),
+        path("try/<slug:token>/places", preview.places, name="places"),
         path("try/<slug:token>/link", preview.link, name="link"),
         path("try/<slug:slug>/tiles/<int:key>/<int:level>/<int:column>/<int:row>", base_map.tile, name="tile"),
         path("try/<slug:slug>/ground/<int:key>/<int:position>.svg", preview.ground_picture, name="picture"),

@@ -7,17 +7,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from django.conf import settings
 
 from judgemap.errors import StudyError
-from judgemap.web.server.sandbox import WALLS
+from judgemap.web.server.sandbox import NEWS, WALLS
 
 logger = logging.getLogger(__name__)
 READERS = 2
@@ -27,73 +25,71 @@ PATIENCE = 60.0
 SECONDS = 120.0
 """How long a reader may take; it has less processor time than this, but shares the processor."""
 SECONDS_BETWEEN_LOOKS = 0.1
-SECONDS_BETWEEN_NEWS = 0.5
 BUSY = "other maps are being read at the moment; try again in a minute"
 
+Hear = Callable[[float, str], None]
+
 _WAITING = threading.BoundedSemaphore(MOST_WAITING)
+
+
+def unheard(share: float, doing: str) -> None:
+    """Tell nobody."""
 
 
 class TooMuchError(Exception):
     """A reader took too long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """A module that reads a file in ``folder``, as a program of its own."""
+def run_reader(
+    module: str,
+    arguments: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    hear: Hear = unheard,
+    seconds: float | None = None,
+) -> bytes:
+    """Run a module that reads a file in ``folder``, when it is its turn, and return what it writes.
 
-    module: str
-    arguments: Sequence[str]
-    folder: Path
-    environment: Mapping[str, str]
-    seconds: float | None = None
-    """How long it may take, where that is not `SECONDS`."""
-
-
-def run_reader(reader: Reader, hear: Callable[[str], None] | None = None) -> bytes:
-    """Run a reader when it is its turn, and return what it writes.
-
-    ``hear`` is called about twice a second with the last line that the reader wrote to standard error; what it raises
-    ends the reader.
+    ``hear`` is told how far it is; what it raises ends the reader. It may take ``seconds``, or else `SECONDS`.
     """
-    command = [sys.executable, "-m", reader.module, *reader.arguments]
-    with _turn() as lock:
-        process = subprocess.Popen(
-            command,
-            cwd=reader.folder,
-            env=dict(reader.environment),
-            pass_fds=(lock,),  # a reader keeps its place even if the server is killed meanwhile
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        with process:
-            return _listen(process, time.monotonic() + (reader.seconds or SECONDS), hear)
+    with _turn() as lock, subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        cwd=folder,
+        env=dict(environment),
+        pass_fds=(lock,),  # a reader keeps its place even if the server is killed meanwhile
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as reader:  # fmt: skip
+        too_long = threading.Event()
+        written: list[bytes] = []
+
+        def end() -> None:
+            too_long.set()
+            reader.kill()
+
+        ending = threading.Timer(seconds or SECONDS, end)
+        taking = threading.Thread(target=lambda: written.append(_all_of(reader)))
+        ending.start()
+        taking.start()
+        try:
+            for line in reader.stderr or ():
+                if line.startswith(NEWS.encode()):
+                    share, _, doing = line.decode(errors="replace").removeprefix(NEWS).strip().partition(" ")
+                    hear(float(share), doing)
+            reader.wait()
+        except BaseException:
+            reader.kill()
+            raise
+        finally:
+            taking.join()
+            ending.cancel()
+    if too_long.is_set():
+        raise TooMuchError
+    return written[0]
 
 
-def _listen(process: "subprocess.Popen[bytes]", until: float, hear: Callable[[str], None] | None) -> bytes:
-    """Read what a process writes until it ends."""
-    written: list[bytes] = []
-    lines: deque[str] = deque(maxlen=1)
-    out, err = process.stdout, process.stderr
-    if out is None or err is None:
-        raise ValueError("the reader has no pipes")
-    threads = [
-        threading.Thread(target=lambda: written.append(out.read()), daemon=True),
-        threading.Thread(target=lambda: lines.extend(line.decode(errors="replace") for line in err), daemon=True),
-    ]
-    for thread in threads:
-        thread.start()
-    try:
-        while threads[0].is_alive():
-            threads[0].join(SECONDS_BETWEEN_NEWS)
-            if time.monotonic() > until:
-                raise TooMuchError
-            if hear is not None and lines:
-                hear(lines[-1].rstrip())
-    finally:
-        process.kill()
-        for thread in threads:
-            thread.join()
-    return b"".join(written)
+def _all_of(reader: "subprocess.Popen[bytes]") -> bytes:
+    return reader.stdout.read() if reader.stdout else b""
 
 
 @cache

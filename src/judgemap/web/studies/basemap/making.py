@@ -4,7 +4,7 @@ import base64
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,13 +14,13 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.geo.basemap.kinds import BY_NAME
 from judgemap.geo.basemap.tiles import unpack
-from judgemap.web.server.readers import Reader, TooMuchError, run_reader, warn_of_missing
+from judgemap.web.server.readers import Hear, TooMuchError, run_reader, warn_of_missing
 from judgemap.web.server.turns import delete_in_turns, insert_in_turns
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, BaseMap, BaseMapTile, Extract, ExtractPart, Study
 from judgemap.web.studies.upload.files import reader_environment
 
-Tell = Callable[[float, str], None]
+READER = "judgemap.web.studies.basemap.reading"
 DRIVERS = frozenset({"OSM", "GPKG"})
 SECONDS = 1800.0
 """How long a reader of an extract may take; it has half of this in processor time."""
@@ -28,7 +28,6 @@ STORING = 0.9
 """The share of the work that is done when the tiles are there."""
 TOO_MUCH = "the extract is too large or too complicated to read here; choose one of a smaller region"
 PATH = re.compile(r"[Mlz0-9 -]*")
-PROGRESS = re.compile(r"progress (\d\.\d+) (.{1,200})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def make_base_map(job: BaseMap) -> None:
     remove_extract(extract)
 
 
-def make_here(study: Study, path: Path, credit: str, tell: Tell) -> BaseMap:
+def make_here(study: Study, path: Path, credit: str, tell: Hear) -> BaseMap:
     """Make a base map of a file on this machine at once, without a worker, as the command does."""
     made = read_extract_file(path, study, tell)
     now = timezone.now()
@@ -81,7 +80,7 @@ def make_here(study: Study, path: Path, credit: str, tell: Tell) -> BaseMap:
     return row
 
 
-def read_extract_file(path: Path, study: Study, tell: Tell) -> Made:
+def read_extract_file(path: Path, study: Study, tell: Hear) -> Made:
     """Have a confined process read an extract and cut the tiles for a study's areas."""
     boxes = list(_scene_boxes(study))
     if not boxes:
@@ -91,14 +90,8 @@ def read_extract_file(path: Path, study: Study, tell: Tell) -> Made:
         options.write_text(json.dumps({"boxes": boxes}))
         arguments = [str(path.absolute()), str(options)]
         environment = reader_environment(folder, DRIVERS) | {"CPL_TMPDIR": folder}
-        reader = Reader("judgemap.web.studies.basemap.reading", arguments, Path(folder), environment, SECONDS)
-
-        def hear(line: str) -> None:
-            if progress := PROGRESS.fullmatch(line):
-                tell(float(progress[1]), progress[2])
-
         try:
-            answer = json.loads(run_reader(reader, hear))
+            answer = json.loads(run_reader(READER, arguments, Path(folder), environment, tell, SECONDS))
         except (TooMuchError, ValueError):
             raise StudyError(TOO_MUCH) from None
     warn_of_missing(tuple(answer["missing_walls"]))

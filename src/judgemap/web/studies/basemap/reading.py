@@ -1,7 +1,7 @@
 """Reads an extract and cuts it into tiles, in a process of its own, confined by `judgemap.web.server.sandbox`.
 
 Run as ``python -m judgemap.web.studies.basemap.reading FILE OPTIONS``, where OPTIONS is a file of JSON in a folder to
-write in. Writes JSON; how far it is goes to standard error, as ``progress 0.25 Reading the lines.``
+write in. Writes JSON.
 """
 
 import base64
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from judgemap.errors import StudyError
-from judgemap.web.server.sandbox import Limits, confine
+from judgemap.web.server.sandbox import Limits, confine, tell
 
 LIMITS = Limits(memory=2 << 30, addresses=8 << 30, seconds=900, longest_file=3 << 30)
 READING = 0.6
@@ -46,12 +46,6 @@ def make(path: Path, options: dict[str, Any], folder: Path) -> dict[str, Any]:
         "said": describe(extract, tiles, boxes),
         "tiles": [[*place, base64.b64encode(tile).decode()] for place, tile in sorted(tiles.tiles.items())],
     }
-
-
-def tell(share: float, doing: str) -> None:
-    """Say how far it is."""
-    sys.stderr.write(f"progress {share:.3f} {doing}\n")
-    sys.stderr.flush()
 
 
 if __name__ == "__main__":

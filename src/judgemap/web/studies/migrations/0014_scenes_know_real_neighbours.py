@@ -30,6 +30,6 @@ def add(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("studies", "0012_base_maps")]
+    dependencies = [("studies", "0013_base_maps")]
 
     operations = [migrations.RunPython(add, migrations.RunPython.noop)]

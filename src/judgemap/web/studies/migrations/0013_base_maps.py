@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0011_drafts_drawings_deletion"),
+        ("studies", "0012_regions"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
