@@ -48,6 +48,7 @@ TABLE = [
     ("preview:language", "post", {"language": "fr"}, MOVE),
     ("preview:areas", "get", {}, READ),
     ("preview:areas", "post", {}, MOVE),
+    ("preview:places", "get", {}, READ),
     ("preview:link", "get", {}, READ),
     ("preview:jump", "post", {"to": "end"}, MOVE),
 ]
