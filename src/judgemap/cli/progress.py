@@ -23,21 +23,22 @@ def sampling_progress() -> Iterator[Watcher | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("sampling"),
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("draws per chain"),
         TextColumn("{task.fields[news]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("sampling", total=None, news="")
+    # A draw of a nation's map takes seconds: the time left is told from an hour of them.
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=3600) as bar:
+        task = bar.add_task("preparing", total=None, news="")
         last = time.monotonic()
 
         def watch(draws: Draws, wanted: int) -> None:
             nonlocal last
             done = draws.n_draws
-            bar.update(task, completed=done, total=wanted)
+            bar.update(task, description="sampling", completed=done, total=wanted)
             if done >= 8 and (time.monotonic() - last > SECONDS_BETWEEN_NEWS or done == wanted):
                 bar.update(task, news=describe(draws))
                 last = time.monotonic()
@@ -58,6 +59,21 @@ def counting_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("simulating", total=None)
         yield lambda done, wanted: bar.update(task, completed=done, total=wanted)
+
+
+@contextmanager
+def share_progress(what: str) -> Iterator[Callable[[float, str], None]]:
+    """Show which share is done and what is being done; yields what nobody hears where nobody watches."""
+    if not sys.stderr.isatty():
+        yield lambda share, doing: None  # noqa: ARG005
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (TextColumn(what), BarColumn(), TextColumn("{task.fields[news]}"))
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=1.0, news="")
+        yield lambda share, doing: bar.update(task, completed=share, news=doing)
 
 
 def describe(draws: Draws) -> str:

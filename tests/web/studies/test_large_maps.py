@@ -65,16 +65,16 @@ def test_areas_that_lie_over_each_other_have_tiles_all_the_same(monkeypatch):
 
 def test_tiles_are_handed_out_to_those_who_may_see_the_study(large, clients):
     first = Tile.objects.filter(study=large, level=3).first()
-    response = get(clients["owner"], "tile", large.slug, 3, first.x, first.y)
+    response = get(clients["owner"], "shapes", large.slug, 3, first.x, first.y)
     assert response.headers["Content-Encoding"] == "gzip"
     assert json.loads(gzip.decompress(response.content))
     assert "immutable" in response.headers["Cache-Control"]
-    assert get(clients["stranger"], "tile", large.slug, 3, first.x, first.y).status_code == 404
-    assert get(clients["anonymous"], "tile", large.slug, 3, 0, 0).status_code == 302
-    assert get(clients["owner"], "tile", large.slug, 3, 8, 0).status_code == 404
-    assert get(clients["owner"], "tile", large.slug, 99, 0, 0).status_code == 404
+    assert get(clients["stranger"], "shapes", large.slug, 3, first.x, first.y).status_code == 404
+    assert get(clients["anonymous"], "shapes", large.slug, 3, 0, 0).status_code == 302
+    assert get(clients["owner"], "shapes", large.slug, 3, 8, 0).status_code == 404
+    assert get(clients["owner"], "shapes", large.slug, 99, 0, 0).status_code == 404
     Tile.objects.all().delete()
-    assert get(clients["owner"], "tile", large.slug, 3, 0, 0).content == b"[]"
+    assert get(clients["owner"], "shapes", large.slug, 3, 0, 0).content == b"[]"
 
 
 def test_the_page_of_a_large_map_is_small(large, clients):

@@ -118,4 +118,4 @@ def keep_numbers(study: Study) -> bool:
 
 def forget_numbers(study: Study | None = None, judge: Judge | None = None, **_: object) -> None:
     """Throw kept counts away where answers are removed: all of a study's, or a judge's."""
-    StudyCounts.objects.filter(study=study or (judge and judge.study)).delete()
+    StudyCounts.objects.filter(study=judge.study_id if judge is not None else study).delete()

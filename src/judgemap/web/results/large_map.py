@@ -80,7 +80,7 @@ def chosen_positions(rows: Sequence[RiskRow], chances: Sequence[float], asked: A
             "sd": [row["risk_sd"] for row in rows],
             "chance": chances,
         }
-        order = sorted(order, key=values[column].__getitem__)  # type: ignore[arg-type]
+        order = sorted(order, key=values[column].__getitem__)
     if asked.sort.startswith("-"):
         order = order[::-1]
     if not asked.words:

@@ -34,7 +34,7 @@ def studies_of(researcher: Researcher) -> QuerySet[Study]:
 
 
 def researcher_page(view: View) -> View:
-    """Ask for a sign-in, and keep the page out of caches, unless the view says otherwise."""
+    """Ask for a sign-in, and keep the page out of caches, unless it says itself how long it may be kept."""
 
     @wraps(view)
     def page(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from judgemap.web.studies import views, whole_map
+from judgemap.web.studies.basemap import pages as base_map
 from judgemap.web.studies.upload import pages as upload
 
 app_name = "studies"
@@ -13,7 +14,10 @@ urlpatterns = [
     path("studies/<slug:slug>/map", views.show_map, name="map"),
     path("studies/<slug:slug>/map/areas/<int:position>", views.area, name="area"),
     path("studies/<slug:slug>/map.svg", whole_map.plain_picture, name="picture"),
-    path("studies/<slug:slug>/tiles/<int:level>/<int:x>/<int:y>", whole_map.tile, name="tile"),
+    path("studies/<slug:slug>/shapes/<int:level>/<int:x>/<int:y>", whole_map.tile, name="shapes"),
+    path("studies/<slug:slug>/base-map", base_map.change, name="base_map"),
+    path("studies/<slug:slug>/base-map/news", base_map.news, name="base_map_news"),
+    path("studies/<slug:slug>/base-map/<int:key>/<int:level>/<int:column>/<int:row>", base_map.tile, name="tile"),
     path("studies/<slug:slug>/texts", views.texts, name="texts"),
     path("studies/<slug:slug>/texts/<slug:language>", views.translate, name="translate"),
     path("studies/<slug:slug>/judging", views.judging, name="judging"),

@@ -19,6 +19,7 @@ from judgemap.web.server.tokens import whole_address
 from judgemap.web.studies import actions
 from judgemap.web.studies.access import owner_page, researcher_of, researcher_page, studies_of, study_page
 from judgemap.web.studies.actions import change_study, share_study, unshare_study
+from judgemap.web.studies.basemap.pages import base_map_of
 from judgemap.web.studies.forms import (
     ColleagueForm,
     DeleteForm,
@@ -86,7 +87,7 @@ def show_map(request: HttpRequest, study: Study) -> HttpResponse:
     shown = map_facts(study) if large else draw_map(study)
     context = {"study": study, "form": form, "map": shown, "notes": notes or [], "here": "map", "file": file}
     template = "studies/large_map.html" if large else "studies/map.html"
-    return render(request, template, context, status=400 if form.errors else 200)
+    return render(request, template, context | base_map_of(study), status=400 if form.errors else 200)
 
 
 @require_safe

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("dashboard", "0004_panel_plan"), ("studies", "0013_tiles")]
+    dependencies = [("dashboard", "0004_panel_plan"), ("studies", "0015_tiles")]
 
     operations = [
         migrations.CreateModel(

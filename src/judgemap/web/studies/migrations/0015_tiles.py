@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("studies", "0012_regions")]
+    dependencies = [("studies", "0014_scenes_know_real_neighbours")]
 
     operations = [
         migrations.CreateModel(
