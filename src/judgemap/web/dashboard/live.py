@@ -220,11 +220,11 @@ def drop_out(position: IntArray) -> Chart:
     reached = np.bincount(position)[1:]
     group = -(-len(reached) // 100)
     shown = reached[::group]
-    labels = [f"pair {1 + i * group}" for i in range(len(shown))]
+    labels = [f"pair {1 + i * group:,}" for i in range(len(shown))]
     half = int(np.flatnonzero(reached * 2 >= reached[0])[-1]) + 1
     alt = (
-        f"Of {int(reached[0]):,} who answered a first pair, half or more reached pair {half}, and {int(reached[-1]):,} "
-        f"to pair {len(reached)}."
+        f"Of the {int(reached[0]):,} who answered a first pair, at least half reached pair {half:,}, and "
+        f"{int(reached[-1]):,} reached pair {len(reached):,}."
     )
     return bar_chart(title, alt, shown.tolist(), labels, ("Pair", "Judges who answered it"))
 

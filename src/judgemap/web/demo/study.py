@@ -18,6 +18,7 @@ from judgemap.study.definition import StudyDefinition
 from judgemap.study.example import PER_JUDGE, SimulatedStudy, chicago, simulate_study
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.demo.languages import TRANSLATIONS
 from judgemap.web.judge.actions import invite
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair
 from judgemap.web.results.actions import ask_for_fit
@@ -50,7 +51,8 @@ OPEN = replace(
     recommended=10,
     maximum=200,
     design="principal",
-    languages=("en", "fr", "ar"),
+    languages=("en", *TRANSLATIONS),
+    translations=TRANSLATIONS,
     access="open",
 )
 
