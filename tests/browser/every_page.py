@@ -139,7 +139,9 @@ def take_full_screen(camera: Camera, path: str) -> None:
     """Take the risk map over the whole screen."""
     camera.page.goto(path)
     camera.page.click("text=Full screen")
-    camera.take("full-screen")
+    camera.page.wait_for_timeout(400)
+    camera.page.screenshot(path=camera.folder / f"full-screen-{camera.width}.png")
+    look(camera.page, "the full screen", (camera.width,))
 
 
 def take_all(server: Server, folder: Path, only: str) -> list[str]:

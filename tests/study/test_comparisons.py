@@ -67,6 +67,17 @@ def test_bad_tables(tmp_path, square, text, sentence):
     assert "\n" not in str(caught.value)
 
 
+def test_of_many_bad_lines_the_first_ten_are_listed(tmp_path, square):
+    text = HEADER + "1,a,b,left,2\n" + "".join(f"1,a,b,left,soon{n}\n" for n in range(13))
+    with pytest.raises(jm.StudyError) as caught:
+        jm.read_comparisons(write(tmp_path, text), square)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 11
+    assert lines[0].startswith("comparisons.csv line 3: 'soon0' is no number of seconds")
+    assert lines[9].startswith("line 12: 'soon9' is no number")
+    assert lines[10] == "and 3 more bad lines"
+
+
 def test_binary_file(tmp_path, square):
     path = tmp_path / "comparisons.csv"
     path.write_bytes(bytes(range(256)) * 4)
