@@ -162,7 +162,7 @@ def look(study: Study, counted: Counted, names: Sequence[str], layer: str, now: 
         median_seconds=float(np.median(seconds)) if len(seconds) else None,
         last_answer=_moment(float(np.nanmax(data.answered_at))) if outcomes.answered else None,
         over_time=answers_over_time(data.answered_at[answered]),
-        drop_out=drop_out(counted.position[answered]),
+        drop_out=drop_out(counted.place[answered]),
         layer=layer,
         map=area_map(names, area_counts(counted, len(names))[layer], LAYERS[layer]),
         notes=notes(study, counted, names, outcomes),
