@@ -170,7 +170,7 @@ def test_islands_are_joined_or_left_apart_and_both_are_said(tmp_path):
     assert apart.bridges == ()
     assert apart.notes == (
         "These areas have no neighbour: 'Isle', 'Skerry'.",
-        "The areas are left in 3 parts that no edge joins, of 3, 1, 1 areas: one part tells nothing of another.",
+        "The areas are left in 3 parts that no edge joins, of 3, 1, 1 areas: one part tells nothing about another.",
     )
 
 

@@ -39,7 +39,7 @@ def test_two_studies_and_two_fits_are_made_once(tmp_path):
 
 @pytest.mark.django_db
 def test_no_demonstration_among_the_studies_of_others(tmp_path, people):
-    with pytest.raises(StudyError, match="is no demonstration; name another folder with --data"):
+    with pytest.raises(StudyError, match="is not a demonstration; name another folder with --data"):
         prepare_demo(tmp_path, 1, lambda _: None)
     assert list(tmp_path.iterdir()) == []
 

@@ -88,7 +88,7 @@ def test_a_key_is_its_owners_and_is_not_overwritten(tmp_path):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"recipients": ("age1x",)}, "'age1x' is no public key to encrypt to; it begins with 'age1' or 'ssh-'"),
+        ({"recipients": ("age1x",)}, "'age1x' is not a public key; it begins with 'age1' or 'ssh-'"),
         ({"recipients": ("ssh-rsa x",)}, "is no public key"),
         ({"passphrase": "short"}, "use 12 characters or more"),
         ({"recipients": ("age1x",), "passphrase": WORDS}, "choose one of them"),

@@ -238,7 +238,7 @@ def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcom
     if outcomes.answered == 0:
         return ["Nobody has answered yet: send the judges their links, or remind them."]
     if outcomes.decided == 0:
-        return ["No pair was decided yet (all are ties, skipped or unknown): a fit needs answers with a winner."]
+        return ["No pair has a winner yet (all are ties, skipped or unknown): a fit needs answers with a winner."]
     sentences = []
     if sum(judge.judged > 0 for judge in counted.judges) == 1:
         sentences.append("All answers come from one judge, so agreement cannot be checked: invite a second judge.")
@@ -248,10 +248,12 @@ def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcom
     alone = len(names) - compared
     if alone and compared < len(names) / 2:
         sentences.append(
-            f"Only {compared} of {len(names)} areas were decided in any pair so far: ask for more answers."
+            f"Only {compared} of {len(names)} areas have been in a pair with a winner so far: ask for more answers."
         )
     elif alone:
-        sentences.append(f"{alone} of {len(names)} areas were not decided in any pair yet: ask for more answers.")
+        sentences.append(
+            f"{alone} of {len(names)} areas have not been in a pair with a winner yet: ask for more answers."
+        )
     if parts > 1:
         sentences.append(
             f"The areas compared fall into {parts} groups that no answer links, so how one group compares with another "

@@ -54,7 +54,7 @@ class InviteForm(StudyForm):
         JudgeGroup.objects.none(), label=_("In which group?"), required=False, empty_label=_("No group")
     )
 
-    anyway = forms.BooleanField(label=_("Make the links all the same: I am only trying it out"))
+    anyway = forms.BooleanField(label=_("Make the links anyway: I am only trying it out"))
 
     def __init__(self, study: Study, *args: Any, problem: Problem | None = None, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **kwargs)

@@ -239,7 +239,7 @@ def _change_map(ground: Ground, base: Side, change: FloatArray, cuts: FloatArray
     still = sum(each == 3 for each in classes)
     up, down = (base.rows[int(place)]["name"] for place in (change.argmax(), change.argmin()))
     says = (
-        f"Map of the change of risk. It rises most in {up} ({signed(float(change.max()))}) and falls most in {down} "
+        f"Map of the change in risk. It rises most in {up} ({signed(float(change.max()))}) and falls most in {down} "
         f"({signed(float(change.min()))}); {still} of {len(classes)} areas hardly change."
     )
     return ClassMap("Change of risk", _groups(classes, CHANGE), signs, says)

@@ -113,17 +113,17 @@ class JudgingForm(VersionForm):
         max_value=MOST,
         help_text=_("A pair takes about ten seconds. At this number judges are thanked and may continue."),
     )
-    maximum = forms.IntegerField(label=_("Most pairs one judge can do"), min_value=1, max_value=MOST)
+    maximum = forms.IntegerField(label=_("Most pairs one judge can answer"), min_value=1, max_value=MOST)
     ties = forms.BooleanField(required=False, label=_("Judges may say “about the same”"))
     skips = forms.BooleanField(required=False, label=_("Judges may skip a pair"))
     repeats = forms.FloatField(
-        label=_("Share of pairs that come again"),
+        label=_("Share of pairs shown again"),
         required=False,
         min_value=0,
         max_value=MOST_REPEATS,
         help_text=_(
             "0.1 shows one pair in ten a second time, later and with sides swapped, so that you see whether "
-            "judges agree with themselves. 0 repeats none on purpose."
+            "judges agree with themselves. With 0, no pair is repeated on purpose."
         ),
     )
     access = forms.ChoiceField(label=_("How judges join"), choices=ACCESS, widget=forms.RadioSelect)

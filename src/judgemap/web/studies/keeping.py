@@ -64,7 +64,7 @@ def change_end(study: Study, until: date | None, by: Researcher | None) -> None:
 def check_end(until: date | None) -> None:
     """Refuse a last day that is over."""
     if until is not None and until < timezone.now().date():
-        raise StudyError(f"answers_until is {until}, which is over; name a day to come", field="answers_until")
+        raise StudyError(f"answers_until is {until}, which is over; name a day in the future", field="answers_until")
 
 
 def days_left(study: Study) -> int | None:

@@ -222,7 +222,7 @@ class ColumnsForm(StudyForm):
             for number, each in enumerate(guesses, start=1)
         ]
         if places := [(each["crs"], f"{number}. {_place(each)}") for number, each in enumerate(guesses, start=1)]:
-            self.fields["place"].choices = [*places, ("", "None of these: I say it below")]  # type: ignore[attr-defined]
+            self.fields["place"].choices = [*places, ("", "None of these: I will enter it below")]  # type: ignore[attr-defined]
         else:
             del self.fields["place"]
             if not self.found["crs"]:
@@ -262,12 +262,12 @@ class ColumnsForm(StudyForm):
         """Ask for what the file leaves open: a place, and what to do about ids that are no ids."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
         if not (given.get("crs") or given.get("place") or self.found["crs"]):
-            self.add_error("crs", "Say the coordinate reference system: the file does not.")
+            self.add_error("crs", "Enter the coordinate reference system: the file does not state it.")
         for kind in (FaultKind.NO_ID, FaultKind.SAME_ID):
             field = fault_field(kind)
             if field in self.fields and field not in self.data:
                 text = str(self.fields[field].label)
-                self.add_error("id", f"{text} Choose another column, or say below what to do about them.")
+                self.add_error("id", f"{text} Choose another column, or choose below what to do about them.")
         return given
 
     def chosen(self) -> dict[str, Any]:
