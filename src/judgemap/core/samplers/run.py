@@ -7,19 +7,21 @@ thread: the same seed gives the same draws whatever the number of cores.
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgemap.core.diagnostics import judge_sampling
+from judgemap.core.diagnostics import AT_A_TIME, judge_sampling
 from judgemap.core.laplace import approximate
 from judgemap.core.prior import Model
 from judgemap.core.samplers import clusters, gibbs, hmc
 from judgemap.core.samplers.clusters import ClusterModel, starting_partitions
 from judgemap.core.samplers.kernel import Arrays, Kernel
-from judgemap.core.threads import one_thread
-from judgemap.core.types import FloatArray
+from judgemap.core.samplers.large_model import LargeModel, find_centre
+from judgemap.core.threads import Workers, one_thread
+from judgemap.core.types import FloatArray, IntArray
 
 SAMPLERS: dict[str, Callable[[Model], Kernel]] = {"hmc": hmc.kernel, "gibbs": gibbs.kernel}
 """The samplers of the standard and the spatial model, by name."""
@@ -63,7 +65,7 @@ class Plan:
         return {name: getattr(self, name) for name in ("chains", "warmup", "draws", "thin")}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Draws:
     """What a run returns: arrays (chain, draw, …) by name, and how many draws it meant to make in the end.
 
@@ -90,6 +92,12 @@ class Draws:
         centred: FloatArray = self.strengths - self.strengths.mean(axis=2, keepdims=True)
         return centred
 
+    @cached_property
+    def level(self) -> FloatArray:
+        """The mean strength of each draw, (chain, draw)."""
+        mean: FloatArray = self.strengths.mean(axis=2, dtype=np.float64)
+        return mean
+
     @property
     def divergences(self) -> NDArray[np.int64]:
         """How many proposals broke down since the draw before, (chain, draw)."""
@@ -105,18 +113,24 @@ class Draws:
         """False when the run was interrupted."""
         return self.asked in (None, self.n_draws)
 
-    def watched(self, most: int = WATCHED_AREAS) -> FloatArray:
+    def watched(self, areas: IntArray | None = None) -> FloatArray:
         """Pick what tells how good the draws are, (chain, draw, quantity): some areas, and every scalar."""
-        areas = np.unique(np.linspace(0, self.strengths.shape[2] - 1, most).astype(int))
-        chosen = self.strengths[:, :, areas] - self.strengths.mean(axis=2, keepdims=True)
+        if areas is None:
+            areas = np.unique(np.linspace(0, self.strengths.shape[2] - 1, WATCHED_AREAS).astype(np.int64))
+        chosen = self.strengths[:, :, areas] - self.level[:, :, None]
         statistics = ("acceptance", "divergences")
         scalars = [a[:, :, None] for name, a in self.arrays.items() if a.ndim == 2 and name not in statistics]
         return np.concatenate([chosen, *scalars], axis=2)
 
     def good(self) -> bool:
         """Whether chains agree and draws are enough, for every area and every scalar that moves."""
-        all_of_it = self.watched(self.strengths.shape[2])
-        return judge_sampling(all_of_it[:, :, np.ptp(all_of_it, axis=(0, 1)) > 0]).good
+        areas = self.strengths.shape[2]
+        parts = np.array_split(np.arange(areas), -(-self.strengths.size // AT_A_TIME))
+        return all(_good(self.watched(part)) for part in parts)
+
+
+def _good(draws: FloatArray) -> bool:
+    return judge_sampling(draws[:, :, np.ptp(draws, axis=(0, 1)) > 0]).good
 
 
 Watcher = Callable[[Draws, int], None]
@@ -145,6 +159,39 @@ def sample(
     with one_thread():
         starts = approximate(model).draw(rng, plan.chains, START_SPREAD)
         return run(rng, SAMPLERS[sampler](model), starts, plan, cores, watch)
+
+
+def sample_large(
+    rng: np.random.Generator,
+    model: LargeModel,
+    plan: Plan,
+    *,
+    dense: bool,
+    cores: int = 1,
+    watch: Watcher | None = None,
+) -> Draws:
+    """Draw ``strengths`` (in single precision) and ``log_variance`` from the posterior of a large map.
+
+    ``dense`` keeps a Cholesky factor, 2N² bytes; otherwise systems are solved by conjugate gradients, which takes
+    longer and hardly any memory. Both are exact.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> from judgemap.core.prior import InverseGamma
+    >>> from judgemap.core.smoothers import Independent
+    >>> model = LargeModel(count_pairs([0, 0, 1], [1, 2, 2], n_areas=3), Independent(3), InverseGamma(3, 3))
+    >>> sample_large(np.random.default_rng(1), model, Plan(chains=2, draws=50), dense=True).strengths.shape
+    (2, 50, 3)
+    """
+    from judgemap.core.samplers import large
+    from judgemap.core.samplers.masses import DenseMass, FreeMass
+
+    model = replace(model, workers=Workers(cores))
+    with one_thread():
+        centre = find_centre(model)
+        mass = DenseMass(centre) if dense else FreeMass(centre)
+        target = large.Target(model, mass, centre)
+        kernel = large.kernel(target)
+        return run(rng, kernel, large.draw_starts(rng, target, plan.chains), plan, cores, watch)
 
 
 def sample_clusters(
@@ -186,7 +233,7 @@ def run(
         kernel.init(generator, *(each[group] for each in starts))
         for generator, group in zip(generators, groups, strict=True)
     ]
-    store, blocks = _Store(plan), _blocks(plan)
+    store, blocks = _Store(plan), _blocks(plan, kernel.block)
     with ThreadPoolExecutor(max_workers=max(1, min(cores, len(groups)))) as pool:
         try:
             while blocks:
@@ -204,7 +251,7 @@ def run(
                 if more < FEWEST or store.so_far().good():
                     break
                 store.grow(more)
-                blocks = _blocks(replace(plan, warmup=0, draws=more))
+                blocks = _blocks(replace(plan, warmup=0, draws=more), kernel.block)
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)
             if store.filled < FEWEST:
@@ -212,9 +259,9 @@ def run(
     return store.so_far()
 
 
-def _blocks(plan: Plan) -> list[tuple[int, int, bool]]:
+def _blocks(plan: Plan, size: int | None) -> list[tuple[int, int, bool]]:
     """Cut the run into (steps, thin, whether draws are kept): the warm-up, of which one is made and not kept, first."""
-    size = -(-plan.draws // BLOCKS)
+    size = size or -(-plan.draws // BLOCKS)
     full, rest = divmod(plan.draws, size)
     kept = [size] * full + [rest] * bool(rest)
     warmup = [(plan.warmup, plan.warmup, False)] * bool(plan.warmup)

@@ -18,6 +18,7 @@ from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of, researcher_page
 from judgemap.web.studies.keeping import EndOfAnswersField
 from judgemap.web.studies.models import Draft, Upload
+from judgemap.web.studies.regions import MANY
 from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload, look_again, parse_toml, read_toml
 from judgemap.web.studies.upload.drafts import define
 
@@ -186,6 +187,12 @@ class ColumnsForm(StudyForm):
     name = forms.ChoiceField(
         label=_("Column with the names"), required=False, help_text=_("What judges will read on the screen.")
     )
+    region = forms.ChoiceField(
+        label="Column with the larger places",
+        required=False,
+        help_text="The town or district that an area is in. Judges of a large map choose from these which places they "
+        "know. Without a column, names such as “Nottingham 012A” are used.",
+    )
     contiguity = forms.ChoiceField(
         label=_("Two areas are neighbours when they share"),
         choices=[("queen", "a border or a corner"), ("rook", "a stretch of border")],
@@ -216,6 +223,11 @@ class ColumnsForm(StudyForm):
         names = [(name, name) for name in self.columns]
         self.fields["id"].choices = [("", "Number the areas for me"), *names]  # type: ignore[attr-defined]
         self.fields["name"].choices = [("", "The same as the ids"), *names]  # type: ignore[attr-defined]
+        if self.found["areas"] > MANY:
+            shared = [(name, name) for name, each in self.columns.items() if each.get("repeated")]
+            self.fields["region"].choices = [("", "Go by the names"), *shared]  # type: ignore[attr-defined]
+        else:
+            del self.fields["region"]
         guesses = self.found.get("guesses") or []
         self.places = [
             (number, round(each["longitude"] + 180, 1), round(90 - each["latitude"], 1))

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgemap.errors import StudyError
-from judgemap.web.server.sandbox import confine
+from judgemap.web.server.sandbox import confine, tell
 
 if TYPE_CHECKING:
     import geopandas
 
     from judgemap.geo.maps import Areas
 
-MOST_AREAS = 10_000
+MOST_AREAS = 50_000
 MOST_POINTS = 3_000_000
 MOST_COLUMNS = 300
 LONGEST_LABEL = 200
@@ -140,9 +140,12 @@ def read(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     from judgemap.geo.maps import areas_from_frame
 
     frame = load(path, options.get("layer", ""))
+    tell(0.2, "Checking the outlines.")
     key = options.get("id") or NUMBERED
     if key not in frame.columns and key != NUMBERED:
         raise StudyError(f"there is no column {key!r}; choose another", field="id")
+    if options.get("region", "") not in ("", *frame.columns):
+        raise StudyError(f"there is no column {options['region']!r}; choose another", field="region")
     ids = [str(row + 1) for row in range(len(frame))] if key == NUMBERED else column_texts(frame, key)
     remedies = {FaultKind(kind): Remedy(remedy) for kind, remedy in options.get("remedies", {}).items()}
     frame, ids, settled = settle(placed(frame, options.get("crs", "")), ids, remedies)
@@ -152,16 +155,21 @@ def read(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     name = options.get("name")
     named = frame.assign(**{NAMES: column_texts(frame, name) if name else ids}).assign(**{NUMBERED: ids})
     joined = {"contiguity": options["contiguity"], "extra_edges": options.get("extra_edges") or None}
+    tell(0.4, "Finding out which areas are neighbours.")
     areas = areas_from_frame(named, id=NUMBERED, name=NAMES, **joined)
     check_labels(areas)
+    region = options.get("region")
+    regions = [tidy(each)[:LONGEST_LABEL] for each in column_texts(frame, region)] if region else []
+    tell(0.9, "Taking the outlines over.")
     outlines = areas.to_frame().geometry.to_crs("EPSG:4326")
     return {
         "ids": areas.ids,
         "names": [tidy(name) for name in areas.names],
+        "regions": regions,
         "edges": areas.graph.edges.tolist(),
         "bridges": [[each.a, each.b, each.km] for each in areas.bridges],
         "notes": [tidy(note) for note in (*[f"{each}." for each in settled], *areas.notes)],
-        "outlines": [shapely.to_wkb(each, hex=True) for each in outlines],
+        "outlines": shapely.to_wkb(outlines.to_numpy(), hex=True).tolist(),
     }
 
 
@@ -173,7 +181,9 @@ def load(path: Path, layer: str) -> "geopandas.GeoDataFrame":
 
     frame, _ = boundaries.load(path, layer or None)
     if len(frame) > MOST_AREAS:
-        raise StudyError(f"the file has {len(frame):,} areas; up to {MOST_AREAS:,} can be judged")
+        raise StudyError(
+            f"the file has {len(frame):,} areas; up to {MOST_AREAS:,} can be judged, so use larger areas, or a part"
+        )
     if (points := int(shapely.get_num_coordinates(frame.geometry.to_numpy()).sum())) > MOST_POINTS:
         raise StudyError(f"the outlines have {points:,} points; simplify them to at most {MOST_POINTS:,}")
     return frame
