@@ -171,10 +171,7 @@ def test_a_backup_with_a_passphrase_asks_for_it_twice(study_command, tmp_path, s
 
 
 def test_answers_are_kept_until_a_day_and_then_removed(drafted):
-    assert (
-        drafted("retain")
-        == "wards: answers are kept indefinitely; see: judgemap study retain wards --until DAY\n"
-    )
+    assert drafted("retain") == "wards: answers are kept indefinitely; see: judgemap study retain wards --until DAY\n"
     assert "kept until 2126-06-30, " in drafted("retain", "wards", "--until", "2126-06-30")
     with pytest.raises(StudyError, match="--until needs a study"):
         drafted("retain", "--until", "2126-06-30")
