@@ -78,7 +78,8 @@ class Counted:
         """The number of each pair among its judge's, from 1: practice, which comes first, has numbers of its own."""
         first = np.full(len(self.judges), np.iinfo(np.int64).max)
         np.minimum.at(first, self.data.judge, self.position)
-        return self.position - first[self.data.judge] + 1
+        places: IntArray = self.position - first[self.data.judge] + 1
+        return places
 
     @property
     def answered(self) -> BoolArray:
