@@ -7,12 +7,13 @@ thread: the same seed gives the same draws whatever the number of cores.
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgemap.core.diagnostics import judge_sampling
+from judgemap.core.diagnostics import Sampling, judge_sampling
 from judgemap.core.laplace import approximate
 from judgemap.core.prior import Model
 from judgemap.core.samplers import clusters, gibbs, hmc
@@ -40,7 +41,7 @@ class Plan:
     """How much to draw: per chain, ``warmup`` steps thrown away, then ``draws`` kept, one in ``thin`` steps.
 
     With ``most`` above ``draws``, chains that are not good enough yet go on, twice as long each time, up to ``most``
-    draws. A run that goes on makes the same draws as one that was asked for that many from the start.
+    draws. A run that goes on makes the draws of one that was asked for that many from the start, but for rounding.
     """
 
     chains: int = 8
@@ -63,7 +64,7 @@ class Plan:
         return {name: getattr(self, name) for name in ("chains", "warmup", "draws", "thin")}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Draws:
     """What a run returns: arrays (chain, draw, …) by name, and how many draws it meant to make in the end.
 
@@ -113,10 +114,17 @@ class Draws:
         scalars = [a[:, :, None] for name, a in self.arrays.items() if a.ndim == 2 and name not in statistics]
         return np.concatenate([chosen, *scalars], axis=2)
 
+    @cached_property
+    def sampling(self) -> Sampling:
+        """How well every area's centred strength was sampled; kept, because it takes a while."""
+        return judge_sampling(self.centred)
+
     def good(self) -> bool:
         """Whether chains agree and draws are enough, for every area and every scalar that moves."""
-        all_of_it = self.watched(self.strengths.shape[2])
-        return judge_sampling(all_of_it[:, :, np.ptp(all_of_it, axis=(0, 1)) > 0]).good
+        areas = Sampling._make(each[np.ptp(self.centred, axis=(0, 1)) > 0] for each in self.sampling)
+        scalars = self.watched(0)
+        moving = scalars[:, :, np.ptp(scalars, axis=(0, 1)) > 0]
+        return areas.good and (moving.size == 0 or judge_sampling(moving).good)
 
 
 Watcher = Callable[[Draws, int], None]
@@ -144,7 +152,11 @@ def sample(
     plan = plan or Plan()
     with one_thread():
         starts = approximate(model).draw(rng, plan.chains, START_SPREAD)
-        return run(rng, SAMPLERS[sampler](model), starts, plan, cores, watch)
+        if sampler == "hmc":
+            kernel = hmc.kernel_for(model, plan.chains * (plan.warmup + plan.draws * plan.thin))
+        else:
+            kernel = SAMPLERS[sampler](model)
+        return run(rng, kernel, starts, plan, cores, watch)
 
 
 def sample_clusters(
@@ -200,9 +212,9 @@ def run(
                     store.add([draws for _, draws in results], kept=kept)
                     if watch is not None:
                         watch(store.so_far(), store.size)
-                more = min(store.size, plan.most - store.size)
-                if more < FEWEST or store.so_far().good():
-                    break
+                more, made = min(store.size, plan.most - store.size), store.so_far()
+                if more < FEWEST or made.good():
+                    return made
                 store.grow(more)
                 blocks = _blocks(replace(plan, warmup=0, draws=more))
         except KeyboardInterrupt:
