@@ -9,11 +9,11 @@ one sentence; anything else is printed as BROKEN, and the exit status is 1.
 
 import io
 import json
+import resource
 import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 import traceback
 import zipfile
 from collections.abc import Iterator
@@ -23,8 +23,10 @@ import geopandas
 import shapely
 
 from judgemap.errors import StudyError
+from judgemap.web import start
 from judgemap.web.studies.display import draw_areas
 from judgemap.web.studies.upload.files import inspect_file, read_file
+from judgemap.web.studies.upload.reading import UNREADABLE
 
 ROOT = Path(__file__).resolve().parents[1]
 NPM = {
@@ -125,23 +127,32 @@ def try_map(name: str, content: bytes) -> str:
     return f"{len(areas)} areas, {len(areas.graph.edges)} edges, {where}; {faults or 'no faults'}"
 
 
+def cpu() -> float:
+    """Return the CPU seconds of this process and of the readers that it started."""
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
 def main() -> int:
     """Try every map."""
     broken = tried = 0
     with tempfile.TemporaryDirectory(prefix="judgemap-maps-") as temporary:
         folder = Path(sys.argv[1] if len(sys.argv) > 1 else temporary)
         folder.mkdir(exist_ok=True)
+        start.use_data_folder(Path(temporary) / "data")
         real = [(label, *content_of(path)) for label, path in (*npm_files(folder), *pysal_files()) if path.exists()]
         for label, name, content in (*real, *made_up()):
-            began = time.process_time()
+            began = cpu()
             try:
                 result = try_map(name, content)
             except StudyError as error:
                 result = f"refused: {error}"
+                if str(error) == UNREADABLE:
+                    broken += 1
             except Exception:
                 result, broken = f"BROKEN\n{traceback.format_exc()}", broken + 1
             tried += 1
-            print(f"{label}: {result} ({time.process_time() - began:.1f} s to draw)", flush=True)
+            print(f"{label}: {result} ({cpu() - began:.1f} CPU s)", flush=True)
     print(f"{tried} maps, {broken} broken")
     return 1 if broken else 0
 

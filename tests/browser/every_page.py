@@ -1,74 +1,149 @@
 """Take every page of the application, at the width of a phone and of a desk, into a folder: `make pages`.
 
-Without an address the demonstration is started, fitted and visited; with one, a server that runs already.
+Without an address the demonstration is started, fitted and visited; with one, a server that runs already. Every page is
+also checked by axe and for what sticks out sideways; what they find is printed, and the exit status is 1.
 """
 
 import argparse
 import re
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import geopandas
+import shapely
+from looking import look
 from playwright.sync_api import Error, Page, sync_playwright
 
 from judgemap.web.demo.visits import visit_as_researcher
 
 WIDTHS = {390: 844, 1280: 900}
-EMAIL, PASSWORD = "demo@example.org", "demonstration"
-SKIPPED = re.compile(r"/(download|pictures|static|logout)|\.(toml|svg|css|js|png|json)$|\?")
+SKIPPED = re.compile(r"/(download|pictures|static|logout)|\.(toml|svg|css|js|png|json|csv)$|\?")
+ALIKE = re.compile(r"(/areas/)\d+$|(/dashboard/judges/)[^/]+$")
+"""Pages of which there are many of a kind; the first stands for the others."""
+
+
+@dataclass
+class Camera:
+    """A page at one width, the folder for its pictures, and what was found wrong."""
+
+    page: Page
+    folder: Path
+    width: int
+    wrong: list[str] = field(default_factory=list)
+
+    def take(self, name: str) -> None:
+        """Take what the page shows now, and look at it."""
+        self.page.wait_for_timeout(400)
+        self.page.screenshot(path=self.folder / f"{name}-{self.width}.png", full_page=True)
+        try:
+            look(self.page, name, (self.width,))
+        except AssertionError as error:
+            self.wrong.append(str(error))
+        self.page.set_viewport_size({"width": self.width, "height": WIDTHS[self.width]})
+
+    def visit(self, path: str) -> None:
+        """Go to a page and take it; what is a download is left out."""
+        try:
+            self.page.goto(path, wait_until="load")
+        except Error:
+            return
+        self.take(re.sub(r"[^a-z0-9]+", "-", urlsplit(path).path.lower()).strip("-") or "home")
 
 
 def addresses(address: str, email: str, password: str) -> list[str]:
-    """Return the path of every page that a researcher can reach, one for each address."""
+    """Return the path of every page that a researcher can reach, one for each kind."""
     visited = visit_as_researcher(address, email, password).visited
-    paths = {each.removeprefix(address) for each, status in visited.items() if status < 400}
-    return sorted(path for path in paths if not SKIPPED.search(path))
+    paths = sorted(each.removeprefix(address) for each, status in visited.items() if status < 400)
+    kinds = {ALIKE.sub(r"\1\2", path): path for path in reversed(paths) if not SKIPPED.search(path)}
+    return sorted(kinds.values())
 
 
-def take(page: Page, path: str, folder: Path, width: int) -> None:
-    """Take one page; what is a download is left out."""
-    try:
-        page.goto(path, wait_until="load")
-    except Error:
-        return
-    page.wait_for_timeout(400)
-    name = re.sub(r"[^a-z0-9]+", "-", urlsplit(path).path.lower()).strip("-") or "home"
-    page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)
-
-
-def judge_pages(page: Page, join: str, folder: Path, width: int) -> None:
-    """Join as a judge, agree, and look at the first pairs."""
+def take_judge_pages(camera: Camera, join: str) -> None:
+    """Join as a judge, agree, practise, and look at the first pair."""
+    page = camera.page
     page.goto(join)
-    for step in ("join", "consent", "practice", "pair"):
-        page.wait_for_timeout(300)
-        page.screenshot(path=folder / f"judge-{step}-{width}.png", full_page=True)
-        if page.locator("input[name=agree]").count():
-            page.check("input[name=agree]")
-        page.locator("main form button, form button").first.click()
+    camera.take("judge-join")
+    page.click("main form button")
+    camera.take("judge-consent")
+    page.check("input[name=agree]")
+    page.click("button[value=practice]")
+    page.wait_for_selector("#answer")
+    camera.take("judge-practice")
+    for name in ("areas", "link"):
+        before = page.url
+        page.goto(f"{before}{name}")
+        camera.take(f"judge-{name}")
+        page.goto(before)
+    page.goto("/withdraw")
+    camera.take("judge-withdraw")
 
 
-def take_all(address: str, email: str, password: str, join: str, folder: Path) -> None:
-    """Take every page at every width."""
+def take_wizard_pages(camera: Camera) -> None:
+    """Upload a file with every fault that is asked about, make mistakes on the way, and look at each step."""
+    page = camera.page
+    page.goto("/new/")
+    with tempfile.TemporaryDirectory() as folder:
+        write_faulty_map(Path(folder, "wards.geojson"))
+        page.set_input_files("#id_boundaries", Path(folder, "wards.geojson"))
+        page.click("main form button")
+        page.wait_for_url("**/new/*/", timeout=60_000)
+    camera.take("new-columns")
+    page.click("main form.stack button.primary")
+    camera.take("new-columns-mistaken")
+    page.fill("#id_title", f"A study of wards, {camera.width}")
+    page.fill("#id_question", "Which ward has the LOWER rate?")
+    page.click("main form.stack button.primary")
+    page.wait_for_url("**/making/*/")
+    camera.take("new-making")
+    page.wait_for_url("**/map", timeout=120_000)
+    camera.take("new-map")
+    page.goto(page.url.removesuffix("map"))
+    camera.take("new-overview")
+
+
+def write_faulty_map(path: Path) -> None:
+    """Write 16 wards and five rows that are none: without an outline, a point, a repeated one, a sliver, no code."""
+    squares = [shapely.box(1000 * x, 1000 * y, 1000 * x + 1000, 1000 * y + 1000) for x in range(4) for y in range(4)]
+    outlines = [*squares, None, shapely.Point(500, 500), squares[0], shapely.box(0, 4000, 900, 4000.2), squares[3]]
+    moved = geopandas.GeoSeries(outlines, crs="EPSG:27700").translate(450_000, 340_000)
+    codes = [f"W{row + 1:02}" for row in range(len(moved) - 1)]
+    names = [f"Ward {row + 1}" for row in range(len(moved))]
+    frame = geopandas.GeoDataFrame({"code": [*codes, None], "name": names}, geometry=moved)
+    frame.to_crs("EPSG:4326").to_file(path)
+
+
+def take_all(address: str, email: str, password: str, join: str, folder: Path) -> list[str]:
+    """Take every page at every width; return what was found wrong."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = addresses(address, email, password)
+    wrong: list[str] = []
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=_chromium(), args=["--no-sandbox", "--disable-gpu"])
         for width, height in WIDTHS.items():
-            page = browser.new_context(base_url=address, viewport={"width": width, "height": height}).new_page()
-            take(page, "/account/login/", folder, width)
-            take(page, "/nothing-here", folder, width)
+            size = {"width": width, "height": height}
             if join:
-                judge_pages(browser.new_context(base_url=address).new_page(), join, folder, width)
+                judge = browser.new_context(base_url=address, viewport=size)  # type: ignore[arg-type]
+                take_judge_pages(Camera(judge.new_page(), folder, width, wrong), join)
+            page = browser.new_context(base_url=address, viewport=size).new_page()  # type: ignore[arg-type]
+            camera = Camera(page, folder, width, wrong)
+            camera.visit("/account/login/")
+            camera.visit("/nothing-here")
             page.goto("/account/login/")
             page.fill("#id_login", email)
             page.fill("#id_password", password)
             page.click("main form button")
             for path in paths:
-                take(page, path, folder, width)
+                camera.visit(path)
+            take_wizard_pages(camera)
         browser.close()
+    return wrong
 
 
 def _chromium() -> str | None:
@@ -77,7 +152,7 @@ def _chromium() -> str | None:
     return next(filter(None, map(which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-def main() -> None:
+def main() -> int:
     """Read the arguments, start the demonstration where no server is named, and take the pages."""
     given = argparse.ArgumentParser(description=__doc__)
     given.add_argument("folder", type=Path)
@@ -87,18 +162,29 @@ def main() -> None:
     given.add_argument("--join", default="")
     asked = given.parse_args()
     if asked.address:
-        take_all(asked.address, asked.email, asked.password, asked.join, asked.folder)
-        return
-    words = [sys.executable, "-m", "judgemap", "demo", "--data", str(asked.folder / "demo"), "--port", "8219"]
+        wrong = take_all(asked.address, asked.email, asked.password, asked.join, asked.folder)
+    else:
+        wrong = take_demonstration(asked.folder)
+    sys.stdout.write("\n\n".join([*wrong, f"{len(wrong)} faults found"]) + "\n")
+    return 1 if wrong else 0
+
+
+def take_demonstration(folder: Path) -> list[str]:
+    """Start the demonstration on a free port, wait for its fits, and take its pages."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    words = [sys.executable, "-m", "judgemap", "demo", "--data", str(folder / "demo"), "--port", str(port)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         said = ""
         try:
-            while "seconds, its clusters" not in said:
+            while "its clusters within" not in said:
                 said += process.stdout.readline() if process.stdout else ""
-            _until_fitted(asked.folder / "demo", "http://127.0.0.1:8219")
+            _until_fitted(folder / "demo", address)
             email, password = re.search(r"sign in as (\S+) with the password (\S+)", said).groups()  # type: ignore[union-attr]
             join = re.search(r"Judge\s+(\S+)", said)[1]  # type: ignore[index]
-            take_all("http://127.0.0.1:8219", email, password, join, asked.folder)
+            return take_all(address, email, password, join, folder)
         finally:
             process.terminate()
 
@@ -121,4 +207,4 @@ def _until_fitted(data: Path, address: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import log_ndtr, logsumexp
 
 from judgemap.core.comparisons import count_judged
-from judgemap.core.held_out import Shared, log_probability, rows_of
+from judgemap.core.held_out import Shared, _factor, log_probability, rows_of
 from judgemap.core.outcomes import Answers, TieRule, log_likelihood
 from judgemap.core.panel import Attention, Disagreement, Lapses, Parts, Side
 from judgemap.core.prior import independent
@@ -84,3 +84,21 @@ def test_a_bug_is_caught(monkeypatch):
     rows = rows_of(counts_of(parts), 0, parts)
     wide = SHARED._replace(sigma=2 * SHARED.sigma)
     assert abs(log_probability(np.random.default_rng(1), rows, parts, wide)[0] - exact(parts, 0)) > 0.02
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e9, 1e12])
+def test_a_draw_of_enormous_scale_is_no_error(scale):
+    """Views and attention then say the same, and rounding makes the matrix of curvatures indefinite."""
+    parts = MODELS["views, side and attention"]
+    counts = counts_of(parts)
+    far = SHARED._replace(strengths=scale * SHARED.strengths, sigma=scale * SHARED.sigma)
+    assert np.isfinite(log_probability(np.random.default_rng(1), rows_of(counts, 0, parts), parts, far)).all()
+
+
+def test_a_factor_of_what_rounding_made_indefinite():
+    J = 1e9 * np.array([[[1.0, 1.0, 2.0], [1.0, 1.0, 2.0]]])
+    H = np.swapaxes(J, 1, 2) @ J + np.eye(3) - 1e3 * np.eye(3)
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(H)
+    L = _factor(H)
+    np.testing.assert_allclose(L @ np.swapaxes(L, 1, 2), H, atol=1e5)

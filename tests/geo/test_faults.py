@@ -1,5 +1,7 @@
 """Rows that are no areas: found, and left out, repaired or kept as was chosen."""
 
+import tracemalloc
+
 import geopandas
 import numpy as np
 import pytest
@@ -100,6 +102,18 @@ def test_the_same_outline_twice(remedy, count):
     shapes = [*SQUARES, again]
     assert kinds(shapes) == {FaultKind.SAME_OUTLINE: (4,)}
     assert len(settle(frame(shapes, list("abcde")), list("abcde"), {FaultKind.SAME_OUTLINE: remedy})[0]) == count
+
+
+def test_one_long_outline_does_not_make_all_the_others_costly():
+    """As on the map of the US counties: 3,230 outlines, the longest of them 2,000 times as long as a square."""
+    coast = shapely.Point(0, 50).buffer(10, quad_segs=2500)
+    shapes = [coast, *(shapely.box(x, 0, x + 1, 1) for x in range(1000))]
+    tracemalloc.start()
+    try:
+        assert kinds(shapes) == {}
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

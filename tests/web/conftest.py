@@ -15,7 +15,7 @@ from judgemap.study.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.access import ASKED
 from judgemap.web.judge import actions as judging
-from judgemap.web.judge import queries, scheduling
+from judgemap.web.judge import places, queries, scheduling
 from judgemap.web.results import files
 from judgemap.web.server import jobs
 from judgemap.web.server.jobs import Job
@@ -87,7 +87,9 @@ def study(db, areas, definition) -> Study:
 def _fresh_process():
     """Forget what a process derives from the database, which is another one in each test."""
     scheduling._design.cache_clear()
-    scheduling._design_without.cache_clear()
+    scheduling._design_within.cache_clear()
+    places.gazetteer.cache_clear()
+    places.known_areas.cache_clear()
     scheduling._unpacked.cache_clear()
     queries._version.cache_clear()
     files._open_fit.cache_clear()

@@ -7,7 +7,7 @@ import sys
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from judgemap.web.settings import read_database, read_number, read_secret_key
+from judgemap.web.settings import read_count, read_database, read_number, read_secret_key
 
 SHOW = "import json; from judgemap.web import settings as s; print(json.dumps([getattr(s, n) for n in {names!r}]))"
 
@@ -83,6 +83,13 @@ def test_a_number_must_be_one(monkeypatch, text):
     monkeypatch.setenv("JUDGEMAP_ANSWERS_PER_SECOND", text)
     with pytest.raises(ImproperlyConfigured, match="must be a number above zero"):
         read_number("JUDGEMAP_ANSWERS_PER_SECOND", 4)
+
+
+@pytest.mark.parametrize("text", ["0.5", "2.5"])
+def test_a_count_must_be_whole(monkeypatch, text):
+    monkeypatch.setenv("JUDGEMAP_DATABASE_CONNECTIONS", text)
+    with pytest.raises(ImproperlyConfigured, match="must be a whole number of at least 1"):
+        read_count("JUDGEMAP_DATABASE_CONNECTIONS", 10)
 
 
 def test_another_database_is_refused(tmp_path):

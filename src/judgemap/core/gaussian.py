@@ -37,9 +37,9 @@ NARROW, FEW_NODES, MANY_NODES = 0.75, _nodes(7), _nodes(15)
 """Where no pair's s is above it, the few nodes are as good: within 2e-6 of the integral."""
 BLOCK = 4096
 """Pairs at a time: with their nodes, half a megabyte."""
-CLOSE = 1e-5
+CLOSE = 1e-6
 """Squared distance of m to where it would go, in posterior variances a mean area, at which it is taken as there."""
-LEAP = 0.05
+LEAP = 0.01
 """The same for the step before: after a longer one V is computed again first."""
 STEPS = 60
 NEAR, ROUNDS = 0.005, 12

@@ -188,8 +188,8 @@ class _Judge:
             return self.log_posterior(np.zeros((len(self.d), 0)))
         v, H = self.mode()
         few = self.views.stop
-        L = np.linalg.cholesky(H)
-        half_log_det = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
+        L = _factor(H)
+        half_log_det = np.log(np.abs(np.diagonal(L, axis1=1, axis2=2))).sum(axis=1)
         values = []
         for _ in range(POINTS):
             z = rng.standard_normal(v.shape)
@@ -200,6 +200,21 @@ class _Judge:
             values += [self.log_posterior(v + offset) - density, self.log_posterior(v - offset) - density]
         total: FloatArray = logsumexp(values, axis=0) - np.log(2 * POINTS)
         return total
+
+
+def _factor(H: FloatArray) -> FloatArray:
+    """Return L with LLᵀ = H, which is I and more, so that no eigenvalue is below 1.
+
+    At a draw of enormous scale rounding hides that, and eigenvalues that come out lower are raised to 1. The integral
+    stays right: any matrix may shape the points at which it is found.
+    """
+    try:
+        lower = np.linalg.cholesky(H)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(H)
+        root = vectors * np.sqrt(np.maximum(values, 1.0))[:, None, :]
+        lower = np.swapaxes(np.linalg.qr(np.swapaxes(root, 1, 2)).R, 1, 2)
+    return np.asarray(lower, dtype=np.float64)
 
 
 def _log_t(z: FloatArray) -> FloatArray:

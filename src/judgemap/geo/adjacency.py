@@ -43,10 +43,13 @@ def border_graph(geometry: "geopandas.GeoSeries", contiguity: Contiguity) -> Are
     import shapely
 
     polygons = geometry.to_numpy()
-    pairs = shapely.STRtree(polygons).query(polygons, predicate="touches").T
+    pairs = shapely.STRtree(polygons).query(polygons, predicate="intersects").T
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]  # once each: the exact relation is what takes long
+    one, other = polygons[pairs[:, 0]], polygons[pairs[:, 1]]
     if contiguity == "rook":
-        one, other = polygons[pairs[:, 0]], polygons[pairs[:, 1]]
         pairs = pairs[shapely.relate_pattern(one, other, "F***1****")]  # apart inside, borders with a line in common
+    else:
+        pairs = pairs[shapely.touches(one, other)]
     return AreaGraph(len(polygons), pairs)
 
 

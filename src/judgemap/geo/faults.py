@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import geopandas
 import numpy as np
+import pandas as pd
 import shapely
 from numpy.typing import NDArray
 
@@ -48,37 +49,42 @@ class FaultKind(StrEnum):
 
 
 class Wording(NamedTuple):
-    """How a kind of fault is put to a researcher: what is wrong, and the remedies, the usual one first."""
+    """How a fault is put to a researcher: of several rows, of one, and the remedies, the usual one first."""
 
     fault: str
+    one: str
     remedies: dict[Remedy, str]
 
 
 OUT = {Remedy.LEAVE_OUT: "Leave them out"}
+KEEP = {Remedy.KEEP: "Keep them as areas of their own"}
 WORDING: dict[FaultKind, Wording] = {
-    FaultKind.NO_OUTLINE: Wording("have no outline", OUT),
-    FaultKind.NOT_POLYGONS: Wording("are points or lines, not areas", OUT),
-    FaultKind.NOWHERE: Wording("have coordinates that are nowhere on Earth", OUT),
-    FaultKind.NO_SURFACE: Wording("have an outline without any surface", OUT),
+    FaultKind.NO_OUTLINE: Wording("have no outline", "has no outline", OUT),
+    FaultKind.NOT_POLYGONS: Wording("are points or lines, not areas", "is a point or a line, not an area", OUT),
+    FaultKind.NOWHERE: Wording(
+        "have coordinates that are nowhere on Earth", "has coordinates that are nowhere on Earth", OUT
+    ),
+    FaultKind.NO_SURFACE: Wording("have an outline that encloses nothing", "has an outline that encloses nothing", OUT),
     FaultKind.NO_ID: Wording(
         "have no id",
+        "has no id",
         {Remedy.REPAIR: "Give each one an id of its own, such as row-12", Remedy.LEAVE_OUT: "Leave them out"},
     ),
     FaultKind.SAME_ID: Wording(
         "share an id with an earlier row",
+        "shares an id with an earlier row",
         {
             Remedy.REPAIR: "Join the rows of one id into one area, such as an island and its mainland",
             Remedy.LEAVE_OUT: "Keep the first row of each id, and leave out the others",
         },
     ),
     FaultKind.SAME_OUTLINE: Wording(
-        "have the same outline as an earlier row", OUT | {Remedy.KEEP: "Keep them as areas of their own"}
+        "have the same outline as an earlier row", "has the same outline as an earlier row", OUT | KEEP
     ),
     FaultKind.SLIVER: Wording(
         "are slivers, too small and thin to see",
-        {Remedy.REPAIR: "Join each one to the neighbour it shares most border with"}
-        | OUT
-        | {Remedy.KEEP: "Keep them as areas of their own"},
+        "is a sliver, too small and thin to see",
+        {Remedy.REPAIR: "Join each one to the neighbour it shares most border with"} | OUT | KEEP,
     ),
 }
 Choices = Mapping[FaultKind, Remedy]
@@ -174,17 +180,15 @@ def _outline_faults(geometry: geopandas.GeoSeries) -> tuple[ShapeArray, BoolArra
 
 
 def _seen_before(labels: ShapeArray, among: BoolArray) -> BoolArray:
-    places = np.flatnonzero(among)
-    _, first = np.unique(labels[places].astype(str), return_index=True)
     seen = among.copy()
-    seen[places[first]] = False
+    seen[among] = pd.Series(labels[among]).duplicated()  # hashed: an array of text is as wide as its longest outline
     return seen
 
 
 def _same_outline(shapes: ShapeArray, among: BoolArray) -> BoolArray:
     """Find the rows whose outline is exactly that of an earlier one, wherever its ring begins."""
-    texts = np.full(len(shapes), "", dtype=object)
-    texts[among] = shapely.to_wkb(shapely.normalize(shapes[among]), hex=True)
+    texts = np.full(len(shapes), b"", dtype=object)
+    texts[among] = shapely.to_wkb(shapely.normalize(shapes[among]))
     return _seen_before(texts, among)
 
 

@@ -59,8 +59,6 @@ class Scale:
         least, most = float(values.min()), float(values.max())
         if self.limits and self.limits[0] <= least and most <= self.limits[-1]:
             return np.array(self.limits)
-        if most - least < 1e-9 * max(1.0, abs(most)):
-            least, most = least - 0.5, most + 0.5
         return round_limits(least, most, CLASSES)
 
     def classify(self, values: FloatArray) -> tuple[IntArray, FloatArray]:

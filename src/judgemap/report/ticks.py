@@ -28,7 +28,15 @@ def round_limits(least: float, most: float, count: int = 7) -> FloatArray:
 
     >>> round_limits(0.1, 2.9)
     array([0. , 0.5, 1. , 1.5, 2. , 2.5, 3. ])
+
+    A range of one value, however large, is widened by half of it, or by a half.
+
+    >>> round_limits(1e30, 1e30)[[0, -1]]
+    array([4.0e+29, 1.6e+30])
     """
+    if most - least <= 1e-9 * max(1.0, abs(most)):
+        margin = max(1.0, abs(most)) / 2
+        least, most = least - margin, most + margin
     step = round_step((most - least) / count)
     first, last = math.floor(least / step + 1e-9), math.ceil(most / step - 1e-9)
     limits: FloatArray = step * np.arange(first, last + 1, dtype=np.float64)

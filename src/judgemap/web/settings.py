@@ -50,6 +50,14 @@ def read_number(name: str, default: float) -> float:
     return number
 
 
+def read_count(name: str, default: int) -> int:
+    """Read a whole number of at least one from the environment."""
+    number = read_number(name, default)
+    if number < 1 or number != int(number):
+        raise ImproperlyConfigured(f"{name} is {read_text(name, '')!r}; it must be a whole number of at least 1")
+    return int(number)
+
+
 def read_choice(name: str, choices: tuple[str, ...]) -> str:
     """Read one of some words from the environment; the first is the default."""
     text = read_text(name, choices[0]).lower()
@@ -211,7 +219,7 @@ TEMPLATES = [
     }
 ]
 
-DATABASE_CONNECTIONS = int(read_number("JUDGEMAP_DATABASE_CONNECTIONS", 10))
+DATABASE_CONNECTIONS = read_count("JUDGEMAP_DATABASE_CONNECTIONS", 10)
 DATABASES = {"default": read_database(read_text("DATABASE_URL", ""), DATA)}
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.ScryptPasswordHasher",

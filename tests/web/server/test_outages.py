@@ -4,9 +4,12 @@ import json
 import logging
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections import namedtuple
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from django.db import OperationalError, ProgrammingError, connection
 from django.test import Client
@@ -145,3 +148,19 @@ def test_health_fails_where_the_database_is_away_and_looks_again_later(client, d
     monkeypatch.setattr(health, "GOOD_FOR", -1.0)
     assert client.get("/healthz").status_code == 200
     assert not Answer.objects.exists()
+
+
+@pytest.mark.parametrize("command", [["list"], ["upgrade"]])
+def test_a_database_of_rubbish_gives_one_sentence(tmp_path, command):
+    """What is in the file stays as it is: perhaps somebody can save it."""
+    rubbish = np.random.default_rng(1).bytes(30_000)
+    (tmp_path / "judgemap.sqlite3").write_bytes(rubbish)
+    done = subprocess.run(
+        [sys.executable, "-m", "judgemap", "study", *command, "--data", str(tmp_path)],
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "is damaged" in done.stderr
+    assert "judgemap study restore" in done.stderr
+    assert (tmp_path / "judgemap.sqlite3").read_bytes() == rubbish

@@ -12,7 +12,8 @@ from shapely.affinity import affine_transform
 import judgemap as jm
 from judgemap.core.graph import AreaGraph
 from judgemap.geo.maps import Areas
-from judgemap.web.studies.display import LARGEST, _Simplified, draw_areas, stored_path, svg_path
+from judgemap.web.studies.display import draw_areas, stored_path, svg_path
+from judgemap.web.studies.scenes import LARGEST, Simplified
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def test_neighbours_are_drawn_true_to_the_map(chicago):
 
 
 def test_a_polygon_is_simplified_once_for_each_level():
-    simplified = _Simplified(np.array([shapely.Point(0, 0).buffer(100, quad_segs=200)]))
+    simplified = Simplified(np.array([shapely.Point(0, 0).buffer(100, quad_segs=200)]))
     only = np.array([0])
     fine, coarse = simplified.at(only, 1.0)[0], simplified.at(only, 4.0)[0]
     assert simplified.at(only, 1.1)[0] is fine

@@ -16,6 +16,7 @@ from judgemap.web.judge import fastpath, queries
 from judgemap.web.judge.fastpath import in_one_commit
 from judgemap.web.judge.groups import check_room
 from judgemap.web.judge.models import Answer, Consent, Judge, JudgeGroup, Pair, UnknownArea, judge_withdraws
+from judgemap.web.judge.places import gazetteer, known_areas
 from judgemap.web.judge.refusals import Refused
 from judgemap.web.judge.scheduling import REPEAT, draw_pair, draw_repeat
 from judgemap.web.server.erasing import erase_after_commit
@@ -200,6 +201,24 @@ def mark_unknown(token: str, positions: Collection[int]) -> None:
             _save(judge)
 
 
+def choose_places(token: str, chosen: Collection[str]) -> None:
+    """Keep which places of a large map the judge knows; an open pair with an area elsewhere is left alone."""
+    with transaction.atomic():
+        judge = _held(token)
+        if not has_consented(judge):
+            raise Refused("no consent")
+        judge.places = gazetteer(judge.study_id).check(chosen)
+        judge.save(update_fields=["places"])
+        known = known_areas(judge.study_id, tuple(judge.places))
+        pair = _pairs().filter(judge=judge, open=True).first()
+        if pair is None or known is None:
+            return
+        sides = [side for side, area in (("left", pair.left), ("right", pair.right)) if area.position not in known]
+        if sides:
+            _store(judge, pair, None, GivenAnswer(pair.token, "unknown", sides[0]), timezone.now())
+            _save(judge)
+
+
 def withdraw(code: str) -> Study:
     """Remove everything that a judge gave; the empty row stays, so that the link and the code are not used again."""
     with transaction.atomic():
@@ -213,7 +232,7 @@ def withdraw(code: str) -> Study:
         if judge.withdrawn_at is None:
             judge.withdrawn_at = timezone.now()
             judge.judged = judge.practice_left = 0
-            judge.language, judge.busy_until = "", None
+            judge.language, judge.places, judge.busy_until = "", [], None
             judge.save()
         return judge.study
 
@@ -275,7 +294,7 @@ def _next_pair(judge: Judge, last_position: int) -> Pair | None:
         return None
     rng, unknown = np.random.default_rng(), queries.unknown_positions(judge)
     again = None if practice else draw_repeat(rng, judge, last_position, unknown)
-    drawn = again or draw_pair(rng, version.pk, version.design, unknown, judge)
+    drawn = again or draw_pair(rng, version.pk, version.design, unknown, judge, judge.places)
     if drawn is None:
         return None
     left, right = queries.two_areas(judge.study_id, drawn.left, drawn.right)

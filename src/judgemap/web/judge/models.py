@@ -55,6 +55,8 @@ class Judge(models.Model):
     """Whether the judge chose to go on after the recommended number."""
     busy_until = models.DateTimeField(null=True)
     """When a judge at the permitted pace would have given the answers given so far."""
+    places = models.JSONField(default=list)
+    """What the judge of a large map knows of it, as `places` writes it; empty where the judge was not asked yet."""
     created_at = models.DateTimeField(auto_now_add=True)
     withdrawn_at = models.DateTimeField(null=True)
 

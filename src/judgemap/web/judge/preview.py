@@ -21,6 +21,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from judgemap.web.judge.forms import read_answer, read_positions
 from judgemap.web.judge.models import Answer, Judge, Pair
+from judgemap.web.judge.places import gazetteer
+from judgemap.web.judge.places_page import show_places
 from judgemap.web.judge.scheduling import draw_pair
 from judgemap.web.judge.screens import Place, language_of, place_of
 from judgemap.web.judge.views import common, show_areas, show_pair, show_place, wants_json
@@ -45,6 +47,7 @@ class State:
     went_on: bool = False
     language: str = ""
     unknown: list[int] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
 
 
 PreviewView = Callable[[HttpRequest, Study, State], HttpResponse]
@@ -102,6 +105,7 @@ def pretend_judge(study: Study, state: State) -> Judge:
         practice_left=state.practice_left,
         went_on=state.went_on,
         language=state.language,
+        places=state.places,
         maximum=study.version.maximum,
     )
     judge.consented = state.consented  # type: ignore[attr-defined]
@@ -112,7 +116,7 @@ def pretend_pair(judge: Judge, number: int, unknown: list[int]) -> Pair | None:
     """Make the pair with a number; the same number gives the same pair, so that a reload shows it again."""
     version = judge.study.version
     rng = np.random.default_rng([zlib.crc32(judge.study.slug.encode()), version.number, number])
-    drawn = draw_pair(rng, version.pk, version.design, frozenset(unknown))
+    drawn = draw_pair(rng, version.pk, version.design, frozenset(unknown), places=judge.places)
     if drawn is None:
         return None
     areas = {
@@ -146,6 +150,8 @@ def home(request: HttpRequest, study: Study, state: State) -> HttpResponse:
         return show_pair(request, study.slug, pair) if pair else redirect("preview:areas", study.slug)
     if wants_json(request):
         return HttpResponse('{"place":"elsewhere"}', "application/json")
+    if place == Place.PLACES:
+        return redirect("preview:places", study.slug)
     return show_place(request, judge, study.slug, place)
 
 
@@ -222,6 +228,16 @@ def areas(request: HttpRequest, study: Study, state: State) -> HttpResponse:
         unknown = sorted(read_positions(request.POST.getlist("unknown")))[:MOST_UNKNOWN]
         return moved(request, study, replace(state, unknown=unknown, shown=state.shown + 1))
     return show_areas(request, pretend_judge(study, state), study.slug, state.unknown)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@preview_page
+def places(request: HttpRequest, study: Study, state: State) -> HttpResponse:
+    """Show the places of a large map, and take which are known."""
+    if request.method == "POST":
+        chosen = gazetteer(study.pk).check(request.POST.getlist("place"))
+        return moved(request, study, replace(state, places=chosen, unknown=[], shown=state.shown + 1))
+    return show_places(request, pretend_judge(study, state), study.slug)
 
 
 @require_safe

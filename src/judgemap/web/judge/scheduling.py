@@ -17,7 +17,7 @@ judge's answers vary by themselves, apart from how far judges differ.
 import io
 import threading
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -28,14 +28,15 @@ from django.db.models import Count, Exists, Max, OuterRef, QuerySet
 from judgemap.core import adaptive, adaptive_panel
 from judgemap.core.adaptive import AdaptiveState, NextPair
 from judgemap.core.adaptive_panel import Known
-from judgemap.core.designs import PairDesign
+from judgemap.core.designs import PairDesign, uniform
 from judgemap.core.prior import Covariance, FixedVariance, Model, communicability
 from judgemap.core.types import IntArray
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Judge, Pair, PopulationMap
+from judgemap.web.judge.places import known_areas
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.designs import make_design
-from judgemap.web.studies.models import StudyVersion
+from judgemap.web.studies.models import Area, StudyVersion
 
 VARIANCE = FixedVariance(9.0)
 TEMPERATURE = 1.0
@@ -57,11 +58,16 @@ class DrawnPair:
 
 
 def draw_pair(
-    rng: np.random.Generator, version_id: int, design_name: str, unknown: Collection[int], judge: Judge | None = None
+    rng: np.random.Generator,
+    version_id: int,
+    design_name: str,
+    unknown: Collection[int],
+    judge: Judge | None = None,
+    places: Sequence[str] = (),
 ) -> DrawnPair | None:
     """Draw a pair among the areas that a judge knows, sides at random; None where no pair is left.
 
-    ``judge`` is whom the adaptive design asks; None is anybody.
+    ``judge`` is whom the adaptive design asks; None is anybody. ``places`` are those of a large map that a judge knows.
 
     Constant time at any number of areas, but for the first pair after the judge's list of unknown areas changed, and
     for the adaptive design.
@@ -69,7 +75,7 @@ def draw_pair(
     if design_name == "adaptive":
         pair = draw_adaptive(rng, version_id, frozenset(unknown), judge)
         return pair and DrawnPair(pair.left, pair.right, min(1.0, pair.probability))
-    restricted = _design_without(version_id, frozenset(unknown))
+    restricted = _design_within(version_id, tuple(places), frozenset(unknown))
     if restricted is None:
         return None
     design, total = restricted
@@ -80,15 +86,19 @@ def draw_pair(
 @lru_cache(maxsize=64)
 def _design(version_id: int) -> PairDesign:
     version = StudyVersion.objects.get(pk=version_id)
+    if version.design == "uniform":  # the edges of a nation take a second to read, and this design needs none
+        return uniform(Area.objects.filter(study_id=version.study_id).count())
     return make_design(version.design, load_graph(version), bytes(version.packed_design or b""))
 
 
 @lru_cache(maxsize=512)
-def _design_without(version_id: int, unknown: frozenset[int]) -> tuple[PairDesign, float] | None:
+def _design_within(
+    version_id: int, places: tuple[str, ...], unknown: frozenset[int]
+) -> tuple[PairDesign, float] | None:
     """Restrict a design to the known areas, with the sum of its weights; None where no pair has any weight."""
     design = _design(version_id)
-    if unknown:
-        known = np.setdiff1d(np.arange(design.n_areas), np.fromiter(unknown, dtype=np.int64))
+    if places or unknown:
+        known = _known_of(version_id, places, unknown, design.n_areas)
         if len(known) < 2:
             return None
         design = design.restricted(known)
@@ -96,6 +106,14 @@ def _design_without(version_id: int, unknown: frozenset[int]) -> tuple[PairDesig
         return design, design.total()
     except ValueError:
         return None
+
+
+def _known_of(version_id: int, places: tuple[str, ...], unknown: frozenset[int], n_areas: int) -> IntArray:
+    """Return the positions of the areas in a judge's places, without those that the judge does not know."""
+    study_id = StudyVersion.objects.values_list("study_id", flat=True).get(pk=version_id)
+    within = known_areas(study_id, places) if places else None
+    everywhere = np.arange(n_areas) if within is None else within
+    return np.setdiff1d(everywhere, np.fromiter(unknown, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

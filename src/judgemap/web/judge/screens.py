@@ -22,6 +22,7 @@ class Place(StrEnum):
     WITHDRAWN = "withdrawn"
     NOT_OPEN = "not open"
     CONSENT = "consent"
+    PLACES = "places"
     PAIR = "pair"
     PAUSE = "pause"
     END = "end"
@@ -29,13 +30,17 @@ class Place(StrEnum):
 
 def place_of(judge: Judge) -> Place:
     """Say where the judge is. At `Place.PAIR` there may turn out to be no pair left, of areas that the judge knows."""
-    version = judge.study.version
     if judge.withdrawn_at is not None:
         return Place.WITHDRAWN
     if judge.study.status != Study.Status.OPEN:
         return Place.NOT_OPEN
     if not has_consented(judge):
         return Place.CONSENT
+    return Place.PLACES if judge.study.asks_places and not judge.places else _place_among_pairs(judge)
+
+
+def _place_among_pairs(judge: Judge) -> Place:
+    version = judge.study.version
     if judge.practice_left > 0:
         return Place.PAIR
     if judge.judged >= version.maximum:

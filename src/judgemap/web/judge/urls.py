@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judgemap.web.judge import inviting, preview, views
+from judgemap.web.judge import inviting, places_page, preview, views
 
 app_name = "judge"
 urlpatterns = [
@@ -15,6 +15,7 @@ urlpatterns = [
     path("j/<slug:token>/go-on", views.go_on, name="go_on"),
     path("j/<slug:token>/language", views.language, name="language"),
     path("j/<slug:token>/areas", views.areas, name="areas"),
+    path("j/<slug:token>/places", places_page.places, name="places"),
     path("j/<slug:token>/link", views.link, name="link"),
     path("s/<slug:code>/", views.join, name="join"),
     path("withdraw", views.withdraw, name="withdraw"),
@@ -39,6 +40,7 @@ preview_urls = (
         path("try/<slug:token>/go-on", preview.go_on, name="go_on"),
         path("try/<slug:token>/language", preview.language, name="language"),
         path("try/<slug:token>/areas", preview.areas, name="areas"),
+        path("try/<slug:token>/places", preview.places, name="places"),
         path("try/<slug:token>/link", preview.link, name="link"),
         path("try/<slug:token>/jump", preview.jump, name="jump"),
         path("try-withdraw", preview.withdraw, name="withdraw"),

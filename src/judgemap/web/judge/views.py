@@ -17,6 +17,7 @@ from judgemap.web.accounts.adapter import place_hash
 from judgemap.web.judge import actions
 from judgemap.web.judge.forms import read_answer, read_positions
 from judgemap.web.judge.models import Answer, Judge, JudgeGroup, Pair, UnknownArea
+from judgemap.web.judge.places import ALL, known_areas
 from judgemap.web.judge.refusals import Refused
 from judgemap.web.judge.screens import Place, counter, language_of, pair_json, place_of, progress, said_before, side_of
 from judgemap.web.server.limits import WRONG_GUESSES
@@ -26,6 +27,8 @@ from judgemap.web.studies.display import stored_path, svg_path
 from judgemap.web.studies.models import Area, Study
 
 JudgeView = Callable[[HttpRequest, Judge, str], HttpResponse]
+MOST_LISTED = 2_000
+"""Boxes on one page."""
 TEMPLATES = {
     Place.WITHDRAWN: "judge/withdrawn.html",
     Place.NOT_OPEN: "judge/not_open.html",
@@ -112,6 +115,8 @@ def home(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
         return HttpResponse('{"place":"elsewhere"}', "application/json")
     if place == Place.PAIR:
         return redirect(_where_no_pair_is_left(token), token)
+    if place == Place.PLACES:
+        return redirect("judge:places", token)
     return show_place(request, judge, token, place)
 
 
@@ -256,11 +261,18 @@ def areas(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
 
 
 def show_areas(request: HttpRequest, judge: Judge, token: str, unknown: Collection[int]) -> HttpResponse:
-    """Show all areas by name, those that are not known ticked."""
-    rows = Area.objects.filter(study=judge.study).order_by("name", "position").values_list("position", "name", "rings")
-    listed = [{"position": position, "name": name, "path": stored_path(rings), "unknown": position in unknown}
+    """Show all areas by name, those that are not known ticked; of a large map, those in the judge's places."""
+    areas = Area.objects.filter(study=judge.study)
+    if judge.study.asks_places:
+        known = known_areas(judge.study_id, tuple(judge.places))
+        within = {*unknown, *(() if known is None else known.tolist())}
+        areas = areas.filter(position__in=sorted(within)[:MOST_LISTED])
+    rows = areas.order_by("name", "position").values_list("position", "name", "rings")
+    listed = [{"position": position, "name": name, "unknown": position in unknown,
+               "path": "" if judge.study.asks_places else stored_path(rings)}
               for position, name, rings in rows]  # fmt: skip
-    context = common(judge, token) | {"areas": listed, "too_few": len(listed) - len(unknown) < 2}
+    too_few = len(listed) - len(unknown) < 2 and ALL not in judge.places
+    context = common(judge, token) | {"areas": listed, "too_few": too_few, "everywhere": ALL in judge.places}
     return render(request, "judge/areas.html", context)
 
 

@@ -38,8 +38,8 @@ from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView, w
 from judgemap.web.results.pages import whole_fits
 from judgemap.web.server.jobs import STOPPING, log_line
 from judgemap.web.studies.areas import load_areas
-from judgemap.web.studies.display import UNITS
 from judgemap.web.studies.models import StudyVersion
+from judgemap.web.studies.squares import UNITS
 
 if TYPE_CHECKING:
     from judgemap.study.comparisons import Comparisons

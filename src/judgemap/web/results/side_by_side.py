@@ -161,7 +161,7 @@ def change_limits(largest: float) -> FloatArray:
 def draw_scatter(base: FloatArray, other: FloatArray, names: Sequence[str]) -> Scatter:
     """Draw other risks against the base's, on the same scale both ways."""
     risks = np.concatenate([base, other])
-    limits = round_limits(float(risks.min()), max(float(risks.max()), float(risks.min()) + 1e-6))
+    limits = round_limits(float(risks.min()), float(risks.max()))
     least, span = float(limits[0]), float(limits[-1] - limits[0])
     x = np.round(SIDE * (base - least) / span, 1).tolist()
     y = np.round(SIDE - SIDE * (other - least) / span, 1).tolist()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from pathlib import Path
 from django.conf import settings
 
 from judgemap.errors import StudyError
-from judgemap.web.server.sandbox import WALLS
+from judgemap.web.server.sandbox import NEWS, WALLS
 
 logger = logging.getLogger(__name__)
 READERS = 2
@@ -27,29 +27,64 @@ SECONDS = 120.0
 SECONDS_BETWEEN_LOOKS = 0.1
 BUSY = "other maps are being read at the moment; try again in a minute"
 
+Hear = Callable[[float, str], None]
+
 _WAITING = threading.BoundedSemaphore(MOST_WAITING)
+
+
+def unheard(share: float, doing: str) -> None:
+    """Tell nobody."""
 
 
 class TooMuchError(Exception):
     """A reader took too long."""
 
 
-def run_reader(module: str, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> bytes:
-    """Run a module that reads a file in ``folder``, when it is its turn, and return what it writes."""
-    with _turn() as lock:
+def run_reader(
+    module: str, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], hear: Hear = unheard
+) -> bytes:
+    """Run a module that reads a file in ``folder``, when it is its turn, and return what it writes.
+
+    ``hear`` is told how far it is; what it raises ends the reader.
+    """
+    with _turn() as lock, subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        cwd=folder,
+        env=dict(environment),
+        pass_fds=(lock,),  # a reader keeps its place even if the server is killed meanwhile
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as reader:  # fmt: skip
+        too_long = threading.Event()
+        written: list[bytes] = []
+
+        def end() -> None:
+            too_long.set()
+            reader.kill()
+
+        ending = threading.Timer(SECONDS, end)
+        taking = threading.Thread(target=lambda: written.append(_all_of(reader)))
+        ending.start()
+        taking.start()
         try:
-            done = subprocess.run(
-                [sys.executable, "-m", module, *arguments],
-                cwd=folder,
-                env=dict(environment),
-                pass_fds=(lock,),  # a reader keeps its place even if the server is killed meanwhile
-                capture_output=True,
-                timeout=SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise TooMuchError from None
-    return done.stdout
+            for line in reader.stderr or ():
+                if line.startswith(NEWS.encode()):
+                    share, _, doing = line.decode(errors="replace").removeprefix(NEWS).strip().partition(" ")
+                    hear(float(share), doing)
+            reader.wait()
+        except BaseException:
+            reader.kill()
+            raise
+        finally:
+            taking.join()
+            ending.cancel()
+    if too_long.is_set():
+        raise TooMuchError
+    return written[0]
+
+
+def _all_of(reader: "subprocess.Popen[bytes]") -> bytes:
+    return reader.stdout.read() if reader.stdout else b""
 
 
 @cache

@@ -26,6 +26,8 @@ SECONDS = 60
 LONGEST_FILE = 1 << 20
 NICENESS = 5
 """Judges are served before files are read."""
+NEWS = "news "
+"""How a line begins in which a reader says how far it is."""
 WALLS = {"seccomp": "no network and no other programs", "Landlock": "no files but its own"}
 
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER = 38, 22, 2
@@ -99,6 +101,12 @@ def confine(folder: Path) -> list[str]:
         except OSError:
             missing.append(name)
     return missing
+
+
+def tell(share: float, doing: str) -> None:
+    """Say how far this reader is, for `readers.run_reader` to hear."""
+    sys.stderr.write(f"{NEWS}{share:.2f} {doing}\n")
+    sys.stderr.flush()
 
 
 @cache

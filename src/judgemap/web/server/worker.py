@@ -45,9 +45,8 @@ def work(prepare: Callable[[], None], parent: int | None = None) -> None:
             close_old_connections()
             if not take_one():
                 STOPPING.wait(SECONDS_BETWEEN_LOOKS)
-        except (DatabaseError, InterfaceError):
-            logger.exception("the database does not answer; the worker tries again")
-            connection.close()
+        except (DatabaseError, InterfaceError) as error:
+            _let_go(error, "The database does not answer; the worker tries again.")
             STOPPING.wait(SECONDS_BETWEEN_ROUNDS)
     while LEFT:
         _step()
@@ -96,7 +95,7 @@ def _now_and_then(act: Callable[[], None]) -> None:
 def _let_go(error: Exception, words: str) -> None:
     """Log that the database failed, an outage in one line, anything else with its traceback; drop the connection."""
     logger.error(words, exc_info=not is_outage(error))
-    with suppress(DatabaseError, InterfaceError):  # a connection that broke may not even close
+    with suppress(Exception):  # a broken connection may not even close; Django then fails with an AttributeError, too
         connection.close()
 
 

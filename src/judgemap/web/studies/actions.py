@@ -28,6 +28,7 @@ from judgemap.web.studies.keeping import change_end, check_end
 from judgemap.web.studies.log import record
 from judgemap.web.studies.maps import draw_paths
 from judgemap.web.studies.models import Area, Drawing, Edge, Study, StudyVersion
+from judgemap.web.studies.regions import MANY, regions_in
 
 VERSION_FIELDS = (
     "title", "question", "direction", "example", "consent", "instructions", "thanks", "design", "recommended",
@@ -52,9 +53,15 @@ def unheard(share: float, doing: str) -> None:
 
 
 def create_study(
-    definition: StudyDefinition, areas: Areas, owner: Researcher | None = None, tell: Tell = unheard
+    definition: StudyDefinition,
+    areas: Areas,
+    owner: Researcher | None = None,
+    tell: Tell = unheard,
+    regions: Sequence[str] = (),
 ) -> Study:
     """Make a draft of a study, with its areas, its edges and version 1; ``tell`` hears how far it is.
+
+    ``regions`` are the larger places that the areas belong to; without them, the names may tell.
 
     It is written in short turns, so that judges of other studies go on. Until the last turn the study has neither a
     version nor an owner, and no page or command shows it; what a killed process left is removed when the next
@@ -69,7 +76,7 @@ def create_study(
     tell(0.9, "Preparing the choice of pairs.")
     packed = prepare_design(definition.design, areas.graph, definition.recommended)
     tell(0.95, "Storing the areas.")
-    rows = [Area(**each) for each in _areas(areas, drawings)]
+    rows = [Area(**each) for each in _areas(areas, drawings, regions or regions_in(areas.names))]
     return store_study(definition, drawings.outline, rows, _edges(areas), packed, owner)
 
 
@@ -91,6 +98,7 @@ def store_study(
         Drawing.objects.create(study=study, paths=draw_paths(areas))
     with transaction.atomic():
         study.owner, study.answers_until = owner, definition.answers_until
+        study.asks_places = bool(outline) and len(areas) > MANY
         study.join_code = make_token() if definition.access == "open" else None
         _add_version(study, definition, packed_design, owner)
         record(study, owner, "created", {"areas": len(areas)})
@@ -232,7 +240,7 @@ def _add_version(
         **{field: getattr(definition, field) for field in VERSION_FIELDS},
     )
     study.current = version
-    study.save(update_fields=["current", "join_code", "owner", "answers_until"])
+    study.save(update_fields=["current", "join_code", "owner", "answers_until", "asks_places"])
     return version
 
 
@@ -253,12 +261,13 @@ def _new_study(title: str, outline: str) -> Study:
     raise StudyError("many studies of this title are being made at once; try again")
 
 
-def _areas(areas: Areas, drawings: Drawings) -> Iterator[dict[str, Any]]:
+def _areas(areas: Areas, drawings: Drawings, regions: Sequence[str]) -> Iterator[dict[str, Any]]:
     for i, (label_x, label_y) in enumerate(drawings.labels):
         yield {
             "position": i,
             "code": areas.ids[i],
             "name": areas.names[i],
+            "region": regions[i],
             "outline": drawings.geojson[i],
             "scene": drawings.scenes[i],
             "rings": drawings.rings[i],

@@ -18,7 +18,9 @@ JUDGES = 10
 """How many judges the optimal design is made for, each with the recommended number of pairs."""
 
 
-LIMITS = {"adaptive": ADAPTIVE_LIMIT, "optimal": OPTIMAL_LIMIT}
+PRINCIPAL_LIMIT = 10_000
+"""Areas for which each process of the server can hold the principal design."""
+LIMITS = {"adaptive": ADAPTIVE_LIMIT, "optimal": OPTIMAL_LIMIT, "principal": PRINCIPAL_LIMIT}
 
 
 def can_run(name: str, n_areas: int) -> bool:
@@ -42,12 +44,10 @@ def prepare_design(name: str, graph: AreaGraph, recommended: int) -> bytes | Non
     >>> bool(make_design("optimal", AreaGraph(4, []), packed).probability(0, 3) > 0)
     True
     """
-    if name == "adaptive" and graph.n_areas > ADAPTIVE_LIMIT:
-        raise StudyError(f"the adaptive design is for up to {ADAPTIVE_LIMIT} areas; choose 'principal'", field="design")
+    if not can_run(name, graph.n_areas):
+        raise StudyError(f"the {name} design is for up to {LIMITS[name]:,} areas; choose 'uniform'", field="design")
     if name != "optimal":
         return None
-    if graph.n_areas > OPTIMAL_LIMIT:
-        raise StudyError(f"the optimal design is for up to {OPTIMAL_LIMIT} areas; choose 'principal'", field="design")
     offsets = optimal(communicability(graph), ALPHA, JUDGES * recommended).offsets
     packed = io.BytesIO()
     np.savez_compressed(packed, n_areas=np.array(offsets.n_areas), keys=offsets.keys, values=offsets.values)

@@ -14,8 +14,9 @@ from judgemap.core.graph import AreaGraph
 from judgemap.report.badges import free_spots
 from judgemap.report.ticks import round_step
 from judgemap.web.studies.areas import edges_in
-from judgemap.web.studies.display import EARTH, UNITS, stored_path
+from judgemap.web.studies.display import stored_path
 from judgemap.web.studies.models import Area, Drawing, Edge, Study, StudyVersion
+from judgemap.web.studies.squares import EARTH, UNITS
 
 MARGIN = 12
 WIDE = 1.35

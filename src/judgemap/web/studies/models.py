@@ -35,6 +35,8 @@ class Study(models.Model):
     """The open link, which is meant to be passed on; None where judges come by personal links."""
     outline = models.TextField(blank=True)
     """The whole map for the locator, as JSON that `display.draw_areas` writes; empty where there is no map."""
+    asks_places = models.BooleanField(default=False)
+    """Whether judges say which places they know before the first pair: the map is too large to know all of it."""
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
@@ -147,6 +149,8 @@ class Area(models.Model):
     """The area among its neighbours, as JSON that `display.draw_areas` writes."""
     rings = models.TextField(blank=True)
     """The area on the map of all areas, simplified: rings of whole numbers x, y, x, y, …, as JSON."""
+    region = models.CharField(max_length=200, blank=True, default="")
+    """The larger place that it belongs to, such as its town; empty where that is not known."""
     label_x = models.FloatField(null=True)
     label_y = models.FloatField(null=True)
     """A point well inside the area, in the units of ``rings``: where labels stand; None where there is no map."""

@@ -56,6 +56,16 @@ def collection(boxes=((0, 0), (1, 0), (2, 0), (9, 0)), **members) -> bytes:
     return json.dumps({"type": "FeatureCollection", "features": features} | members).encode()
 
 
+POINTS = json.dumps(
+    {
+        "type": "FeatureCollection",
+        "features": [
+            {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": [x, 52]}} for x in (0, 1)
+        ],
+    }
+).encode()
+
+
 def send(client, content, name="wards.geojson", **more):
     return client.post("/new/", {"boundaries": SimpleUploadedFile(name, content), **more})
 
@@ -223,6 +233,18 @@ def test_a_file_without_a_place_gets_guesses(clients, make):
     assert -1.3 < outline["coordinates"][0][0][0] < -1.2
 
 
+def test_the_coordinates_of_a_drawing_are_called_that(clients):
+    """As in us-atlas's counties-albers-10m.json, whose coordinates are pixels of a picture 975 by 610 wide."""
+    squares = [[[x, 0], [x + 300, 0], [x + 300, 600], [x, 600], [x, 0]] for x in (0, 300, 600)]
+    arcs = {"type": "Topology", "arcs": squares, "objects": {"counties": {"type": "GeometryCollection"}}}
+    arcs["objects"]["counties"]["geometries"] = [
+        {"type": "Polygon", "arcs": [[i]], "properties": {"code": f"W{i}", "ward": f"Ward {i}"}} for i in range(3)
+    ]
+    step = send(clients["owner"], json.dumps(arcs).encode(), "drawing.json")["Location"]
+    assert "may be those of a drawing" in clients["owner"].get(step).content.decode()
+    assert list(clients["owner"].post(step, CHOSEN).context["form"].errors) == ["crs"]
+
+
 def test_another_layer_can_be_chosen(clients, make, tmp_path):
     path = tmp_path / "map.gpkg"
     for name, count in (("wards", 3), ("districts", 2)):
@@ -297,6 +319,7 @@ def test_anonymous_and_wrong_methods_are_refused(clients, uploaded):
         ("wards.geojson", b"not json", "is not what its ending"),
         ("wards.geojson", b'{"type": "FeatureCollection", "features": []}', "no areas"),
         ("wards.geojson", b'{"type": "FeatureCollection", "features": [', "cannot be read"),
+        ("houses.geojson", POINTS, "has no area and 2 points or lines; a comparison needs two areas"),
         ("wards.html", b"<script>", "Choose a .geojson"),
         ("wards.vrt", b"<OGRVRTDataSource>", "Choose a .geojson"),
         ("wards.zip", b"PK\x03\x04 broken", "zip"),

@@ -11,12 +11,14 @@ import threading
 import zipfile
 
 import geopandas
+import numpy as np
 import pytest
 import shapely
 
 from judgemap.errors import StudyError
+from judgemap.web.dashboard.counting import ROW
 from judgemap.web.server import readers
-from judgemap.web.studies.upload import files
+from judgemap.web.studies.upload import files, reading
 
 
 @pytest.fixture
@@ -97,15 +99,41 @@ def test_a_file_cannot_make_the_reader_call_anybody(frame, tmp_path):
         assert called.wait(2)
 
 
-def test_too_many_areas_are_refused(read_here):
+def test_too_many_areas_are_refused(read_here, monkeypatch):
+    monkeypatch.setattr(reading, "MOST_AREAS", 100)
     features = [
         {"type": "Feature", "properties": {"id": i}, "geometry": {"type": "Polygon", "coordinates": [
             [[i / 1e3, 0], [i / 1e3, 1], [i / 1e3 + 1e-3, 1], [i / 1e3, 0]]]}}
-        for i in range(10_001)
+        for i in range(101)
     ]  # fmt: skip
     content = json.dumps({"type": "FeatureCollection", "features": features}).encode()
-    with pytest.raises(StudyError, match="has 10,001 areas"):
+    with pytest.raises(StudyError, match="has 101 areas; up to 100 can be judged"):
         files.inspect_file("wards.geojson", content)
+
+
+def test_every_area_that_is_read_can_be_counted():
+    """Tallies keep an area's position in two bytes."""
+    assert np.iinfo(ROW["left"]).max >= reading.MOST_AREAS - 1
+
+
+def test_a_reader_says_how_far_it_is(frame, tmp_path):
+    frame.to_file(tmp_path / "wards.gpkg")
+    options = {"id": "code", "name": "name", "contiguity": "queen", "crs": ""}
+    news = []
+    files.read_file("wards.gpkg", (tmp_path / "wards.gpkg").read_bytes(), options, lambda *each: news.append(each))
+    assert [share for share, _ in news] == sorted({share for share, _ in news})
+    assert "Finding out which areas are neighbours." in [doing for _, doing in news]
+
+
+def test_who_hears_the_news_can_end_the_reader(frame, tmp_path):
+    """As a draft that a researcher has stopped does."""
+    frame.to_file(tmp_path / "wards.gpkg")
+
+    def stop(share, doing):
+        raise InterruptedError(doing)
+
+    with pytest.raises(InterruptedError):
+        files.read_file("wards.gpkg", (tmp_path / "wards.gpkg").read_bytes(), {"contiguity": "queen"}, stop)
 
 
 def test_a_reader_that_takes_too_long_is_ended(frame, tmp_path, monkeypatch):
@@ -113,6 +141,19 @@ def test_a_reader_that_takes_too_long_is_ended(frame, tmp_path, monkeypatch):
     monkeypatch.setattr(readers, "SECONDS", 0.01)
     with pytest.raises(StudyError, match="too big or too complicated"):
         files.inspect_file("wards.gpkg", (tmp_path / "wards.gpkg").read_bytes())
+
+
+def test_a_reader_that_breaks_down_gives_a_sentence_and_logs_why(frame, tmp_path, monkeypatch, capsys, caplog):
+    """No map may end in a server error, and whoever runs the server has to learn what happened."""
+    frame.to_file(tmp_path / "wards.gpkg")
+    monkeypatch.setattr(reading, "confine", lambda folder: [])
+    monkeypatch.setattr(reading, "inspect", lambda path, options: {}[path.name])
+    reading.main(["inspect", str(tmp_path / "wards.gpkg"), "{}"])
+    written = capsys.readouterr().out.encode()
+    monkeypatch.setattr(files, "run_reader", lambda *_: written)
+    with pytest.raises(StudyError, match="this map cannot be read; run “Fix geometries”"):
+        files.inspect_file("wards.gpkg", b"")
+    assert "KeyError: 'wards.gpkg'" in caplog.text
 
 
 @pytest.mark.slow  # it takes the reader half a minute to fill its memory; tests/web/server/test_sandbox.py is quick

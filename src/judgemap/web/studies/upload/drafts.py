@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -15,7 +16,7 @@ from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Draft, Study, Upload
 from judgemap.web.studies.removal import remove_study
 from judgemap.web.studies.upload.actions import parse_toml
-from judgemap.web.studies.upload.files import read_file
+from judgemap.web.studies.upload.files import read_with_regions
 
 READING = 0.15
 """The share of the work that reading the file is, about."""
@@ -35,23 +36,26 @@ def _from_upload(draft: Draft) -> Study:
     if upload is None:
         raise StudyError("the file is no longer there; upload it again")
     definition = define(upload, draft.chosen, draft.replaces)
-    options = {key: draft.chosen.get(key, "") for key in (*SOURCE, "layer")}
+    options = {key: draft.chosen.get(key, "") for key in (*SOURCE, "layer", "region")}
     extra = [list(pair) for pair in definition.areas.extra_edges]
     more = {"extra_edges": extra, "remedies": draft.chosen.get("remedies", {})}
-    areas = read_file(upload.name, bytes(upload.content), options | more)
+    hear = partial(_hear, draft, 0.0, READING)
+    areas, regions = read_with_regions(upload.name, bytes(upload.content), options | more, hear)
     areas = without_edges(areas, definition.areas.removed_edges)
     if draft.replaces is None and not upload.definition:
         definition = replace(definition, design=recommended_design(len(areas)))
 
-    def tell(share: float, doing: str) -> None:
-        if draft.news_due():
-            draft.tell(READING + (1 - READING) * share, doing)
-
-    study = create_study(definition, areas, draft.asked_by, tell)
+    study = create_study(definition, areas, draft.asked_by, partial(_hear, draft, READING, 1.0), regions)
     record(study, draft.asked_by, "map read", {"file": upload.name, "notes": list(areas.notes)})
     if draft.replaces is not None:
         _take_place_of(study, draft.replaces)
     return study
+
+
+def _hear(draft: Draft, first: float, last: float, share: float, doing: str) -> None:
+    """Say how far a part of the work is that takes the draft from one share to another."""
+    if draft.news_due():
+        draft.tell(first + (last - first) * share, doing)
 
 
 def define(upload: Upload, chosen: dict[str, Any], replaced: Study | None = None) -> StudyDefinition:
@@ -89,7 +93,7 @@ def _copied(draft: Draft) -> Study:
         raise StudyError("the study to copy is no longer there")
     definition = definition_of(original)
     definition = replace(definition, title=f"{definition.title[:190]} (copy)", answers_until=None)
-    fields = ("position", "code", "name", "outline", "scene", "rings", "label_x", "label_y")
+    fields = ("position", "code", "name", "region", "outline", "scene", "rings", "label_x", "label_y")
     rows = [Area(**each) for each in original.areas.order_by("position").values(*fields)]
     edges = list(edges_in(original.version).values_list("a__position", "b__position", "origin"))
     packed = original.version.packed_design

@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import os
 import re
 import tempfile
@@ -17,7 +18,7 @@ import numpy as np
 from judgemap.core.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas, Bridge
-from judgemap.web.server.readers import TooMuchError, run_reader, warn_of_missing
+from judgemap.web.server.readers import Hear, TooMuchError, run_reader, unheard, warn_of_missing
 
 if TYPE_CHECKING:
     from django.core.files.uploadedfile import UploadedFile
@@ -35,7 +36,9 @@ NO_NETWORK = {
     "CPL_VSIL_CURL_ALLOWED_EXTENSIONS": "none",
     "PROJ_NETWORK": "OFF",
 }
+READER = "judgemap.web.studies.upload.reading"
 TOO_MUCH = "the file is too big or too complicated to read here; simplify its boundaries and try again"
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +106,20 @@ def inspect_file(name: str, content: bytes, layer: str = "") -> Inspection:
     return Inspection(**_run("inspect", name, content, {"layer": layer}))
 
 
-def read_file(name: str, content: bytes, options: Mapping[str, Any]) -> Areas:
+def read_file(name: str, content: bytes, options: Mapping[str, Any], hear: Hear = unheard) -> Areas:
     """Read the areas of a boundary file with the columns, reference system and contiguity that were chosen."""
+    return read_with_regions(name, content, options, hear)[0]
+
+
+def read_with_regions(
+    name: str, content: bytes, options: Mapping[str, Any], hear: Hear = unheard
+) -> tuple[Areas, list[str]]:
+    """Do the same, and return the region of each area beside, if a column with regions was chosen."""
     import geopandas
     import shapely
 
-    read = _run("read", name, content, options)
-    return Areas(
+    read = _run("read", name, content, options, hear)
+    areas = Areas(
         ids=tuple(read["ids"]),
         names=tuple(read["names"]),
         graph=AreaGraph(len(read["ids"]), np.array(read["edges"], dtype=np.int64).reshape(-1, 2)),
@@ -117,16 +127,17 @@ def read_file(name: str, content: bytes, options: Mapping[str, Any]) -> Areas:
         bridges=tuple(Bridge(a, b, km) for a, b, km in read["bridges"]),
         notes=tuple(read["notes"]),
     )
+    return areas, read["regions"]
 
 
-def _run(action: str, name: str, content: bytes, options: Mapping[str, Any]) -> dict[str, Any]:
+def _run(action: str, name: str, content: bytes, options: Mapping[str, Any], hear: Hear = unheard) -> dict[str, Any]:
     """Run the reader, and return what it found or raise its sentence."""
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
         path = Path(folder, safe_name(name))
         path.write_bytes(content)
         arguments = [action, str(path), json.dumps(dict(options))]
         try:
-            written = run_reader("judgemap.web.studies.upload.reading", arguments, Path(folder), _environment(folder))
+            written = run_reader(READER, arguments, Path(folder), _environment(folder), hear)
         except TooMuchError:
             raise StudyError(TOO_MUCH) from None
     try:
@@ -134,6 +145,8 @@ def _run(action: str, name: str, content: bytes, options: Mapping[str, Any]) -> 
     except ValueError:
         raise StudyError(TOO_MUCH) from None
     warn_of_missing(tuple(answer.pop("missing_walls")))
+    if "traceback" in answer:
+        logger.error("The reader of %s failed.\n%s", path.name, answer["traceback"])
     if "error" in answer:
         raise StudyError(answer["error"], answer.get("field"))
     return answer

@@ -1,6 +1,5 @@
 """From a boundary file to a draft: the file, what is in it, and the making, which a worker does."""
 
-import re
 from datetime import timedelta
 from typing import Any
 
@@ -18,13 +17,18 @@ from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of, researcher_page
 from judgemap.web.studies.keeping import EndOfAnswersField
 from judgemap.web.studies.models import Draft, Upload
+from judgemap.web.studies.regions import MANY
 from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload, look_again, parse_toml, read_toml
 from judgemap.web.studies.upload.drafts import define
 
 PATIENCE = timedelta(seconds=5)
 """A worker looks several times a second: a draft that waits for longer has none, or a busy one."""
-SINGULAR = re.compile(r"^(have|share|are)")
-IN_SINGULAR = {"have": "has", "share": "shares", "are": "is"}
+NOWHERE = (
+    "The file does not state one, and its coordinates fit none that we know: they may be those of a drawing. If you "
+    "know the system, enter it, such as EPSG:27700; otherwise look for the same map in longitude and latitude."
+)
+MAP_FIELDS = ("place", "crs", "id", "name")
+"""What is asked about the map comes first, with what to do about its faults; then what is asked of judges."""
 DIRECTIONS = (("lower", "The area with the LOWER rate"), ("higher", "The area with the HIGHER rate"))
 
 
@@ -180,6 +184,12 @@ class ColumnsForm(StudyForm):
     name = forms.ChoiceField(
         label="Column with the names", required=False, help_text="What judges will read on the screen."
     )
+    region = forms.ChoiceField(
+        label="Column with the larger places",
+        required=False,
+        help_text="The town or district that an area is in. Judges of a large map choose from these which places they "
+        "know. Without a column, names such as “Nottingham 012A” are used.",
+    )
     contiguity = forms.ChoiceField(
         label="Two areas are neighbours when they share",
         choices=[("queen", "a border or a corner"), ("rook", "a stretch of border")],
@@ -210,6 +220,11 @@ class ColumnsForm(StudyForm):
         names = [(name, name) for name in self.columns]
         self.fields["id"].choices = [("", "Number the areas for me"), *names]  # type: ignore[attr-defined]
         self.fields["name"].choices = [("", "The same as the ids"), *names]  # type: ignore[attr-defined]
+        if self.found["areas"] > MANY:
+            shared = [(name, name) for name, each in self.columns.items() if each.get("repeated")]
+            self.fields["region"].choices = [("", "Go by the names"), *shared]  # type: ignore[attr-defined]
+        else:
+            del self.fields["region"]
         guesses = self.found.get("guesses") or []
         self.places = [
             (number, round(each["longitude"] + 180, 1), round(90 - each["latitude"], 1))
@@ -219,6 +234,8 @@ class ColumnsForm(StudyForm):
             self.fields["place"].choices = [*places, ("", "None of these: I say it below")]  # type: ignore[attr-defined]
         else:
             del self.fields["place"]
+            if not self.found["crs"]:
+                self.fields["crs"].help_text = NOWHERE
         for fault in self._faults():
             if len(remedies := WORDING[FaultKind(fault["kind"])].remedies) > 1:
                 self.fields[fault_field(fault["kind"])] = forms.ChoiceField(
@@ -228,12 +245,14 @@ class ColumnsForm(StudyForm):
                     choices=list(remedies.items()),
                     initial=next(iter(remedies)),
                 )
+        about_the_map = [name for name in self.fields if name in MAP_FIELDS or name.startswith("fault_")]
+        self.order_fields(about_the_map)
 
     @property
     def settled(self) -> list[str]:
         """Say what becomes of the rows about which there is nothing to choose."""
         alone = [each for each in self._faults() if len(WORDING[FaultKind(each["kind"])].remedies) == 1]
-        return [f"{faulty(fault)} They will be left out." for fault in alone]
+        return [f"{faulty(fault)} {'It' if fault['count'] == 1 else 'They'} will be left out." for fault in alone]
 
     def _faults(self) -> list[dict[str, Any]]:
         """Return the faults of the outlines, and those of the ids in the column that is chosen."""
@@ -275,15 +294,13 @@ def faulty(fault: dict[str, Any]) -> str:
     >>> faulty({"kind": "no id", "count": 12, "labels": ["row 3", "row 4"]})
     '12 rows have no id: row 3, row 4 and 10 more.'
     """
-    wording = WORDING[FaultKind(fault["kind"])].fault
+    several, one, _ = WORDING[FaultKind(fault["kind"])]
+    what = "row"
     if fault["kind"] == FaultKind.SAME_ID:
-        wording = "are in more than one row"
+        what, several, one = "id", "are in more than one row", "is in more than one row"
     rest = fault["count"] - len(fault["labels"])
     listed = ", ".join(fault["labels"]) + (f" and {rest} more" if rest else "")
-    what = "ids" if fault["kind"] == FaultKind.SAME_ID else "rows"
-    if fault["count"] == 1:
-        what, wording = what.removesuffix("s"), SINGULAR.sub(lambda verb: IN_SINGULAR[verb[0]], wording, count=1)
-    return f"{fault['count']} {what} {wording}: {listed}."
+    return f"1 {what} {one}: {listed}." if fault["count"] == 1 else f"{fault['count']} {what}s {several}: {listed}."
 
 
 def _place(guess: dict[str, Any]) -> str:

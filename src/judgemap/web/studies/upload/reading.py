@@ -6,18 +6,19 @@ What the file makes this process do, it does here and not in the server.
 
 import json
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgemap.errors import StudyError
-from judgemap.web.server.sandbox import confine
+from judgemap.web.server.sandbox import confine, tell
 
 if TYPE_CHECKING:
     import geopandas
 
     from judgemap.geo.maps import Areas
 
-MOST_AREAS = 10_000
+MOST_AREAS = 50_000
 MOST_POINTS = 3_000_000
 MOST_COLUMNS = 300
 LONGEST_LABEL = 200
@@ -25,6 +26,7 @@ EXAMPLES = 4
 MOST_LISTED = 10
 NUMBERED, NAMES = "judgemap id", "judgemap name"
 """Columns that are made here: ids as they were settled, and names."""
+UNREADABLE = "this map cannot be read; run “Fix geometries” on it in QGIS, export it as a GeoPackage, and try again"
 
 
 def main(arguments: list[str]) -> int:
@@ -37,6 +39,8 @@ def main(arguments: list[str]) -> int:
         result = {"error": str(error), "field": error.field}
     except MemoryError:
         result = {"error": f"{path.name}: the file needs too much memory; simplify its boundaries"}
+    except Exception:  # whatever a file provokes, its owner gets a sentence and the log a traceback
+        result = {"error": UNREADABLE, "traceback": traceback.format_exc()}
     sys.stdout.write(json.dumps(result | {"missing_walls": missing}))
     return 0
 
@@ -44,11 +48,20 @@ def main(arguments: list[str]) -> int:
 def inspect(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Say what is in a file: a picture, its columns, where it may be, and which rows cannot be areas as they are."""
     from judgemap.geo.boundaries import list_layers
-    from judgemap.geo.faults import find_faults
+    from judgemap.geo.faults import WORDING, FaultKind, find_faults
     from judgemap.geo.labels import choose_labels, column_texts
     from judgemap.web.studies.upload.picture import sketch
 
     frame = load(path, options.get("layer", ""))
+    faults = find_faults(frame.geometry)
+    lost = {row for fault in faults if len(WORDING[fault.kind].remedies) == 1 for row in fault.rows}
+    if len(frame) - len(lost) < 2:
+        points = sum(len(fault.rows) for fault in faults if fault.kind is FaultKind.NOT_POLYGONS)
+        raise StudyError(
+            f"{path.name} has {len(frame) - len(lost) or 'no'} area"
+            + (f" and {points:,} points or lines" if points else "")
+            + "; a comparison needs two areas, so choose a file that has them as polygons"
+        )
     names = [each for each in frame.columns if each != frame.geometry.name][:MOST_COLUMNS]
     columns = {str(column): [tidy(each) for each in column_texts(frame, column)] for column in names}
     unique = [name for name, texts in columns.items() if all(texts) and len(set(texts)) == len(texts)]
@@ -73,7 +86,7 @@ def inspect(path: Path, options: dict[str, Any]) -> dict[str, Any]:
                 "count": len(fault.rows),
                 "labels": [shown[row] or f"row {row + 1}" for row in fault.rows[:MOST_LISTED]],
             }
-            for fault in find_faults(frame.geometry)
+            for fault in faults
         ],
         "picture": sketch(frame.geometry, degrees=_in_degrees(crs, guesses, frame)),
     }
@@ -127,9 +140,12 @@ def read(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     from judgemap.geo.maps import areas_from_frame
 
     frame = load(path, options.get("layer", ""))
+    tell(0.2, "Checking the outlines.")
     key = options.get("id") or NUMBERED
     if key not in frame.columns and key != NUMBERED:
         raise StudyError(f"there is no column {key!r}; choose another", field="id")
+    if options.get("region", "") not in ("", *frame.columns):
+        raise StudyError(f"there is no column {options['region']!r}; choose another", field="region")
     ids = [str(row + 1) for row in range(len(frame))] if key == NUMBERED else column_texts(frame, key)
     remedies = {FaultKind(kind): Remedy(remedy) for kind, remedy in options.get("remedies", {}).items()}
     frame, ids, settled = settle(placed(frame, options.get("crs", "")), ids, remedies)
@@ -139,16 +155,21 @@ def read(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     name = options.get("name")
     named = frame.assign(**{NAMES: column_texts(frame, name) if name else ids}).assign(**{NUMBERED: ids})
     joined = {"contiguity": options["contiguity"], "extra_edges": options.get("extra_edges") or None}
+    tell(0.4, "Finding out which areas are neighbours.")
     areas = areas_from_frame(named, id=NUMBERED, name=NAMES, **joined)
     check_labels(areas)
+    region = options.get("region")
+    regions = [tidy(each)[:LONGEST_LABEL] for each in column_texts(frame, region)] if region else []
+    tell(0.9, "Taking the outlines over.")
     outlines = areas.to_frame().geometry.to_crs("EPSG:4326")
     return {
         "ids": areas.ids,
         "names": [tidy(name) for name in areas.names],
+        "regions": regions,
         "edges": areas.graph.edges.tolist(),
         "bridges": [[each.a, each.b, each.km] for each in areas.bridges],
         "notes": [tidy(note) for note in (*[f"{each}." for each in settled], *areas.notes)],
-        "outlines": [shapely.to_wkb(each, hex=True) for each in outlines],
+        "outlines": shapely.to_wkb(outlines.to_numpy(), hex=True).tolist(),
     }
 
 
@@ -160,7 +181,9 @@ def load(path: Path, layer: str) -> "geopandas.GeoDataFrame":
 
     frame, _ = boundaries.load(path, layer or None)
     if len(frame) > MOST_AREAS:
-        raise StudyError(f"the file has {len(frame):,} areas; up to {MOST_AREAS:,} can be judged")
+        raise StudyError(
+            f"the file has {len(frame):,} areas; up to {MOST_AREAS:,} can be judged, so use larger areas, or a part"
+        )
     if (points := int(shapely.get_num_coordinates(frame.geometry.to_numpy()).sum())) > MOST_POINTS:
         raise StudyError(f"the outlines have {points:,} points; simplify them to at most {MOST_POINTS:,}")
     return frame

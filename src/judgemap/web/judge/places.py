@@ -1,0 +1,96 @@
+"""The places that a judge of a large map knows: whole regions, and areas with those around them.
+
+A judge's row keeps them as short texts, so that a pair costs no further query: "region:Nottingham", "around:1204" for
+the area at a position and its surroundings, "all" for everywhere. Which areas they hold follows from the map, which
+never changes, so a process keeps what it has worked out.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from judgemap.core.types import FloatArray, IntArray
+from judgemap.web.studies.models import Area
+
+ALL = "all"
+REGION, AROUND = "region:", "around:"
+NEARBY = 50
+"""How many areas are taken to be around one."""
+MOST = 40
+"""Places that one judge can name."""
+MOST_REGIONS = 600
+"""Regions that are listed; where there are more, they are found by searching."""
+MOST_FOUND = 30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gazetteer:
+    """A study's areas by position: names, regions, and points on the map."""
+
+    names: list[str]
+    regions: dict[str, IntArray]
+    points: FloatArray
+
+    def areas_in(self, places: Collection[str]) -> IntArray | None:
+        """Return the positions of the areas in some places; None for everywhere."""
+        if not places or ALL in places:
+            return None
+        found = [self._areas_of(place) for place in places]
+        return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+
+    def _areas_of(self, place: str) -> IntArray:
+        if place.startswith(REGION):
+            return self.regions.get(place.removeprefix(REGION), np.empty(0, dtype=np.int64))
+        position = int(place.removeprefix(AROUND))
+        away = np.hypot(*(self.points - self.points[position]).T)
+        return np.sort(np.argsort(away, kind="stable")[: NEARBY + 1])
+
+    def check(self, places: Collection[str]) -> list[str]:
+        """Keep the places that there are, each once, and not too many."""
+        known = {f"{REGION}{name}" for name in self.regions} | {ALL}
+        kept = [each for each in dict.fromkeys(places) if each in known or self._is_around(each)]
+        return [ALL] if ALL in kept else kept[:MOST]
+
+    def _is_around(self, place: str) -> bool:
+        number = place.removeprefix(AROUND)
+        plain = place.startswith(AROUND) and number.isascii() and number.isdecimal() and len(number) < 9
+        return plain and int(number) < len(self.names)
+
+    def words(self, place: str) -> str:
+        """Return the name of a place: of a region, or of the area in the middle."""
+        return place.removeprefix(REGION) if place.startswith(REGION) else self.names[int(place.removeprefix(AROUND))]
+
+    def find(self, text: str) -> tuple[list[str], list[int]]:
+        """Find regions and areas by a part of their name, those that begin with it first; a few of each."""
+        wanted = " ".join(text.casefold().split())
+        if not wanted:
+            return [], []
+        regions = _best(wanted, list(self.regions))
+        positions = _best(wanted, self.names)
+        return [list(self.regions)[each] for each in regions], positions
+
+
+def _best(wanted: str, names: Sequence[str]) -> list[int]:
+    folded = ((place, name.casefold()) for place, name in enumerate(names))
+    found = [(not name.startswith(wanted), name, place) for place, name in folded if wanted in name]
+    return [place for *_, place in sorted(found)[:MOST_FOUND]]
+
+
+@lru_cache(maxsize=8)
+def gazetteer(study_id: int) -> Gazetteer:
+    """Return the gazetteer of a study; its areas never change."""
+    fields = ("name", "region", "label_x", "label_y")
+    rows = list(Area.objects.filter(study_id=study_id).order_by("position").values_list(*fields))
+    names = [name for name, *_ in rows]
+    in_region = np.array([region for _, region, *_ in rows], dtype=object)
+    regions = {name: np.flatnonzero(in_region == name) for name in sorted(set(in_region.tolist()) - {""})}
+    points = np.array([(x or 0.0, y or 0.0) for *_, x, y in rows], dtype=np.float64).reshape(-1, 2)
+    return Gazetteer(names, regions, points)
+
+
+@lru_cache(maxsize=4096)
+def known_areas(study_id: int, places: tuple[str, ...]) -> IntArray | None:
+    """Return the positions of the areas in a judge's places; None for everywhere."""
+    return gazetteer(study_id).areas_in(places)

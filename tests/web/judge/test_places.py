@@ -1,0 +1,145 @@
+"""Judges of a large map say which places they know, and are asked about those alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from judgemap.geo.maps import Areas
+from judgemap.web.judge import places
+from judgemap.web.judge.models import Judge, Pair
+from judgemap.web.server.tokens import withdrawal_code
+from judgemap.web.studies import actions
+from judgemap.web.studies.models import Area
+
+
+@pytest.fixture
+def study(db, areas, definition, monkeypatch):
+    """Sixteen wards in two towns: a large map, for this test."""
+    monkeypatch.setattr(actions, "MANY", 10)
+    regions = ["North" if i < 8 else "South" for i in range(16)]
+    longer = replace(definition, recommended=20, maximum=30)
+    return actions.open_study(actions.create_study(longer, areas, regions=regions))
+
+
+def choose(judge, *chosen):
+    return judge.client.post(f"/j/{judge.token}/places", {"place": chosen})
+
+
+def asked_about(judge, study, times=5):
+    for _ in range(times):
+        judge.answer("left")
+    pairs = Pair.objects.filter(judge_id=judge.name).values_list("left__position", "right__position")
+    return {position for pair in pairs for position in pair}
+
+
+def test_the_first_page_after_consent_asks_for_places(judge):
+    assert judge.get().headers["Location"] == f"/j/{judge.token}/places"
+    page = judge.get("places").content.decode()
+    assert "North" in page
+    assert page.count("8 areas") == 2
+
+
+def test_a_small_map_does_not_ask(areas, definition, visit):
+    small = actions.open_study(actions.create_study(definition, areas))
+    small.asks_places = False
+    small.save()
+    judge = visit(of=small)
+    assert judge.get().status_code == 200
+    assert judge.get("places").headers["Location"] == f"/j/{judge.token}/"
+
+
+def test_pairs_come_from_the_chosen_region_alone(judge, study):
+    assert choose(judge, "region:South").headers["Location"] == f"/j/{judge.token}/"
+    assert asked_about(judge, study) <= set(range(8, 16))
+
+
+def test_an_area_is_found_by_name_and_brings_those_around_it(judge, study, monkeypatch):
+    monkeypatch.setattr(places, "NEARBY", 2)
+    page = judge.client.get(f"/j/{judge.token}/places", {"q": "ward 1.1"}).content.decode()
+    assert 'value="around:0"' in page
+    choose(judge, "around:0")
+    assert asked_about(judge, study) == {0, 1, 4}
+
+
+def test_a_search_that_finds_nothing_says_so(judge):
+    assert "No place has this in its name" in judge.client.get(f"/j/{judge.token}/places?q=xyzzy").content.decode()
+
+
+def test_a_search_keeps_what_was_chosen(judge):
+    choose(judge, "around:5")
+    page = judge.client.get(f"/j/{judge.token}/places?q=ward+4").content.decode()
+    assert page.index('value="around:5" checked') < page.index('value="around:12"')
+
+
+def test_somebody_can_know_the_whole_map(judge, study):
+    choose(judge, "all", "region:South")
+    assert Judge.objects.get(name=judge.name).places == ["all"]
+    assert len(asked_about(judge, study)) > 2
+    assert "whole map" in judge.get("areas").content.decode()
+
+
+def test_nothing_ticked_is_said_and_stores_nothing(judge):
+    answer = choose(judge)
+    assert "Tick at least one place" in judge.client.get(answer.headers["Location"]).content.decode()
+    assert Judge.objects.get(name=judge.name).places == []
+
+
+@pytest.mark.parametrize("rubbish", ["region:Atlantis", "around:99999999999", "around:-1", "around:x", "", "around:16"])
+def test_places_that_are_not_there_are_not_kept(judge, rubbish):
+    choose(judge, rubbish, "region:North")
+    assert Judge.objects.get(name=judge.name).places == ["region:North"]
+
+
+def test_an_open_pair_elsewhere_is_left_alone(judge):
+    choose(judge, "region:North")
+    before = judge.pair()["pair"]
+    choose(judge, "region:South")
+    assert judge.pair()["pair"] != before
+    assert Pair.objects.get(token=before).answers.get().outcome == "unknown"
+    again = judge.pair()["pair"]
+    choose(judge, "region:South", "region:North")
+    assert judge.pair()["pair"] == again
+
+
+def test_the_page_of_unknown_areas_lists_those_of_the_places(judge, study):
+    choose(judge, "region:North")
+    page = judge.get("areas").content.decode()
+    assert page.count('name="unknown"') == 8
+    judge.client.post(f"/j/{judge.token}/areas", {"unknown": ["0", "1", "2", "3", "4", "5"]})
+    assert asked_about(judge, study, times=3) >= {6, 7}
+    choose(judge, "region:South")
+    assert judge.get("areas").content.decode().count("checked") >= 6, "what is not known is not forgotten"
+
+
+def test_withdrawing_removes_the_places(judge):
+    choose(judge, "region:North")
+    judge.client.post("/withdraw", {"code": withdrawal_code(judge.token)})
+    assert Judge.objects.get(name=judge.name).places == []
+
+
+def test_a_stranger_and_one_who_has_not_agreed_choose_nothing(visit, client):
+    new = visit(agreed=False)
+    assert choose(new, "region:North").headers["Location"] == f"/j/{new.token}/"
+    assert Judge.objects.get(name=new.name).places == []
+    assert client.post("/j/nobody/places", {"place": "all"}).status_code == 404
+
+
+def test_a_preview_asks_as_well(owned, clients):
+    browser = clients["owner"]
+    browser.post(f"/try/{owned.slug}/consent", {"agree": "yes", "begin": "now"})
+    assert browser.get(f"/try/{owned.slug}/").headers["Location"] == f"/try/{owned.slug}/places"
+    assert browser.get(f"/try/{owned.slug}/places").status_code == 200
+    browser.post(f"/try/{owned.slug}/places", {"place": "region:South"})
+    assert browser.get(f"/try/{owned.slug}/").status_code == 200
+
+
+@pytest.mark.django_db
+def test_names_tell_the_regions_where_no_column_does(areas, definition):
+    """Of "Ward 1.1" and its like, all are in the one region "Ward", which would not help anybody to choose."""
+    named = Areas(areas.ids, tuple(f"{'Ashby' if i < 8 else 'Belton'} {i:03}A" for i in range(16)), areas.graph)
+    assert towns(actions.create_study(definition, named)) == {"Ashby", "Belton"}
+    assert towns(actions.create_study(definition, areas)) == {""}
+
+
+def towns(study):
+    return set(Area.objects.filter(study=study).values_list("region", flat=True))
