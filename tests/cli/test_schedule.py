@@ -115,3 +115,15 @@ def test_from_the_shell(edges, tmp_path):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert f"The list is in {tmp_path / 'list.csv'}" in done.stdout
+
+
+def test_a_judge_who_knows_what_is_around_home(judgemap, edges, tmp_path):
+    words = ["schedule", *edges, "--pairs", "9", "--home", "Ash", "-o", tmp_path / "list.csv", *SEED]
+    result = judgemap(*words, "--around", "3")
+    assert result.status == 0, result.err
+    shown = {row[side] for row in read(tmp_path / "list.csv") for side in ("left_name", "right_name")}
+    assert shown == {"Ash", "Beech", "Fir"}
+    (tmp_path / "knows.csv").write_text("area\nAsh\nElm\n")
+    refused = judgemap(*words, "--knows", tmp_path / "knows.csv")
+    assert refused.status == 2
+    assert "leave one of them out" in refused.err

@@ -56,6 +56,9 @@ def fit(
         ),
     ] = None,
     cores: Annotated[int | None, typer.Option(min=1, help="Threads; the results do not depend on it.")] = None,
+    memory: Annotated[
+        float | None, typer.Option(min=0.1, help="Gigabytes that a fit of a large map may use; default: what is free.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print fit.json instead of the table.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier fit in the folder.")] = False,
 ) -> None:
@@ -71,7 +74,7 @@ def fit(
     data = read_comparisons(comparisons, areas, cast("Direction", winner_is))
     threads = cores or available_cores()
     with sampling_progress() as watch:
-        result = settings.run(data, areas, cores=threads, watch=watch)
+        result = settings.run(data, areas, cores=threads, memory=memory, watch=watch)
     result = judge(result, data)
     folder = result.save(output)
     typer.echo(
@@ -79,7 +82,7 @@ def fit(
     )
     if variations:
         with sampling_progress() as watch:
-            again = partial(FitSettings.run, data=data, areas=areas, cores=threads, watch=watch)
+            again = partial(FitSettings.run, data=data, areas=areas, cores=threads, memory=memory, watch=watch)
             table = _vary(result, settings, variations, again)
         table.to_csv(folder / "sensitivity.csv", index=False)
         if not as_json:

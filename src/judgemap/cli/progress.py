@@ -23,21 +23,22 @@ def sampling_progress() -> Iterator[Watcher | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("sampling"),
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("draws per chain"),
         TextColumn("{task.fields[news]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("sampling", total=None, news="")
+    # A draw of a nation's map takes seconds: the time left is told from an hour of them.
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=3600) as bar:
+        task = bar.add_task("preparing", total=None, news="")
         last = time.monotonic()
 
         def watch(draws: Draws, wanted: int) -> None:
             nonlocal last
             done = draws.n_draws
-            bar.update(task, completed=done, total=wanted)
+            bar.update(task, description="sampling", completed=done, total=wanted)
             if done >= 8 and (time.monotonic() - last > SECONDS_BETWEEN_NEWS or done == wanted):
                 bar.update(task, news=describe(draws))
                 last = time.monotonic()

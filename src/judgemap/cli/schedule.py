@@ -11,7 +11,7 @@ from judgemap.core.schedule import ListOptions
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import check_file
-from judgemap.study.schedules import ALPHA, DESIGNS, DIFFER, read_known, read_weights
+from judgemap.study.schedules import ALPHA, DESIGNS, DIFFER, known_around, read_known, read_weights
 from judgemap.study.schedules import schedule as draw
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ def schedule(
     knows: Annotated[
         Path | None, typer.Option(help="Ask only the areas that a judge knows: CSV with a column 'area', ids or names.")
     ] = None,
+    home: Annotated[
+        str | None, typer.Option(help="Ask only the areas around this one, by id or name, in place of --knows.")
+    ] = None,
+    around: Annotated[int, typer.Option(min=2, help="With --home: how many areas a judge knows around home.")] = 50,
     connected: Annotated[bool, typer.Option(help="The first pairs connect all areas as early as possible.")] = True,
     balanced_sides: Annotated[bool, typer.Option(help="Each area is shown left as often as right.")] = True,
     balanced_exposure: Annotated[
@@ -78,7 +82,7 @@ def schedule(
         design if weights is None else read_weights(weights, areas),
         pairs,
         seed=inputs.choose_seed(seed),
-        knows=None if knows is None else read_known(knows, areas),
+        knows=_known(areas, knows, home, around),
         options=options,
         alpha=alpha,
         panel=None if judges is None else (judges, judges_differ),
@@ -91,6 +95,14 @@ def schedule(
     typer.echo(json.dumps(to_dict(drawn), indent=2, ensure_ascii=False) if as_json else describe(drawn))
     if not as_json:
         typer.echo(f"The list is in {output}" + (f", the map in {picture}" if picture else ""))
+
+
+def _known(areas: Areas, knows: Path | None, home: str | None, around: int) -> list[str] | None:
+    if knows is not None and home is not None:
+        raise StudyError("--knows lists what a judge knows, and --home takes it from the map; leave one of them out")
+    if home is not None:
+        return known_around(areas, home, around)
+    return None if knows is None else read_known(knows, areas)
 
 
 def describe(drawn: "Schedule") -> str:

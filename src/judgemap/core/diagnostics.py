@@ -14,6 +14,8 @@ from judgemap.core.types import FloatArray
 
 GOOD_RHAT = 1.01
 GOOD_ESS = 400
+AT_A_TIME = 4_000_000
+"""Values that are judged at a time: of a nation's areas, some hundreds, so that no copy of all draws is made."""
 
 
 class Sampling(NamedTuple):
@@ -36,6 +38,10 @@ def judge_sampling(draws: FloatArray) -> Sampling:
     >>> sampling.rhat.shape, bool((sampling.ess_bulk > 1500).all())
     ((3,), True)
     """
+    columns = max(1, AT_A_TIME // max(draws.shape[0] * draws.shape[1], 1))
+    if draws.ndim == 3 and draws.shape[2] > columns:
+        parts = [judge_sampling(draws[:, :, first : first + columns]) for first in range(0, draws.shape[2], columns)]
+        return Sampling(*(np.concatenate(each) for each in zip(*parts, strict=True)))
     halves = _split(draws)
     scores = _normalise(halves)
     return Sampling(np.maximum(_rhat(scores), _tail_rhat(halves)), _ess(scores), ess_tail(draws))

@@ -64,6 +64,18 @@ class AreaGraph:
         """
         return connected_parts(self.sparse_adjacency())
 
+    def around(self, area: int, count: int) -> IntArray:
+        """Find the ``count`` areas nearest to one by borders crossed, itself the first; fewer where its part has fewer.
+
+        >>> AreaGraph(5, [[0, 1], [1, 2], [2, 3]]).around(1, 3)
+        array([1, 0, 2])
+        """
+        order = sparse.csgraph.breadth_first_order(
+            self.sparse_adjacency(), area, directed=False, return_predecessors=False
+        )
+        nearest: IntArray = order[:count].astype(np.int64)
+        return nearest
+
     def distances(self) -> FloatArray:
         """Count the edges on the shortest path between each two areas; inf where there is none.
 

@@ -46,10 +46,17 @@ def differ_share(
     apart = np.full(len(n), 2.0) if C is None else C[first, first] + C[second, second] - 2 * C[first, second]
     scale = strengths.var(axis=1).mean() / 4 / size[1]
 
+    # A judge of a large map met few of its areas: without C only those are kept.
+    ends = np.concatenate([judge * size[1] + first, judge * size[1] + second])
+    met, place = np.unique(ends, return_inverse=True) if C is None else (np.arange(size[0] * size[1]), ends)
+    of_first, of_second = place[: len(n)], place[len(n) :]
+
     def by_judge(excess: FloatArray) -> FloatArray:
-        gained = np.bincount(judge * size[1] + first, excess, size[0] * size[1])
-        r = (gained - np.bincount(judge * size[1] + second, excess, size[0] * size[1])).reshape(size)
-        squares: FloatArray = ((r if C is None else r @ C) * r).sum(axis=1)
+        gained = np.bincount(of_first, excess, len(met))
+        r = gained - np.bincount(of_second, excess, len(met))
+        if C is None:
+            return np.bincount(met // size[1], r * r, size[0]).astype(np.float64)
+        squares: FloatArray = ((r.reshape(size) @ C) * r.reshape(size)).sum(axis=1)
         return squares
 
     above = 0

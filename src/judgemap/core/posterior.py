@@ -3,13 +3,16 @@
 Draws of risk are an array (draws, areas); a high value is a high risk. Rank 1 is the highest risk.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from judgemap.core.types import FloatArray, IntArray
 
 INTERVAL = (0.025, 0.975)
+AT_A_TIME = 4_000_000
+"""Draws × areas that are worked on at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +38,17 @@ def summarise(risk: FloatArray, top: int = 10) -> Summary:
     >>> summarise(risk, top=1).p_top
     array([1., 0., 0.])
     """
-    risk = np.asarray(risk, dtype=np.float64)
     rank = ranks(risk)
+    parts = [_of_areas(risk[:, part], rank[:, part], top) for part in _parts(*risk.shape)]
+    joined: dict[str, Any] = {
+        each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Summary)[:-1]
+    }
+    return Summary(**joined, top=top)
+
+
+def _of_areas(risk: FloatArray, rank: IntArray, top: int) -> Summary:
+    """Summarise some areas."""
+    risk = np.asarray(risk, dtype=np.float64)
     low, median, high = np.quantile(risk, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0)
     rank_low, rank_median, rank_high = np.quantile(rank, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0, method="nearest")
     return Summary(
@@ -53,15 +65,24 @@ def summarise(risk: FloatArray, top: int = 10) -> Summary:
     )
 
 
+def _parts(draws: int, areas: int) -> list[slice]:
+    """Cut the areas into parts, so that no copy of all draws is made."""
+    size = max(1, AT_A_TIME // max(draws, 1))
+    return [slice(first, first + size) for first in range(0, areas, size)]
+
+
 def ranks(risk: FloatArray) -> IntArray:
     """Rank the areas within every draw, 1 for the highest risk.
 
     >>> ranks(np.array([[0.5, 2.0, -1.0]]))
     array([[2, 1, 3]])
     """
-    order = np.argsort(-risk, axis=1, kind="stable")
-    rank = np.empty(risk.shape, dtype=np.int64)
-    np.put_along_axis(rank, order, np.arange(1, risk.shape[1] + 1)[None, :], axis=1)
+    rank = np.empty(risk.shape, dtype=np.int64 if risk.size <= AT_A_TIME else np.int32)
+    places = np.arange(1, risk.shape[1] + 1)[None, :]
+    size = max(1, AT_A_TIME // risk.shape[1])
+    for first in range(0, len(risk), size):
+        part = slice(first, first + size)
+        np.put_along_axis(rank[part], np.argsort(-risk[part], axis=1, kind="stable"), places, axis=1)
     return rank
 
 

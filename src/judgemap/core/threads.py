@@ -1,10 +1,40 @@
 """BLAS on one thread: small matrices are done sooner, and rounding does not depend on the number of cores."""
 
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
+from typing import TypeVar
 
 import scipy.linalg  # noqa: F401 - brings a BLAS of its own, which has to be there before libraries are looked for
 from threadpoolctl import ThreadpoolController
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+class Workers:
+    """Threads for work that is cut into pieces: the pieces, and so the rounding, do not depend on how many there are.
+
+    >>> Workers(2).each(abs, [-1, 2])
+    [1, 2]
+    """
+
+    def __init__(self, cores: int = 1) -> None:
+        self.pool = ThreadPoolExecutor(cores) if cores > 1 else None
+
+    def each(self, work: Callable[[T], S], pieces: Iterable[T]) -> list[S]:
+        """Do the work on every piece."""
+        return list(map(work, pieces) if self.pool is None else self.pool.map(work, pieces))
+
+
+def halves(length: int) -> list[slice]:
+    """Cut a range in two.
+
+    >>> halves(5)
+    [slice(0, 2, None), slice(2, 5, None)]
+    """
+    return [slice(0, length // 2), slice(length // 2, length)]
 
 
 def one_thread() -> AbstractContextManager[object]:

@@ -11,12 +11,13 @@ from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.heterogeneity import differ_note
+from judgemap.study.large import run_large
 from judgemap.study.panel import run_panel
 from judgemap.study.panel_settings import PanelSettings
 from judgemap.study.provenance import begin_record, data_notes
 from judgemap.study.record import Correlation
 from judgemap.study.result import Fit, diagnose, named_draws, named_pairs, named_statistics
-from judgemap.study.run import FitOptions, Run, settle_panel
+from judgemap.study.run import LARGE, FitOptions, Run, settle_panel
 from judgemap.study.settings import FitSettings, prior_covariance
 
 
@@ -38,8 +39,8 @@ def fit_standard(
     >>> fit.record.model
     'standard'
     """
-    prior = independent(len(areas)), variance or InverseGamma()
-    return _run("standard", data, areas, prior, *settle_panel(seed, options))
+    panel, run = settle_panel(seed, options, len(areas))
+    return _run("standard", data, areas, (None, variance or InverseGamma()), panel, run)
 
 
 def fit_spatial(
@@ -62,33 +63,45 @@ def fit_spatial(
     >>> list(fit.areas.columns[:4])
     ['id', 'name', 'risk_median', 'risk_mean']
     """
-    prior = covariance or prior_covariance(areas), variance or InverseGamma()
-    return _run("spatial", data, areas, prior, *settle_panel(seed, options))
+    panel, run = settle_panel(seed, options, len(areas))
+    return _run("spatial", data, areas, (covariance, variance or InverseGamma()), panel, run)
 
 
-def run_settings(settings: FitSettings, data: Comparisons, areas: Areas, cores: int, watch: Watcher | None) -> Fit:
+def run_settings(
+    settings: FitSettings, data: Comparisons, areas: Areas, cores: int, memory: float | None, watch: Watcher | None
+) -> Fit:
     """Fit the model that the settings ask for."""
-    run = Run(settings.seed, settings.plan, settings.sampler, cores, watch)
+    run = Run(settings.seed, settings.plan_for(len(areas)), settings.sampler, cores, memory, watch)
     if settings.model == "clusters":
         from judgemap.study.clusters import run_clusters  # compiles its sampler; the other models do without
 
         fit = run_clusters(data, areas, settings.of_clusters, run, settings.panel)
         return fit.with_partition(settings.clusters, settings.loss)
-    if settings.model == "standard":
-        covariance = independent(len(areas))
-    else:
+    covariance = None
+    if settings.model == "spatial" and settings.prior != "communicability":
         covariance = prior_covariance(areas, settings.prior, settings.length)
     return _run(settings.model, data, areas, (covariance, settings.variance), settings.panel, run)
 
 
 def _run(
-    name: str, data: Comparisons, areas: Areas, prior: tuple[Covariance, VariancePrior], panel: PanelSettings, run: Run
+    name: str,
+    data: Comparisons,
+    areas: Areas,
+    prior: tuple[Covariance | None, VariancePrior],
+    panel: PanelSettings,
+    run: Run,
 ) -> Fit:
-    """Count, build the model, sample, assess, record: the same for both models."""
+    """Count, build the model, sample, assess, record: the same for both models. No covariance is the model's own."""
     covariance, variance = prior
     counts = checked_counts(data, areas)
     if panel.needs_panel(data):
-        return run_panel(name, data, areas, prior, panel, run)
+        panel.check_size(len(areas))
+    elif covariance is None and len(areas) > LARGE:
+        return run_large(name, data, counts, areas, variance, run)
+    if covariance is None:
+        covariance = independent(len(areas)) if name == "standard" else prior_covariance(areas)
+    if panel.needs_panel(data):
+        return run_panel(name, data, areas, (covariance, variance), panel, run)
     model = Model(counts, covariance, variance)
     draws, seconds = run.timed(lambda rng: sample(rng, model, run.sampler, run.plan, run.cores, run.watch))
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
@@ -102,7 +115,7 @@ def _run(
         hyperparameters=variance,
         notes=(
             *data_notes(data, counts, areas, name),
-            *differ_note(data, draws.strengths.reshape(-1, len(areas)), covariance, run.seed),
+            *differ_note(data, draws.strengths.reshape(-1, len(areas)), covariance.matrix, run.seed),
         ),
         diagnostics=diagnose(areas.names, sampling, moving, seconds),
         panel=panel if data.tied.any() else None,

@@ -6,7 +6,6 @@ import numpy as np
 from scipy.special import expit
 
 from judgemap.core.heterogeneity import differ_share
-from judgemap.core.prior import Covariance
 from judgemap.core.types import FloatArray
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.record import Note, NoteKind
@@ -21,12 +20,13 @@ MOST_AREAS = 1_000
 def differ_note(
     data: Comparisons,
     strengths: FloatArray,
-    covariance: Covariance,
+    C: FloatArray | None,
     seed: int,
     chance: Callable[[FloatArray], FloatArray] = expit,
 ) -> list[Note]:
     """Warn where judges differ more than chance explains; ``strengths`` are draws of a fit that takes them as alike.
 
+    ``C`` is the prior correlation; without it, and with many areas, disagreement is looked for area by area.
     ``chance`` is P(first is chosen | one of them is) at a difference of strengths.
     """
     named = data.where(data.decided & (data.judge >= 0))
@@ -34,7 +34,7 @@ def differ_note(
     if (answers > 1).sum() < 2:
         return []
     rows = np.unique(np.linspace(0, len(strengths) - 1, DRAWS).astype(np.int64))
-    C = covariance.matrix if covariance.n_areas <= MOST_AREAS else None
+    C = C if C is not None and len(C) <= MOST_AREAS else None
     share = differ_share(np.random.default_rng(seed), named.by_judge(), strengths[rows], C, chance)
     if share > LEVEL:
         return []

@@ -383,4 +383,4 @@ def _differ_note(
         share: FloatArray = won / (won + lost)
         return share
 
-    return differ_note(data, draws.strengths.reshape(-1, covariance.n_areas), covariance, seed, chance)
+    return differ_note(data, draws.strengths.reshape(-1, covariance.n_areas), covariance.matrix, seed, chance)

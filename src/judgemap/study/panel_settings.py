@@ -8,7 +8,7 @@ import numpy as np
 
 from judgemap.core.outcomes import TieRule
 from judgemap.core.panel import Attention, Disagreement, Lapses, Parts, Side, Smoothness
-from judgemap.core.prior import Covariance, independent
+from judgemap.core.prior import DENSE_LIMIT, Covariance, independent
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.study.comparisons import Comparisons
@@ -102,6 +102,18 @@ class PanelSettings:
     def needs_panel(self, data: Comparisons) -> bool:
         """Whether these data call for more than the paper's model."""
         return self.by_judge or self.smoothness == "infer" or self._rule(data) is not None
+
+    def check_size(self, n_areas: int) -> None:
+        """Raise where the map has more areas than models of judges and ties handle."""
+        if n_areas <= DENSE_LIMIT:
+            return
+        part = next(iter(self.options()), "ties")
+        leave = "fit with ties left out (--ties leave-out)" if part == "ties" else "leave it out"
+        raise StudyError(
+            f"{part}: with more than {DENSE_LIMIT:,} areas only the paper's model can be fitted, and this map has "
+            f"{n_areas:,}; {leave}, or use a coarser map",
+            field=part,
+        )
 
     def parts(self, data: Comparisons, covariance: Covariance) -> Parts:
         """Choose the parts of the model for these data, or say why there is one that they cannot tell."""

@@ -44,6 +44,10 @@ class NoteKind(StrEnum):
     """Ties are part of the model."""
     PARTS = "parts"
     """The map is in parts that no cluster spans."""
+    ENGINE = "engine"
+    """How a large map was fitted."""
+    DRAWS_KEPT = "draws kept"
+    """Which draws of a large map its folder keeps."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from judgemap.display import Displayed, plots
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import new_folder
+from judgemap.study.kept_draws import compressed, thinned
 from judgemap.study.record import Diagnostics, FitRecord
 from judgemap.study.settings import PRIORS, prior_covariance
 from judgemap.study.verdict import Verdict, judge_fit
@@ -271,7 +272,11 @@ class Fit(Displayed):
             frame.to_file(folder / "areas.geojson", driver="GeoJSON", COORDINATE_PRECISION=6)
         for group in self.groups:
             dataset = self._group(group).assign_attrs(self._attributes())
-            dataset.to_netcdf(folder / "posterior.nc", mode="a", group=group, engine="h5netcdf")
+            if group == "posterior":
+                dataset, encoding = thinned(dataset)
+            else:
+                encoding = compressed(dataset)
+            dataset.to_netcdf(folder / "posterior.nc", mode="a", group=group, engine="h5netcdf", encoding=encoding)
         (folder / "fit.json").write_text(
             json.dumps(self.record.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
         )
@@ -345,20 +350,24 @@ def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a Ge
 
 def named_draws(areas: Areas, centred: FloatArray, strengths: FloatArray, winner_is: str) -> xr.Dataset:
     """Name the draws, and turn strength into risk."""
-    chains, kept, _ = strengths.shape
     sign = -1.0 if winner_is == "lower" else 1.0
     return xr.Dataset(
         {
             "risk": (("chain", "draw", "area"), sign * centred),
             "level": (("chain", "draw"), strengths.mean(axis=2)),
         },
-        coords={
-            "chain": np.arange(chains),
-            "draw": np.arange(kept),
-            "area": list(areas.ids),
-            "name": ("area", list(areas.names)),
-        },
+        coords=area_coordinates(areas, *strengths.shape[:2]),
     )
+
+
+def area_coordinates(areas: Areas, chains: int, draws: int) -> dict[str, Any]:
+    """Name the axes of draws."""
+    return {
+        "chain": np.arange(chains),
+        "draw": np.arange(draws),
+        "area": list(areas.ids),
+        "name": ("area", list(areas.names)),
+    }
 
 
 def named_statistics(draws: Draws) -> xr.Dataset:

@@ -20,6 +20,12 @@ CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
 PANEL_PLAN = Plan(warmup=50, draws=400, most=1600)
 """Where judges are told apart a draw costs ten times as much: as many as are needed, and no more."""
 
+LARGE = 4_000
+"""Areas above which a map is fitted by the engine for large maps (`study.large`)."""
+LARGE_PLAN = Plan(chains=16, warmup=20, draws=300, most=2400)
+"""For large maps: with tens of thousands of areas R-hat is a matter of luck for some of them, and so many draws of so
+many chains bring the largest below 1.01."""
+
 
 class RunOptions(TypedDict, total=False):
     """How to sample; every entry has a default."""
@@ -32,6 +38,8 @@ class RunOptions(TypedDict, total=False):
     thin: int
     cores: int
     """Threads to use; the draws do not depend on it."""
+    memory: float | None
+    """Gigabytes that a fit of a large map may use; by default what is free."""
     watch: Watcher | None
     """Called with the draws so far, again and again."""
 
@@ -60,6 +68,7 @@ class Run:
     plan: Plan
     sampler: str = "hmc"
     cores: int = 1
+    memory: float | None = None
     watch: Watcher | None = None
 
     def timed(self, sampling: Callable[[np.random.Generator], T]) -> tuple[T, float]:
@@ -77,9 +86,11 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def usual_plan(panel: PanelSettings) -> Plan:
+def usual_plan(panel: PanelSettings, n_areas: int) -> Plan:
     """Return how much is drawn by default of the spatial and the standard model."""
-    return PANEL_PLAN if panel.by_judge else NORMAL_PLAN
+    if panel.by_judge:
+        return PANEL_PLAN
+    return LARGE_PLAN if n_areas > LARGE else NORMAL_PLAN
 
 
 def fill_in(usual: Plan, given: Mapping[str, Any]) -> Plan:
@@ -94,7 +105,7 @@ def fill_in(usual: Plan, given: Mapping[str, Any]) -> Plan:
 def settle(seed: int, options: RunOptions, usual: Plan) -> Run:
     """Fill in what was left out of the options."""
     given: dict[str, Any] = dict(options)
-    how = {name: given.pop(name) for name in ("sampler", "cores", "watch") if name in given}
+    how = {name: given.pop(name) for name in ("sampler", "cores", "memory", "watch") if name in given}
     if how.get("sampler", "hmc") not in SAMPLERS:
         raise StudyError(f"there is no sampler {how['sampler']!r}; choose one of {', '.join(SAMPLERS)}")
     try:
@@ -107,9 +118,9 @@ def settle(seed: int, options: RunOptions, usual: Plan) -> Run:
         raise StudyError(f"there is no option {unknown[0]!r}; the options are {', '.join(known)}") from None
 
 
-def settle_panel(seed: int, options: FitOptions) -> tuple[PanelSettings, Run]:
+def settle_panel(seed: int, options: FitOptions, n_areas: int) -> tuple[PanelSettings, Run]:
     """Fill in what was left out of the options, and part those of judges and ties from the others."""
     names = [each.name for each in fields(PanelSettings)]
     given: dict[str, Any] = dict(options)
     panel = PanelSettings(**{name: given.pop(name) for name in names if name in given})
-    return panel, settle(seed, RunOptions(**given), usual_plan(panel))  # type: ignore[typeddict-item]
+    return panel, settle(seed, RunOptions(**given), usual_plan(panel, n_areas))  # type: ignore[typeddict-item]

@@ -216,6 +216,24 @@ def _optimal(graph: AreaGraph, alpha: float, comparisons: int, panel: tuple[int,
     return optimal(C, alpha, comparisons, panel=Panel(judges, (differ * alpha) ** 2 * C.matrix))
 
 
+def known_around(areas: Areas, home: str, count: int) -> list[str]:
+    """Return the ids of the ``count`` areas nearest to ``home``, an id or a name, by borders crossed.
+
+    It is what a judge knows who lives there, to be given to `schedule` as ``knows``.
+
+    >>> import judgemap as jm
+    >>> known_around(jm.chicago(), "Loop", 4)
+    ['32', '8', '28', '33']
+    """
+    if count < 2:
+        raise StudyError(f"a pair needs two areas, so a judge must know at least 2 around home, not {count}")
+    place = int(areas.index([home])[0])
+    near = areas.graph.around(place, count)
+    if len(near) < 2:
+        raise StudyError(f"{home!r} has no neighbours, so nothing around it can be asked; list what the judge knows")
+    return [areas.ids[area] for area in near.tolist()]
+
+
 def read_known(path: str | Path, areas: Areas) -> list[str]:
     """Read the areas that a judge knows: a CSV with a column ``area``, ``id`` or ``name``. Returns ids."""
     table = read_table(path)

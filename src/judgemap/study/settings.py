@@ -244,11 +244,15 @@ class FitSettings:
         """The prior of α²."""
         return InverseGamma(self.chi, self.omega) if self.alpha is None else FixedVariance(self.alpha**2)
 
-    @cached_property
+    @property
     def plan(self) -> Plan:
-        """How much is drawn."""
+        """How much is drawn, of a map that is not large."""
+        return self.plan_for(0)
+
+    def plan_for(self, n_areas: int) -> Plan:
+        """Say how much is drawn of a map of so many areas."""
         given = {name: getattr(self, name) for name in NORMAL_PLAN.numbers()}
-        usual = CLUSTER_PLAN if self.model == "clusters" else usual_plan(self.panel)
+        usual = CLUSTER_PLAN if self.model == "clusters" else usual_plan(self.panel, n_areas)
         return fill_in(usual, {name: value for name, value in given.items() if value is not None})
 
     @property
@@ -257,11 +261,23 @@ class FitSettings:
         given = {each.name: getattr(self, each.name) for each in fields(ClusterSettings)}
         return ClusterSettings(**{name: value for name, value in given.items() if value is not None})
 
-    def run(self, data: "Comparisons", areas: Areas, *, cores: int = 1, watch: Watcher | None = None) -> "Fit":
-        """Fit the model. ``cores`` are threads, on which the numbers do not depend; ``watch`` sees the draws so far."""
+    def run(
+        self,
+        data: "Comparisons",
+        areas: Areas,
+        *,
+        cores: int = 1,
+        memory: float | None = None,
+        watch: Watcher | None = None,
+    ) -> "Fit":
+        """Fit the model.
+
+        ``cores`` are threads, on which the numbers do not depend; ``memory`` is how many gigabytes a fit of a large map
+        may use, by default what is free; ``watch`` sees the draws so far.
+        """
         from judgemap.study.fit import run_settings  # a fit's record holds settings, so `fit` imports this module
 
-        return run_settings(self, data, areas, cores, watch)
+        return run_settings(self, data, areas, cores, memory, watch)
 
     def options(self) -> list[str]:
         """Write the options of the command line: those that differ from the default, and the seed.

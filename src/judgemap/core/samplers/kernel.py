@@ -34,6 +34,8 @@ class Kernel(NamedTuple):
     """(rng, state, steps, thin) → (state, every ``thin``-th draw)."""
     width: int = 1
     """How many chains one batch should hold: as many as make the arrays worth a NumPy call."""
+    block: int | None = None
+    """After how many draws there should be news; by default a fortieth of them all."""
 
 
 def by_steps(

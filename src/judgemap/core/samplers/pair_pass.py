@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.samplers.compiled import compiled, exp_of_negative
 from judgemap.core.samplers.kernel import Likelihood
-from judgemap.core.types import FloatArray
+from judgemap.core.types import FloatArray, IntArray
 
 BLOCK = 1024
 """Differences in a block: 8 kB, a quarter of the smallest first-level cache."""
@@ -148,3 +148,18 @@ def pass_pairs(rows: Rows, strengths: FloatArray, score: FloatArray, fall: Float
         scatter(rows, begin, end, d, score)
         if len(fall) > 0:
             add_logs(rows, begin, end, factor, fall)
+
+
+@compiled
+def add_laplacian(
+    first: IntArray, second: IntArray, weights: FloatArray, vectors: FloatArray, result: FloatArray
+) -> None:
+    """Add XᵀWX times each column of ``vectors`` to ``result``."""
+    columns = vectors.shape[1]
+    for pair in range(len(weights)):
+        above, below, w = vectors[first[pair]], vectors[second[pair]], weights[pair]
+        up, down = result[first[pair]], result[second[pair]]
+        for k in range(columns):
+            moved = w * (above[k] - below[k])
+            up[k] += moved
+            down[k] -= moved

@@ -4,7 +4,7 @@ Chains are grouped into batches by the kernel's width alone, each batch has a ge
 thread: the same seed gives the same draws whatever the number of cores.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgemap.core.diagnostics import Sampling, judge_sampling
+from judgemap.core.diagnostics import AT_A_TIME, Sampling, judge_sampling
 from judgemap.core.laplace import approximate
 from judgemap.core.prior import Model
 from judgemap.core.samplers import clusters, gibbs, hmc
 from judgemap.core.samplers.clusters import ClusterModel, starting_partitions
 from judgemap.core.samplers.kernel import Arrays, Kernel
-from judgemap.core.threads import one_thread
-from judgemap.core.types import FloatArray
+from judgemap.core.samplers.large_model import LargeModel, find_centre
+from judgemap.core.threads import Workers, one_thread
+from judgemap.core.types import BoolArray, FloatArray, IntArray
 
 SAMPLERS: dict[str, Callable[[Model], Kernel]] = {"hmc": hmc.kernel, "gibbs": gibbs.kernel}
 """The samplers of the standard and the spatial model, by name."""
@@ -91,6 +92,12 @@ class Draws:
         centred: FloatArray = self.strengths - self.strengths.mean(axis=2, keepdims=True)
         return centred
 
+    @cached_property
+    def level(self) -> FloatArray:
+        """The mean strength of each draw, (chain, draw)."""
+        mean: FloatArray = self.strengths.mean(axis=2, dtype=np.float64)
+        return mean
+
     @property
     def divergences(self) -> NDArray[np.int64]:
         """How many proposals broke down since the draw before, (chain, draw)."""
@@ -106,10 +113,11 @@ class Draws:
         """False when the run was interrupted."""
         return self.asked in (None, self.n_draws)
 
-    def watched(self, most: int = WATCHED_AREAS) -> FloatArray:
+    def watched(self, areas: IntArray | None = None) -> FloatArray:
         """Pick what tells how good the draws are, (chain, draw, quantity): some areas, and every scalar."""
-        areas = np.unique(np.linspace(0, self.strengths.shape[2] - 1, most).astype(int))
-        chosen = self.strengths[:, :, areas] - self.strengths.mean(axis=2, keepdims=True)
+        if areas is None:
+            areas = np.unique(np.linspace(0, self.strengths.shape[2] - 1, WATCHED_AREAS).astype(np.int64))
+        chosen = self.strengths[:, :, areas] - self.level[:, :, None]
         statistics = ("acceptance", "divergences")
         scalars = [a[:, :, None] for name, a in self.arrays.items() if a.ndim == 2 and name not in statistics]
         return np.concatenate([chosen, *scalars], axis=2)
@@ -117,14 +125,26 @@ class Draws:
     @cached_property
     def sampling(self) -> Sampling:
         """How well every area's centred strength was sampled; kept, because it takes a while."""
-        return judge_sampling(self.centred)
+        judged = [judge_sampling(part) for part in self._parts()]
+        return Sampling(*(np.concatenate(each) for each in zip(*judged, strict=True)))
 
     def good(self) -> bool:
         """Whether chains agree and draws are enough, for every area and every scalar that moves."""
-        areas = Sampling._make(each[np.ptp(self.centred, axis=(0, 1)) > 0] for each in self.sampling)
-        scalars = self.watched(0)
-        moving = scalars[:, :, np.ptp(scalars, axis=(0, 1)) > 0]
-        return areas.good and (moving.size == 0 or judge_sampling(moving).good)
+        moved = np.concatenate([_moves(part) for part in self._parts()])
+        scalars = self.watched(np.empty(0, dtype=np.int64))
+        scalars = scalars[:, :, _moves(scalars)]
+        areas = Sampling._make(each[moved] for each in self.sampling)
+        return areas.good and (scalars.size == 0 or judge_sampling(scalars).good)
+
+    def _parts(self) -> Iterator[FloatArray]:
+        """Yield the centred strengths, some areas at a time: of a nation no copy of all draws is made."""
+        for part in np.array_split(np.arange(self.strengths.shape[2]), -(-self.strengths.size // AT_A_TIME)):
+            yield self.strengths[:, :, part] - self.level[:, :, None]
+
+
+def _moves(draws: FloatArray) -> BoolArray:
+    moving: BoolArray = np.ptp(draws, axis=(0, 1)) > 0
+    return moving
 
 
 Watcher = Callable[[Draws, int], None]
@@ -157,6 +177,39 @@ def sample(
         else:
             kernel = SAMPLERS[sampler](model)
         return run(rng, kernel, starts, plan, cores, watch)
+
+
+def sample_large(
+    rng: np.random.Generator,
+    model: LargeModel,
+    plan: Plan,
+    *,
+    dense: bool,
+    cores: int = 1,
+    watch: Watcher | None = None,
+) -> Draws:
+    """Draw ``strengths`` (in single precision) and ``log_variance`` from the posterior of a large map.
+
+    ``dense`` keeps a Cholesky factor, 2N² bytes; otherwise systems are solved by conjugate gradients, which takes
+    longer and hardly any memory. Both are exact.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> from judgemap.core.prior import InverseGamma
+    >>> from judgemap.core.smoothers import Independent
+    >>> model = LargeModel(count_pairs([0, 0, 1], [1, 2, 2], n_areas=3), Independent(3), InverseGamma(3, 3))
+    >>> sample_large(np.random.default_rng(1), model, Plan(chains=2, draws=50), dense=True).strengths.shape
+    (2, 50, 3)
+    """
+    from judgemap.core.samplers import large
+    from judgemap.core.samplers.masses import DenseMass, FreeMass
+
+    model = replace(model, workers=Workers(cores))
+    with one_thread():
+        centre = find_centre(model)
+        mass = DenseMass(centre) if dense else FreeMass(centre)
+        target = large.Target(model, mass, centre)
+        kernel = large.kernel(target)
+        return run(rng, kernel, large.draw_starts(rng, target, plan.chains), plan, cores, watch)
 
 
 def sample_clusters(
@@ -198,7 +251,7 @@ def run(
         kernel.init(generator, *(each[group] for each in starts))
         for generator, group in zip(generators, groups, strict=True)
     ]
-    store, blocks = _Store(plan), _blocks(plan)
+    store, blocks = _Store(plan), _blocks(plan, kernel.block)
     with ThreadPoolExecutor(max_workers=max(1, min(cores, len(groups)))) as pool:
         try:
             while blocks:
@@ -216,7 +269,7 @@ def run(
                 if more < FEWEST or made.good():
                     return made
                 store.grow(more)
-                blocks = _blocks(replace(plan, warmup=0, draws=more))
+                blocks = _blocks(replace(plan, warmup=0, draws=more), kernel.block)
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)
             if store.filled < FEWEST:
@@ -224,9 +277,9 @@ def run(
     return store.so_far()
 
 
-def _blocks(plan: Plan) -> list[tuple[int, int, bool]]:
+def _blocks(plan: Plan, size: int | None) -> list[tuple[int, int, bool]]:
     """Cut the run into (steps, thin, whether draws are kept): the warm-up, of which one is made and not kept, first."""
-    size = -(-plan.draws // BLOCKS)
+    size = size or -(-plan.draws // BLOCKS)
     full, rest = divmod(plan.draws, size)
     kept = [size] * full + [rest] * bool(rest)
     warmup = [(plan.warmup, plan.warmup, False)] * bool(plan.warmup)

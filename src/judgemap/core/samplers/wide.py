@@ -63,12 +63,12 @@ def consistent(model: Model) -> bool:
     return True
 
 
-def along_the_ray(rng: np.random.Generator, tau: FloatArray, heights: Heights) -> FloatArray:
-    """Draw τ for each chain by a slice, from the density whose log is ``heights``; steps out, then shrinks."""
+def along_the_ray(rng: np.random.Generator, tau: FloatArray, heights: Heights, step: float = STEP) -> FloatArray:
+    """Draw τ for each chain by a slice, from the density whose log is ``heights``: step out, then shrink."""
     level = heights(tau) + np.log(rng.random(len(tau)))
-    low = tau - STEP * rng.random(len(tau))
-    high = low + STEP
-    for end, outwards in ((low, -STEP), (high, STEP)):
+    low = tau - step * rng.random(len(tau))
+    high = low + step
+    for end, outwards in ((low, -step), (high, step)):
         for _ in range(MOST_STEPS):
             inside = heights(end) > level
             if not inside.any():

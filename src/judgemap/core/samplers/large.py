@@ -1,0 +1,194 @@
+"""Split Hamiltonian Monte Carlo for large maps, many chains at a time: a mass that fits, and α² drawn twice.
+
+A step is a trajectory of λ at the present α², in the coordinates of a `Mass`, then two draws of τ = log α²:
+
+    α² | λ ~ InvGamma(χ + rank/2, ω + λᵀC⁻¹λ/2)
+    τ | λ/α, from exp(ℓ(e^{τ/2} λ/α) + (N − rank)τ/2 − χτ − ωe^{−τ}), by a slice, which moves λ along
+
+The first knows α² from the strengths alone and the second from the answers alone; between them chains forget it in a
+few steps (interweaving: Yu and Meng, 2011). Energies are in double precision, whatever the mass is made of. With the
+curvature at the mode as the mass the number of kicks a trajectory needs grows like N^{1/4}.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import erfcinv
+
+from judgemap.core.prior import FixedVariance
+from judgemap.core.samplers import wide
+from judgemap.core.samplers.hmc import JITTER, QUARTER_TURN
+from judgemap.core.samplers.kernel import Arrays, Kernel, broke_down, by_steps
+from judgemap.core.samplers.large_model import Centre, LargeModel
+from judgemap.core.samplers.masses import Mass
+from judgemap.core.smoothers import log_density
+from judgemap.core.types import FloatArray, IntArray
+
+WIDTH = 16
+"""Chains that share a call: a factor of gigabytes is read once for all of them."""
+START_SPREAD = 1.5
+"""How much wider than its approximation log α² starts. Strengths start as wide as theirs: of thousands of numbers that
+are all half as large again, the energy is so high that nothing is accepted."""
+FEWEST_KICKS, MOST_KICKS = 2, 32
+PILOT_KICKS, PILOT_STEPS = 4, 4
+WANTED_ACCEPTANCE = 0.9
+SLICE_WIDTH = 4.0
+"""The first step of the slice, in standard deviations of log α²."""
+
+
+class State(NamedTuple):
+    """Where the chains are: positions, what is known of the strengths there, log α², and how the last step went."""
+
+    position: FloatArray
+    strengths: FloatArray
+    smooth: FloatArray
+    """C⁻¹λ."""
+    score: FloatArray
+    """∇ℓ(λ)."""
+    log_likelihood: FloatArray
+    log_variance: FloatArray
+    acceptance: FloatArray
+    divergences: IntArray
+
+    @property
+    def size(self) -> FloatArray:
+        """λᵀC⁻¹λ, of each chain."""
+        total: FloatArray = np.einsum("ik,ik->k", self.strengths, self.smooth)
+        return total
+
+
+class Target(NamedTuple):
+    """A model, the mass that suits it, and how uncertain log α² is at first sight."""
+
+    model: LargeModel
+    mass: Mass
+    centre: Centre
+
+
+def kernel(target: Target, kicks: int | None = None) -> Kernel:
+    """Build the sampler; the number of kicks is found by a short pilot with a seed of its own, unless it is given."""
+    number = choose_kicks(target) if kicks is None else kicks
+
+    def init(_rng: np.random.Generator, strengths: FloatArray, log_variance: FloatArray) -> State:
+        return start(target, strengths, log_variance)
+
+    def step(rng: np.random.Generator, state: State) -> State:
+        return draw_variance(rng, target, trajectory(rng, target, state, number))
+
+    return by_steps(init, step, read, WIDTH)._replace(block=1)  # a draw can take seconds, and Ctrl-C waits for it
+
+
+def read(state: State) -> Arrays:
+    """Keep the strengths in single precision: seven figures of a number that is known to two."""
+    return {
+        "strengths": state.strengths.T.astype(np.float32),
+        "log_variance": state.log_variance,
+        "acceptance": state.acceptance,
+        "divergences": state.divergences,
+    }
+
+
+def draw_starts(rng: np.random.Generator, target: Target, chains: int) -> tuple[FloatArray, FloatArray]:
+    """Draw strengths, (chains, areas), and log α², (chains,), from the Gaussian near the posterior."""
+    mass, centre = target.mass, target.centre
+    tau = centre.curvature.log_variance + START_SPREAD * centre.log_variance_sd * rng.standard_normal(chains)
+    return mass.strengths(mass.centre + mass.noise(rng, chains)).T, tau
+
+
+def start(target: Target, strengths: FloatArray, log_variance: FloatArray) -> State:
+    """Begin chains at strengths, (chains, areas), and log α²."""
+    position, chains = target.mass.position(np.ascontiguousarray(strengths.T)), len(log_variance)
+    return look(target, position, log_variance, np.ones(chains), np.zeros(chains, dtype=np.int64))
+
+
+def look(
+    target: Target, position: FloatArray, log_variance: FloatArray, acceptance: FloatArray, divergences: IntArray
+) -> State:
+    """Find what is known at a position."""
+    strengths = target.mass.strengths(position)
+    score, height = target.model.likelihood(strengths)
+    smooth = target.model.precision(strengths)
+    return State(position, strengths, smooth, score, height, log_variance, acceptance, divergences)
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: int) -> State:
+    """Propose strengths by one trajectory at the present α², a quarter turn; accept for each chain, or stay."""
+    mass, chains = target.mass, len(state.log_variance)
+    momentum = mass.noise(rng, chains)
+    before = _energy(target, state, momentum)
+    angle = QUARTER_TURN / kicks * (1 + JITTER * rng.uniform(-1, 1, chains))
+    cos, sin = np.cos(angle), np.sin(angle)
+    now, residual = state, _residual(target, state)
+    for _ in range(kicks):
+        momentum = momentum + angle / 2 * residual
+        away = now.position - mass.centre
+        position = mass.centre + cos * away + sin * momentum
+        momentum = cos * momentum - sin * away
+        now = look(target, position, state.log_variance, state.acceptance, state.divergences)
+        residual = _residual(target, now)
+        momentum += angle / 2 * residual
+    change = before - _energy(target, now, momentum)
+    divergences = state.divergences + broke_down(change)
+    change = np.where(np.isfinite(change), np.minimum(change, 0.0), -np.inf)
+    accepted = np.log(rng.random(chains)) < change
+    kept = State._make(np.where(accepted, new, old) for new, old in zip(now, state, strict=True))
+    return kept._replace(acceptance=np.exp(change), divergences=divergences)
+
+
+def _residual(target: Target, state: State) -> FloatArray:
+    gradient = state.score - np.exp(-state.log_variance) * state.smooth
+    return target.mass.pull(gradient) + state.position - target.mass.centre
+
+
+def _energy(target: Target, state: State, momentum: FloatArray) -> FloatArray:
+    """−log p(λ | α², y) + kinetic energy; α² does not change on the way, and neither does its part of the density."""
+    prior = log_density(target.model.smoother, state.log_variance, state.size)
+    return target.mass.kinetic(momentum) - state.log_likelihood - prior
+
+
+def draw_variance(rng: np.random.Generator, target: Target, state: State) -> State:
+    """Draw α² given λ, then τ given λ/α."""
+    model = target.model
+    prior, rank = model.variance, model.smoother.rank
+    if isinstance(prior, FixedVariance):
+        return state
+    shape, scale, free = prior.shape, prior.scale, model.smoother.n_areas - rank
+    chains = len(state.log_variance)
+    tau = np.log(scale + state.size / 2) - np.log(rng.standard_gamma(shape + rank / 2, chains))
+
+    def height(at: FloatArray) -> FloatArray:
+        """Find the log of the density at τ on the ray."""
+        fit = model.likelihood(state.strengths * np.exp((at - tau) / 2))[1]
+        density = fit + free * at / 2 - shape * at - scale * np.exp(-at)
+        return np.where(np.abs(at) <= wide.FARTHEST, density, -np.inf)
+
+    moved = wide.along_the_ray(rng, tau, height, SLICE_WIDTH * target.centre.log_variance_sd)
+    factor = np.exp((moved - tau) / 2)
+    strengths = factor * state.strengths
+    score, fit = model.likelihood(strengths)
+    return state._replace(
+        position=factor * state.position,
+        strengths=strengths,
+        smooth=factor * state.smooth,
+        score=score,
+        log_likelihood=fit,
+        log_variance=moved,
+    )
+
+
+def choose_kicks(target: Target) -> int:
+    """Find the number of kicks for the acceptance wanted from a short pilot, whose draws are thrown away.
+
+    The error of the energy is nearly normal with a standard deviation σ that grows with the square of the angle between
+    kicks, and acceptance is erfc(σ/√8).
+    """
+    rng = np.random.default_rng(0)
+    state = start(target, *draw_starts(rng, target, WIDTH))
+    seen = []
+    for _ in range(PILOT_STEPS):
+        state = trajectory(rng, target, state, PILOT_KICKS)
+        seen.append(state.acceptance)
+    rate = float(np.clip(np.mean(seen[1:]), 0.02, 0.999))
+    ratio = float(erfcinv(rate) / erfcinv(WANTED_ACCEPTANCE))
+    return int(np.clip(np.ceil(PILOT_KICKS * np.sqrt(ratio)), FEWEST_KICKS, MOST_KICKS))

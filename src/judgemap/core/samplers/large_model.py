@@ -1,0 +1,206 @@
+"""The posterior of a large map: the Gaussian near it, as a curvature on vectors, for a mass matrix to be made of.
+
+    H = C⁻¹/α² + XᵀWX,   w = n κ p̄ (1 − p̄),   p̄ = logit⁻¹(κ(m_i − m_j)),   κ = (1 + π s²_ij/8)^{−1/2}
+
+p̄ is P(i beats j) on average over λ_i − λ_j ~ N(m_i − m_j, s²_ij), nearly (MacKay, 1992). With κ = 1 this is Laplace's
+approximation, whose mode lies too near to zero and whose α² comes out too small, for large maps by many standard
+deviations; with s² from a few draws of N(0, H⁻¹) both are nearly right (compare `core.gaussian`).
+
+H is never a matrix here. Systems with it are solved by conjugate gradients, preconditioned by its diagonal: the number
+of iterations depends on how much each area was compared, not on how many areas there are.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.special import expit
+
+from judgemap.core.comparisons import PairCounts
+from judgemap.core.likelihood import differences
+from judgemap.core.newton import climb
+from judgemap.core.prior import FixedVariance, VariancePrior
+from judgemap.core.smoothers import Smoother
+from judgemap.core.threads import Workers, halves
+from judgemap.core.types import FloatArray
+
+ITERATIONS = 2_000
+"""Of conjugate gradients, at most: a system that needs more is left as it is, and the energy says what that costs."""
+NEWTON_TOLERANCE, ROUGH = 1e-3, 1e-2
+"""Of conjugate gradients: for a step of Newton's method, and for averages over random vectors."""
+WIDE = 8
+"""Columns from which they are shared out to two threads."""
+PROBES = 16
+"""Random vectors by which variances and the trace of C⁻¹H⁻¹ are estimated."""
+ROUNDS, NEAR, SMOOTHED = 16, 0.01, 4
+"""Rounds in which α² is looked for; the change of log α² at which it is found; rounds that must have had variances."""
+CLOSE = 1e-5
+"""What may be left to gain at the mode, an area."""
+FARTHEST_START = 8.0
+"""|log α²| beyond which no mass matrix is placed."""
+
+
+@dataclass(frozen=True, eq=False)
+class LargeModel:
+    """logit P(i beats j) = λ_i − λ_j, λ ~ N(0, α² C), α² fixed or inverse-gamma, with C as a `Smoother`."""
+
+    counts: PairCounts
+    smoother: Smoother
+    variance: VariancePrior
+    workers: Workers = field(default_factory=Workers)
+
+    def __post_init__(self) -> None:
+        if self.counts.n_areas != self.smoother.n_areas:
+            raise ValueError(f"the comparisons know {self.counts.n_areas} areas, the prior {self.smoother.n_areas}")
+
+    def likelihood(self, strengths: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Find ∇ℓ, (areas, chains), and ℓ, (chains,), for each column of strengths."""
+        (score, height), (more, rest) = self.workers.each(lambda part: part(strengths), self._likelihoods)
+        score += more
+        return score, height + rest
+
+    def precision(self, vectors: FloatArray) -> FloatArray:
+        """C⁻¹ times each column."""
+        if vectors.shape[1] < WIDE:
+            return self.smoother.precision(vectors)
+        parts = self.workers.each(lambda part: self.smoother.precision(vectors[:, part]), halves(vectors.shape[1]))
+        return np.concatenate(parts, axis=1)
+
+    @cached_property
+    def _likelihoods(self) -> list[Callable[[FloatArray], tuple[FloatArray, FloatArray]]]:
+        """Compile the likelihood, half of the pairs each."""
+        from judgemap.core.samplers.pair_pass import likelihood
+
+        counts, columns = self.counts, ("first", "second", "n", "wins")
+        return [
+            likelihood(PairCounts(counts.n_areas, *(getattr(counts, name)[part] for name in columns)))
+            for part in halves(len(counts.n))
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """H = e^{−τ} C⁻¹ + XᵀWX, on vectors (areas, columns)."""
+
+    model: LargeModel
+    log_variance: float
+    weights: FloatArray
+
+    @classmethod
+    def at(cls, model: LargeModel, log_variance: float, strengths: FloatArray, kappa: FloatArray) -> "Curvature":
+        """Find the curvature at some strengths; ``kappa`` is κ, an entry a pair."""
+        p = expit(kappa * differences(model.counts, strengths))
+        return cls(model, log_variance, model.counts.n * kappa * p * (1 - p))
+
+    @cached_property
+    def diagonal(self) -> FloatArray:
+        """H_ii."""
+        counts, w = self.model.counts, self.weights
+        data = np.bincount(counts.first, w, counts.n_areas) + np.bincount(counts.second, w, counts.n_areas)
+        found: FloatArray = np.exp(-self.log_variance) * self.model.smoother.diagonal + data
+        return found
+
+    def times(self, vectors: FloatArray) -> FloatArray:
+        """H times each column."""
+        counts = self.model.counts
+        from judgemap.core.samplers.pair_pass import add_laplacian
+
+        result: FloatArray = np.exp(-self.log_variance) * self.model.precision(vectors)
+        add_laplacian(counts.first, counts.second, self.weights, vectors, result)
+        return result
+
+    def noise(self, rng: np.random.Generator, columns: int) -> FloatArray:
+        """Draw columns from N(0, H): α⁻¹ noise of the prior, and √w ε of every pair."""
+        counts = self.model.counts
+        result: FloatArray = np.exp(-self.log_variance / 2) * self.model.smoother.precision_noise(rng, columns)
+        for column in range(columns):
+            result[:, column] += counts.onto_areas(np.sqrt(self.weights) * rng.standard_normal(len(self.weights)))
+        return result
+
+    def solve(self, vectors: FloatArray, tolerance: float) -> FloatArray:
+        """H⁻¹ times each column, to a residual of ``tolerance`` times the column's size."""
+        scale = 1 / self.diagonal[:, None]
+        result, residual = np.zeros_like(vectors), vectors.copy()
+        preconditioned = scale * residual
+        direction = preconditioned.copy()
+        product = (residual * preconditioned).sum(axis=0)
+        enough = tolerance**2 * product
+        for _ in range(ITERATIONS):
+            going = product > enough
+            if not going.any():
+                break
+            image = self.times(direction)
+            step = np.divide(product, (direction * image).sum(axis=0), out=np.zeros_like(product), where=going)
+            result += step * direction
+            residual -= step * image
+            preconditioned = scale * residual
+            new = (residual * preconditioned).sum(axis=0)
+            turn = np.divide(new, product, out=np.zeros_like(new), where=going)
+            direction = preconditioned + turn * direction
+            product = np.where(going, new, product)
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Centre:
+    """Where the posterior of λ is centred at a probable α², with the curvature there, and how uncertain log α² is."""
+
+    strengths: FloatArray
+    curvature: Curvature
+    log_variance_sd: float
+
+
+def find_centre(model: LargeModel) -> Centre:
+    """Find the centre of the strengths, and the α² that agrees with it (MacKay's evidence iteration).
+
+    α² = (ω + mᵀC⁻¹m/2) / (χ + γ/2), γ = rank − tr(C⁻¹H⁻¹)/α² being how many directions the answers tell something of.
+    Random vectors come from a seed of its own. Where chains end up does not depend on any of this.
+    """
+    rng = np.random.default_rng(0)
+    prior, smoother, counts = model.variance, model.smoother, model.counts
+    fixed = isinstance(prior, FixedVariance)
+    tau = float(np.log(prior.value)) if isinstance(prior, FixedVariance) else 0.0
+    mean, kappa, told, smoothed = np.zeros(smoother.n_areas), np.ones(len(counts.n)), 1.0, 0
+    probes = smoother.precision_noise(rng, PROBES)
+    for _ in range(ROUNDS):
+        mean = find_mode(model, tau, mean, kappa)
+        curvature = Curvature.at(model, tau, mean, kappa)
+        change = 0.0
+        if not isinstance(prior, FixedVariance):
+            trace = float((probes * curvature.solve(probes, ROUGH)).sum() / PROBES)
+            told = max(smoother.rank - np.exp(-tau) * trace, 1.0)
+            size = float(mean @ smoother.precision(mean[:, None])[:, 0])
+            better = float(np.log((prior.scale + size / 2) / (prior.shape + told / 2)))
+            change = float(np.clip(better - tau, -2.0, 2.0))
+        if abs(change) < NEAR and smoothed >= SMOOTHED:
+            break
+        tau = float(np.clip(tau + change, -FARTHEST_START, FARTHEST_START))
+        if abs(change) < 20 * NEAR:
+            draws = curvature.solve(curvature.noise(rng, PROBES), ROUGH)
+            variance = (differences(counts, draws) ** 2).mean(axis=1)
+            kappa, smoothed = 1 / np.sqrt(1 + np.pi / 8 * variance), smoothed + 1
+    sd = 0.0 if fixed else float(np.sqrt(2 / (2 * prior.shape + told)))  # type: ignore[union-attr]
+    return Centre(mean, curvature, sd)
+
+
+def find_mode(model: LargeModel, log_variance: float, start: FloatArray, kappa: FloatArray) -> FloatArray:
+    """Maximise Σ(y d − n log(1 + e^{κd})/κ) − e^{−τ}λᵀC⁻¹λ/2, d = Xλ, by Newton's method with conjugate gradients."""
+    inverse, counts = np.exp(-log_variance), model.counts
+
+    def pull(at: FloatArray) -> FloatArray:
+        pulled: FloatArray = inverse * model.smoother.precision(at[:, None])[:, 0]
+        return pulled
+
+    def height(at: FloatArray) -> float:
+        d = differences(counts, at)
+        fit = counts.wins @ d - (counts.n / kappa) @ np.logaddexp(0.0, kappa * d)
+        return float(fit - at @ pull(at) / 2)
+
+    def ascent(at: FloatArray) -> tuple[FloatArray, FloatArray]:
+        p = expit(kappa * differences(counts, at))
+        gradient = counts.onto_areas(counts.wins - counts.n * p) - pull(at)
+        step = Curvature.at(model, log_variance, at, kappa).solve(gradient[:, None], NEWTON_TOLERANCE)
+        return gradient, step[:, 0]
+
+    return climb(height, ascent, start, close=CLOSE * counts.n_areas)

@@ -1,0 +1,164 @@
+"""Priors that are never a matrix: λ ~ N(0, α² C) for maps of tens of thousands of areas.
+
+A `Smoother` says what the engine for large maps (`core.samplers.large`) needs of C: its inverse on vectors, noise, and
+its entries where a matrix is made after all. `Communicability` is the paper's prior, `Independent` that of the standard
+model. A prior with a sparse precision matrix needs the same few methods; one that leaves some directions free (an
+intrinsic one) says so by its ``rank``.
+"""
+
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgemap.core.graph import AreaGraph
+from judgemap.core.types import FloatArray
+
+SPAN_LIMIT = 30.0
+"""Of the eigenvalues of A: beyond it e^A cannot be inverted in double precision."""
+REACH = (15, 1e-7)
+"""Borders crossed, and least addition, of the walks that go into a mass matrix in single precision."""
+
+
+class Smoother(Protocol):
+    """What a prior N(0, α² C) of the strengths must be able to do. Vectors are (areas, columns), float64."""
+
+    @property
+    def name(self) -> str:
+        """How the prior is called in a fit's record."""
+
+    @property
+    def n_areas(self) -> int:
+        """The number of areas."""
+
+    @property
+    def rank(self) -> int:
+        """The rank of C⁻¹: the number of areas, but for an intrinsic prior."""
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """The diagonal of C⁻¹."""
+
+    def precision(self, vectors: FloatArray) -> FloatArray:
+        """C⁻¹ times each column."""
+
+    def precision_noise(self, rng: np.random.Generator, columns: int) -> FloatArray:
+        """Draw columns from N(0, C⁻¹)."""
+
+    def draw(self, rng: np.random.Generator, columns: int) -> FloatArray:
+        """Draw columns from N(0, C): strengths at α = 1."""
+
+    def add_columns(self, scale: float, begin: int, panel: NDArray[np.float32]) -> None:
+        """Add scale · C⁻¹ to the columns of a matrix that start with ``begin``; ``panel`` has its rows from there on.
+
+        Only entries on and below the diagonal matter, and those that single precision would not notice may be left out:
+        a mass matrix need not be exact.
+        """
+
+
+def log_density(smoother: Smoother, log_variance: FloatArray, size: FloatArray) -> FloatArray:
+    """Find log N(λ; 0, e^τ C) up to a constant, where ``size`` is λᵀC⁻¹λ.
+
+    >>> log_density(Independent(2), np.zeros(1), np.array([4.0]))
+    array([-2.])
+    """
+    return -(smoother.rank * log_variance + size * np.exp(-log_variance)) / 2
+
+
+class Communicability:
+    """C = D^{-1/2} e^A D^{-1/2}, D = diag(e^A): C⁻¹ = D^{1/2} e^{−A} D^{1/2}, and D^{-1/2} e^{A/2} ε is N(0, C).
+
+    >>> prior = Communicability(AreaGraph(3, [[0, 1], [1, 2]]))
+    >>> from judgemap.core.prior import communicability
+    >>> exact = communicability(AreaGraph(3, [[0, 1], [1, 2]]))
+    >>> bool(np.allclose(prior.precision(np.eye(3)), exact.inverse))
+    True
+    """
+
+    name = "communicability"
+
+    def __init__(self, graph: AreaGraph) -> None:
+        from judgemap.core import walks
+
+        self.graph, self._walks = graph, walks
+        self.low, self.high = walks.spectrum(graph)
+        if self.high - self.low > SPAN_LIMIT:
+            raise ValueError(
+                f"the graph's eigenvalues span {self.high - self.low:.0f}: some areas border very many others and e^A "
+                "cannot be inverted in double precision; check the edges"
+            )
+        self.borders = walks.Borders.of(graph)
+        self.root: FloatArray = np.sqrt(walks.exponential_diagonal(self.borders, 1.0))
+
+    @property
+    def n_areas(self) -> int:
+        """The number of areas."""
+        return self.graph.n_areas
+
+    @property
+    def rank(self) -> int:
+        """The number of areas."""
+        return self.graph.n_areas
+
+    @cached_property
+    def diagonal(self) -> FloatArray:
+        """D_ii (e^{−A})_ii."""
+        found: FloatArray = self.root**2 * self._walks.exponential_diagonal(self.borders, -1.0)
+        return found
+
+    def precision(self, vectors: FloatArray) -> FloatArray:
+        """D^{1/2} e^{−A} D^{1/2} times each column."""
+        return self._root() * self._power(-1.0, self._root() * vectors)
+
+    def precision_noise(self, rng: np.random.Generator, columns: int) -> FloatArray:
+        """D^{1/2} e^{−A/2} ε."""
+        return self._root() * self._power(-0.5, rng.standard_normal((self.n_areas, columns)))
+
+    def draw(self, rng: np.random.Generator, columns: int) -> FloatArray:
+        """D^{-1/2} e^{A/2} ε."""
+        return self._power(0.5, rng.standard_normal((self.n_areas, columns))) / self._root()
+
+    def add_columns(self, scale: float, begin: int, panel: NDArray[np.float32]) -> None:
+        """Add columns of C⁻¹, without the walks that single precision would not notice."""
+        scales = self.root * np.sqrt(scale)
+        self._walks.add_exponential_columns(self.borders, scales, REACH, begin, panel)
+
+    def _root(self) -> FloatArray:
+        return self.root[:, None]
+
+    def _power(self, power: float, vectors: FloatArray) -> FloatArray:
+        """e^{sA} times each column."""
+        polynomial = self._walks.exponential_polynomial(power, self.low, self.high)
+        vectors, result = np.ascontiguousarray(vectors), np.empty_like(vectors)
+        self._walks.apply_polynomial(self.borders, polynomial, vectors, result)
+        return result
+
+
+class Independent:
+    """C = I, the standard model's.
+
+    >>> Independent(2).precision(np.ones((2, 1))).ravel()
+    array([1., 1.])
+    """
+
+    name = "independent"
+
+    def __init__(self, n_areas: int) -> None:
+        self.n_areas = self.rank = n_areas
+        self.diagonal: FloatArray = np.ones(n_areas)
+
+    def precision(self, vectors: FloatArray) -> FloatArray:
+        """Return the vectors themselves."""
+        return vectors
+
+    def precision_noise(self, rng: np.random.Generator, columns: int) -> FloatArray:
+        """Draw standard normal numbers."""
+        return rng.standard_normal((self.n_areas, columns))
+
+    draw = precision_noise
+
+    def add_columns(self, scale: float, begin: int, panel: NDArray[np.float32]) -> None:  # noqa: ARG002
+        """Add to the diagonal."""
+        columns = np.arange(panel.shape[1])
+        panel[columns, columns] += scale

@@ -1,0 +1,154 @@
+"""Fits of large maps: the same model and the same files, by an engine that makes no matrix of the prior.
+
+Up to `DENSE_MOST` areas, and where there is memory for it, a Cholesky factor of the posterior's curvature is kept;
+otherwise systems are solved by conjugate gradients, which takes longer. The draws are right either way.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from judgemap.core.comparisons import PairCounts
+from judgemap.core.diagnostics import judge_sampling
+from judgemap.core.prior import VariancePrior
+from judgemap.core.samplers.large_model import LargeModel
+from judgemap.core.samplers.masses import dense_bytes
+from judgemap.core.samplers.run import Draws, Plan, sample_large
+from judgemap.core.smoothers import Communicability, Independent, Smoother
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.study import kept_draws
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.heterogeneity import DRAWS as DIFFER_DRAWS
+from judgemap.study.heterogeneity import differ_note
+from judgemap.study.panel_settings import PanelSettings
+from judgemap.study.provenance import begin_record, data_notes
+from judgemap.study.record import Correlation, Note, NoteKind
+from judgemap.study.result import Fit, area_coordinates, diagnose, evenly, named_pairs, named_statistics
+from judgemap.study.run import Run
+
+DENSE_MOST = 40_000
+"""Areas up to which a Cholesky factor is made: its time grows with the cube of their number."""
+GIGABYTE = 10**9
+LEAST_MEMORY = 500_000_000
+"""Bytes for the program itself, the map and the answers' tables."""
+BYTES_AN_ANSWER = 300
+
+
+def needed_memory(n_areas: int, n_answers: int, plan: Plan, *, dense: bool) -> int:
+    """Estimate the bytes that a fit of a large map needs: the draws once and a half, the answers, the factor.
+
+    >>> round(needed_memory(32_844, 1_000_000, Plan(chains=16, draws=300), dense=True) / 1e9, 1)
+    3.9
+    """
+    draws = 6 * plan.chains * plan.draws * n_areas
+    return LEAST_MEMORY + BYTES_AN_ANSWER * n_answers + draws + dense * dense_bytes(n_areas)
+
+
+def free_memory() -> int:
+    """Count the bytes that this machine, or the container that the program runs in, has left.
+
+    >>> free_memory() > 0
+    True
+    """
+    left = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    table = Path("/proc/meminfo")
+    if table.exists():
+        known = dict(line.split(":", 1) for line in table.read_text().splitlines() if ":" in line)
+        left.append(int(known.get("MemAvailable", known["MemTotal"]).split()[0]) * 1024)
+    most, used = (Path("/sys/fs/cgroup", name) for name in ("memory.max", "memory.current"))
+    if most.exists() and used.exists() and most.read_text().strip().isdigit():
+        left.append(int(most.read_text()) - int(used.read_text()))
+    return max(min(left), 0)
+
+
+def choose_dense(n_areas: int, n_answers: int, plan: Plan, memory: float | None) -> bool:
+    """Say whether to keep a Cholesky factor; raise where not even conjugate gradients have room.
+
+    ``memory`` is in gigabytes; None is what is free.
+
+    >>> choose_dense(32_844, 1_000_000, Plan(chains=16, draws=300), memory=8), choose_dense(32_844, 10, Plan(), 3)
+    (True, False)
+    """
+    limit = free_memory() if memory is None else memory * GIGABYTE
+    if n_areas <= DENSE_MOST and needed_memory(n_areas, n_answers, plan, dense=True) <= limit:
+        return True
+    needed = needed_memory(n_areas, n_answers, plan, dense=False)
+    if needed > limit:
+        available = "are free" if memory is None else "are allowed (--memory)"
+        raise StudyError(
+            f"a fit of {n_areas:,} areas with {plan.chains} × {plan.draws} draws needs about {needed / GIGABYTE:.1f} "
+            f"GB of memory, and {limit / GIGABYTE:.1f} GB {available}; use a larger machine, fewer --draws, or a "
+            "coarser map"
+        )
+    return False
+
+
+def run_large(name: str, data: Comparisons, counts: PairCounts, areas: Areas, variance: VariancePrior, run: Run) -> Fit:
+    """Choose the engine, sample, assess, record: as `fit` does for smaller maps."""
+    if run.sampler != "hmc":
+        raise StudyError(
+            f"the sampler '{run.sampler}' is for smaller maps than one of {len(areas):,} areas; leave --sampler out"
+        )
+    dense = choose_dense(len(areas), len(data), run.plan, run.memory)
+    smoother = build_smoother(name, areas)
+    model = LargeModel(counts, smoother, variance)
+    draws, seconds = run.timed(
+        lambda rng: sample_large(rng, model, run.plan, dense=dense, cores=run.cores, watch=run.watch)
+    )
+    begun = begin_record(data, counts, areas, run, (draws, seconds))
+    statistics, log_variance = named_statistics(draws), draws["log_variance"]
+    samples = named_large_draws(areas, draws, data.winner_is)
+    risk = samples["risk"].to_numpy()
+    sampling = judge_sampling(risk)
+    moving = {} if np.ptp(log_variance) == 0 else {"α²": log_variance}
+    chosen = risk.reshape(-1, len(areas))[evenly(risk.shape[0] * risk.shape[1], DIFFER_DRAWS)]
+    sign = -1 if data.winner_is == "lower" else 1
+    record = begun(
+        model=name,
+        correlation=Correlation(smoother.name),
+        hyperparameters=variance,
+        notes=(
+            *data_notes(data, counts, areas, name),
+            engine_note(len(areas), dense=dense),
+            *([Note(NoteKind.DRAWS_KEPT, kept)] if (kept := kept_draws.describe(risk.size)) else []),
+            *differ_note(data, sign * chosen.astype(np.float64), None, run.seed),
+        ),
+        diagnostics=diagnose(areas.names, sampling, moving, seconds),
+        panel=PanelSettings(ties="leave-out") if data.tied.any() else None,
+    )
+    return Fit(areas, samples, statistics, named_pairs(areas, counts), record).remembering(sampling=sampling)
+
+
+def build_smoother(name: str, areas: Areas) -> Smoother:
+    """Build the prior of the spatial or the standard model."""
+    if name == "standard":
+        return Independent(len(areas))
+    try:
+        return Communicability(areas.graph)
+    except ValueError as error:
+        raise StudyError(f"the prior 'communicability' cannot be built: {error}") from None
+
+
+def engine_note(n_areas: int, *, dense: bool) -> Note:
+    """Say how a large map was fitted, so that its numbers can be had again."""
+    how = "a factored mass matrix" if dense else "conjugate gradients, which need little memory and more time"
+    return Note(NoteKind.ENGINE, f"With {n_areas:,} areas, strengths were drawn with {how}.")
+
+
+def named_large_draws(areas: Areas, draws: Draws, winner_is: str) -> xr.Dataset:
+    """Turn strength into risk where it stands, and name it: there is no second copy of a nation's draws."""
+    level, risk = draws.level, draws.strengths
+    risk -= level[:, :, None].astype(risk.dtype)
+    if winner_is == "lower":
+        np.negative(risk, out=risk)
+    return xr.Dataset(
+        {
+            "risk": (("chain", "draw", "area"), risk),
+            "level": (("chain", "draw"), level),
+            "alpha2": (("chain", "draw"), np.exp(draws["log_variance"])),
+        },
+        coords=area_coordinates(areas, *risk.shape[:2]),
+    )

@@ -1,0 +1,146 @@
+"""Fits of large maps through the library and the command, on maps small enough for a test."""
+
+import json
+
+import numpy as np
+import pytest
+
+import judgemap as jm
+from judgemap.core.graph import AreaGraph
+from judgemap.core.samplers.run import Plan
+from judgemap.errors import StudyError
+from judgemap.study import fit as fitting
+from judgemap.study import kept_draws, large
+from judgemap.study.comparisons import Comparisons
+from judgemap.study.record import NoteKind
+from judgemap.study.run import LARGE, LARGE_PLAN
+from judgemap.study.settings import FitSettings
+
+QUICK = {"chains": 4, "warmup": 5, "draws": 8}
+SIDE = 12
+
+
+@pytest.fixture
+def areas() -> jm.Areas:
+    """A chessboard, without a map, and an island."""
+    at = np.arange(SIDE * SIDE).reshape(SIDE, SIDE)
+    edges = np.concatenate(
+        [np.stack([at[:, :-1], at[:, 1:]], -1).reshape(-1, 2), np.stack([at[:-1], at[1:]], -1).reshape(-1, 2)]
+    )
+    ids = tuple(f"a{place}" for place in range(SIDE * SIDE + 1))
+    return jm.Areas(ids, ids, AreaGraph(len(ids), edges))
+
+
+def answers(areas: jm.Areas, among: int, size: int = 600, step: int | None = None) -> Comparisons:
+    """Answers on the first ``among`` areas, each with one ``step`` further on, or anywhere."""
+    rng = np.random.default_rng(1)
+    left = rng.integers(among, size=size)
+    right = left ^ 1 if step else (left + rng.integers(1, among, size=size)) % among
+    outcome = np.where(rng.random(size) < 0.6, "left", "right").tolist()
+    return Comparisons.from_words(areas.ids, [f"j{k % 7}" for k in range(size)], left, right, outcome)
+
+
+@pytest.fixture
+def treated_as_large(monkeypatch):
+    monkeypatch.setattr(fitting, "LARGE", 100)
+
+
+@pytest.mark.usefixtures("treated_as_large")
+@pytest.mark.parametrize("model", ["spatial", "standard"])
+def test_a_large_map_has_the_same_files(areas, tmp_path, model):
+    data = answers(areas, len(areas))
+    fit = FitSettings(model=model, seed=1, **QUICK).run(data, areas, memory=4)
+    assert fit.posterior["risk"].dtype == np.float32
+    assert np.allclose(fit.risk.mean(axis=1), 0, atol=1e-5)
+    folder = fit.save(tmp_path / "results")
+    again = jm.load_fit(folder)
+    assert np.array_equal(again.risk, fit.risk)
+    assert {path.name for path in folder.iterdir()} == {"areas.csv", "posterior.nc", "fit.json"}
+    assert json.loads((folder / "fit.json").read_text())["note_kinds"].count("engine") == 1
+    half = fit.p_top(len(areas) // 2)
+    assert half.sum() == pytest.approx(len(areas) // 2)
+
+
+@pytest.mark.usefixtures("treated_as_large")
+def test_the_engine_is_chosen_by_memory_and_said(areas):
+    data = answers(areas, len(areas))
+    needed = large.needed_memory(len(areas), len(data), Plan(**QUICK), dense=False) / 1e9
+    fit = FitSettings(seed=1, alpha=1.0, **QUICK).run(data, areas, memory=needed + 1e-6)
+    notes = [note.text for note in fit.record.notes if note.kind is NoteKind.ENGINE]
+    assert notes == [
+        "With 145 areas, strengths were drawn with conjugate gradients, which need little memory and more time."
+    ]
+    with pytest.raises(StudyError, match=r"145 areas .* needs about 0\.5 GB of memory, and 0\.1 GB are allowed"):
+        FitSettings(seed=1, **QUICK).run(data, areas, memory=0.1)
+
+
+def test_memory_is_stated_before_anything_is_computed():
+    with pytest.raises(StudyError, match=r"200,000 areas with 16 × 300 draws needs about .* GB .* coarser map"):
+        large.choose_dense(200_000, 5_000_000, LARGE_PLAN, memory=4)
+    assert not large.choose_dense(200_000, 5_000_000, LARGE_PLAN, memory=64), "beyond 40,000 areas there is no factor"
+    assert large.choose_dense(32_844, 1_000_000, LARGE_PLAN, memory=8)
+    assert not large.choose_dense(32_844, 1_000_000, LARGE_PLAN, memory=3)
+
+
+@pytest.mark.usefixtures("treated_as_large")
+def test_half_of_a_nation_was_never_compared(areas):
+    """And the rest in dozens of groups: both consequences are stated."""
+    data = answers(areas, 72, step=1)
+    notes = {note.kind: note.text for note in jm.fit_spatial(data, areas, seed=1, **QUICK).record.notes}
+    assert notes[NoteKind.NEVER_COMPARED].startswith(
+        "73 of 145 areas were never compared ('a72', 'a73', 'a74', 'a75', 'a76'"
+    )
+    assert "fall into 36 groups that were never compared with each other" in notes[NoteKind.GROUPS]
+
+
+@pytest.mark.usefixtures("treated_as_large")
+def test_what_large_maps_cannot_have_is_refused_in_a_sentence(areas, monkeypatch):
+    data = answers(areas, len(areas))
+    with pytest.raises(StudyError, match="the sampler 'gibbs' is for smaller maps than one of 145 areas"):
+        jm.fit_spatial(data, areas, seed=1, sampler="gibbs", **QUICK)
+    monkeypatch.setattr("judgemap.study.panel_settings.DENSE_LIMIT", 100)
+    with pytest.raises(StudyError, match=r"judges: with more than 100 areas only the paper's model .* leave it out"):
+        jm.fit_spatial(data, areas, seed=1, judges="differ", **QUICK)
+    outcome = data.outcome.copy()
+    outcome[0] = 2
+    tied = Comparisons(
+        data.ids, data.judges, data.judge, data.left, data.right, outcome, data.seconds, data.answered_at
+    )
+    with pytest.raises(StudyError, match="ties left out"):
+        jm.fit_spatial(tied, areas, seed=1, **QUICK)
+    assert jm.fit_spatial(tied, areas, seed=1, ties="leave-out", **QUICK).record.data.left_out == 1
+
+
+@pytest.mark.usefixtures("treated_as_large")
+def test_an_interrupted_fit_keeps_its_draws(areas):
+    """Ctrl-C after six draws: they are there, and the warnings say what they are worth."""
+
+    def watch(draws, _wanted):
+        if draws.n_draws == 6:
+            raise KeyboardInterrupt
+
+    fit = jm.fit_spatial(answers(areas, len(areas)), areas, seed=1, chains=4, warmup=2, draws=50, watch=watch)
+    assert fit.posterior.sizes["draw"] == 6
+    assert "interrupted after 6 of 50 draws per chain" in fit.warnings[0]
+    assert any("Effective sample size" in text for text in fit.warnings)
+
+
+@pytest.mark.usefixtures("treated_as_large")
+def test_a_folder_keeps_some_draws_and_says_which(areas, tmp_path, monkeypatch):
+    monkeypatch.setattr(kept_draws, "LARGE_VALUES", 1_000)
+    monkeypatch.setattr(kept_draws, "MOST_VALUES", 2_500)
+    fit = jm.fit_spatial(answers(areas, len(areas)), areas, seed=1, **QUICK)
+    said = "posterior.nc keeps one draw in 2 of each chain, risks rounded to five figures; areas.csv is of all draws."
+    assert [note.text for note in fit.record.notes if note.kind is NoteKind.DRAWS_KEPT] == [said]
+    again = jm.load_fit(fit.save(tmp_path / "results"))
+    assert again.posterior["draw"].to_numpy().tolist() == [0, 2, 4, 6]
+    assert again.sample_stats.sizes["draw"] == 8
+    kept = fit.posterior["risk"].to_numpy()[:, ::2]
+    assert np.abs(again.posterior["risk"].to_numpy() - kept).max() <= np.abs(kept).max() / kept_draws.STEPS
+
+
+def test_plans_go_by_size():
+    settings = FitSettings(seed=1)
+    assert settings.plan_for(LARGE + 1) == LARGE_PLAN
+    assert settings.plan_for(LARGE) == settings.plan
+    assert FitSettings(seed=1, draws=50).plan_for(LARGE + 1).draws == 50
