@@ -227,7 +227,7 @@ def test_a_reference_system_that_the_file_does_not_say(tmp_path):
         read_areas(path)
     for crs in ("EPSG:27700", 27700, "27700"):
         assert read_areas(path, crs=crs).geometry.crs == BRITISH_GRID
-    with pytest.raises(StudyError, match=r"wards\.shp: crs='EPGS:27700' is no coordinate reference system"):
+    with pytest.raises(StudyError, match=r"wards\.shp: crs='EPGS:27700' is not a coordinate reference system"):
         read_areas(path, crs="EPGS:27700")
 
 

@@ -74,7 +74,7 @@ def test_of_many_bad_lines_the_first_ten_are_listed(tmp_path, square):
     lines = str(caught.value).splitlines()
     assert len(lines) == 11
     assert lines[0].startswith("comparisons.csv line 3: 'soon0' is not a number of seconds")
-    assert lines[9].startswith("line 12: 'soon9' is no number")
+    assert lines[9].startswith("line 12: 'soon9' is not a number")
     assert lines[10] == "and 3 more bad lines"
 
 

@@ -134,13 +134,13 @@ def test_a_mistake_is_one_sentence(study_command, words, sentence):
 
 def test_a_file_that_is_no_backup_is_refused(study_command, tmp_path):
     (tmp_path / "copy.sqlite3").write_text("hello")
-    with pytest.raises(StudyError, match="is no backup"):
+    with pytest.raises(StudyError, match="is not a backup"):
         study_command("restore", "copy.sqlite3")
 
 
 def test_a_backup_does_not_overwrite(study_command, tmp_path):
     (tmp_path / "copy.sqlite3").write_text("hello")
-    with pytest.raises(StudyError, match="is there already"):
+    with pytest.raises(StudyError, match="already exists"):
         study_command("backup", "copy.sqlite3")
 
 
