@@ -15,7 +15,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "judgemap"
 SILENT = re.compile(r"<(script|style|svg)\b.*?</\1>|{#.*?#}|{% comment %}.*?{% endcomment %}", re.DOTALL)
-TRANSLATED = re.compile(r"""{% translate (["'])(.*?)\1 %}""", re.DOTALL)
+TRANSLATED = re.compile(r"""{% translate (["'])(.*?)\1[^%]*%}""", re.DOTALL)
 SPOKEN = re.compile(r"""\b(?:alt|aria-label|placeholder|title)=(["'])(.*?)\1""", re.DOTALL)
 BLOCK = re.compile(
     r"</?(?:p|h\d|li|ul|ol|dl|dt|dd|div|section|table|tr|th|td|button|summary|details|form|label|option)\b[^>]*>"
