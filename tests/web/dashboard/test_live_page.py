@@ -171,7 +171,7 @@ def test_a_study_without_judges_or_answers_says_what_to_do(owned, clients, visit
     judge = visit()
     assert "Nobody has answered yet" in notes_on_page(owned, clients["owner"])
     judge.answer("tie")
-    assert "No pair was decided yet" in notes_on_page(owned, clients["owner"])
+    assert "No pair has a winner yet" in notes_on_page(owned, clients["owner"])
 
 
 def test_one_judge_and_few_areas(owned, clients, visit):
