@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgemap.core.diagnostics import AT_A_TIME, judge_sampling
+from judgemap.core.diagnostics import AT_A_TIME, Sampling, judge_sampling
 from judgemap.core.laplace import approximate
 from judgemap.core.prior import Model
 from judgemap.core.samplers import clusters, gibbs, hmc
@@ -113,6 +113,13 @@ class Draws:
         """False when the run was interrupted."""
         return self.asked in (None, self.n_draws)
 
+    @cached_property
+    def sampling(self) -> Sampling:
+        """R-hat and effective sample sizes of every area, some at a time: of a nation's draws there is no copy."""
+        parts = np.array_split(np.arange(self.strengths.shape[2]), -(-self.strengths.size // AT_A_TIME))
+        judged = [judge_sampling(self.strengths[:, :, part] - self.level[:, :, None]) for part in parts]
+        return Sampling(*(np.concatenate(each) for each in zip(*judged, strict=True)))
+
     def watched(self, areas: IntArray | None = None) -> FloatArray:
         """Pick what tells how good the draws are, (chain, draw, quantity): some areas, and every scalar."""
         if areas is None:
@@ -124,13 +131,11 @@ class Draws:
 
     def good(self) -> bool:
         """Whether chains agree and draws are enough, for every area and every scalar that moves."""
-        areas = self.strengths.shape[2]
-        parts = np.array_split(np.arange(areas), -(-self.strengths.size // AT_A_TIME))
-        return all(_good(self.watched(part)) for part in parts)
-
-
-def _good(draws: FloatArray) -> bool:
-    return judge_sampling(draws[:, :, np.ptp(draws, axis=(0, 1)) > 0]).good
+        scalars = self.watched(np.empty(0, dtype=np.int64))
+        moving = scalars[:, :, np.ptp(scalars, axis=(0, 1)) > 0]
+        still = np.isnan(self.sampling.rhat)  # of a single area, whose centred strength is always 0
+        areas = Sampling(*(each[~still] for each in self.sampling))
+        return (moving.shape[2] == 0 or judge_sampling(moving).good) and areas.good
 
 
 Watcher = Callable[[Draws, int], None]
@@ -247,9 +252,9 @@ def run(
                     store.add([draws for _, draws in results], kept=kept)
                     if watch is not None:
                         watch(store.so_far(), store.size)
-                more = min(store.size, plan.most - store.size)
-                if more < FEWEST or store.so_far().good():
-                    break
+                more, draws = min(store.size, plan.most - store.size), store.so_far()
+                if more < FEWEST or draws.good():
+                    return draws
                 store.grow(more)
                 blocks = _blocks(replace(plan, warmup=0, draws=more), kernel.block)
         except KeyboardInterrupt:
