@@ -96,7 +96,7 @@ def test_areas_without_a_name_and_names_of_several_areas_are_noted():
     assert labels.names == ("Castle", "2", "Castle", "4")
     assert labels.notes == (
         "Areas without a name go by their id: '2', '4'.",
-        "More than one area is called 'Castle'; these are known by id only.",
+        "More than one area is called 'Castle'; in files, write their ids.",
     )
 
 

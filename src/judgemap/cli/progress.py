@@ -61,6 +61,21 @@ def counting_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, wanted: bar.update(task, completed=done, total=wanted)
 
 
+@contextmanager
+def share_progress(what: str) -> Iterator[Callable[[float, str], None]]:
+    """Show which share is done and what is being done; yields what nobody hears where nobody watches."""
+    if not sys.stderr.isatty():
+        yield lambda share, doing: None  # noqa: ARG005
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (TextColumn(what), BarColumn(), TextColumn("{task.fields[news]}"))
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=1.0, news="")
+        yield lambda share, doing: bar.update(task, completed=share, news=doing)
+
+
 def describe(draws: Draws) -> str:
     """Say how good the draws so far are."""
     watched = draws.watched()

@@ -168,6 +168,41 @@ def delete(
 
 
 @app.command()
+def basemap(
+    study: Slug,
+    file: Annotated[Path | None, typer.Argument(help="An extract: .osm.pbf, .osm, or a GeoPackage.")] = None,
+    credit: Annotated[str, typer.Option(help="Whose map it is, shown wherever it is drawn.")] = "",
+    data: DataFolder = DATA,
+    *,
+    remove: Annotated[bool, typer.Option("--remove", help="Go on without a base map.")] = False,
+) -> None:
+    """Draw streets and places under the judges' maps, from an OpenStreetMap extract of the study's region.
+
+    Judges get them from this server alone. A base map that is there already is replaced.
+
+    Example: judgemap study basemap wards nottinghamshire-latest.osm.pbf
+    """
+    connect(data)
+    from judgemap.cli.progress import share_progress
+    from judgemap.web.studies.actions import find_study
+    from judgemap.web.studies.basemap.actions import CREDIT, check_file, remove_base_map
+    from judgemap.web.studies.basemap.making import make_here
+
+    found = find_study(study)
+    if remove:
+        remove_base_map(found)
+        typer.echo(f"Study {study} has no base map.")
+        return
+    if file is None:
+        raise StudyError(f"name an extract: judgemap study basemap {study} FILE.osm.pbf")
+    check_file(file)
+    with share_progress("base map") as tell:
+        made = make_here(found, file, credit or CREDIT, tell)
+    typer.echo(made.said)
+    typer.echo(f"Study {study} has a base map of {made.size / 1e6:.1f} MB. It says: {made.credit}")
+
+
+@app.command()
 def export(
     study: Slug,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The zip file to write.")] = None,

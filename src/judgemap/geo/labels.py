@@ -88,7 +88,7 @@ def complete_names(ids: Sequence[str], names: Sequence[str], notes: Sequence[str
         notes.append(f"Areas without a name go by their id: {quoted(nameless)}.")
     names = [name or key for key, name in zip(ids, names, strict=True)]
     if shared := [name for name, count in Counter(names).items() if count > 1]:
-        notes.append(f"More than one area is called {quoted(shared)}; these are known by id only.")
+        notes.append(f"More than one area is called {quoted(shared)}; in files, write their ids.")
     return Labels(tuple(ids), tuple(names), tuple(notes))
 
 

@@ -109,7 +109,9 @@ class Areas(Displayed):
         "2 areas are called 'Kenwood': use an id, one of '2', '3'"
         """
         label = clean_label(label)
-        called = [key for key, name in zip(self.ids, self.names, strict=True) if name == label]
+        # Areas that share a name were told apart by what follows the comma.
+        namesakes = (name == label or name.startswith(f"{label}, ") for name in self.names)
+        called = [key for key, shares in zip(self.ids, namesakes, strict=True) if shares and label]
         if len(called) > 1:
             return f"{len(called)} areas are called {label!r}: use an id, one of {quoted(called)}"
         place, where = ("on", "map") if self.geometry is not None else ("in", "list of areas")
@@ -185,8 +187,19 @@ def read_areas(
         raise StudyError(f"{path.name or path}: {error}", error.field) from None
     outlines = outlines._replace(notes=(*notes, *outlines.notes))
     if edges is not None:
-        return _joined_by(outlines, edges, extra_edges)
-    return _connect(outlines, contiguity, extra_edges, bridge)
+        return _told_apart(_joined_by(outlines, edges, extra_edges), frame)
+    return _told_apart(_connect(outlines, contiguity, extra_edges, bridge), frame)
+
+
+def _told_apart(areas: "Areas", frame: "geopandas.GeoDataFrame") -> "Areas":
+    """Tell areas of the same name apart, by the other columns of their file if need be."""
+    from judgemap.geo.labels import column_texts
+    from judgemap.geo.same_names import told_apart
+
+    if len(set(areas.names)) == len(areas):
+        return areas
+    columns = {str(each): column_texts(frame, each) for each in frame.columns if each != frame.geometry.name}
+    return told_apart(areas, columns if len(frame) == len(areas) else {})
 
 
 def areas_from_frame(
@@ -208,7 +221,8 @@ def areas_from_frame(
     """
     from judgemap.geo import boundaries
 
-    return _connect(boundaries.outlines(frame, id, name, crs=None), contiguity, extra_edges, bridge)
+    outlines = boundaries.outlines(frame, id, name, crs=None)
+    return _told_apart(_connect(outlines, contiguity, extra_edges, bridge), frame)
 
 
 def read_edges(edges_path: str | Path, names_path: str | Path | None = None, extra_edges: ExtraEdges = None) -> Areas:

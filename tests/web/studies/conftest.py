@@ -6,6 +6,9 @@ import warnings
 
 import pytest
 
+from judgemap.web.server.sandbox import NEWS
+from judgemap.web.studies.basemap import making
+from judgemap.web.studies.basemap import reading as basemap_reading
 from judgemap.web.studies.upload import files, reading
 
 
@@ -13,12 +16,17 @@ from judgemap.web.studies.upload import files, reading
 def read_here(monkeypatch):
     """Read uploaded files in this process: one of its own, which `test_reading.py` tests, takes seconds to start."""
 
-    def run(_module, arguments, *_):
-        written = io.StringIO()
-        with contextlib.redirect_stdout(written), warnings.catch_warnings():
+    def run(module, arguments, _folder, _environment, hear=None, _seconds=None):
+        written, told = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(written), contextlib.redirect_stderr(told), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a reader's own process only prints them
-            reading.main(arguments)
+            (basemap_reading if "basemap" in module else reading).main(list(arguments))
+        for line in told.getvalue().splitlines() if hear else []:
+            share, _, doing = line.removeprefix(NEWS).strip().partition(" ")
+            hear(float(share), doing)
         return written.getvalue().encode()
 
-    monkeypatch.setattr(reading, "confine", lambda _folder: [])
-    monkeypatch.setattr(files, "run_reader", run)
+    for module in (reading, basemap_reading):
+        monkeypatch.setattr(module, "confine", lambda *_: [])
+    for module in (files, making):
+        monkeypatch.setattr(module, "run_reader", run)

@@ -16,6 +16,8 @@ TABLE = [
     ("studies:overview", "get", {}, READ),
     ("studies:map", "get", {}, READ),
     ("studies:map", "post", {"a": "0", "b": "5"}, MOVE),
+    ("studies:base_map", "post", {"act": "stop"}, MOVE),
+    ("studies:base_map_news", "get", {}, READ),
     ("studies:texts", "get", {}, READ),
     ("studies:texts", "post", {"title": ""}, BAD),
     ("studies:translate", "get", {}, READ),
@@ -46,6 +48,7 @@ TABLE = [
     ("preview:language", "post", {"language": "fr"}, MOVE),
     ("preview:areas", "get", {}, READ),
     ("preview:areas", "post", {}, MOVE),
+    ("preview:places", "get", {}, READ),
     ("preview:link", "get", {}, READ),
     ("preview:jump", "post", {"to": "end"}, MOVE),
 ]
@@ -59,8 +62,11 @@ ELSEWHERE = {
     "studies:markdown",
     "preview:withdraw",
     "inviting:export",
+    "studies:tile",
+    "preview:tile",
+    "preview:picture",
 }
-"""Without a study, or tested with its export, which wants a transaction of its own."""
+"""Without a study, or tested with its export, which wants a transaction of its own, or with a base map."""
 
 
 def address(name, study):

@@ -20,6 +20,7 @@ from django.utils import translation
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.web.judge.forms import read_answer, read_positions
+from judgemap.web.judge.ground import picture_response
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.judge.places import gazetteer
 from judgemap.web.judge.places_page import show_places
@@ -251,6 +252,13 @@ def link(request: HttpRequest, study: Study, state: State) -> HttpResponse:
         "code": withdrawal_code(study.slug),
     }
     return render(request, "judge/link.html", context)
+
+
+@require_safe
+@reading_page
+def ground_picture(request: HttpRequest, study: Study, key: int, position: int) -> HttpResponse:
+    """Show the base map under an area, to a browser without scripts."""
+    return picture_response(request, study.base_map_id, key, study.pk, position)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

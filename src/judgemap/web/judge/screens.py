@@ -74,17 +74,19 @@ class Side:
     font: float
     where: tuple[int, int, int]
     neighbours: str
+    ground: str = ""
+    """The address of a picture of streets and places, for a page without a script; empty without a base map."""
 
 
-def side_of(side: str, area: Area) -> Side:
-    """Draw one side from the area's scene."""
+def side_of(side: str, area: Area, ground: str = "") -> Side:
+    """Draw one side from the area's scene, over the picture at an address."""
     if not area.scene:
         return Side(side, area.name, area.position, "", [], [], "", 0, (0, 0, 0), "")
     scene: dict[str, Any] = json.loads(area.scene)
     named = [other for other in scene["others"] if "name" in other]
     west, north, east, south = scene["where"]
     spot = ((west + east) // 2, (north + south) // 2, max(east - west, south - north, 40) // 2)
-    view = _view(scene["own"])
+    view = view_of(scene["own"])
     return Side(
         side=side,
         name=area.name,
@@ -95,11 +97,13 @@ def side_of(side: str, area: Area) -> Side:
         view=" ".join(str(each) for each in view),
         font=round(view[2] / 30, 1),
         where=spot,
-        neighbours=", ".join(other["name"] for other in named),
+        neighbours=", ".join(scene.get("near") or (other["name"] for other in named)),
+        ground=ground,
     )
 
 
-def _view(rings: list[list[int]]) -> tuple[int, int, int, int]:
+def view_of(rings: list[list[int]]) -> tuple[int, int, int, int]:
+    """Return what a page without a script shows of a scene: left, top, width and height in its units."""
     xs = [x for ring in rings for x in ring[::2]]
     ys = [y for ring in rings for y in ring[1::2]]
     size = round(max(max(xs) - min(xs), max(ys) - min(ys)) * (1 + 2 * VIEW))

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from judgemap.web.accounts.adapter import place_hash
 from judgemap.web.judge import actions
 from judgemap.web.judge.forms import read_answer, read_positions
+from judgemap.web.judge.ground import ground_json, picture_address
 from judgemap.web.judge.models import Answer, Judge, JudgeGroup, Pair, UnknownArea
 from judgemap.web.judge.places import ALL, known_areas
 from judgemap.web.judge.refusals import Refused
@@ -127,7 +128,7 @@ def show_place(request: HttpRequest, judge: Judge, token: str, place: Place) -> 
     context = common(judge, token) | {
         "texts": texts,
         "example": render_markdown(version.text("example", language)),
-        "tiles_host": tiles_host(version.base_map),
+        "tiles_host": tiles_host(tiles_of(judge.study)),
     }
     return render(request, TEMPLATES[place], context)
 
@@ -149,16 +150,27 @@ def show_pair(request: HttpRequest, token: str, pair: Pair, before: Answer | Non
         "before": before,
         "counter": counter(judge, pair),
         "progress": progress(judge),
-        "sides": [side_of("left", pair.left), side_of("right", pair.right)],
+        "sides": [
+            side_of(side, area, picture_address(request, judge.study, token, area))
+            for side, area in (("left", pair.left), ("right", pair.right))
+        ],
+        "tiles": tiles_of(judge.study),
+        "ground": ground_json(request, judge.study, token),
+        "credit": judge.study.base_map.credit if judge.study.base_map else version.base_map_credit,
         "outline": svg_path(json.loads(judge.study.outline)["rings"]) if judge.study.outline else "",
         "data": pair_json(judge, pair, before),
         "said": said_before(pair, before) if before else "",
         "instructions": render_markdown(version.text("instructions", translation.get_language() or "en")),
     }
     response = render(request, "judge/pair.html", context)
-    if version.base_map:
-        allow_tiles(response, version.base_map)
+    if tiles := tiles_of(judge.study):
+        allow_tiles(response, tiles)
     return response
+
+
+def tiles_of(study: Study) -> str:
+    """Return the address of somebody else's map tiles; empty for none, or where the study has a map of its own."""
+    return "" if study.base_map_id else study.version.base_map
 
 
 def allow_tiles(response: HttpResponse, address: str) -> None:

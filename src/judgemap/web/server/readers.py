@@ -41,11 +41,16 @@ class TooMuchError(Exception):
 
 
 def run_reader(
-    module: str, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], hear: Hear = unheard
+    module: str,
+    arguments: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    hear: Hear = unheard,
+    seconds: float | None = None,
 ) -> bytes:
     """Run a module that reads a file in ``folder``, when it is its turn, and return what it writes.
 
-    ``hear`` is told how far it is; what it raises ends the reader.
+    ``hear`` is told how far it is; what it raises ends the reader. It may take ``seconds``, or else `SECONDS`.
     """
     with _turn() as lock, subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
@@ -62,7 +67,7 @@ def run_reader(
             too_long.set()
             reader.kill()
 
-        ending = threading.Timer(SECONDS, end)
+        ending = threading.Timer(seconds or SECONDS, end)
         taking = threading.Thread(target=lambda: written.append(_all_of(reader)))
         ending.start()
         taking.start()

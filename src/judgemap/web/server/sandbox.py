@@ -15,15 +15,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-MEMORY = 1 << 30
-"""Bytes that a reader may fill; address space is another matter, as libraries map more than they use."""
-ADDRESSES = 4 << 30
-SECONDS = 60
-"""Processor time."""
-LONGEST_FILE = 1 << 20
 NICENESS = 5
 """Judges are served before files are read."""
 NEWS = "news "
@@ -62,6 +57,17 @@ SYSTEM = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a reader may use up, in bytes and in seconds of processor time."""
+
+    memory: int = 1 << 30
+    """What it may fill; address space is another matter, as libraries map more than they use."""
+    addresses: int = 4 << 30
+    seconds: int = 60
+    longest_file: int = 1 << 20
+
+
 class _Instruction(ctypes.Structure):
     _fields_ = (("code", ctypes.c_uint16), ("yes", ctypes.c_uint8), ("no", ctypes.c_uint8), ("k", ctypes.c_uint32))
 
@@ -76,24 +82,24 @@ class _Beneath(ctypes.Structure):
     _fields_ = (("allowed", ctypes.c_uint64), ("folder", ctypes.c_int32))
 
 
-def confine(folder: Path) -> list[str]:
+def confine(folder: Path, limits: Limits = Limits(), file: Path | None = None) -> list[str]:  # noqa: B008 - frozen
     """Put the walls up around this process, for good, and return the names of those that the system does not have.
 
-    It can read Python and its libraries, and read and write in ``folder``.
+    It can read Python and its libraries, read and write in ``folder``, and read ``file``, wherever that is.
     """
-    limits = {
-        resource.RLIMIT_DATA: MEMORY,
-        resource.RLIMIT_AS: ADDRESSES,
-        resource.RLIMIT_CPU: SECONDS,
-        resource.RLIMIT_FSIZE: LONGEST_FILE,
+    kinds = {
+        resource.RLIMIT_DATA: limits.memory,
+        resource.RLIMIT_AS: limits.addresses,
+        resource.RLIMIT_CPU: limits.seconds,
+        resource.RLIMIT_FSIZE: limits.longest_file,
         resource.RLIMIT_CORE: 0,
     }
-    for kind, limit in limits.items():
+    for kind, limit in kinds.items():
         resource.setrlimit(kind, (limit, limit))
     os.nice(NICENESS)
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")  # if memory runs out, a reader ends and not the server
-    walls: dict[str, Callable[[], None]] = {"Landlock": lambda: _keep_to(folder), "seccomp": _refuse_calls}
+    walls: dict[str, Callable[[], None]] = {"Landlock": lambda: _keep_to(folder, file), "seccomp": _refuse_calls}
     missing = []
     for name, put_up in walls.items():
         try:
@@ -159,8 +165,8 @@ def _refuse_calls() -> None:
     _check(linux.prctl(SET_SECCOMP, FILTER, ctypes.byref(_Program(len(program), instructions)), 0, 0))
 
 
-def _keep_to(folder: Path) -> None:
-    """Have the kernel refuse every file but Python's own, and those in the folder."""
+def _keep_to(folder: Path, file: Path | None) -> None:
+    """Have the kernel refuse every file but Python's own, those in the folder, and the one to read."""
     linux = _linux()
     version = _check(linux.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1))
     handled = ctypes.c_uint64(ALL_OF_ABI_1 | (TRUNCATE if version >= 3 else 0))
@@ -168,7 +174,7 @@ def _keep_to(folder: Path) -> None:
     try:
         _check(linux.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
         own = [sys.prefix, sys.base_prefix, *filter(None, sys.path)]
-        for path in {*SYSTEM, *own}:
+        for path in {*SYSTEM, *own, *([] if file is None else [str(file)])}:
             _allow(linux, rules, Path(path), READ_FILE | READ_FOLDER)
         _allow(linux, rules, folder, handled.value & ~EXECUTE)
         _check(linux.syscall(RESTRICT_SELF, rules, 0))

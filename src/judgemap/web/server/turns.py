@@ -26,9 +26,9 @@ def insert_in_turns(rows: Iterable[Row], size: Callable[[Row], int]) -> None:
         _rest(time.monotonic() - began)
 
 
-def delete_in_turns(rows: QuerySet[Row]) -> None:
-    """Delete rows in short transactions."""
-    while keys := list(rows.values_list("pk", flat=True)[:ROWS]):
+def delete_in_turns(rows: QuerySet[Row], at_once: int = ROWS) -> None:
+    """Delete rows in short transactions, fewer at once where they are large."""
+    while keys := list(rows.values_list("pk", flat=True)[:at_once]):
         began = time.monotonic()
         rows.model._base_manager.filter(pk__in=keys).delete()  # noqa: SLF001 - Django's
         _rest(time.monotonic() - began)

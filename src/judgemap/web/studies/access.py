@@ -34,12 +34,12 @@ def studies_of(researcher: Researcher) -> QuerySet[Study]:
 
 
 def researcher_page(view: View) -> View:
-    """Ask for a sign-in, and keep the page out of caches."""
+    """Ask for a sign-in, and keep the page out of caches, unless it says itself how long it may be kept."""
 
     @wraps(view)
     def page(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         response = view(request, *args, **kwargs)
-        response["Cache-Control"] = "no-store"
+        response.headers.setdefault("Cache-Control", "no-store")
         return response
 
     return login_required(page)

@@ -45,7 +45,7 @@ def draw_areas(areas: Areas, tell: Callable[[float], None] = lambda share: None)
     rings = frame.rings(simple)
     return Drawings(
         outline=packed(_locator(simple, frame)),
-        scenes=make_scenes(areas.names, polygons, frame, tell),
+        scenes=make_scenes(areas, polygons, frame, tell),
         rings=[packed(each) for each in rings],
         labels=label_points(rings),
         geojson=list(shapely.to_geojson(_rounded(_valid(geographic.to_numpy())))),

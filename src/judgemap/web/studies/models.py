@@ -44,6 +44,8 @@ class Study(models.Model):
     """The last day on which judges' answers are kept, in UTC; judges read it before they agree. None for no end."""
     answers_removed_at = models.DateTimeField(null=True)
     """When all answers were removed because that day was over; the log has the certificate."""
+    base_map = models.ForeignKey("BaseMap", models.SET_NULL, null=True, related_name="+")
+    """The streets and places that are drawn under the judges' maps; None for none."""
     deleted_at = models.DateTimeField(null=True)
     """When somebody deleted the study. It can be brought back until `removal.GRACE` is over; then all of it goes."""
 
@@ -292,3 +294,83 @@ class Draft(Job):
         from judgemap.web.studies.upload.drafts import make_draft
 
         make_draft(self)
+
+
+class Extract(models.Model):
+    """A file of streets and places that is being uploaded, part by part, and kept until a base map is made of it."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="extracts")
+    name = models.CharField(max_length=100)
+    size = models.PositiveBigIntegerField()
+    """In bytes, when all of it is there."""
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ExtractPart(models.Model):
+    """One part of an extract: short enough to be sent, and written, in one turn."""
+
+    extract = models.ForeignKey(Extract, models.CASCADE, related_name="parts")
+    number = models.PositiveIntegerField()
+    content = models.BinaryField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["extract", "number"], name="extract_part_once"),)
+
+    def __str__(self) -> str:
+        return f"part {self.number} of {self.extract_id}"
+
+
+class BaseMap(Job):
+    """Streets and places around the areas of a study, cut into tiles by a worker."""
+
+    NAME = "base map"
+    BEGINS = "Reading the extract."
+    AGAIN = "Upload the extract again."
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="base_maps")
+    extract = models.ForeignKey(Extract, models.SET_NULL, null=True, related_name="base_maps")
+    file = models.CharField(max_length=100)
+    credit = models.CharField(max_length=200)
+    """Whose map it is, written wherever it is drawn."""
+    size = models.PositiveBigIntegerField(default=0)
+    """Bytes of all its tiles."""
+    in_results = models.BooleanField(default=False)
+    """Whether results, dashboard and briefing show it too."""
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["study"], condition=Q(status__in=["waiting", "running"]), name="base_map_one_under_way"
+            ),
+            *job_constraints("base_map"),
+        )
+
+    def __str__(self) -> str:
+        return f"base map {self.pk}"
+
+    def work(self) -> None:
+        """Read the extract and cut the tiles."""
+        from judgemap.web.studies.basemap.making import make_base_map
+
+        make_base_map(self)
+
+
+class BaseMapTile(models.Model):
+    """A tile of a base map, as `judgemap.geo.basemap.tiles` packs it."""
+
+    base_map = models.ForeignKey(BaseMap, models.CASCADE, related_name="tiles")
+    level = models.PositiveSmallIntegerField()
+    column = models.PositiveIntegerField()
+    row = models.PositiveIntegerField()
+    content = models.BinaryField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["base_map", "level", "column", "row"], name="base_map_tile_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"tile {self.level}/{self.column}/{self.row} of {self.base_map_id}"

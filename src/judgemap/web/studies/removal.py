@@ -11,7 +11,7 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.erasing import erase_after_commit
 from judgemap.web.server.turns import delete_in_turns
 from judgemap.web.studies.log import record
-from judgemap.web.studies.models import Area, Edge, Study
+from judgemap.web.studies.models import Area, BaseMapTile, Edge, ExtractPart, Study
 
 GRACE = timedelta(days=7)
 """How long a deleted study can be brought back."""
@@ -58,6 +58,8 @@ def remove_study(study: Study) -> None:
     """Remove a study with everything in it, in short turns; nobody can bring it back."""
     Study.objects.filter(pk=study.pk, deleted_at=None).update(deleted_at=timezone.now())
     study_goes.send(Study, study=study)
+    delete_in_turns(BaseMapTile.objects.filter(base_map__study=study))
+    delete_in_turns(ExtractPart.objects.filter(extract__study=study), at_once=1)
     delete_in_turns(Edge.objects.filter(study=study))
     delete_in_turns(Area.objects.filter(study=study))
     with transaction.atomic():

@@ -5,13 +5,14 @@ page without a script and, through the square's place, Leaflet's polygons.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from judgemap.geo.maps import Areas
 from judgemap.study.run import available_cores
 from judgemap.web.studies.squares import Points, Rings, Shapes, Square, middles, packed, rings_in
 
@@ -22,15 +23,30 @@ LARGEST = 22_000
 LARGEST_OF_ALL = 400_000_000
 """The most bytes of all scenes of a map, for they are kept in the database."""
 COARSENESS = (1, 2, 4, 8, 16)
+MOST_NEIGHBOURS = 12
+"""The most neighbours that are named to people who hear the page."""
 LABELLED = 0.012
 """The share of the scene that a neighbour must cover to be named."""
 AT_ONCE = 200
 """Scenes that are drawn together."""
 
 
-def make_scenes(names: tuple[str, ...], polygons: Shapes, frame: Square, tell: Callable[[float], None]) -> list[str]:
+def neighbours_of(names: Sequence[str], edges: NDArray[np.int64]) -> list[list[str]]:
+    """Name the neighbours of each area, in the order of their names.
+
+    >>> neighbours_of(["Castle", "Trent", "Arnold"], np.array([[0, 1], [0, 2]]))
+    [['Arnold', 'Trent'], ['Castle'], ['Castle']]
+    """
+    near: list[list[str]] = [[] for _ in names]
+    for a, b in edges.tolist():
+        near[a].append(names[b])
+        near[b].append(names[a])
+    return [sorted(each) for each in near]
+
+
+def make_scenes(areas: Areas, polygons: Shapes, frame: Square, tell: Callable[[float], None]) -> list[str]:
     """Draw the scene of every area, as JSON; ``tell`` hears which share is done."""
-    maker = _SceneMaker(names, polygons, frame)
+    maker = _SceneMaker(areas, polygons, frame)
     batches = np.array_split(np.arange(len(polygons)), max(1, len(polygons) // AT_ONCE))
     scenes: list[str] = []
     with ThreadPoolExecutor(available_cores()) as threads:  # GEOS lets other threads run while it works
@@ -54,8 +70,9 @@ def _in_order(
 
 
 class _SceneMaker:
-    def __init__(self, names: tuple[str, ...], polygons: Shapes, frame: Square) -> None:
-        self._names, self._polygons, self._frame = names, polygons, frame
+    def __init__(self, areas: Areas, polygons: Shapes, frame: Square) -> None:
+        self._names, self._polygons, self._frame = areas.names, polygons, frame
+        self._near = neighbours_of(areas.names, areas.graph.edges)
         self._tree = shapely.STRtree(polygons)
         self._simplified = Simplified(polygons)
         self._largest = min(LARGEST, LARGEST_OF_ALL // len(polygons))
@@ -92,6 +109,7 @@ class _SceneMaker:
                 "own": own_rings[place],
                 "others": [_other(rings, label) for rings, label in zip(around[here], labels[here], strict=True)],
                 "where": [*self._frame.point(west, north), *self._frame.point(east, south)],
+                "near": self._near[int(owns[place])][:MOST_NEIGHBOURS],
             })  # fmt: skip
 
     def _neighbours(self, owns: Points, squares: list[Square]) -> tuple[Points, Points]:

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from judgemap.web.studies import views
+from judgemap.web.studies.basemap import pages as base_map
 from judgemap.web.studies.upload import pages as upload
 
 app_name = "studies"
@@ -11,6 +12,9 @@ urlpatterns = [
     path("studies/", views.list_studies, name="list"),
     path("studies/<slug:slug>/", views.overview, name="overview"),
     path("studies/<slug:slug>/map", views.show_map, name="map"),
+    path("studies/<slug:slug>/base-map", base_map.change, name="base_map"),
+    path("studies/<slug:slug>/base-map/news", base_map.news, name="base_map_news"),
+    path("studies/<slug:slug>/base-map/<int:key>/<int:level>/<int:column>/<int:row>", base_map.tile, name="tile"),
     path("studies/<slug:slug>/texts", views.texts, name="texts"),
     path("studies/<slug:slug>/texts/<slug:language>", views.translate, name="translate"),
     path("studies/<slug:slug>/judging", views.judging, name="judging"),

@@ -19,6 +19,7 @@ from judgemap.web.server.tokens import whole_address
 from judgemap.web.studies import actions
 from judgemap.web.studies.access import owner_page, researcher_of, researcher_page, studies_of, study_page
 from judgemap.web.studies.actions import change_study, share_study, unshare_study
+from judgemap.web.studies.basemap.pages import base_map_of
 from judgemap.web.studies.forms import (
     ColleagueForm,
     DeleteForm,
@@ -81,6 +82,7 @@ def show_map(request: HttpRequest, study: Study) -> HttpResponse:
     notes = study.acts.filter(verb="map read").values_list("detail__notes", flat=True).first()
     file = Upload.objects.filter(drafts__study=study, researcher=researcher_of(request)).defer("content").first()
     context = {"study": study, "form": form, "map": draw_map(study), "notes": notes or [], "here": "map", "file": file}
+    context |= base_map_of(study)
     return render(request, "studies/map.html", context, status=400 if form.errors else 200)
 
 

@@ -72,7 +72,10 @@ def test_a_zip_file_of_very_many_files_is_refused():
 def test_only_three_drivers_are_there(tmp_path):
     code = "import pyogrio, json; print(json.dumps(sorted(pyogrio.list_drivers())))"
     done = subprocess.run(
-        [sys.executable, "-c", code], env=files._environment(str(tmp_path)), capture_output=True, check=True
+        [sys.executable, "-c", code],
+        env=files.reader_environment(str(tmp_path), files.DRIVERS),
+        capture_output=True,
+        check=True,
     )
     drivers = set(json.loads(done.stdout))
     assert drivers >= files.DRIVERS

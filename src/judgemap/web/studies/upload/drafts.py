@@ -11,6 +11,7 @@ from judgemap.errors import StudyError
 from judgemap.study.definition import AreasSource, StudyDefinition, without_edges
 from judgemap.web.studies.actions import check_limits, create_study, definition_of, store_study
 from judgemap.web.studies.areas import edges_in
+from judgemap.web.studies.basemap.making import copy_base_map
 from judgemap.web.studies.designs import recommended_design
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Draft, Study, Upload
@@ -99,5 +100,6 @@ def _copied(draft: Draft) -> Study:
     packed = original.version.packed_design
     design = bytes(packed) if packed else None
     study = store_study(definition, original.outline, rows, edges, design, draft.asked_by)
+    copy_base_map(original, study)
     record(study, draft.asked_by, "copied", {"from": original.slug})
     return study

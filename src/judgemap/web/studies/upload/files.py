@@ -137,7 +137,7 @@ def _run(action: str, name: str, content: bytes, options: Mapping[str, Any], hea
         path.write_bytes(content)
         arguments = [action, str(path), json.dumps(dict(options))]
         try:
-            written = run_reader(READER, arguments, Path(folder), _environment(folder), hear)
+            written = run_reader(READER, arguments, Path(folder), reader_environment(folder, DRIVERS), hear)
         except TooMuchError:
             raise StudyError(TOO_MUCH) from None
     try:
@@ -152,15 +152,16 @@ def _run(action: str, name: str, content: bytes, options: Mapping[str, Any], hea
     return answer
 
 
-def _environment(folder: str) -> dict[str, str]:
+def reader_environment(folder: str, drivers: frozenset[str]) -> dict[str, str]:
+    """Return the environment of a reader, in which GDAL knows these formats only."""
     kept = {key: os.environ[key] for key in ("PATH", "LANG", "VIRTUAL_ENV", "PYTHONPATH") if key in os.environ}
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "agg"}
-    return kept | threads | NO_NETWORK | {"GDAL_SKIP": _other_drivers(), "HOME": folder}
+    return kept | threads | NO_NETWORK | {"GDAL_SKIP": _other_drivers(drivers), "HOME": folder}
 
 
 @cache
-def _other_drivers() -> str:
+def _other_drivers(drivers: frozenset[str]) -> str:
     """List the formats that are not to be opened, whatever a file claims to be."""
     import pyogrio
 
-    return ",".join(sorted(set(pyogrio.list_drivers()) - DRIVERS))
+    return ",".join(sorted(set(pyogrio.list_drivers()) - drivers))

@@ -1,5 +1,7 @@
 // One area among its neighbours, drawn by Leaflet from the scene that the server stored (see studies/display.py).
 // A drag or a pinch moves the map; only the bar with the area's name answers.
+import { BaseMap } from "./base-map.js";
+
 const UNITS = 1000; // a scene's square, in its own units
 const SMALLEST = 0.3; // the share of the map's shorter side that the area keeps when neighbours are brought into view
 const LETTER = 6.2; // the width of a letter and the height of a line in a label, in pixels
@@ -13,15 +15,15 @@ export class AreaMap {
     if (!place) return;
     section.classList.add("alive");
     this.map = L.map(place, {
-      zoomSnap: 0.1, zoomDelta: 0.5, zoomControl: false, attributionControl: Boolean(words.tiles), keyboard: false,
+      zoomSnap: 0.1, zoomDelta: 0.5, zoomControl: false, attributionControl: false, keyboard: false,
       scrollWheelZoom: false, doubleClickZoom: false, boxZoom: false, zoomAnimation: false, fadeAnimation: false,
       trackResize: true, maxBoundsViscosity: 1,
     });
     L.control.zoom({ position: "bottomright", zoomInTitle: words.zoomIn, zoomOutTitle: words.zoomOut }).addTo(this.map);
-    if (words.tiles) {
-      this.map.attributionControl.setPrefix(false);
-      const credit = Object.assign(document.createElement("span"), { textContent: words.credit }).innerHTML; // plain text
-      L.tileLayer(words.tiles, { attribution: credit, maxZoom: 19, referrerPolicy: "no-referrer" }).addTo(this.map);
+    if (words.tiles) L.tileLayer(words.tiles, { maxZoom: 19, referrerPolicy: "no-referrer" }).addTo(this.map);
+    if (words.ground) {
+      this.base = new BaseMap(this.map, JSON.parse(words.ground));
+      section.classList.add("grounded");
     }
     this.layers = L.layerGroup().addTo(this.map);
     this.labels = L.layerGroup().addTo(this.map);
@@ -47,6 +49,7 @@ export class AreaMap {
       L.polyline(borders, { className: "border", interactive: false }).addTo(this.layers);
     }
     this.own = L.polygon(rings(scene.own), { className: "own", interactive: false }).addTo(this.layers);
+    this.base?.show(scene);
     this.fit();
     this.locate();
   }
@@ -79,18 +82,30 @@ export class AreaMap {
     if (!this.scene) return;
     this.labels.clearLayers();
     const { x: width, y: height } = this.map.getSize();
-    const written = [];
+    const written = this.covered().map(([left, top, right, bottom]) =>
+      ({ x: (left + right) / 2, y: (top + bottom) / 2, half: (right - left) / 2, tall: (bottom - top) / 2 }));
     for (const other of this.scene.others) {
       if (!other.name) continue;
       const half = Math.min((other.name.length * LETTER) / 2, width / 2 - 2);
       const rings = other.rings.map((ring) => points(ring).map(([x, y]) => this.map.latLngToContainerPoint(this.place(x, y))));
       const at = roomiest(rings, [half, LINE, width - half, height - LINE / 2], (x, y) =>
-        written.every((each) => Math.abs(each.x - x) > each.half + half || Math.abs(each.y - y) > LINE));
+        written.every((each) => Math.abs(each.x - x) > each.half + half || Math.abs(each.y - y) > each.tall + LINE / 2));
       if (!at) continue;
-      written.push({ ...at, half });
+      written.push({ ...at, half, tall: LINE / 2 });
       L.tooltip(this.map.containerPointToLatLng([at.x, at.y]), { permanent: true, direction: "center", className: "place", interactive: false })
         .setContent(Object.assign(document.createElement("bdi"), { textContent: other.name })).addTo(this.labels);
     }
+    if (!this.base) return;
+    this.base.obstacles = written.map(({ x, y, half, tall }) => [x - half, y - tall, x + half, y + tall]);
+    this.base.later();
+  }
+
+  // The parts of the map that its buttons, the small map and the credit lie on, in pixels.
+  covered() {
+    const whole = this.map.getContainer().getBoundingClientRect();
+    const lying = this.section.querySelectorAll(".locator, .leaflet-control-zoom, .credit");
+    return [...lying].map((each) => each.getBoundingClientRect()).filter((each) => each.width)
+      .map((each) => [each.left - whole.left, each.top - whole.top, each.right - whole.left, each.bottom - whole.top]);
   }
 
   locate() {
@@ -107,8 +122,9 @@ export class AreaMap {
   }
 }
 
+// The real neighbours, for those who hear the page; scenes of earlier versions know only those in view.
 function neighbours(scene) {
-  return scene?.others.filter((other) => other.name).map((other) => other.name) ?? [];
+  return scene?.near ?? scene?.others.filter((other) => other.name).map((other) => other.name) ?? [];
 }
 
 function points(flat) {

@@ -1,0 +1,213 @@
+"""Reading an extract: the lines, areas and points that a base map draws, around the areas of a study.
+
+GDAL reads OpenStreetMap's own formats (``.osm.pbf`` and ``.osm``) and GeoPackage. Of a GeoPackage of somebody's own,
+columns named as OpenStreetMap's keys say what a thing is: highway, railway, waterway, natural, landuse, leisure, place.
+"""
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import numpy as np
+import pyogrio
+import shapely
+from numpy.typing import NDArray
+
+from judgemap.errors import StudyError
+from judgemap.geo.basemap.coast import sea
+from judgemap.geo.basemap.kinds import classify, classify_points
+
+Shapes = NDArray[Any]
+Tell = Callable[[float, str], None]
+NORTHERNMOST = 85.0
+ENDINGS = (".osm.pbf", ".pbf", ".osm", ".gpkg")
+OWN_LINE, OWN_POINT = "secondary", "suburb"
+"""What lines and named points of a GeoPackage are that does not say what they are."""
+CONFIGURATION = """\
+closed_ways_are_polygons=landuse,leisure,natural,waterway,place
+attribute_name_laundering=no
+[points]
+osm_id=no
+attributes=name,place,railway
+[lines]
+osm_id=no
+attributes=name,ref,highway,railway,service,waterway,natural,tunnel
+[multipolygons]
+osm_id=no
+attributes=name,landuse,leisure,natural,waterway
+"""
+KEPT = {
+    "lines": "highway IS NOT NULL OR railway IS NOT NULL OR waterway IS NOT NULL OR natural = 'coastline'",
+    "multipolygons": "landuse IS NOT NULL OR leisure IS NOT NULL OR natural IS NOT NULL OR waterway IS NOT NULL",
+    "points": "name IS NOT NULL AND (place IS NOT NULL OR railway IS NOT NULL)",
+}
+NOT_AN_EXTRACT = (
+    "the file is no OpenStreetMap extract (.osm.pbf or .osm) and no GeoPackage (.gpkg); download one of the study's "
+    "region, unpacked, for example from download.geofabrik.de"
+)
+LONGEST_NAME = 60
+
+
+@dataclass(slots=True)
+class Extract:
+    """What was found: shapes in Web Mercator by kind, with their names, and how many things were left out."""
+
+    shapes: dict[str, list[Shapes]] = field(default_factory=dict)
+    names: dict[str, list[Shapes]] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def add(self, kind: str, shapes: Shapes, names: Shapes) -> None:
+        """Add shapes of a kind."""
+        self.shapes.setdefault(kind, []).append(shapes)
+        self.names.setdefault(kind, []).append(names)
+
+    def of(self, kind: str) -> Shapes:
+        """Return the shapes of a kind."""
+        return np.concatenate([np.array([], dtype=object), *self.shapes.get(kind, [])])
+
+    def names_of(self, kind: str) -> Shapes:
+        """Return the names of the shapes of a kind; the empty text for one without."""
+        return np.concatenate([np.array([], dtype=object), *self.names.get(kind, [])])
+
+    def count(self, *kinds: str) -> int:
+        """Count the things of some kinds."""
+        return sum(len(each) for kind in kinds for each in self.shapes.get(kind, []))
+
+
+def read_extract(path: Path, box: tuple[float, float, float, float], folder: Path, tell: Tell) -> Extract:
+    """Read what lies in a box of longitude and latitude; ``folder`` takes GDAL's scratch files."""
+    is_osm = check_beginning(path)
+    options: dict[str, str] = {}
+    if is_osm:
+        configuration = folder / "osmconf.ini"
+        configuration.write_text(CONFIGURATION)
+        options = {"CONFIG_FILE": str(configuration), "MAX_TMPFILE_SIZE": "400"}
+    extract = Extract()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # rings that GDAL closes, and relations that it cannot put together
+            layers = list(KEPT) if is_osm else [str(name) for name, shape in pyogrio.list_layers(path) if shape]
+            for number, layer in enumerate(layers):
+                tell(number / len(layers), f"Reading the {layer}." if is_osm else f"Reading the layer {layer}.")
+                more = {"bbox": box, "where": KEPT[layer]} if is_osm else {}
+                table = pyogrio.read_dataframe(path, layer=layer, on_invalid="ignore", **more, **options)
+                _take(extract, table, box, own=not is_osm)
+            if not extract.shapes:
+                raise StudyError(_elsewhere(path, box, layers[-1], options))
+    except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, UnicodeDecodeError) as error:
+        reason = re.split(r"[;.]\s", str(error).replace(f"{path.parent}/", ""))[0].strip().rstrip(".")
+        raise StudyError(f"the extract is damaged or cut short ({reason[:120]}); download it again") from None
+    return extract
+
+
+def check_beginning(path: Path) -> bool:
+    """Refuse a file that is not what its name says; return whether it is one of OpenStreetMap's formats."""
+    with path.open("rb") as file:
+        beginning = file.read(64)
+    name = path.name.lower()
+    if name.endswith(".pbf") and beginning[4:15] == b"\x0a\x09OSMHeader":
+        return True
+    if name.endswith(".osm") and re.match(rb"(\xef\xbb\xbf)?\s*<(\?xml|osm)", beginning):
+        return True
+    if name.endswith(".gpkg") and beginning.startswith(b"SQLite format 3\0"):
+        return False
+    raise StudyError(NOT_AN_EXTRACT)
+
+
+def _take(extract: Extract, table: Any, box: tuple[float, float, float, float], *, own: bool) -> None:  # noqa: ANN401
+    """Sort the rows of a layer into kinds, and lay them out in Web Mercator."""
+    if not isinstance(table, geopandas.GeoDataFrame) or not len(table):
+        return
+    geometry = table.geometry
+    if own and geometry.crs is not None:
+        geometry = geometry.to_crs("EPSG:4326")
+    shapes = geometry.to_numpy()
+    there = ~(shapely.is_missing(shapes) | shapely.is_empty(shapes))
+    extract.left_out["broken"] += int((~there).sum())
+    if own:
+        there[there] = shapely.intersects(shapes[there], shapely.box(*box))
+    table, shapes = table[there], shapes[there]
+    dimension = shapely.get_dimensions(shapes)
+    for wanted, take in ((0, _take_points), (1, _take_lines), (2, _take_areas)):
+        rows = dimension == wanted
+        if rows.any():
+            take(extract, table[rows], shapes[rows], box, own=own)
+
+
+def _take_points(extract: Extract, table: Any, shapes: Shapes, box: Any, *, own: bool) -> None:  # noqa: ANN401, ARG001
+    kinds = classify_points(table)
+    if own:
+        kinds[kinds == ""] = OWN_POINT
+    names = _names(table)
+    kinds[names == ""] = ""
+    _sort(extract, kinds, shapes, names, "other points")
+
+
+def _take_lines(extract: Extract, table: Any, shapes: Shapes, box: Any, *, own: bool) -> None:  # noqa: ANN401
+    kinds = classify(table, "line")
+    coast = table["natural"].eq("coastline").to_numpy() if "natural" in table else np.zeros(len(table), dtype=bool)
+    if own and not any(key in table for key in ("highway", "railway", "waterway")):
+        kinds[~coast] = OWN_LINE
+    if coast.any():
+        west, south, east, north = box
+        waters = sea(shapes[coast], (west, south, east, north))
+        extract.add("water", project(waters), np.full(len(waters), "", dtype=object))
+    _sort(extract, kinds[~coast], shapes[~coast], _names(table)[~coast], "paths and tracks")
+
+
+def _take_areas(extract: Extract, table: Any, shapes: Shapes, box: Any, *, own: bool) -> None:  # noqa: ANN401, ARG001
+    broken = ~shapely.is_valid(shapes)
+    shapes[broken] = shapely.make_valid(shapes[broken])
+    _sort(extract, classify(table, "area"), shapes, _names(table), "other land")
+
+
+def _sort(extract: Extract, kinds: Shapes, shapes: Shapes, names: Shapes, rest: str) -> None:
+    for kind in sorted(set(kinds.tolist()) - {""}):
+        extract.add(kind, project(shapes[kinds == kind]), names[kinds == kind])
+    extract.left_out[rest] += int((kinds == "").sum())
+
+
+def _names(table: Any) -> Shapes:  # noqa: ANN401
+    names = np.full(len(table), "", dtype=object)
+    for column in ("ref", "name"):
+        if column in table:
+            texts = [_tidy(each) for each in table[column]]
+            names = np.array([text or before for text, before in zip(texts, names, strict=True)], dtype=object)
+    return names
+
+
+def _tidy(text: object) -> str:
+    if not isinstance(text, str):
+        return ""
+    return "".join(each for each in text if each.isprintable())[:LONGEST_NAME].strip()
+
+
+def project(shapes: Shapes) -> Shapes:
+    """Lay shapes in degrees out in Web Mercator, in units of the Earth's circumference: 0 to 1 east and south."""
+    return shapely.transform(shapes, _to_world)
+
+
+def _to_world(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+    latitude = np.radians(np.clip(degrees[:, 1], -NORTHERNMOST, NORTHERNMOST))
+    return np.column_stack([degrees[:, 0] / 360 + 0.5, 0.5 - np.arctanh(np.sin(latitude)) / (2 * np.pi)])
+
+
+def _elsewhere(path: Path, box: tuple[float, float, float, float], layer: str, options: dict[str, str]) -> str:
+    """Say that there is nothing around the study in an extract, and where the extract is instead."""
+    study = f"the study is around {_spot((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)}"
+    some = pyogrio.read_dataframe(path, layer=layer, max_features=100, on_invalid="ignore", **options)
+    bounds = some.to_crs("EPSG:4326").total_bounds if len(some) and some.crs is not None else np.array([np.nan])
+    if not np.isfinite(bounds).all():
+        return f"the extract has nothing to draw: {study}; choose an extract of its region"
+    there = _spot((bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2)
+    return f"the extract has nothing to draw around the study: it is around {there}, {study}; choose another extract"
+
+
+def _spot(longitude: float, latitude: float) -> str:
+    north = f"{abs(latitude):.1f}° {'north' if latitude >= 0 else 'south'}"
+    return f"{north}, {abs(longitude):.1f}° {'east' if longitude >= 0 else 'west'}"

@@ -1,0 +1,272 @@
+"""Cutting a base map into tiles, which the judge's page draws and keeps.
+
+A tile is a square of the Web Mercator world, `UNITS` units wide, at one of the `2**level` by `2**level` places of its
+level, and is drawn 512 to 1024 pixels wide. What it holds is compressed JSON: for each kind a path as SVG has it, which
+browsers draw on a canvas and a page without a script shows in a picture, and a list of names with their places.
+"""
+
+import json
+import math
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from gzip import compress
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from judgemap.geo.basemap.extract import Extract
+from judgemap.geo.basemap.kinds import BY_NAME, KINDS, LEAST_TO_GIVE_UP, NAMED_FROM, PLACES
+
+Shapes = NDArray[Any]
+Place = tuple[int, int, int]
+"""A level, a column from the west, a row from the north."""
+UNITS = 1024
+RIM = 12
+"""How far the content of a tile reaches beyond its edges, in units, so that lines do not end in a notch."""
+FINEST = 14
+WORLD = 40_075_016.685578488
+"""The width of the Web Mercator world, in its metres."""
+WHOLE, CLOSE = 250, 1700
+"""Pixels across a scene at the farthest that judges look at it, and across its area at the closest."""
+AROUND = 2.8
+"""The width of a scene, in widths of its area."""
+LARGEST = 10_000
+"""The most bytes of a tile; where there are more, it does without what matters least."""
+LARGEST_IN_ALL = 120_000_000
+MOST_TILES = 30_000
+SMALLEST_AREA = 150.0
+"""In square units: smaller parks and ponds are not drawn."""
+MOST_NAMES = 24
+LETTER = 15.0
+"""The length that a letter of a line's name takes, in units."""
+
+
+@dataclass(slots=True)
+class Tiles:
+    """The tiles of a base map, compressed, and what had to be given up."""
+
+    tiles: dict[Place, bytes] = field(default_factory=dict)
+    lightened: int = 0
+    """Tiles that do without some kinds, to be light enough."""
+    dropped: list[int] = field(default_factory=list)
+    """Levels that were left out, the finest first, because all would have been too many."""
+
+
+def needed_tiles(boxes: Iterable[tuple[float, float, float]]) -> set[Place]:
+    """Return the tiles that show the scenes of a study: boxes of west, north and width in Web Mercator's metres."""
+    places: set[Place] = set()
+    for west, north, size in boxes:
+        lowest = math.floor(math.log2(WHOLE / 256 * WORLD / size)) - 1
+        highest = math.floor(math.log2(CLOSE / 256 * WORLD / (size / AROUND))) - 1
+        for level in range(max(0, min(lowest, FINEST)), min(highest, FINEST) + 1):
+            places |= tiles_over(level, west, north, size)
+    return places
+
+
+def tiles_over(level: int, west: float, north: float, size: float) -> set[Place]:
+    """Return the tiles of a level that a square touches; around the date line they go on from the other side.
+
+    >>> sorted(tiles_over(1, -1000.0, 1000.0, 2000.0))
+    [(1, 0, 0), (1, 0, 1), (1, 1, 0), (1, 1, 1)]
+    """
+    count = 2**level
+    left, top = (west / WORLD + 0.5) * count, (0.5 - north / WORLD) * count
+    columns = range(math.floor(left), math.floor(left + size / WORLD * count) + 1)
+    rows = range(max(0, math.floor(top)), min(count - 1, math.floor(top + size / WORLD * count)) + 1)
+    return {(level, column % count, row) for column in columns for row in rows}
+
+
+def box_of(places: Iterable[Place]) -> tuple[float, float, float, float]:
+    """Return the smallest box in longitude and latitude around some tiles."""
+    corners = [(x / 2**n, y / 2**n, (x + 1) / 2**n, (y + 1) / 2**n) for n, x, y in places]
+    west, north = min(each[0] for each in corners), min(each[1] for each in corners)
+    east, south = max(each[2] for each in corners), max(each[3] for each in corners)
+    return west * 360 - 180, _latitude(south), east * 360 - 180, _latitude(north)
+
+
+def _latitude(y: float) -> float:
+    return math.degrees(math.atan(math.sinh(math.pi * (1 - 2 * y))))
+
+
+def cut_tiles(extract: Extract, places: set[Place], tell: Callable[[float, str], None]) -> Tiles:
+    """Cut what was read into tiles, the coarsest level first, as far as there is room."""
+    made = Tiles()
+    levels = sorted({place[0] for place in places})
+    size = 0
+    for number, level in enumerate(levels):
+        tell(number / len(levels), f"Drawing level {number + 1} of {len(levels)}.")
+        wanted = sorted(place for place in places if place[0] == level)
+        if len(made.tiles) + len(wanted) > MOST_TILES or size > LARGEST_IN_ALL:
+            made.dropped.append(level)
+            continue
+        content = _Level(extract, level)
+        for place in wanted:
+            tile, lightened = _light(content.tile(place))
+            if tile:
+                made.tiles[place] = tile
+                made.lightened += lightened
+                size += len(tile)
+    return made
+
+
+def _light(content: dict[str, Any]) -> tuple[bytes, bool]:
+    """Pack a tile, without what matters least where it would be too heavy; nothing where it is empty."""
+    if not content:
+        return b"", False
+    packed, lightened = _pack(content), False
+    for kind in LEAST_TO_GIVE_UP:
+        if len(packed) <= LARGEST:
+            break
+        if content.pop(kind, None) is not None:
+            packed, lightened = _pack(content), True
+    return packed, lightened
+
+
+def _pack(content: dict[str, Any]) -> bytes:
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    return compress(text.encode(), 9, mtime=0)
+
+
+def unpack(tile: bytes) -> dict[str, Any]:
+    """Return what a tile holds."""
+    content: dict[str, Any] = json.loads(zlib.decompress(tile, 31))
+    return content
+
+
+class _Level:
+    """All that one level shows, simplified for it."""
+
+    def __init__(self, extract: Extract, level: int) -> None:
+        self.unit = 1 / 2**level / UNITS
+        self.shapes: dict[str, tuple[Shapes, shapely.STRtree]] = {}
+        for kind in KINDS:
+            if kind.level <= level and len(shapes := extract.of(kind.name)):
+                thinned = self._thinned(shapes, kind.shape)
+                self.shapes[kind.name] = (thinned, shapely.STRtree(thinned))
+        self.lines = [self._named_lines(extract, kind) for kind, first in NAMED_FROM.items() if first <= level]
+        self.places = [
+            (kind.name, shapely.get_coordinates(extract.of(kind.name)), extract.names_of(kind.name))
+            for kind in PLACES
+            if kind.level <= level and extract.count(kind.name)
+        ]
+
+    def _thinned(self, shapes: Shapes, shape: str) -> Shapes:
+        if shape == "line":
+            merged = shapely.get_parts(shapely.line_merge(shapely.multilinestrings(_lines(shapes))))
+            return shapely.simplify(merged, self.unit)
+        large = shapes[shapely.area(shapes) >= SMALLEST_AREA * self.unit**2]
+        return shapely.get_parts(shapely.simplify(large, 1.5 * self.unit))
+
+    def _named_lines(self, extract: Extract, kind: str) -> tuple[Shapes, Shapes, shapely.STRtree]:
+        """Join the lines of each name, so that a name has room on them."""
+        lines, names = extract.of(kind), extract.names_of(kind)
+        joined, said = [], []
+        for name in sorted(set(names.tolist()) - {""}):
+            merged = shapely.line_merge(shapely.multilinestrings(_lines(lines[names == name])))
+            parts = shapely.get_parts(merged)
+            long = parts[shapely.length(parts) >= LETTER * len(name) * self.unit]
+            joined += list(long)
+            said += [name] * len(long)
+        shapes = np.array(joined, dtype=object)
+        return shapes, np.array(said, dtype=object), shapely.STRtree(shapes)
+
+    def tile(self, place: Place) -> dict[str, Any]:
+        """Return what a tile holds: paths by kind, and names."""
+        level, column, row = place
+        west, north = column / 2**level, row / 2**level
+        size, rim = UNITS * self.unit, RIM * self.unit
+        around = (west - rim, north - rim, west + size + rim, north + size + rim)
+        content: dict[str, Any] = {}
+        for kind, (shapes, tree) in self.shapes.items():
+            near = shapes[np.sort(tree.query(shapely.box(*around)))]
+            if len(near) and (path := self._path(_clip(near, around), (west, north), BY_NAME[kind].shape)):
+                content[kind] = path
+        names = [*self._place_names((west, north)), *self._line_names((west, north))]
+        return content | ({"names": names} if names else {})
+
+    def _path(self, pieces: Shapes, corner: tuple[float, float], shape: str) -> str:
+        parts = shapely.get_parts(shapely.get_parts(pieces))
+        wanted = shapely.GeometryType.POLYGON if shape == "area" else shapely.GeometryType.LINESTRING
+        parts = parts[shapely.get_type_id(parts) == wanted]
+        lines = shapely.get_rings(parts) if shape == "area" else parts
+        points, of = shapely.get_coordinates(lines, return_index=True)
+        if not len(points):
+            return ""
+        whole = np.rint((points - corner) / self.unit).astype(np.int64)
+        moved = np.append(True, (whole[1:] != whole[:-1]).any(axis=1) | (of[1:] != of[:-1]))
+        whole, of = whole[moved], of[moved]
+        starts = np.append(True, of[1:] != of[:-1])
+        steps = np.where(starts[:, None], whole, np.diff(whole, axis=0, prepend=0))
+        return _written(steps.tolist(), np.flatnonzero(starts).tolist(), closed=shape == "area")
+
+    def _place_names(self, corner: tuple[float, float]) -> Iterator[list[object]]:
+        for kind, points, names in self.places:
+            at = (points - corner) / self.unit
+            for place in np.flatnonzero(((at >= 0) & (at < UNITS)).all(axis=1)):
+                x, y = np.rint(at[place]).astype(int).tolist()
+                yield [kind, x, y, names[place]]
+
+    def _line_names(self, corner: tuple[float, float]) -> list[list[object]]:
+        """Name the roads and rivers that run through a tile straight enough and far enough, the longest first."""
+        box = (*corner, corner[0] + UNITS * self.unit, corner[1] + UNITS * self.unit)
+        found: dict[str, tuple[float, list[object]]] = {}
+        for lines, names, tree in self.lines:
+            for place in np.sort(tree.query(shapely.box(*box))).tolist():
+                parts = shapely.get_parts(shapely.clip_by_rect(lines[place], *box))
+                for part in parts[shapely.length(parts) >= 1.3 * LETTER * len(names[place]) * self.unit]:
+                    label = self._label(part, names[place], corner)
+                    if label and found.get(names[place], (0.0,))[0] < part.length:
+                        found[names[place]] = (part.length, label)
+        return [label for _, label in sorted(found.values(), key=lambda each: -each[0])[:MOST_NAMES]]
+
+    def _label(self, line: shapely.LineString, name: str, corner: tuple[float, float]) -> list[object] | None:
+        """Place a name along the middle of a line, if the line is straight there."""
+        half = LETTER * len(name) * self.unit / 2
+        for share in (0.5, 0.3, 0.7):
+            middle = share * line.length
+            if middle - half < 0 or middle + half > line.length:
+                continue
+            ends = shapely.get_coordinates(shapely.line_interpolate_point(line, [middle - half, middle + half]))
+            (x, y), (u, v) = ((ends - corner) / self.unit).tolist()
+            if math.hypot(u - x, v - y) * self.unit >= 1.94 * half:
+                angle = math.degrees(math.atan2(v - y, u - x))
+                upright = angle - 180 if angle > 90 else angle + 180 if angle < -90 else angle
+                return ["line", round((x + u) / 2), round((y + v) / 2), name, round(upright)]
+        return None
+
+
+def _lines(shapes: Shapes) -> Shapes:
+    parts: Shapes = shapely.get_parts(shapes)
+    lines: Shapes = parts[shapely.get_type_id(parts) == shapely.GeometryType.LINESTRING]
+    return lines
+
+
+def _clip(shapes: Shapes, box: tuple[float, float, float, float]) -> Shapes:
+    try:
+        pieces: Shapes = shapely.clip_by_rect(shapes, *box)
+    except shapely.errors.GEOSException:  # quick, but it stumbles over outlines that simplifying made cross themselves
+        pieces = shapely.intersection(shapely.make_valid(shapes), shapely.box(*box))
+    return pieces
+
+
+def _written(steps: list[list[int]], starts: list[int], *, closed: bool) -> str:
+    """Write lines as an SVG path with relative steps; a minus sign parts two numbers by itself.
+
+    >>> _written([[0, 0], [10, -2], [5, 5]], [0], closed=True)
+    'M0 0l10-2 5 5z'
+    """
+    parts = []
+    for first, after in zip(starts, [*starts[1:], len(steps)], strict=True):
+        if after - first < (3 if closed else 2):
+            continue
+        x, y = steps[first]
+        rest = "".join(_number(each) for step in steps[first + 1 : after] for each in step)
+        parts.append(f"M{x}{_number(y)}l{rest.removeprefix(' ')}{'z' if closed else ''}")
+    return "".join(parts)
+
+
+def _number(value: int) -> str:
+    return str(value) if value < 0 else f" {value}"

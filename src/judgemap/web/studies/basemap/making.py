@@ -1,0 +1,172 @@
+"""Making a base map, as a worker or a command does it: the reader's tiles, checked and stored."""
+
+import base64
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from judgemap.errors import StudyError
+from judgemap.geo.basemap.kinds import BY_NAME
+from judgemap.geo.basemap.tiles import unpack
+from judgemap.web.server.readers import Hear, TooMuchError, run_reader, warn_of_missing
+from judgemap.web.server.turns import delete_in_turns, insert_in_turns
+from judgemap.web.studies.log import record
+from judgemap.web.studies.models import Area, BaseMap, BaseMapTile, Extract, ExtractPart, Study
+from judgemap.web.studies.upload.files import reader_environment
+
+READER = "judgemap.web.studies.basemap.reading"
+DRIVERS = frozenset({"OSM", "GPKG"})
+SECONDS = 1800.0
+"""How long a reader of an extract may take; it has half of this in processor time."""
+STORING = 0.9
+"""The share of the work that is done when the tiles are there."""
+TOO_MUCH = "the extract is too large or too complicated to read here; choose one of a smaller region"
+PATH = re.compile(r"[Mlz0-9 -]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a reader made of an extract: tiles by level, column and row, and a sentence on what was found."""
+
+    said: str
+    tiles: list[tuple[int, int, int, bytes]]
+
+    @property
+    def size(self) -> int:
+        """Count the bytes of all tiles."""
+        return sum(len(tile) for *_, tile in self.tiles)
+
+
+def make_base_map(job: BaseMap) -> None:
+    """Make the base map that a job asks for, of its uploaded extract, and finish the job."""
+    extract = job.extract
+    if extract is None:
+        raise StudyError("the extract is no longer there; upload it again")
+
+    def tell(share: float, doing: str) -> None:
+        if job.news_due():
+            job.tell(share, doing)
+
+    try:
+        with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+            path = _put_together(extract, Path(folder))
+            made = read_extract_file(path, job.study, lambda share, doing: tell(STORING * share, doing))
+    except StudyError:
+        remove_extract(extract)
+        raise
+    tell(STORING, "Storing the tiles.")
+    _store(job, made)
+    remove_extract(extract)
+
+
+def make_here(study: Study, path: Path, credit: str, tell: Hear) -> BaseMap:
+    """Make a base map of a file on this machine at once, without a worker, as the command does."""
+    made = read_extract_file(path, study, tell)
+    now = timezone.now()
+    row = BaseMap(study=study, file=path.name[:100], credit=credit, status=BaseMap.Status.RUNNING)
+    row.started_at = row.heard_at = now  # no worker takes it
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+    except IntegrityError:
+        raise StudyError("another base map of this study is being made; wait until it is done") from None
+    _store(row, made)
+    return row
+
+
+def read_extract_file(path: Path, study: Study, tell: Hear) -> Made:
+    """Have a confined process read an extract and cut the tiles for a study's areas."""
+    boxes = list(_scene_boxes(study))
+    if not boxes:
+        raise StudyError("the study has no map, so there is nothing to draw streets under")
+    with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+        options = Path(folder, "options.json")
+        options.write_text(json.dumps({"boxes": boxes}))
+        arguments = [str(path.absolute()), str(options)]
+        environment = reader_environment(folder, DRIVERS) | {"CPL_TMPDIR": folder}
+        try:
+            answer = json.loads(run_reader(READER, arguments, Path(folder), environment, tell, SECONDS))
+        except (TooMuchError, ValueError):
+            raise StudyError(TOO_MUCH) from None
+    warn_of_missing(tuple(answer["missing_walls"]))
+    if "error" in answer:
+        raise StudyError(answer["error"])
+    tiles = [(n, x, y, base64.b64decode(tile)) for n, x, y, tile in answer["tiles"]]
+    for *_, tile in tiles:
+        _check(tile)
+    return Made(answer["said"], tiles)
+
+
+def _check(tile: bytes) -> None:
+    """Refuse a tile that is not as our reader writes them: it was made from a stranger's file."""
+    for kind, content in unpack(tile).items():
+        names = kind == "names" and all(isinstance(name[3], str) for name in content)
+        if not names and not (kind in BY_NAME and PATH.fullmatch(content)):
+            raise StudyError(TOO_MUCH)
+
+
+def _scene_boxes(study: Study) -> Iterator[tuple[float, float, float]]:
+    """Yield the place of each area's scene: west, north and width, in metres of Web Mercator."""
+    decoder = json.JSONDecoder()
+    for scene in Area.objects.filter(study=study).exclude(scene="").values_list("scene", flat=True).iterator():
+        west, north, size = decoder.raw_decode(scene, scene.index("["))[0]  # the box comes first
+        yield west, north, size
+
+
+def _put_together(extract: Extract, folder: Path) -> Path:
+    path = folder / extract.name
+    with path.open("wb") as file:
+        for part in extract.parts.order_by("number").values_list("content", flat=True).iterator(chunk_size=4):
+            file.write(part)
+    if path.stat().st_size != extract.size:
+        raise StudyError("the extract did not arrive whole; upload it again")
+    return path
+
+
+def _store(job: BaseMap, made: Made) -> None:
+    """Store the tiles, in short turns, and draw with them from then on in place of an earlier base map."""
+    rows = (BaseMapTile(base_map=job, level=n, column=x, row=y, content=tile) for n, x, y, tile in made.tiles)
+    insert_in_turns(rows, lambda row: len(row.content))
+    earlier = BaseMap.objects.filter(study=job.study_id).exclude(pk=job.pk)
+    job.size, job.said = made.size, made.said[:400]
+    job.in_results = earlier.filter(in_results=True).exists()
+    with transaction.atomic():
+        job.finish("size", "in_results")
+        Study.objects.filter(pk=job.study_id).update(base_map=job)
+        detail = {"file": job.file, "tiles": len(made.tiles), "bytes": made.size, "found": made.said}
+        record(job.study, job.asked_by, "base map made", detail)
+    for old in earlier.exclude(status__in=BaseMap.UNDER_WAY):
+        remove_tiles(old)
+        old.delete()
+
+
+def remove_tiles(base_map: BaseMap) -> None:
+    """Remove the tiles of a base map, in short turns."""
+    delete_in_turns(BaseMapTile.objects.filter(base_map=base_map))
+
+
+def remove_extract(extract: Extract) -> None:
+    """Remove an uploaded extract."""
+    delete_in_turns(ExtractPart.objects.filter(extract=extract), at_once=1)
+    extract.delete()
+
+
+def copy_base_map(original: Study, copy: Study) -> None:
+    """Give a copied study the base map of its original."""
+    old = original.base_map
+    if old is None:
+        return
+    fields = {
+        name: getattr(old, name) for name in ("file", "credit", "size", "in_results", "status", "progress", "said")
+    }
+    new = BaseMap.objects.create(study=copy, **fields)
+    tiles = old.tiles.values_list("level", "column", "row", "content").iterator(chunk_size=50)
+    rows = (BaseMapTile(base_map=new, level=n, column=x, row=y, content=bytes(tile)) for n, x, y, tile in tiles)
+    insert_in_turns(rows, lambda row: len(row.content))
+    Study.objects.filter(pk=copy.pk).update(base_map=new)

@@ -1,0 +1,123 @@
+"""The base map on the study's map page: upload, progress, removal, and tiles for those who may see the study."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from judgemap.errors import StudyError
+from judgemap.web.server.forms import sentence
+from judgemap.web.studies.access import reading_page, researcher_of, study_page
+from judgemap.web.studies.basemap import actions
+from judgemap.web.studies.basemap.serving import tile_response
+from judgemap.web.studies.models import BaseMap, Extract, Study
+
+
+class PartForm(forms.Form):
+    """A part of an extract, as the page's script sends it; without a script the whole extract is one."""
+
+    content = forms.FileField(max_length=255)
+    credit = forms.CharField(max_length=200, required=False)
+    name = forms.CharField(max_length=255, required=False)
+    size = forms.IntegerField(min_value=1, required=False)
+    number = forms.IntegerField(min_value=0, max_value=10_000, required=False)
+    extract = forms.IntegerField(min_value=1, required=False)
+
+
+def base_map_of(study: Study) -> dict[str, Any]:
+    """Return what the map page shows of the base map: the one in use, and what became of the last upload."""
+    last = BaseMap.objects.filter(study=study).order_by("-pk").first()
+    job = last.show_if_lost() if last is not None and last.pk != study.base_map_id else None
+    return {
+        "base_map": study.base_map,
+        "job": job if job is not None and job.status != BaseMap.Status.CANCELLED else None,
+        "credit": actions.CREDIT,
+        "part": actions.PART,
+        "largest": actions.LARGEST,
+    }
+
+
+@require_POST
+@study_page
+def change(request: HttpRequest, study: Study) -> HttpResponse:
+    """Take an extract or a part of one, stop making a base map, remove it, or show it in the results."""
+    try:
+        if "content" in request.FILES:
+            return _uploaded(request, study)
+        _act(request, study)
+    except StudyError as error:
+        if _by_script(request):
+            return JsonResponse({"said": sentence(error)}, status=400)
+        messages.error(request, sentence(error))
+    return redirect(_here(study))
+
+
+def _act(request: HttpRequest, study: Study) -> None:
+    act, by = request.POST.get("act", ""), researcher_of(request)
+    if act == "remove":
+        actions.remove_base_map(study, by)
+        messages.success(request, "The base map is removed.")
+    elif act == "stop":
+        for job in BaseMap.objects.filter(study=study, status__in=BaseMap.UNDER_WAY):
+            job.cancel()
+    elif act == "results":
+        actions.show_in_results(study, by, on="on" in request.POST)
+        messages.success(request, "Saved.")
+    else:
+        raise StudyError("choose a file first")
+
+
+def _uploaded(request: HttpRequest, study: Study) -> HttpResponse:
+    form = PartForm(request.POST, request.FILES)
+    if not form.is_valid():
+        raise StudyError("the file is empty, or its name is too long; choose another one")
+    given, by = form.cleaned_data, researcher_of(request)
+    sent = given["content"]
+    if given["number"] is None:
+        extract = actions.begin_extract(study, sent.name or "", sent.size or 0)
+        for number, part in enumerate(sent.chunks(actions.PART)):
+            actions.add_part(extract, number, part)
+        actions.ask_for_base_map(extract, given["credit"], by)
+        return redirect(_here(study))
+    if given["number"] == 0 and not given["extract"]:
+        extract = actions.begin_extract(study, given["name"], given["size"] or 0)
+    else:
+        found = Extract.objects.filter(pk=given["extract"], study=study).first()
+        if found is None:
+            raise StudyError("another upload began meanwhile; choose the file again")
+        extract = found
+    there = actions.add_part(extract, given["number"], sent.read())
+    if there == actions.parts_of(extract):
+        actions.ask_for_base_map(extract, given["credit"], by)
+        return JsonResponse({"go": _here(study)})
+    return JsonResponse({"extract": extract.pk})
+
+
+def _by_script(request: HttpRequest) -> bool:
+    return "application/json" in request.headers.get("Accept", "")
+
+
+def _here(study: Study) -> str:
+    return reverse("studies:map", args=[study.slug]) + "#base-map"
+
+
+@require_safe
+@reading_page
+def news(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show how far the base map is; when it is done, lead back to the map page."""
+    found = base_map_of(study)
+    job = found["job"]
+    if job is None or job.over:
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    return render(request, "studies/base_map_news.html", {"study": study, "job": job})
+
+
+@require_safe
+@reading_page
+def tile(request: HttpRequest, study: Study, key: int, level: int, column: int, row: int) -> HttpResponse:  # noqa: ARG001
+    """Hand a tile to somebody who may see the study."""
+    return tile_response(study.base_map_id, key, (level, column, row))

@@ -1,0 +1,123 @@
+"""A picture of a base map, as SVG: for pages without a script, and for maps that are drawn as a whole.
+
+It is put together from the same tiles that the page's script draws; their paths are SVG already.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from judgemap.geo.basemap.kinds import GROUND, GROWTH, KINDS, MIDDLE, NAMES, PLACES
+from judgemap.geo.basemap.tiles import FINEST, UNITS, WORLD, tiles_over, unpack
+from judgemap.web.studies.models import BaseMapTile
+
+PIXELS = 480
+"""The width of a picture that its lines and letters are made for."""
+LINE_NAME = 11
+SIZES = {kind.name: kind.size for kind in PLACES}
+RANKS = {kind.name: rank for rank, kind in enumerate(PLACES)}
+MOST_NAMES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A square of the Web Mercator plane, in metres, and the numbers that a drawing has for it."""
+
+    west: float
+    north: float
+    size: float
+    left: float = 0.0
+    top: float = 0.0
+    width: float = 1000.0
+
+    @property
+    def unit(self) -> float:
+        """Metres to one of the drawing's units."""
+        return self.size / self.width
+
+    def part(self, left: float, top: float, width: float) -> "Frame":
+        """Return a square of it, by the numbers of the drawing."""
+        west = self.west + (left - self.left) * self.unit
+        return Frame(west, self.north - (top - self.top) * self.unit, width * self.unit, left, top, width)
+
+
+def level_for(base_map: int, size: float, pixels: int = PIXELS) -> int:
+    """Return the level, of those that there are, for a square drawn so many pixels wide."""
+    wanted = math.floor(math.log2(pixels / 256 * WORLD / size)) - 1
+    there = BaseMapTile.objects.filter(base_map=base_map).order_by("level").values_list("level", flat=True).distinct()
+    return min(there, key=lambda level: (abs(level - wanted), level), default=min(wanted, FINEST))
+
+
+def picture(base_map: int, frame: Frame, *, names: bool = True, pixels: int = PIXELS) -> str:
+    """Draw what lies in a frame."""
+    level = level_for(base_map, frame.size, pixels)
+    drawn = list(_tiles(base_map, frame, level))
+    pixel = frame.width / pixels
+    wider = GROWTH ** (math.log2(pixels / 256 * WORLD / frame.size) - 1.5 - MIDDLE)
+    box = (frame.left, frame.top, frame.width, frame.width)
+    x, y, width, height = (f"{each:g}" for each in box)
+    begin = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{x} {y} {width} {height}"'
+    parts = [
+        f'{begin} preserveAspectRatio="xMidYMid slice">',
+        f'<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="{GROUND}"/>',
+    ]
+    for kind in KINDS:
+        stroke = max(0.6, kind.width * wider) * pixel
+        for left, top, scale, tile in drawn:
+            if path := tile.get(kind.name):
+                colours = (
+                    f'fill="none" stroke="{kind.colour}" stroke-width="{stroke / scale:.3g}" stroke-linejoin="round"'
+                    if kind.width
+                    else f'fill="{kind.colour}" fill-rule="evenodd"'
+                )
+                place = f"translate({left:.2f} {top:.2f}) scale({scale:.5g})"
+                parts.append(f'<path transform="{place}" {colours} d="{path}"/>')
+    if names:
+        parts += _names(drawn, frame, pixel)
+    return "".join([*parts, "</svg>"])
+
+
+def _tiles(base_map: int, frame: Frame, level: int) -> Iterator[tuple[float, float, float, dict[str, Any]]]:
+    """Yield the tiles in a frame, each with its corner and scale in the drawing."""
+    count = 2**level
+    side = WORLD / count / frame.unit
+    places = tiles_over(level, frame.west, frame.north, frame.size)
+    columns, rows = {column for _, column, _ in places}, {row for *_, row in places}
+    rows_there = BaseMapTile.objects.filter(base_map=base_map, level=level, column__in=columns, row__in=rows)
+    for column, row, content in rows_there.order_by("row", "column").values_list("column", "row", "content"):
+        x = (column / count - 0.5) * WORLD
+        x += WORLD * round((frame.west + frame.size / 2 - x) / WORLD)  # a map across the date line runs on beyond it
+        y = (0.5 - row / count) * WORLD
+        left, top = frame.left + (x - frame.west) / frame.unit, frame.top + (frame.north - y) / frame.unit
+        yield left, top, side / UNITS, unpack(bytes(content))
+
+
+def _names(drawn: list[tuple[float, float, float, dict[str, Any]]], frame: Frame, pixel: float) -> Iterator[str]:
+    """Write names, the most important first, where none covers another."""
+    named = [
+        (RANKS.get(kind, len(RANKS)), x + u * scale, y + v * scale, kind, text, turn)
+        for x, y, scale, tile in drawn
+        for kind, u, v, text, *turn in tile.get("names", [])
+    ]
+    taken: list[tuple[float, float, float, float]] = []
+    said: set[str] = set()
+    for _, x, y, kind, text, turn in sorted(named, key=lambda each: each[:3]):
+        size = SIZES.get(kind, LINE_NAME) * pixel
+        angle = math.radians(turn[0]) if turn else 0.0
+        half = 0.3 * size * len(text)
+        across, down = abs(math.cos(angle)) * half + size / 2, abs(math.sin(angle)) * half + size / 2
+        box = (x - across, y - down, x + across, y + down)
+        inside = frame.left < box[0] and box[2] < frame.left + frame.width and box[1] > frame.top
+        free = not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken)
+        if not inside or not free or text in said or len(taken) >= MOST_NAMES:
+            continue
+        taken.append(box)
+        said.add(text)
+        turned = f' transform="rotate({turn[0]} {x:.1f} {y:.1f})"' if turn else ""
+        yield (
+            f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}" fill="{NAMES}" stroke="{GROUND}" '
+            f'stroke-width="{3 * pixel:.1f}" paint-order="stroke" text-anchor="middle" dominant-baseline="central" '
+            f'font-family="system-ui, sans-serif"{turned}>{escape(text)}</text>'
+        )

@@ -1,0 +1,175 @@
+"""The base map on judges' pages: tiles by link, pictures without a script, and the words around them."""
+
+import json
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+from town_making import CREDIT, town
+
+from judgemap.core.graph import AreaGraph
+from judgemap.geo.basemap.tiles import unpack
+from judgemap.geo.maps import Areas
+from judgemap.web.judge.export import base_map_files
+from judgemap.web.studies.actions import create_study
+from judgemap.web.studies.display import draw_areas
+from judgemap.web.studies.models import BaseMap, BaseMapTile
+
+TILES = "https://tiles.example.org/{z}/{x}/{y}.png"
+
+
+@pytest.fixture(scope="session")
+def tiles(tmp_path_factory, areas):
+    """The tiles of a town around the study's areas, made once."""
+    from judgemap.geo.basemap.extract import read_extract
+    from judgemap.geo.basemap.tiles import box_of, cut_tiles, needed_tiles
+
+    folder = tmp_path_factory.mktemp("town")
+    boxes = [tuple(json.loads(scene)["box"]) for scene in draw_areas(areas).scenes]
+    needed = needed_tiles(boxes)
+    extract = read_extract(town().write(folder / "town.osm"), box_of(needed), folder, lambda share, doing: None)
+    return cut_tiles(extract, needed, lambda share, doing: None).tiles
+
+
+@pytest.fixture
+def grounded(study, tiles):
+    """The study with a base map."""
+    base_map = BaseMap.objects.create(study=study, file="town.osm", credit=CREDIT, status="done", progress=1)
+    BaseMapTile.objects.bulk_create(
+        BaseMapTile(base_map=base_map, level=n, column=x, row=y, content=tile) for (n, x, y), tile in tiles.items()
+    )
+    study.base_map = base_map
+    study.save()
+    return study
+
+
+def a_tile(study) -> str:
+    tile = BaseMapTile.objects.filter(base_map=study.base_map).order_by("-level").first()
+    return f"{study.base_map_id}/{tile.level}/{tile.column}/{tile.row}"
+
+
+def test_a_judges_link_gets_tiles_and_a_wrong_one_nothing(grounded, judge, client):
+    response = judge.get(f"tiles/{a_tile(grounded)}")
+    assert response.status_code == 200
+    assert response["Cache-Control"] == "private, max-age=2592000, immutable"
+    assert unpack(response.content)
+    assert client.get(f"/j/{22 * 'x'}/tiles/{a_tile(grounded)}").status_code == 404
+    assert judge.get(f"tiles/{grounded.base_map_id + 1}/3/1/1").status_code == 404
+
+
+def test_a_judge_of_another_study_gets_nothing(grounded, areas, definition, visit):
+    other = visit(agreed=False, of=create_study(definition, areas))
+    assert other.get(f"tiles/{a_tile(grounded)}").status_code == 404
+
+
+def test_the_page_says_how_to_draw_and_whose_map_it_is(grounded, judge):
+    page = judge.get()
+    assert CREDIT in page.content.decode()
+    ground = json.loads(page.context["ground"])
+    assert ground["tiles"] == f"/j/{judge.token}/tiles/{grounded.base_map_id}/"
+    assert ground["finest"] == 14
+    assert "img-src 'self' data:;" in page["Content-Security-Policy"] + ";"
+
+
+def test_without_a_base_map_the_page_is_as_it_was(judge):
+    page = judge.get().content.decode()
+    assert "data-ground" not in page
+    assert 'class="credit"' not in page
+
+
+def test_a_page_without_a_script_shows_a_picture(grounded, judge):
+    page = judge.get()
+    address = page.context["sides"][0].ground
+    assert f'<noscript><img class="ground" src="{address}" alt=""></noscript>' in page.content.decode()
+    response = judge.client.get(address)
+    assert (response.status_code, response["Content-Type"]) == (200, "image/svg+xml")
+    svg = response.content.decode()
+    assert 'stroke="#b3a996"' in svg or 'stroke="#d3cec4"' in svg
+    assert "North Road" in svg or "East Road" in svg
+    assert judge.get(f"ground/{grounded.base_map_id}/999.svg").status_code == 404
+
+
+def test_names_in_a_picture_are_only_words(grounded, judge, study):
+    """The town has a suburb whose name would be markup."""
+    pictures = [judge.get(f"ground/{grounded.base_map_id}/{area.position}.svg") for area in study.areas.all()]
+    assert not any(b"<b>" in each.content for each in pictures)
+    assert any(b"Sherwood &lt;b&gt;" in each.content for each in pictures)
+
+
+def test_the_preview_shows_it_to_the_researcher_alone(grounded, owned, clients):
+    owned.base_map = grounded.base_map
+    owned.save()
+    clients["owner"].post(f"/try/{owned.slug}/consent", {"agree": "yes", "begin": "now"})
+    page = clients["owner"].get(f"/try/{owned.slug}/")
+    address = json.loads(page.context["ground"])["tiles"]
+    assert address == f"/try/{owned.slug}/tiles/{grounded.base_map_id}/"
+    place = a_tile(grounded).partition("/")[2]
+    assert clients["owner"].get(address + place).status_code == 200
+    assert clients["stranger"].get(address + place).status_code == 404
+    assert clients["owner"].get(page.context["sides"][0].ground).status_code == 200
+
+
+def test_the_preview_warns_of_another_servers_tiles(owned, clients, edit):
+    warning = "background comes from another server"
+    assert warning not in clients["owner"].get(f"/try/{owned.slug}/").content.decode()
+    edit(base_map=TILES)
+    first = clients["owner"].get(f"/try/{owned.slug}/").content.decode()
+    assert warning in first
+    assert "tiles.example.org" in first  # as judges read it before they agree
+    clients["owner"].post(f"/try/{owned.slug}/consent", {"agree": "yes", "begin": "now"})
+    assert warning in clients["owner"].get(f"/try/{owned.slug}/").content.decode()
+
+
+def test_an_own_base_map_takes_the_place_of_another_servers_tiles(grounded, judge, edit):
+    edit(base_map=TILES)
+    page = judge.get()
+    assert "example.org" not in page.content.decode()
+    assert "example.org" not in page["Content-Security-Policy"]
+
+
+def test_a_withdrawn_judge_gets_no_tiles(grounded, judge):
+    from judgemap.web.server.tokens import withdrawal_code
+
+    judge.client.post("/withdraw", {"code": withdrawal_code(judge.token)})
+    assert judge.get(f"tiles/{a_tile(grounded)}").status_code == 404
+
+
+def test_the_archive_has_the_base_map(grounded, tiles):
+    files = dict(base_map_files(grounded))
+    assert json.loads(files["basemap/basemap.json"])["credit"] == CREDIT
+    assert len(files) == len(tiles) + 1
+
+
+def test_people_who_hear_the_page_are_told_the_real_neighbours(judge, study):
+    page = judge.get()
+    side = page.context["sides"][0]
+    name = study.areas.get(position=side.area).name
+    row, column = (int(each) for each in name.removeprefix("Ward ").split("."))
+    around = {(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)}
+    wanted = {f"Ward {r}.{c}" for r, c in around if 1 <= r <= 4 and 1 <= c <= 4}
+    assert set(side.neighbours.split(", ")) == wanted
+    assert set(judge.pair()["scenes"][0]["near"]) == wanted
+
+
+def test_a_map_across_the_date_line_reaches_judges_in_one_piece(db, definition, visit):
+    """Islands like the Aleutians: from 172 degrees east to 165 west, one of them across the line itself."""
+    chain = [(172, 174), (175, 177), (178, -178), (-177, -174), (-172, -169), (-168, -165)]
+    shapes = [
+        shapely.box(west, 52, east, 53)
+        if west < east
+        else shapely.MultiPolygon([shapely.box(west, 52, 180, 53), shapely.box(-180, 52, east, 53)])
+        for west, east in chain
+    ]
+    ids = tuple(f"Island {i}" for i in range(len(chain)))
+    edges = np.array([(i, i + 1) for i in range(len(chain) - 1)])
+    areas = Areas(ids, ids, AreaGraph(len(chain), edges), geopandas.GeoSeries(shapes, crs=4326))
+    study = create_study(definition, areas)
+    degree = 40_075_016.7 / 360
+    for area in study.areas.all():
+        scene = json.loads(area.scene)
+        assert scene["box"][2] < 15 * degree, area.name  # the island and its surroundings, not the whole world
+    outline = json.loads(study.outline)
+    assert outline["box"][2] < 25 * degree
+    across = json.loads(study.areas.get(name="Island 2").scene)
+    assert len(across["own"]) == 1
