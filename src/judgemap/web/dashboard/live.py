@@ -219,11 +219,11 @@ def drop_out(reached: IntArray) -> Chart:
         return bar_chart(title, "No answers yet.", [], [])
     group = -(-len(reached) // 100)
     shown = reached[::group]
-    labels = [f"pair {1 + i * group}" for i in range(len(shown))]
+    labels = [f"pair {1 + i * group:,}" for i in range(len(shown))]
     half = int(np.flatnonzero(reached * 2 >= reached[0])[-1]) + 1
     alt = (
-        f"Of {int(reached[0]):,} who answered a first pair, half or more reached pair {half}, and {int(reached[-1]):,} "
-        f"to pair {len(reached)}."
+        f"Of the {int(reached[0]):,} who answered a first pair, at least half reached pair {half:,}, and "
+        f"{int(reached[-1]):,} reached pair {len(reached):,}."
     )
     return bar_chart(title, alt, shown.tolist(), labels, ("Pair", "Judges who answered it"))
 
@@ -237,7 +237,7 @@ def notes(study: Study, numbers: Numbers, outcomes: Outcomes) -> list[str]:
     if outcomes.answered == 0:
         return ["Nobody has answered yet: send the judges their links, or remind them."]
     if outcomes.decided == 0:
-        return ["No pair was decided yet (all are ties, skipped or unknown): a fit needs answers with a winner."]
+        return ["No pair has a winner yet (all are ties, skipped or unknown): a fit needs answers with a winner."]
     sentences = []
     if (numbers.judge_judged > 0).sum() == 1:
         sentences.append("All answers come from one judge, so agreement cannot be checked: invite a second judge.")
@@ -245,9 +245,11 @@ def notes(study: Study, numbers: Numbers, outcomes: Outcomes) -> list[str]:
     compared, parts = numbers.linked.tolist()
     alone = n_areas - compared
     if alone and compared < n_areas / 2:
-        sentences.append(f"Only {compared} of {n_areas} areas were decided in any pair so far: ask for more answers.")
+        sentences.append(
+            f"Only {compared} of {n_areas} areas have been in a pair with a winner so far: ask for more answers."
+        )
     elif alone:
-        sentences.append(f"{alone} of {n_areas} areas were not decided in any pair yet: ask for more answers.")
+        sentences.append(f"{alone} of {n_areas} areas have not been in a pair with a winner yet: ask for more answers.")
     if parts > 1:
         sentences.append(
             f"The areas compared fall into {parts} groups that no answer links, so how one group compares with another "

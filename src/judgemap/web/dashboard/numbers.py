@@ -83,7 +83,7 @@ def add_up(counted: Counted, n_areas: int) -> Numbers:
         unknown=tally(counted.unknown("left"), counted.unknown("right")),
         hours=hours,
         in_hour=in_hour,
-        at_position=np.bincount(counted.position[answered])[1:],
+        at_position=np.bincount(counted.place[answered])[1:],
         times=np.array([np.median(seconds), at.min(), at.max()]) if len(at) else np.full(3, np.nan),
         judge_judged=np.array([judge.judged for judge in counted.judges], dtype=np.int64),
         judge_withdrawn=np.array([judge.withdrawn for judge in counted.judges], dtype=np.bool_),
