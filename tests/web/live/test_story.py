@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from looking import look
+from town_making import town
 
 import judgemap as jm
 
@@ -87,12 +88,21 @@ def make_study(page, server, chicago, tmp_path) -> str:
     page.wait_for_url("**/map", timeout=60_000)
     snap(page, "map")
     study = page.url.removesuffix("map")
+    add_streets(page, tmp_path)
     page.goto(f"{study}judging")
     page.fill("#id_recommended", "50")
     page.click("main form button.primary")
     page.wait_for_url(study)
     page.click("button[value=open]")
     return study
+
+
+def add_streets(page, tmp_path) -> None:
+    """Upload an extract, and wait until a worker has made a base map of it."""
+    page.set_input_files("#extract-file", town((-87.7, 41.83), reach=0.25).write(tmp_path / "streets.osm"))
+    page.click("#extract button")
+    page.wait_for_selector("#base-map >> text=Judges see streets", timeout=120_000)
+    assert "Found 48 roads" in page.inner_text("#base-map")
 
 
 def invite(page, study: str) -> list[str]:
@@ -111,7 +121,8 @@ def judge_by_hand(page, link: str, planted: dict[str, float]) -> None:
     page.goto(link)
     snap(page, "consent")
     page.check("input[name=agree]")
-    page.click("button[value=now]")
+    with page.expect_response(lambda answer: "/tiles/" in answer.url and answer.ok):
+        page.click("button[value=now]")
     page.wait_for_selector("#answer")
     snap(page, "pair")
     for _ in range(5):
