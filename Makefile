@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-processors test-slow test-upgrades test-wheel test-installed test-r chromium check format bench docs words screenshots pages lock licences sbom audit reliability clean
+.PHONY: demo test test-processors test-slow test-upgrades test-wheel test-installed test-r chromium check format bench bench-check docs words messages screenshots pages lock licences sbom audit reliability clean
 
 demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
@@ -63,10 +63,18 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)  ## timings, side by side in one run on one thread; written to benchmarks/results/
-	for name in samplers judges panels clusters schedules experiments judging dashboard fitting; do \
+# Timings, side by side in one run on one thread; written to benchmarks/results/, the ones before kept in results/last.
+BENCHMARKS ?= samplers shell judges panels clusters schedules experiments explaining judging dashboard fitting
+bench: $(READY)  ## run the benchmarks, and write docs/measurements.md with today's figures beside the last ones
+	$(BIN)/python benchmarks/page.py keep
+	for name in $(BENCHMARKS); do \
 	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/$$name.py || exit 1; \
 	done
+	$(BIN)/python benchmarks/page.py write
+
+bench-check:  ## the benchmarks that compare two things in one run; fails when a ratio fell by more than a third
+	$(MAKE) bench BENCHMARKS="samplers judges clusters"
+	$(BIN)/python benchmarks/page.py check
 
 docs: $(READY)  ## write the references from what commands say of themselves, and build the site into site/, warnings as errors
 	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
@@ -75,6 +83,10 @@ docs: $(READY)  ## write the references from what commands say of themselves, an
 
 words: $(READY)  ## every sentence that judgemap shows, page by page, in words.txt for a native reader
 	$(BIN)/python tools/words.py words.txt
+
+TO ?= fr
+messages: $(READY)  ## what has to be translated for researchers' pages, into the catalogue of a language: make messages TO=fr
+	$(BIN)/python tools/messages.py $(TO)
 
 screenshots: $(READY) chromium  ## play the tutorial's story in Chromium, and take its pictures
 	mkdir -p docs/images/tutorial

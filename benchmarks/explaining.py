@@ -3,17 +3,21 @@
     OPENBLAS_NUM_THREADS=1 .venv/bin/python benchmarks/explaining.py [RESULTS COMPARISONS]
 
 RESULTS is a folder that `judgemap fit` wrote, of COMPARISONS; left out, it is the example study, 77 areas and 1,848
-answers. What a fit itself has computed, such as the effective sample sizes, is not timed.
+answers, and its times are written to benchmarks/results/explaining.json. What a fit itself has computed, such as the
+effective sample sizes, is not timed.
 """
 
+import json
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import judgemap as jm
 from judgemap.report.briefing import About, Gallery, briefing
 from judgemap.study.explain import Explanation
 
+RESULTS = Path(__file__).parent / "results" / "explaining.json"
 OF_THE_PAGES = ("traces", "ranks", "win-rates", "variance-against-median", "alpha")
 
 
@@ -34,14 +38,17 @@ def main() -> None:
         "pictures": lambda: [gallery[name].svg() for name in OF_THE_PAGES if name in gallery.names],
         "briefing": lambda: briefing(fit, about, None, gallery),
     }
-    total = 0.0
+    seconds = {}
     for name, step in steps.items():
         began = time.process_time()
         step()
-        seconds = time.process_time() - began
-        total += seconds
-        print(f"{name:10}{seconds:8.2f} s")
-    print(f"{'in all':10}{total:8.2f} s of CPU time, {len(fit.map)} areas, {len(data)} answers")
+        seconds[name] = time.process_time() - began
+        print(f"{name:10}{seconds[name]:8.2f} s")
+    seconds["in all"] = sum(seconds.values())
+    print(f"{'in all':10}{seconds['in all']:8.2f} s of CPU time, {len(fit.map)} areas, {len(data)} answers")
+    if len(sys.argv) == 1:
+        results = {"CPU seconds": {f"{len(fit.map)} areas, {len(data)} answers": seconds}}
+        RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""The compiled pass over the pairs is the likelihood written plainly in NumPy."""
+"""The compiled pass over the pairs, and the one in arrays, are the likelihood written plainly in NumPy."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +9,15 @@ from scipy.special import log_expit
 
 from judgemap.core.comparisons import PairCounts, count_pairs
 from judgemap.core.prior import InverseGamma, Model, independent
+from judgemap.core.samplers import pair_arrays, pair_pass
 from judgemap.core.samplers.compiled import exp_of_negative
-from judgemap.core.samplers.hmc import build_target, start, to_coordinates, trajectory
-from judgemap.core.samplers.pair_pass import Rows, likelihood, pass_pairs
+from judgemap.core.samplers.hmc import FEW, build_target, kernel, kernel_for, start, to_coordinates, trajectory
+from judgemap.core.samplers.pair_pass import Rows, pass_pairs
 from judgemap.core.types import FloatArray
 
 CHAINS = (1, 3, 8, 33)
+Likelihood = Callable[[PairCounts], Callable[..., tuple[FloatArray, FloatArray]]]
+both = pytest.mark.parametrize("likelihood", [pair_pass.likelihood, pair_arrays.likelihood], ids=["compiled", "arrays"])
 
 
 def plainly(counts: PairCounts, strengths: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -30,10 +34,11 @@ def study(rng: np.random.Generator, answers: int, n_areas: int = 20) -> PairCoun
     return count_pairs(first, (first + rng.integers(1, n_areas, size=answers)) % n_areas, n_areas)
 
 
+@both
 @pytest.mark.parametrize("chains", CHAINS)
 @pytest.mark.parametrize("spread", [0.0, 1.0, 30.0, 1000.0])
 @pytest.mark.parametrize("answers", [1, 300, 20_000])
-def test_equals_numpy(answers: int, spread: float, chains: int) -> None:
+def test_equals_numpy(answers: int, spread: float, chains: int, likelihood: Likelihood) -> None:
     """Few answers a pair and over a hundred, blocks that are full and not, differences from 0 to thousands."""
     rng = np.random.default_rng(1)
     counts = study(rng, answers)
@@ -42,6 +47,9 @@ def test_equals_numpy(answers: int, spread: float, chains: int) -> None:
     expected_score, expected_height = plainly(counts, strengths)
     np.testing.assert_allclose(score, expected_score, rtol=0, atol=1e-10)
     np.testing.assert_allclose(height, expected_height, rtol=1e-12, atol=1e-10)
+    alone, nothing = likelihood(counts)(strengths, height=False)
+    np.testing.assert_array_equal(alone, score)
+    assert nothing.size == 0
 
 
 def test_what_is_taken_off_the_difference() -> None:
@@ -53,7 +61,8 @@ def test_what_is_taken_off_the_difference() -> None:
     assert fall == pytest.approx(-2 * log_expit(0.8) - log_expit(-0.8))
 
 
-def test_certain_answers_add_nothing() -> None:
+@both
+def test_certain_answers_add_nothing(likelihood: Likelihood) -> None:
     """However large the strengths: no difference of large numbers is left over."""
     counts = count_pairs([0, 0, 0, 1], [1, 1, 1, 2], 3)
     height = likelihood(counts)(np.array([[3e15], [1.7e7], [-5e3]]))[1]
@@ -67,8 +76,9 @@ def test_the_exponential_to_the_last_digits() -> None:
     assert 0 < exp_of_negative(-1e9) < 1e-300
 
 
+@both
 @pytest.mark.parametrize("broken", [np.nan, np.inf])
-def test_a_chain_that_left_the_numbers_says_so(broken: float) -> None:
+def test_a_chain_that_left_the_numbers_says_so(broken: float, likelihood: Likelihood) -> None:
     """Its proposal has to be refused, so its log-likelihood may not look like one."""
     counts = study(np.random.default_rng(2), 300)
     strengths = np.zeros((20, 2))
@@ -81,7 +91,7 @@ def test_a_chain_that_left_the_numbers_says_so(broken: float) -> None:
 
 def test_trajectories_are_those_of_the_plain_likelihood() -> None:
     target = build_target(Model(study(np.random.default_rng(4), 300), independent(20), InverseGamma()))
-    plain = replace(target, likelihood=lambda strengths: plainly(target.model.counts, strengths))
+    plain = replace(target, likelihood=lambda strengths, **_: plainly(target.model.counts, strengths))
     ends = []
     for each in (target, plain):
         rng = np.random.default_rng(3)
@@ -90,3 +100,16 @@ def test_trajectories_are_those_of_the_plain_likelihood() -> None:
             state = trajectory(rng, each, state, kicks=2)
         ends.append(state.q)
     np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-10)
+
+
+def test_short_runs_draw_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Model(study(np.random.default_rng(4), 300), independent(20), InverseGamma())
+    draws = []
+    for each in (kernel(model), kernel_for(model, FEW // 300)):
+        rng = np.random.default_rng(5)
+        starts = build_target(model).laplace.draw(rng, 4, 1.0)
+        draws.append(each.advance(rng, each.init(rng, *starts), 30, 1)[1])
+    for name, values in draws[0].items():
+        np.testing.assert_allclose(draws[1][name], values, rtol=0, atol=1e-9)
+    monkeypatch.setattr(pair_arrays, "likelihood", None)
+    kernel_for(model, FEW)  # so many draws are worth compiled code

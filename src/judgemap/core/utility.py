@@ -114,13 +114,13 @@ def inverse(precision: FloatArray) -> FloatArray:
     >>> inverse(np.array([[2.0, 0.0], [0.0, 4.0]]))
     array([[0.5 , 0. ], [0.  , 0.25]])
     """
-    factor, failed = lapack.dpotrf(precision.T, lower=1)
+    factor, failed = lapack.dpotrf(precision.T, lower=1, clean=1)
     if failed:
         raise ValueError("the precision of the strengths is not positive definite; check the prior's covariance")
-    result, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    upper: FloatArray = np.ascontiguousarray(result.T)
-    upper += np.tril(upper.T, -1)
-    return upper
+    lower, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    result: FloatArray = np.add(lower, lower.T, order="C")
+    result.ravel()[:: len(result) + 1] /= 2
+    return result
 
 
 def _checked(draws: ArrayLike) -> FloatArray:

@@ -13,7 +13,7 @@ from scipy.special import expit
 from judgemap.core import clustering
 from judgemap.core.cluster_prior import ClusterPrior
 from judgemap.core.clustering import Between, order_by_risk
-from judgemap.core.diagnostics import GOOD_RHAT, judge_sampling
+from judgemap.core.diagnostics import GOOD_RHAT
 from judgemap.core.outcomes import decided_odds
 from judgemap.core.partition_search import minimise_binder, minimise_vi
 from judgemap.core.predictive import Shown
@@ -273,7 +273,7 @@ def run_clusters(
         scalars["θ"] = 2 * np.arctanh(draws["tie_chance"])
         samples["theta"] = (("chain", "draw"), scalars["θ"])
     moving = {name: each for name, each in scalars.items() if np.ptp(each) > 0}
-    sampling = judge_sampling(samples["risk"].to_numpy())
+    sampling = draws.sampling
     diagnostics = diagnose(areas.names, sampling, moving, seconds)
     chances = clustering.cluster_counts(labels.reshape(-1, len(areas)))
     record = begin_record(data, counts, areas, run, (draws, seconds))(

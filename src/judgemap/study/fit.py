@@ -5,7 +5,6 @@ from typing import Unpack
 import numpy as np
 
 from judgemap.core.comparisons import PairCounts
-from judgemap.core.diagnostics import judge_sampling
 from judgemap.core.prior import Covariance, InverseGamma, Model, VariancePrior, independent
 from judgemap.core.samplers.run import Watcher, sample
 from judgemap.errors import StudyError
@@ -109,7 +108,7 @@ def _run(
     log_variance = draws["log_variance"]
     samples["alpha2"] = (("chain", "draw"), np.exp(log_variance))
     moving = {} if np.ptp(log_variance) == 0 else {"α²": log_variance}
-    sampling = judge_sampling(samples["risk"].to_numpy())
+    sampling = draws.sampling
     record = begin_record(data, counts, areas, run, (draws, seconds))(
         model=name,
         correlation=Correlation(covariance.name, covariance.length),

@@ -10,7 +10,6 @@ import pandas as pd
 import xarray as xr
 
 from judgemap.core import posterior
-from judgemap.core.diagnostics import judge_sampling
 from judgemap.core.held_out import Shared
 from judgemap.core.outcomes import TieRule, log_chances, odds
 from judgemap.core.panel import PanelModel, as_one_judge
@@ -349,7 +348,7 @@ def run_panel(
     scalars = name_scalars(samples, draws, parts.ties, variance)
     sign = -1.0 if data.winner_is == "lower" else 1.0
     name_judges(samples, draws, used.judges, sign)
-    sampling = judge_sampling(samples["risk"].to_numpy())
+    sampling = draws.sampling
     record = begin_record(data, pairs, areas, run, (draws, seconds))(
         model=model,
         correlation=Correlation(covariance.name, covariance.length),

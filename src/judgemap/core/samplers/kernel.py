@@ -16,6 +16,8 @@ from judgemap.core.types import BoolArray, FloatArray
 
 Arrays = dict[str, NDArray[Any]]
 """Arrays by name: of one state, (chain, …); of draws, (chain, draw, …)."""
+Likelihood = Callable[..., tuple[FloatArray, FloatArray]]
+"""λ, (areas, chains) → (∇ℓ, (areas, chains); ℓ, (chains,), or nothing in its place with ``height=False``)."""
 HUGE = 1000.0
 """An error in the energy by which a trajectory did not just lose accuracy but broke down: e^−1000 is no probability."""
 

@@ -12,7 +12,6 @@ Import this module only where it is used: numba takes a moment to load.
 """
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,15 +19,15 @@ from numpy.typing import NDArray
 
 from judgemap.core.comparisons import PairCounts
 from judgemap.core.samplers.compiled import compiled, exp_of_negative
+from judgemap.core.samplers.kernel import Likelihood
 from judgemap.core.types import FloatArray, IntArray
 
 BLOCK = 1024
 """Differences in a block: 8 kB, a quarter of the smallest first-level cache."""
 
-MOST = 1000.0
-"""How many factors between 1 and 2 can be multiplied before the product leaves the range of numbers."""
-FEW = 30.0
-"""Up to this many times the same factor is multiplied; a pair with more answers has a logarithm of its own."""
+FEW, MERGED = 7.0, 128
+"""So many times a factor is multiplied with itself at most, a pair with more answers having a logarithm of its own, and
+so many pairs are multiplied with each other: a product of 896 factors between 1 and 2 is still a number."""
 
 
 class Rows(NamedTuple):
@@ -41,8 +40,8 @@ class Rows(NamedTuple):
     shift: FloatArray
 
 
-def likelihood(counts: PairCounts) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
-    """Return λ, (areas, chains) → (∇ℓ, (areas, chains); ℓ, (chains,)).
+def likelihood(counts: PairCounts) -> Likelihood:
+    """Lay out the pairs; ℓ costs as much as ∇ℓ, and most steps of a trajectory do without it.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> score, height = likelihood(count_pairs([0], [1], 2))(np.zeros((2, 1)))
@@ -53,8 +52,8 @@ def likelihood(counts: PairCounts) -> Callable[[FloatArray], tuple[FloatArray, F
     first, second = counts.first.astype(np.uint32), counts.second.astype(np.uint32)
     rows = Rows(first, second, counts.n / 2, counts.wins - counts.n / 2, np.zeros(len(counts.n)))
 
-    def at(strengths: FloatArray) -> tuple[FloatArray, FloatArray]:
-        score, fall = np.zeros_like(strengths), np.zeros(strengths.shape[1])
+    def at(strengths: FloatArray, *, height: bool = True) -> tuple[FloatArray, FloatArray]:
+        score, fall = np.zeros_like(strengths), np.zeros(strengths.shape[1] if height else 0)
         pass_pairs(rows, strengths, score, fall)
         return score, -fall
 
@@ -109,40 +108,46 @@ def scatter(rows: Rows, begin: int, end: int, response: FloatArray, score: Float
 
 @compiled
 def add_logs(rows: Rows, begin: int, end: int, factor: FloatArray, fall: FloatArray) -> None:
-    """Add Σ n log(factor) to ``fall``."""
-    chains, at = len(fall), 0
-    product, factors = np.ones(chains), 0.0
-    for row in range(begin, end):
-        n = 2 * rows.half[row]
-        if n > FEW:
-            for k in range(chains):
-                fall[k] += n * math.log(factor[at + k])
-        else:
-            for _ in range(n):
-                for k in range(chains):
-                    product[k] *= factor[at + k]
-            factors += n
-        at += chains
-        if factors > MOST - FEW or row == end - 1:
-            for k in range(chains):
-                fall[k] += math.log(product[k])
-                product[k] = 1.0
-            factors = 0.0
+    """Add Σ n log(factor) to ``fall``, ``factor`` being used up."""
+    chains, left, merged = len(fall), end - begin, 1
+    for row in range(left):
+        n = 2 * rows.half[begin + row]
+        if n > 1:
+            for at in range(row * chains, (row + 1) * chains):
+                power = factor[at]
+                if n > FEW:
+                    fall[at - row * chains] += n * math.log(power)
+                    factor[at] = 1.0
+                else:
+                    for _ in range(1, n):
+                        power *= factor[at]
+                    factor[at] = power
+    # The rows' second half is multiplied into the first: long loops, which become vector instructions.
+    while left > 1 and merged < MERGED:
+        kept, merged = left - left // 2, 2 * merged
+        for at in range((left - kept) * chains):
+            factor[at] *= factor[kept * chains + at]
+        left = kept
+    for row in range(left):
+        for k in range(chains):
+            fall[k] += math.log(factor[row * chains + k])
 
 
 @compiled
 def pass_pairs(rows: Rows, strengths: FloatArray, score: FloatArray, fall: FloatArray) -> None:
-    """Add ∇ℓ to ``score``, (areas, chains), and −ℓ to ``fall``, (chains,)."""
+    """Add ∇ℓ to ``score``, (areas, chains), and −ℓ to ``fall``, (chains,), or to nothing if that is empty."""
     n_rows, chains = len(rows.half), strengths.shape[1]
     size = max(1, BLOCK // chains)
     d, factor = np.empty(size * chains), np.empty(size * chains)
     for begin in range(0, n_rows, size):
         end = min(begin + size, n_rows)
         differences = gather(rows, begin, end, strengths, d)
-        add_sizes(rows, begin, end, d, fall)
+        if len(fall) > 0:
+            add_sizes(rows, begin, end, d, fall)
         respond(d, factor, differences)
         scatter(rows, begin, end, d, score)
-        add_logs(rows, begin, end, factor, fall)
+        if len(fall) > 0:
+            add_logs(rows, begin, end, factor, fall)
 
 
 @compiled

@@ -4,7 +4,7 @@ Chains are grouped into batches by the kernel's width alone, each batch has a ge
 thread: the same seed gives the same draws whatever the number of cores.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgemap.core.diagnostics import AT_A_TIME, judge_sampling
+from judgemap.core.diagnostics import AT_A_TIME, Sampling, judge_sampling
 from judgemap.core.laplace import approximate
 from judgemap.core.prior import Model
 from judgemap.core.samplers import clusters, gibbs, hmc
@@ -21,7 +21,7 @@ from judgemap.core.samplers.clusters import ClusterModel, starting_partitions
 from judgemap.core.samplers.kernel import Arrays, Kernel
 from judgemap.core.samplers.large_model import LargeModel, find_centre
 from judgemap.core.threads import Workers, one_thread
-from judgemap.core.types import FloatArray, IntArray
+from judgemap.core.types import BoolArray, FloatArray, IntArray
 
 SAMPLERS: dict[str, Callable[[Model], Kernel]] = {"hmc": hmc.kernel, "gibbs": gibbs.kernel}
 """The samplers of the standard and the spatial model, by name."""
@@ -42,7 +42,7 @@ class Plan:
     """How much to draw: per chain, ``warmup`` steps thrown away, then ``draws`` kept, one in ``thin`` steps.
 
     With ``most`` above ``draws``, chains that are not good enough yet go on, twice as long each time, up to ``most``
-    draws. A run that goes on makes the same draws as one that was asked for that many from the start.
+    draws. A run that goes on makes the draws of one that was asked for that many from the start, but for rounding.
     """
 
     chains: int = 8
@@ -122,15 +122,29 @@ class Draws:
         scalars = [a[:, :, None] for name, a in self.arrays.items() if a.ndim == 2 and name not in statistics]
         return np.concatenate([chosen, *scalars], axis=2)
 
+    @cached_property
+    def sampling(self) -> Sampling:
+        """How well every area's centred strength was sampled; kept, because it takes a while."""
+        judged = [judge_sampling(part) for part in self._parts()]
+        return Sampling(*(np.concatenate(each) for each in zip(*judged, strict=True)))
+
     def good(self) -> bool:
         """Whether chains agree and draws are enough, for every area and every scalar that moves."""
-        areas = self.strengths.shape[2]
-        parts = np.array_split(np.arange(areas), -(-self.strengths.size // AT_A_TIME))
-        return all(_good(self.watched(part)) for part in parts)
+        moved = np.concatenate([_moves(part) for part in self._parts()])
+        scalars = self.watched(np.empty(0, dtype=np.int64))
+        scalars = scalars[:, :, _moves(scalars)]
+        areas = Sampling._make(each[moved] for each in self.sampling)
+        return areas.good and (scalars.size == 0 or judge_sampling(scalars).good)
+
+    def _parts(self) -> Iterator[FloatArray]:
+        """Yield the centred strengths, some areas at a time: of a nation no copy of all draws is made."""
+        for part in np.array_split(np.arange(self.strengths.shape[2]), -(-self.strengths.size // AT_A_TIME)):
+            yield self.strengths[:, :, part] - self.level[:, :, None]
 
 
-def _good(draws: FloatArray) -> bool:
-    return judge_sampling(draws[:, :, np.ptp(draws, axis=(0, 1)) > 0]).good
+def _moves(draws: FloatArray) -> BoolArray:
+    moving: BoolArray = np.ptp(draws, axis=(0, 1)) > 0
+    return moving
 
 
 Watcher = Callable[[Draws, int], None]
@@ -158,7 +172,11 @@ def sample(
     plan = plan or Plan()
     with one_thread():
         starts = approximate(model).draw(rng, plan.chains, START_SPREAD)
-        return run(rng, SAMPLERS[sampler](model), starts, plan, cores, watch)
+        if sampler == "hmc":
+            kernel = hmc.kernel_for(model, plan.chains * (plan.warmup + plan.draws * plan.thin))
+        else:
+            kernel = SAMPLERS[sampler](model)
+        return run(rng, kernel, starts, plan, cores, watch)
 
 
 def sample_large(
@@ -247,9 +265,9 @@ def run(
                     store.add([draws for _, draws in results], kept=kept)
                     if watch is not None:
                         watch(store.so_far(), store.size)
-                more = min(store.size, plan.most - store.size)
-                if more < FEWEST or store.so_far().good():
-                    break
+                more, made = min(store.size, plan.most - store.size), store.so_far()
+                if more < FEWEST or made.good():
+                    return made
                 store.grow(more)
                 blocks = _blocks(replace(plan, warmup=0, draws=more), kernel.block)
         except KeyboardInterrupt:
