@@ -222,7 +222,7 @@ def test_what_the_reader_writes_is_checked(monkeypatch):
 
 
 def test_the_dashboard_and_the_results_show_it_only_when_switched_on(made, clients):
-    page = f"/studies/{made.slug}/dashboard/"
+    page = f"/studies/{made.slug}/dashboard"
     address = f"/studies/{made.slug}/base-map/{made.base_map_id}.svg"
     assert address not in clients["owner"].get(page).content.decode()
     clients["owner"].post(f"/studies/{made.slug}/base-map", {"act": "results", "on": "on"})
