@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from looking import look
 from steps import answer, invite, open_study, recovered, save_briefing, sign_up
+from town_making import town
 
 import judgemap as jm
 
@@ -86,7 +87,17 @@ def make_study(page, server, chicago, tmp_path) -> str:
     page.click("main form button")
     page.wait_for_url("**/map", timeout=60_000)
     snap(page, "map")
+    add_streets(page, tmp_path)
     return open_study(page, ANSWERS)
+
+
+def add_streets(page, tmp_path) -> None:
+    """Upload an extract, and wait until a worker has made a base map of it."""
+    page.set_input_files("#extract-file", town((-87.7, 41.83), reach=0.25).write(tmp_path / "streets.osm"))
+    page.click("#extract button")
+    page.wait_for_selector("#base-map >> text=Judges see streets", timeout=120_000)
+    assert "Found 48 roads" in page.inner_text("#base-map")
+    page.goto(page.url.partition("#")[0])
 
 
 def pass_time(server) -> None:
@@ -104,7 +115,8 @@ def judge_by_hand(page, link: str, planted: dict[str, float]) -> None:
     page.goto(link)
     snap(page, "consent")
     page.check("input[name=agree]")
-    page.click("button[value=now]")
+    with page.expect_response(lambda answer: "/tiles/" in answer.url and answer.ok):
+        page.click("button[value=now]")
     page.wait_for_selector("#answer")
     snap(page, "pair")
     for _ in range(5):
