@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-processors test-slow test-upgrades test-wheel test-installed test-r chromium check format bench bench-check docs words screenshots pages lock licences sbom audit reliability clean
+.PHONY: demo test test-processors test-slow test-upgrades test-wheel test-installed test-r chromium check format bench bench-check docs words messages screenshots pages lock licences sbom audit reliability clean
 
 demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
@@ -83,6 +83,10 @@ docs: $(READY)  ## write the references from what commands say of themselves, an
 
 words: $(READY)  ## every sentence that judgemap shows, page by page, in words.txt for a native reader
 	$(BIN)/python tools/words.py words.txt
+
+TO ?= fr
+messages: $(READY)  ## what has to be translated for researchers' pages, into the catalogue of a language: make messages TO=fr
+	$(BIN)/python tools/messages.py $(TO)
 
 screenshots: $(READY) chromium  ## play the tutorial's story in Chromium, and take its pictures
 	mkdir -p docs/images/tutorial

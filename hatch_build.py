@@ -16,7 +16,7 @@ class CompiledTranslations(BuildHookInterface):
         if version == "editable":
             return
         self._folder = tempfile.TemporaryDirectory(prefix="judgemap-locale-")
-        for source in sorted(Path(self.root, "src").glob("judgemap/web/locale/*/LC_MESSAGES/*.po")):
+        for source in sorted(Path(self.root, "src").glob("judgemap/web/locale*/*/LC_MESSAGES/*.po")):
             inside = source.relative_to(Path(self.root, "src")).with_suffix(".mo")
             compiled = Path(self._folder.name, inside)
             compiled.parent.mkdir(parents=True)

@@ -1,27 +1,49 @@
 """Time drafts in the background and the pages of large maps; print tables and write benchmarks/results/drafts.json.
 
     .venv/bin/python benchmarks/drafts.py            100, 262, 2,113 and 3,141 areas, about two minutes
+    .venv/bin/python benchmarks/drafts.py --judging  judges answer meanwhile: with and without a draft of 3,141 areas
 
 A draft is timed from the moment that a worker takes it, the reader of the file included. CPU is that of this process
 and the reader: what other work on the machine disturbs least. Pages are asked for in this process, three times each.
+Judging is timed in turn, 20 judges who think for a second, before a draft is made and while it is made.
 """
 
+import asyncio
 import json
 import os
 import platform
 import resource
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from judgemap.web import start
-from judging import ROOT, write_map
+from judging import ROOT, Played, Server, play, seconds_long, write_map
 
 SIZES = (100, 262, 2113, 3141)
 ALLOWED = {100: 3, 262: 5, 2113: 20, 3141: 30}
 PAGES = ("", "map", "texts", "judging", "log", "colleagues", "delete", "judges")
 """A study's own pages; those of uploads are timed beside them."""
+
+
+DRAFT = """
+import sys
+from pathlib import Path
+from judgemap.web import start
+start.use_data_folder(Path(sys.argv[1]))
+import time
+from drafts import ask
+draft = ask(Path(sys.argv[2]))[0]
+while not draft.over:
+    time.sleep(0.5)
+    draft.refresh_from_db()
+sys.exit(draft.study is None)
+"""
 
 
 def cpu() -> float:
@@ -32,6 +54,8 @@ def cpu() -> float:
 
 def main() -> int:
     """Make the drafts, ask for the pages, and write the results."""
+    if "--judging" in sys.argv:
+        return time_judging()
     with tempfile.TemporaryDirectory(prefix="judgemap-drafts-") as path:
         folder = Path(path)
         start.use_data_folder(folder / "data")
@@ -48,26 +72,10 @@ def main() -> int:
 
 def measure(folder: Path, size: int) -> dict[str, object]:
     """Make a draft of so many areas, and time its pages."""
-    from judgemap.web.accounts.models import Researcher
-    from judgemap.web.server.worker import take_one
-    from judgemap.web.studies.models import Draft
-    from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload
-
     map_path = folder / f"{size}.gpkg"
     write_map(map_path, size)
-    anna, _ = Researcher.objects.get_or_create(email="anna@example.org")
-    began = cpu()
-    upload = keep_upload(anna, _Sent(map_path), "")  # type: ignore[arg-type]
-    looked = cpu() - began
-    words = {"title": f"{size} areas", "question": "Which?", "direction": "lower"}
-    ask_for_draft(upload, {"id": "id", "name": "name", "contiguity": "queen"} | words, anna)
-    began, at = cpu(), time.perf_counter()
-    take_one()
-    used, passed = cpu() - began, time.perf_counter() - at
-    draft = Draft.objects.latest("pk")
-    if draft.study is None:
-        raise RuntimeError(draft.said)
-    pages = time_pages(anna, upload.pk, draft.study.slug)
+    draft, looked, used, passed = make_draft(map_path)
+    pages = time_pages(draft.asked_by, draft.upload_id, draft.study.slug)
     slowest = max(pages, key=lambda page: pages[page])
     print(
         f"{size:6,} areas: looked at in {looked:.1f} s of CPU, made in {used:.1f} s of CPU and {passed:.1f} s "
@@ -76,6 +84,61 @@ def measure(folder: Path, size: int) -> dict[str, object]:
     )
     return {"areas": size, "look_cpu_s": looked, "cpu_s": used, "wall_s": passed, "allowed_s": ALLOWED[size],
             "pages_cpu_s": pages}  # fmt: skip
+
+
+def make_draft(map_path: Path) -> tuple[Any, float, float, float]:
+    """Upload a map and make a draft of it; return it, with the CPU of the look, of the making, and its seconds."""
+    from judgemap.web.server.worker import take_one
+
+    draft, looked = ask(map_path)
+    began, at = cpu(), time.perf_counter()
+    take_one()
+    used, passed = cpu() - began, time.perf_counter() - at
+    draft.refresh_from_db()
+    if draft.study is None:
+        raise RuntimeError(draft.said)
+    return draft, looked, used, passed
+
+
+def ask(map_path: Path) -> tuple[Any, float]:
+    """Upload a map and ask for a draft of it; return it, with the CPU of the look into the file."""
+    from judgemap.web.accounts.models import Researcher
+    from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload
+
+    anna, _ = Researcher.objects.get_or_create(email="anna@example.org")
+    began = cpu()
+    upload = keep_upload(anna, _Sent(map_path), "")  # type: ignore[arg-type]
+    looked = cpu() - began
+    words = {"title": f"{map_path.stem} areas", "question": "Which?", "direction": "lower"}
+    return ask_for_draft(upload, {"id": "id", "name": "name", "contiguity": "queen"} | words, anna), looked
+
+
+def time_judging() -> int:
+    """Let 20 judges answer on SQLite, before and while a draft of 3,141 areas is made, and print how long they wait."""
+    with tempfile.TemporaryDirectory(prefix="judgemap-drafts-") as path:
+        folder = Path(path)
+        for size in (100, SIZES[-1]):
+            write_map(folder / f"{size}.gpkg", size)
+        server = Server(folder / "data", "", None)
+        server.more = ["--fitters", "1"]
+        tokens = server.make_study(folder / "100.gpkg", "principal", 20)
+        with server:
+            asyncio.run(play(server, tokens[:1], 0.0, seconds_long(1)))
+            show_waiting("without a draft", asyncio.run(play(server, tokens, 1.0, seconds_long(20))))
+            words = [sys.executable, "-c", DRAFT, str(folder / "data"), str(folder / f"{SIZES[-1]}.gpkg")]
+            with subprocess.Popen(words, env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)}) as making:
+                show_waiting("meanwhile", asyncio.run(play(server, tokens, 1.0, lambda: making.poll() is None)))
+    return making.returncode
+
+
+def show_waiting(when: str, played: Played) -> None:
+    """Print how long judges waited for the next pair."""
+    p50, p95, most = (1000 * float(each) for each in np.quantile(played.times, [0.5, 0.95, 1]))
+    print(
+        f"{when}: {len(played.times)} answers in {played.wall:.0f} s, p50 {p50:.0f} ms, p95 {p95:.0f} ms, "
+        f"at most {most:.0f} ms, failed {played.failed}; load {os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
 
 
 class _Sent:

@@ -85,7 +85,7 @@ def measure(areas: Areas, answers: int, folder: Path | None = None) -> dict[str,
     fitting.LARGE = 0
     truth, data = simulate(areas, answers)
     began, wall = time.process_time(), time.time()
-    fit = FitSettings(seed=1, **{"chains": 16, "warmup": 20, "draws": 300} if len(areas) <= 4_000 else {}).run(
+    fit = FitSettings(seed=1, **{"chains": 16, "warmup": 20, "draws": 400} if len(areas) <= 4_000 else {}).run(
         data, areas, cores=2, watch=Stopwatch()
     )
     cpu, wall = time.process_time() - began, time.time() - wall
@@ -176,7 +176,7 @@ def extrapolate(rows: list[dict[str, float]]) -> dict[str, float]:
         "areas": OUTPUT_AREAS,
         "power_of_areas": round(float(power), 2),
         "cpu_seconds_a_draw": round(float(large_one["cpu_seconds_a_draw"] * factor**power), 2),
-        "cpu_hours_for_4800_draws": round(float(large_one["cpu_seconds_a_draw"] * factor**power * 4800 / 3600), 1),
+        "cpu_hours_for_6400_draws": round(float(large_one["cpu_seconds_a_draw"] * factor**power * 6400 / 3600), 1),
     }
 
 

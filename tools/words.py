@@ -15,7 +15,8 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "judgemap"
 SILENT = re.compile(r"<(script|style|svg)\b.*?</\1>|{#.*?#}|{% comment %}.*?{% endcomment %}", re.DOTALL)
-SPOKEN = re.compile(r"""\b(?:alt|aria-label|placeholder|title)=(["'])(.*?)\1|{% translate (["'])(.*?)\3""", re.DOTALL)
+TRANSLATED = re.compile(r"""{% translate (["'])(.*?)\1[^%]*%}""", re.DOTALL)
+SPOKEN = re.compile(r"""\b(?:alt|aria-label|placeholder|title)=(["'])(.*?)\1""", re.DOTALL)
 BLOCK = re.compile(
     r"</?(?:p|h\d|li|ul|ol|dl|dt|dd|div|section|table|tr|th|td|button|summary|details|form|label|option)\b[^>]*>"
 )
@@ -31,8 +32,8 @@ def template_words(text: str) -> list[str]:
     >>> template_words("<h1>Your {{ n }} links</h1><p>Send <b>each</b> one.</p>")
     ['Your {…} links', 'Send each one.']
     """
-    text = SILENT.sub(" ", text)
-    spoken = [first or second for _, first, _, second in SPOKEN.findall(text)]
+    text = TRANSLATED.sub(lambda said: said[2], SILENT.sub(" ", text))
+    spoken = [said for _, said in SPOKEN.findall(text)]
     plain = BLANK.sub("{…}", TAG.sub("", BLOCK.sub("\n", text)))
     lines = [" ".join(unescape(line).split()) for line in [*re.split(r"\n\s*\n|\n(?=\s*$)|\n", plain), *spoken]]
     return list(dict.fromkeys(line for line in lines if re.search(r"[A-Za-z]{2}", line)))

@@ -10,7 +10,7 @@ def test_clusters_are_written_and_told(judgemap, edges, comparisons, tmp_path):
     result = judgemap("fit", comparisons, *edges, "--model", "clusters", "-o", tmp_path / "results", *SHORT)
     assert result.status == 0, result.err
     assert "by probability, " in result.out, "the number of clusters is a distribution"
-    assert "exactly this grouping has" in result.out, "a partition comes with its probability"
+    assert "Exactly this grouping has" in result.out, "a partition comes with its probability"
     assert "highest risk" not in result.out.split("by probability, ")[1], "no cluster is called that"
     assert (tmp_path / "results" / "clusters.csv").exists()
     assert isinstance(jm.load_fit(tmp_path / "results"), jm.ClusterFit)

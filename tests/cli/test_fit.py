@@ -88,7 +88,7 @@ def test_a_map_with_an_island(judgemap, tmp_path):
         ("judge,left,right,outcome\n", "comparisons.csv: there is a header but no row"),
         ("", "comparisons.csv: the file is empty"),
         ("judge,left,right\n1,1,2\n", "comparisons.csv: there is no column 'outcome'"),
-        ("judge,left,right,outcome\n1,1,2,perhaps\n", "comparisons.csv line 2: 'perhaps' is no outcome"),
+        ("judge,left,right,outcome\n1,1,2,perhaps\n", "comparisons.csv line 2: 'perhaps' is not an outcome"),
         ("judge,left,right,outcome\n1,E1,E2,left\n", "comparisons.csv and the map share no area"),
         ("judge,left,right,outcome\n1,1,2,left\n1,nan,2,left\n", "comparisons.csv line 3: area 'nan' is not"),
         ("only\n1\n", "comparisons.csv: there is no column 'left'"),
@@ -214,3 +214,15 @@ def test_bad_maps(judgemap, comparisons, tmp_path, name, content, sentence):
     assert sentence in result.err
     assert result.err.count("\n") == 1
     assert not (tmp_path / "results").exists()
+
+
+def test_an_earlier_fit_is_overwritten_only_by_force(judgemap, edges, comparisons, tmp_path):
+    words = ["fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK]
+    assert judgemap(*words).status == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "results").iterdir()}
+    refused = judgemap(*words)
+    assert refused.status == 2
+    assert "holds another fit; name a new folder, or overwrite it with --force" in refused.err
+    assert {path.name: path.read_bytes() for path in (tmp_path / "results").iterdir()} == before
+    assert judgemap(*words[:-1], "2", "--force").status == 0
+    assert json.loads((tmp_path / "results" / "fit.json").read_text())["seed"] == 2

@@ -8,7 +8,7 @@ from synthetic import delaunay_map, ring
 from judgemap.core.graph import AreaGraph
 from judgemap.core.prior import communicability
 from judgemap.core.smoothers import Communicability, Independent
-from judgemap.core.walks import Borders, exponential_diagonal
+from judgemap.core.walks import Borders, correlation_among, exponential_diagonal
 
 MAPS = {
     "a ring": ring(12),
@@ -60,3 +60,8 @@ def test_independent_areas():
     panel = np.zeros((3, 2), dtype=np.float32)
     prior.add_columns(2.0, 1, panel[1:])
     assert panel.tolist() == [[0, 0], [2, 0], [0, 2]]
+
+
+def test_correlation_of_a_few_areas_is_that_of_the_whole_map():
+    graph, few = delaunay_map(150), np.array([3, 17, 90, 149])
+    assert np.allclose(correlation_among(graph, few), communicability(graph).matrix[np.ix_(few, few)], atol=1e-12)

@@ -170,7 +170,7 @@ def test_islands_are_joined_or_left_apart_and_both_are_said(tmp_path):
     assert apart.bridges == ()
     assert apart.notes == (
         "These areas have no neighbour: 'Isle', 'Skerry'.",
-        "The areas are left in 3 parts that no edge joins, of 3, 1, 1 areas: one part tells nothing of another.",
+        "The areas are left in 3 parts that no edge joins, of 3, 1, 1 areas: one part tells nothing about another.",
     )
 
 
@@ -227,7 +227,7 @@ def test_a_reference_system_that_the_file_does_not_say(tmp_path):
         read_areas(path)
     for crs in ("EPSG:27700", 27700, "27700"):
         assert read_areas(path, crs=crs).geometry.crs == BRITISH_GRID
-    with pytest.raises(StudyError, match=r"wards\.shp: crs='EPGS:27700' is no coordinate reference system"):
+    with pytest.raises(StudyError, match=r"wards\.shp: crs='EPGS:27700' is not a coordinate reference system"):
         read_areas(path, crs="EPGS:27700")
 
 

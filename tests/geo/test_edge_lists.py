@@ -46,7 +46,7 @@ def test_parts_are_left_apart_and_said(saved):
     assert areas.graph.components().tolist() == [0, 0, 1, 1, 2]
     assert areas.notes == (
         "These areas have no neighbour: 'ward 5'.",
-        "The areas are left in 3 parts that no edge joins, of 2, 2, 1 areas: one part tells nothing of another.",
+        "The areas are left in 3 parts that no edge joins, of 2, 2, 1 areas: one part tells nothing about another.",
     )
     whole = read_edges(edges, names, extra_edges=[("2", "3"), ("4", "5")])
     assert whole.graph.components().tolist() == [0] * 5

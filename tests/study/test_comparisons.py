@@ -49,13 +49,13 @@ def test_numbers_with_a_decimal_point_are_ids(tmp_path):
         (HEADER + "1,a,b,left,2\n1,a,Asch,left,2\n", "comparisons.csv line 3: area 'Asch' is not in the list"),
         (HEADER + "1,a,a,left,2\n", "comparisons.csv line 2: 'a' is compared with itself"),
         (HEADER + "1,a,Ash,left,2\n", "comparisons.csv line 2: 'a' is compared with itself"),
-        (HEADER + "1,a,b,lefd,2\n", "comparisons.csv line 2: 'lefd' is no outcome (did you mean 'left'?)"),
-        (HEADER + "1,a,b,,2\n", "comparisons.csv line 2: '' is no outcome"),
+        (HEADER + "1,a,b,lefd,2\n", "comparisons.csv line 2: 'lefd' is not an outcome (did you mean 'left'?)"),
+        (HEADER + "1,a,b,,2\n", "comparisons.csv line 2: '' is not an outcome"),
         (HEADER + "1,a,,left,2\n", "comparisons.csv line 2: the cell of 'right' is empty"),
         (HEADER + "1,a,b,left,2\n1,nan,b,left,2\n", "comparisons.csv line 3: area 'nan' is not in the list"),
-        (HEADER + "1,a,b,left,soon\n", "comparisons.csv line 2: 'soon' is no number of seconds"),
-        (HEADER + "1,a,b,left,nan\n", "comparisons.csv line 2: 'nan' is no number of seconds"),
-        (HEADER + "1,a,b,left,-1\n", "comparisons.csv line 2: '-1' is no number of seconds"),
+        (HEADER + "1,a,b,left,soon\n", "comparisons.csv line 2: 'soon' is not a number of seconds"),
+        (HEADER + "1,a,b,left,nan\n", "comparisons.csv line 2: 'nan' is not a number of seconds"),
+        (HEADER + "1,a,b,left,-1\n", "comparisons.csv line 2: '-1' is not a number of seconds"),
         (HEADER + "1,a,b\n", "comparisons.csv line 2: there are 3 cells where the header has 5"),
         ("winner,loser\nE1,E2\n", "comparisons.csv and the map share no area: the table names 'E1'"),
     ],
@@ -65,6 +65,17 @@ def test_bad_tables(tmp_path, square, text, sentence):
         jm.read_comparisons(write(tmp_path, text), square)
     assert str(caught.value).startswith(sentence)
     assert "\n" not in str(caught.value)
+
+
+def test_of_many_bad_lines_the_first_ten_are_listed(tmp_path, square):
+    text = HEADER + "1,a,b,left,2\n" + "".join(f"1,a,b,left,soon{n}\n" for n in range(13))
+    with pytest.raises(jm.StudyError) as caught:
+        jm.read_comparisons(write(tmp_path, text), square)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 11
+    assert lines[0].startswith("comparisons.csv line 3: 'soon0' is not a number of seconds")
+    assert lines[9].startswith("line 12: 'soon9' is not a number")
+    assert lines[10] == "and 3 more bad lines"
 
 
 def test_binary_file(tmp_path, square):

@@ -156,7 +156,7 @@ def test_tables(tmp_path, text):
         ("win,lost\n1,2\n", Columns(winner="wim"), r"there is no column 'wim' \(did you mean 'win'\?\)"),
         ("win,lost\n1,2\n3,\n", Columns(), "a.csv line 3: an area is missing"),
         ("win,lost\n1,1\n", Columns(), "a.csv line 2: '1' is compared with itself"),
-        ("left,right,outcome\n1,2,lefty\n", Columns(), "line 2: 'lefty' is no outcome .did you mean 'left'"),
+        ("left,right,outcome\n1,2,lefty\n", Columns(), "line 2: 'lefty' is not an outcome .did you mean 'left'"),
         ("left,right,chosen\n1,2,3\n", Columns(), "line 2: '3' was chosen, but '1' and '2' were shown"),
     ],
 )

@@ -75,7 +75,7 @@ def test_the_engine_is_chosen_by_memory_and_said(areas):
 
 
 def test_memory_is_stated_before_anything_is_computed():
-    with pytest.raises(StudyError, match=r"200,000 areas with 16 × 300 draws needs about .* GB .* coarser map"):
+    with pytest.raises(StudyError, match=r"200,000 areas with 16 × 400 draws needs about .* GB .* coarser map"):
         large.choose_dense(200_000, 5_000_000, LARGE_PLAN, memory=4)
     assert not large.choose_dense(200_000, 5_000_000, LARGE_PLAN, memory=64), "beyond 40,000 areas there is no factor"
     assert large.choose_dense(32_844, 1_000_000, LARGE_PLAN, memory=8)

@@ -119,7 +119,7 @@ PAIRS = pd.DataFrame({"win": [1, 2], "lost": [2, 3]})
         ({"comparisons": PAIRS, "adj1": np.zeros((3, 3)), "adj2": np.zeros((3, 3))}, "several matrices"),
         ({"one": PAIRS, "two": PAIRS}, "several tables could be the comparisons"),
         ({"comparisons": pd.DataFrame({"win": [1, 2], "lost": [2, 2]})}, "row 2: '2' is compared with itself"),
-        ({"comparisons": pd.DataFrame({"item1": [1], "item2": [2], "outcome": [5]})}, "row 1: '5' is no outcome"),
+        ({"comparisons": pd.DataFrame({"item1": [1], "item2": [2], "outcome": [5]})}, "row 1: '5' is not an outcome"),
     ],
 )
 def test_what_makes_no_sense_is_one_sentence(tmp_path, objects, words):

@@ -7,7 +7,7 @@ import judgemap as jm
 from judgemap.core import designs
 from judgemap.core.graph import AreaGraph
 from judgemap.core.prior import communicability
-from judgemap.study.schedules import DESIGNS, read_known, read_weights
+from judgemap.study.schedules import DESIGNS, known_around, read_known, read_weights
 
 FREE = jm.ListOptions(connected=False, balanced_sides=False, spacing=0)
 
@@ -208,3 +208,26 @@ def test_a_panel_of_judges_who_differ_has_a_design_of_its_own(tmp_path):
 def probabilities(drawn):
     pairs = [(i, j) for i in range(8) for j in range(i)]
     return np.array([float(drawn.design.probability(i, j)) for i, j in pairs])
+
+
+@pytest.mark.parametrize("design", ["principal", "optimal", "uniform"])
+def test_what_a_judge_knows_of_a_large_map(ring, monkeypatch, design):
+    """The same probabilities as from the whole map, without looking at it; optimal: for these areas alone."""
+    knows = known_around(ring, "w3", 5)
+    whole = jm.schedule(ring, design, 40, seed=1, knows=knows)
+    monkeypatch.setattr("judgemap.study.schedules.OPTIMAL_LIMIT", 6)
+    local = jm.schedule(ring, design, 40, seed=1, knows=knows)
+    assert set(local.left) | set(local.right) == {"w1", "w2", "w3", "w4", "w5"}
+    first, second = np.triu_indices(5, 1)
+    pairs = [np.array([1, 2, 3, 4, 5])[each] for each in (first, second)]
+    assert local.design.probability(*pairs).sum() == pytest.approx(1)
+    if design != "optimal":
+        assert np.allclose(local.design.probability(*pairs), whole.design.probability(*pairs), atol=1e-9)
+
+
+def test_a_home_without_neighbours(ring):
+    alone = jm.Areas(("a", "b"), ("Ash", "Beech"), AreaGraph(2, []))
+    with pytest.raises(jm.StudyError, match="'Ash' has no neighbours"):
+        known_around(alone, "Ash", 10)
+    with pytest.raises(jm.StudyError, match="at least 2 around home, not 1"):
+        known_around(ring, "w1", 1)

@@ -134,13 +134,13 @@ def test_a_mistake_is_one_sentence(study_command, words, sentence):
 
 def test_a_file_that_is_no_backup_is_refused(study_command, tmp_path):
     (tmp_path / "copy.sqlite3").write_text("hello")
-    with pytest.raises(StudyError, match="is no backup"):
+    with pytest.raises(StudyError, match="is not a backup"):
         study_command("restore", "copy.sqlite3")
 
 
 def test_a_backup_does_not_overwrite(study_command, tmp_path):
     (tmp_path / "copy.sqlite3").write_text("hello")
-    with pytest.raises(StudyError, match="is there already"):
+    with pytest.raises(StudyError, match="already exists"):
         study_command("backup", "copy.sqlite3")
 
 
@@ -153,7 +153,7 @@ def test_a_backup_for_a_key_is_checked_before_anything_is_restored(study_command
     study_command("backup-key", "another")
     with pytest.raises(StudyError, match="does not open with the key in another"):
         study_command("restore", "copy.age", "--check", "--key", "another")
-    with pytest.raises(StudyError, match="'nobody' is no public key to encrypt to"):
+    with pytest.raises(StudyError, match="'nobody' is not a public key"):
         study_command("backup", "more.age", "--to", "nobody")
     assert not (tmp_path / "more.age").exists()
 
@@ -171,9 +171,7 @@ def test_a_backup_with_a_passphrase_asks_for_it_twice(study_command, tmp_path, s
 
 
 def test_answers_are_kept_until_a_day_and_then_removed(drafted):
-    assert (
-        drafted("retain") == "wards: answers are kept without end. Set one: judgemap study retain wards --until DAY\n"
-    )
+    assert drafted("retain") == "wards: answers are kept indefinitely; see: judgemap study retain wards --until DAY\n"
     assert "kept until 2126-06-30, " in drafted("retain", "wards", "--until", "2126-06-30")
     with pytest.raises(StudyError, match="--until needs a study"):
         drafted("retain", "--until", "2126-06-30")
@@ -196,7 +194,7 @@ def test_the_log_is_verified_and_its_head_printed(drafted):
     assert "2 entries" in drafted("verify", "--head", head)
     with pytest.raises(StudyError, match=r"the log was changed \(places: 1\)"):
         drafted("verify", "--head", f"1-{64 * '0'}")
-    with pytest.raises(StudyError, match="is no head of a log"):
+    with pytest.raises(StudyError, match="is not the head of a log"):
         drafted("verify", "--head", "head")
 
 

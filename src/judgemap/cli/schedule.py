@@ -36,7 +36,9 @@ def schedule(
     ] = None,
     around: Annotated[int, typer.Option(min=2, help="With --home: how many areas a judge knows around home.")] = 50,
     connected: Annotated[bool, typer.Option(help="The first pairs connect all areas as early as possible.")] = True,
-    balanced_sides: Annotated[bool, typer.Option(help="Each area is shown left as often as right.")] = True,
+    balanced_sides: Annotated[
+        bool, typer.Option(help="Each area is shown on the left as often as on the right.")
+    ] = True,
     balanced_exposure: Annotated[
         bool, typer.Option("--balanced-exposure", help="Areas are asked equally often; counts differ by at most one.")
     ] = False,

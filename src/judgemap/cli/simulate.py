@@ -122,7 +122,7 @@ def scheduling(
     sampler: Annotated[str | None, typer.Option(help="hmc (default), or gibbs: the paper's.")] = None,
     warmup: Annotated[int | None, typer.Option(help="Draws discarded at the start of each chain.")] = None,
 ) -> None:
-    """Compare designs by how much they tell: uniform, naive spatial, principal component, optimal.
+    """Compare designs by how much they tell us: uniform, naive spatial, principal component, optimal.
 
     1,000 sets of strengths, 500 comparisons with each design. If interrupted, run it again to continue.
 

@@ -204,6 +204,17 @@ def principal_component_of(covariance: Covariance) -> PairDesign:
     return weighted(np.maximum(variance[:, None] + variance - 2 * covariance.matrix, 0.0))
 
 
+def on_a_larger_map(design: PairDesign, areas: IntArray, n_areas: int) -> PairDesign:
+    """Turn a design for areas 0 … m−1 into the same for ``areas``, in ascending order, of a map of ``n_areas``.
+
+    >>> np.sort(on_a_larger_map(uniform(2), np.array([3, 7]), 10).draw(np.random.default_rng(1), 1))
+    array([[3, 7]])
+    """
+    stored = design.offsets
+    keys = areas[stored.first] * n_areas + areas[stored.second]
+    return PairDesign(areas[design.areas], design.base, PairValues(n_areas, keys, stored.values))
+
+
 def weighted(weights: ArrayLike) -> PairDesign:
     """q_ij ∝ w_ij, a symmetric matrix of weights; its diagonal does not matter.
 

@@ -189,6 +189,32 @@ def exponential_diagonal(borders: Borders, power: float) -> FloatArray:
 
 
 @compiled
+def _rows_among(borders: Borders, areas: IntArray, least: float, result: FloatArray) -> None:
+    n_areas = len(borders.start) - 1
+    work, near, seen = np.zeros((3, n_areas)), np.empty(n_areas, np.int64), np.full(n_areas, -1)
+    for row in range(len(areas)):
+        size = add_walks(borders, 1.0, n_areas, least, areas[row], work, near, seen)
+        for column in range(len(areas)):
+            result[row, column] = work[0, areas[column]]
+        forget(work, near, size)
+
+
+def correlation_among(graph: AreaGraph, areas: IntArray) -> FloatArray:
+    """C_ij = (e^A)_ij / √((e^A)_ii (e^A)_jj) of some areas of a map of any size, at the cost of their walks alone.
+
+    >>> correlation_among(AreaGraph(4, [[0, 1], [1, 2], [2, 3]]), np.array([0, 1])).round(3)
+    array([[1.   , 0.732],
+           [0.732, 1.   ]])
+    """
+    communicability = np.empty((len(areas), len(areas)))
+    _rows_among(Borders.of(graph), np.asarray(areas, dtype=np.int64), ACCURACY, communicability)
+    root = np.sqrt(np.diagonal(communicability))
+    correlation: FloatArray = communicability / np.outer(root, root)
+    np.fill_diagonal(correlation, 1.0)
+    return (correlation + correlation.T) / 2
+
+
+@compiled
 def add_exponential_columns(
     borders: Borders,
     scales: FloatArray,

@@ -122,7 +122,7 @@ def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopand
             wanted = pyproj.CRS.from_user_input(int(crs) if str(crs).isdigit() else crs)
         except pyproj.exceptions.CRSError:
             raise StudyError(
-                f"crs={crs!r} is no coordinate reference system; give a code such as 'EPSG:27700'", field="crs"
+                f"crs={crs!r} is not a coordinate reference system; give a code such as 'EPSG:27700'", field="crs"
             ) from None
         geometry = geometry.set_crs(wanted, allow_override=True)
         if stated is not None and not stated.equals(wanted, ignore_axis_order=True):

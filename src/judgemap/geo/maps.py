@@ -382,7 +382,7 @@ def _parts_notes(graph: AreaGraph, names: Sequence[str]) -> list[str]:
     more = " …" if len(sizes) > 10 else ""
     notes.append(
         f"The areas are left in {len(sizes)} parts that no edge joins, of {shown}{more} areas: "
-        "one part tells nothing of another."
+        "one part tells nothing about another."
     )
     return notes
 

@@ -36,11 +36,11 @@ def number_sentence(numbers: Sequence[tuple[int, float]]) -> str:
     """Say how many clusters there may be.
 
     >>> number_sentence([(2, 0.2), (3, 0.8)])
-    'How many clusters there are is uncertain; by probability, 2: 20 %, 3: 80 %.'
+    'The number of clusters is uncertain; by probability, 2: 20 %, 3: 80 %.'
     """
     if len(numbers) == 1:
         return f"In every draw there {'is one cluster' if numbers[0][0] == 1 else f'are {numbers[0][0]} clusters'}."
-    return f"How many clusters there are is uncertain; by probability, {numbers_of_clusters(numbers)}."
+    return f"The number of clusters is uncertain; by probability, {numbers_of_clusters(numbers)}."
 
 
 def partition_sentence(shown: Grouping) -> str:
@@ -49,15 +49,15 @@ def partition_sentence(shown: Grouping) -> str:
     >>> from judgemap.study.grouping import Group
     >>> groups = [Group(3, 1.0, 0.5, 1.5), Group(4, -1.0, -1.5, -0.5)]
     >>> partition_sentence(Grouping(groups, 0.003, 0.81, [(2, 0.06), (3, 0.94)]))
-    'The grouping shown has two clusters, which has a probability of 6 %; exactly this grouping has < 1 %, and 81 % of
-    pairs of areas are expected to be grouped as in it.'
+    'The grouping shown has two clusters (probability 6 %). Exactly this grouping has a probability of < 1 %; for 81 %
+    of pairs of areas it is expected to be right about whether they belong together.'
     """
     count = len(shown.groups)
     clusters = "one cluster" if count == 1 else f"{in_words(count)} clusters"
     return (
-        f"The grouping shown has {clusters}, which has a probability of {percentage(shown.number_chance)}; exactly "
-        f"this grouping has {percentage(shown.chance)}, and {percentage(shown.agreement)} of pairs of areas are "
-        "expected to be grouped as in it."
+        f"The grouping shown has {clusters} (probability {percentage(shown.number_chance)}). Exactly this grouping has "
+        f"a probability of {percentage(shown.chance)}; for {percentage(shown.agreement)} of pairs of areas it is "
+        "expected to be right about whether they belong together."
     )
 
 

@@ -343,7 +343,7 @@ def _outcomes(table: Table) -> list[str]:
     use = f"use one of {', '.join(ANSWERS)}"
     table.refuse(
         {
-            row: f"{outcome!r} is no outcome{did_you_mean(outcome, ANSWERS)}; {use}"
+            row: f"{outcome!r} is not an outcome{did_you_mean(outcome, ANSWERS)}; {use}"
             for row, outcome in enumerate(outcomes)
             if outcome not in ANSWERS
         }
@@ -401,6 +401,6 @@ def _seconds(table: Table) -> FloatArray:
         except ValueError:
             seconds[row] = -1.0
         if not (np.isfinite(seconds[row]) and seconds[row] >= 0):
-            mistakes[row] = f"{cells['seconds']!r} is no number of seconds; write one, or leave the cell empty"
+            mistakes[row] = f"{cells['seconds']!r} is not a number of seconds; write one, or leave the cell empty"
     table.refuse(mistakes)
     return seconds

@@ -156,7 +156,9 @@ def _worded(text: str, numbers: dict[str, str], place: str) -> str:
     known = WORDS | numbers
     outcome = known.get(text.casefold().removesuffix(".0"))
     if outcome is None:
-        raise StudyError(f"{place}: {text!r} is no outcome{did_you_mean(text, known)}; it is one of {quoted(known)}")
+        raise StudyError(
+            f"{place}: {text!r} is not an outcome{did_you_mean(text, known)}; it is one of {quoted(known)}"
+        )
     return outcome
 
 

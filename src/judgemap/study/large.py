@@ -11,7 +11,6 @@ import numpy as np
 import xarray as xr
 
 from judgemap.core.comparisons import PairCounts
-from judgemap.core.diagnostics import judge_sampling
 from judgemap.core.prior import VariancePrior
 from judgemap.core.samplers.large_model import LargeModel
 from judgemap.core.samplers.masses import dense_bytes
@@ -34,14 +33,15 @@ DENSE_MOST = 40_000
 GIGABYTE = 10**9
 LEAST_MEMORY = 500_000_000
 """Bytes for the program itself, the map and the answers' tables."""
-BYTES_AN_ANSWER = 300
+BYTES_AN_ANSWER = 700
+"""While comparisons.csv is read, and after it: one row of a table of text, then its columns."""
 
 
 def needed_memory(n_areas: int, n_answers: int, plan: Plan, *, dense: bool) -> int:
     """Estimate the bytes that a fit of a large map needs: the draws once and a half, the answers, the factor.
 
     >>> round(needed_memory(32_844, 1_000_000, Plan(chains=16, draws=300), dense=True) / 1e9, 1)
-    3.9
+    4.3
     """
     draws = 6 * plan.chains * plan.draws * n_areas
     return LEAST_MEMORY + BYTES_AN_ANSWER * n_answers + draws + dense * dense_bytes(n_areas)
@@ -99,10 +99,10 @@ def run_large(name: str, data: Comparisons, counts: PairCounts, areas: Areas, va
         lambda rng: sample_large(rng, model, run.plan, dense=dense, cores=run.cores, watch=run.watch)
     )
     begun = begin_record(data, counts, areas, run, (draws, seconds))
+    sampling = draws.sampling  # before the draws of strengths become draws of risk
     statistics, log_variance = named_statistics(draws), draws["log_variance"]
     samples = named_large_draws(areas, draws, data.winner_is)
     risk = samples["risk"].to_numpy()
-    sampling = judge_sampling(risk)
     moving = {} if np.ptp(log_variance) == 0 else {"α²": log_variance}
     chosen = risk.reshape(-1, len(areas))[evenly(risk.shape[0] * risk.shape[1], DIFFER_DRAWS)]
     sign = -1 if data.winner_is == "lower" else 1

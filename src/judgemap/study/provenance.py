@@ -73,13 +73,13 @@ def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) 
     notes = [Note(NoteKind.MAP, text) for text in areas.notes]
     ties = int(counts.ties.sum())
     if ties:
-        text = f"{ties} of {counts.total + ties} answers are ties, and are part of the model."
+        text = f"{ties:,} of {counts.total + ties:,} answers are ties, and are part of the model."
         notes.append(Note(NoteKind.TIES, text))
     left_out = len(data) - counts.total - ties
     if left_out:
         left = {kind: word for kind, word in UNDECIDED.items() if not (ties and kind is Outcome.TIE)}
-        kinds = ", ".join(f"{count} {word}" for kind, word in left.items() if (count := data.count(kind)))
-        text = f"{left_out} of {len(data)} shown pairs have no winner ({kinds}) and are left out of the model."
+        kinds = ", ".join(f"{count:,} {word}" for kind, word in left.items() if (count := data.count(kind)))
+        text = f"{left_out:,} of {len(data):,} shown pairs have no winner ({kinds}) and are left out of the model."
         notes.append(Note(NoteKind.UNDECIDED, text))
     compared = np.bincount(np.concatenate([counts.first, counts.second]), minlength=len(areas)) > 0
     silent = np.flatnonzero(~compared)

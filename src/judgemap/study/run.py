@@ -22,7 +22,7 @@ PANEL_PLAN = Plan(warmup=50, draws=400, most=1600)
 
 LARGE = 4_000
 """Areas above which a map is fitted by the engine for large maps (`study.large`)."""
-LARGE_PLAN = Plan(chains=16, warmup=20, draws=300, most=2400)
+LARGE_PLAN = Plan(chains=16, warmup=20, draws=400, most=3200)
 """For large maps: with tens of thousands of areas R-hat is a matter of luck for some of them, and so many draws of so
 many chains bring the largest below 1.01."""
 

@@ -13,7 +13,7 @@ from judgemap.core.communicability import PairValues
 from judgemap.core.designs import PairDesign
 from judgemap.core.graph import AreaGraph
 from judgemap.core.optimal import OPTIMAL_LIMIT, Panel, optimal
-from judgemap.core.prior import communicability
+from judgemap.core.prior import Covariance, communicability, covariance_of
 from judgemap.core.schedule import ListOptions, draw_list_with_repeats
 from judgemap.core.types import FloatArray, IntArray, frozen_floats, frozen_ints
 from judgemap.display import Displayed
@@ -161,9 +161,12 @@ def schedule(
     try:
         if panel is not None and design != "optimal":
             raise StudyError("judges: only the optimal design looks at judges; choose it, or leave the judges out")
-        chosen = pair_design(areas.graph, design, alpha, pairs, panel) if isinstance(design, str) else design
-        if known is not None:
-            chosen = chosen.restricted(known)
+        if isinstance(design, str) and known is not None and len(areas) > OPTIMAL_LIMIT:
+            chosen = local_design(areas.graph, known, design, alpha, pairs, panel)
+        else:
+            chosen = pair_design(areas.graph, design, alpha, pairs, panel) if isinstance(design, str) else design
+            if known is not None:
+                chosen = chosen.restricted(known)
         chosen.total()
         drawn = draw_list_with_repeats(np.random.default_rng(seed), chosen, pairs, options or ListOptions())
     except StudyError:
@@ -195,19 +198,38 @@ def pair_design(
             case "naive":
                 return designs.naive_spatial(graph)
             case "optimal":
-                return _optimal(graph, alpha, comparisons, panel)
+                if graph.n_areas > OPTIMAL_LIMIT:
+                    raise StudyError(
+                        f"{graph.n_areas:,} areas are more than the {OPTIMAL_LIMIT:,} for which the optimal design can "
+                        "be computed; choose 'principal', or name what each judge knows"
+                    )
+                return _optimal(communicability(graph), alpha, comparisons, panel)
     except ValueError as error:
         raise StudyError(str(error)) from None
     raise StudyError(f"there is no design {name!r}{did_you_mean(name, DESIGNS)}; the designs are {quoted(DESIGNS)}")
 
 
-def _optimal(graph: AreaGraph, alpha: float, comparisons: int, panel: tuple[int, float] | None) -> PairDesign:
-    if graph.n_areas > OPTIMAL_LIMIT:
-        raise StudyError(
-            f"{graph.n_areas:,} areas are more than the {OPTIMAL_LIMIT:,} for which the optimal design can be "
-            "computed; choose 'principal'"
-        )
-    C = communicability(graph)
+def local_design(
+    graph: AreaGraph, known: IntArray, name: str, alpha: float, comparisons: int, panel: tuple[int, float] | None
+) -> PairDesign:
+    """Make a design for what one judge knows of a large map, without looking at the rest of it.
+
+    >>> path = AreaGraph(5, [[0, 1], [1, 2], [2, 3], [3, 4]])
+    >>> design = local_design(path, np.array([1, 2, 4]), "principal", 3.0, 10, None)
+    >>> bool(design.probability(1, 4) > design.probability(1, 2) > 0)
+    True
+    """
+    if name not in ("principal", "optimal"):
+        return pair_design(graph, name, alpha, comparisons, panel).restricted(known)
+    from judgemap.core.walks import correlation_among
+
+    places = designs.known_areas(known, graph.n_areas)
+    C = covariance_of(correlation_among(graph, places), "communicability")
+    among = designs.principal_component_of(C) if name == "principal" else _optimal(C, alpha, comparisons, panel)
+    return designs.on_a_larger_map(among, places, graph.n_areas)
+
+
+def _optimal(C: Covariance, alpha: float, comparisons: int, panel: tuple[int, float] | None) -> PairDesign:
     if panel is None:
         return optimal(C, alpha, comparisons)
     judges, differ = panel

@@ -171,6 +171,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.humanize",
     "django.contrib.staticfiles",
     "django.forms",
     "csp",
@@ -192,6 +193,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "judgemap.web.server.languages.researchers_language",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -260,7 +262,10 @@ FORM_RENDERER = "judgemap.web.server.forms.Renderer"
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("fr", _("French")), ("es", _("Spanish")), ("ar", _("Arabic"))]
 LOCALE_SOURCE = Path(__file__).parent / "locale"
-LOCALE_PATHS = [LOCALE_SOURCE, DATA / "locale"]  # compiled in a wheel; in a checkout, when the server starts
+RESEARCHERS_SOURCE = Path(__file__).parent / "locale_researchers"
+RESEARCHERS_LANGUAGES = [LANGUAGE_CODE, *sorted(path.name for path in RESEARCHERS_SOURCE.glob("??"))]
+LOCALE_PATHS = [LOCALE_SOURCE, DATA / "locale", RESEARCHERS_SOURCE, DATA / "locale_researchers"]
+"""Compiled in a wheel; in a checkout, when the server starts."""
 USE_TZ = True
 TIME_ZONE = "UTC"
 

@@ -45,9 +45,10 @@ def use_data_folder(data: Path) -> None:
         raise StudyError(f"{data} cannot be used as a data folder ({error.strerror}); name another") from None
     os.environ["JUDGEMAP_DATA"] = str(data.absolute())
     os.environ["DJANGO_SETTINGS_MODULE"] = "judgemap.web.settings"
-    source = Path(__file__).parent / "locale"
-    if not any(source.glob("*/LC_MESSAGES/*.mo")):  # a checkout; a wheel has them
-        compile_translations(source, data / "locale")
+    for name in ("locale", "locale_researchers"):
+        source = Path(__file__).parent / name
+        if not any(source.glob("*/LC_MESSAGES/*.mo")):  # a checkout; a wheel has them
+            compile_translations(source, data / name)
     import django
     from django.core.exceptions import ImproperlyConfigured
 

@@ -171,7 +171,7 @@ def test_a_study_without_judges_or_answers_says_what_to_do(owned, clients, visit
     judge = visit()
     assert "Nobody has answered yet" in notes_on_page(owned, clients["owner"])
     judge.answer("tie")
-    assert "No pair was decided yet" in notes_on_page(owned, clients["owner"])
+    assert "No pair has a winner yet" in notes_on_page(owned, clients["owner"])
 
 
 def test_one_judge_and_few_areas(owned, clients, visit):
@@ -208,3 +208,15 @@ def test_a_study_without_a_map_has_numbers_all_the_same(definition, people, clie
     html = notes_on_page(study, clients["owner"])
     assert "<use" not in html
     assert "All areas in a table" in html
+
+
+def test_practice_is_no_part_of_how_far_judges_get(visit, study):
+    visitor = visit(agreed=False)
+    visitor.agree(begin="practice")
+    visitor.pair()
+    for _ in range(5):  # two of practice, and three that count
+        visitor.answer("left")
+    assert (
+        seen(study).drop_out.alt
+        == "Of the 1 who answered a first pair, at least half reached pair 3, and 1 reached pair 3."
+    )

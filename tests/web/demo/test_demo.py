@@ -30,13 +30,16 @@ def test_two_studies_and_two_fits_are_made_once(tmp_path):
     assert len(lines) == 1
     assert Study.objects.count() == 2
     assert [first.finished.status, first.open.status] == ["closed", "open"]
+    assert list(first.open.version.offered) == ["en", "fr", "es", "ar"], (
+        "every language of the demonstration is translated"
+    )
     assert list(FitRun.objects.order_by("number").values_list("settings__model", flat=True)) == ["spatial", "clusters"]
     assert (tmp_path / "demo-password").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.django_db
 def test_no_demonstration_among_the_studies_of_others(tmp_path, people):
-    with pytest.raises(StudyError, match="is no demonstration; name another folder with --data"):
+    with pytest.raises(StudyError, match="is not a demonstration; name another folder with --data"):
         prepare_demo(tmp_path, 1, lambda _: None)
     assert list(tmp_path.iterdir()) == []
 

@@ -20,6 +20,7 @@ from judgemap.study.definition import parse_definition
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.export import export_study
 from judgemap.web.judge.models import Pair
+from judgemap.web.results.models import Exclusion
 from judgemap.web.studies import actions
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -142,3 +143,12 @@ def test_the_codebook_names_every_column(exported):
     files = exported()
     header = next(csv.reader(io.StringIO(files["comparisons.csv"].decode())))
     assert all(column in files["codebook.md"].decode() for column in header)
+
+
+def test_judges_who_are_left_out_of_fits_are_marked(judge, visit, exported):
+    other = visit()
+    other.answer("left")
+    judge.answer("left")
+    Exclusion.objects.create(judge_id=other.name, reason="answered for a colleague")
+    marked = {row["judge"]: (row["left_out"], row["left_out_reason"]) for row in rows(exported()["judges.csv"])}
+    assert marked == {judge.name: ("", ""), other.name: ("yes", "answered for a colleague")}

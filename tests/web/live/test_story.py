@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from looking import look
+from steps import answer, invite, open_study, recovered, save_briefing, sign_up
 
 import judgemap as jm
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
-PASSWORD = "four plain words here"  # noqa: S105
 DESKTOP = {"viewport": {"width": 1280, "height": 900}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 JUDGES, ANSWERS = 12, 50
@@ -58,9 +58,10 @@ def snap(page, name: str) -> None:
 def test_from_boundary_file_to_briefing(browse, server, chicago, planted, tmp_path):
     page = browse(**DESKTOP, accept_downloads=True)
     study = make_study(page, server, chicago, tmp_path)
-    links = invite(page, study)
+    links = invite(page, study, JUDGES + 1)
+    snap(page, "links")
     judge_by_hand(browse(**PHONE), links[0], planted)
-    judge_the_rest(server, links[1:], planted)
+    answer(server, links[1:], planted, ANSWERS)
     watch(page, study)
     fit(page, study, planted)
     explore(page, study)
@@ -69,11 +70,7 @@ def test_from_boundary_file_to_briefing(browse, server, chicago, planted, tmp_pa
 
 
 def make_study(page, server, chicago, tmp_path) -> str:
-    page.goto(re.search(r"http://\S+/first/\S+/", server.log)[0])
-    page.fill("#id_email", "anna@example.org")
-    page.fill("#id_password", PASSWORD)
-    page.fill("#id_again", PASSWORD)
-    page.click("main form button")
+    sign_up(page, server)
     page.goto("/new/")
     chicago.to_frame().to_file(tmp_path / "chicago.gpkg")
     page.set_input_files("#id_boundaries", tmp_path / "chicago.gpkg")
@@ -86,24 +83,7 @@ def make_study(page, server, chicago, tmp_path) -> str:
     page.click("main form button")
     page.wait_for_url("**/map", timeout=60_000)
     snap(page, "map")
-    study = page.url.removesuffix("map")
-    page.goto(f"{study}judging")
-    page.fill("#id_recommended", "50")
-    page.click("main form button.primary")
-    page.wait_for_url(study)
-    page.click("button[value=open]")
-    return study
-
-
-def invite(page, study: str) -> list[str]:
-    page.goto(f"{study}judges")
-    page.fill("#id_judges", str(JUDGES + 1))
-    page.check("#id_anyway")  # the server is at 127.0.0.1, and says so
-    page.click("main form button")
-    snap(page, "links")
-    links = page.locator(".tickets a.address").all_inner_texts()
-    assert len(set(links)) == JUDGES + 1
-    return links
+    return open_study(page, ANSWERS)
 
 
 def judge_by_hand(page, link: str, planted: dict[str, float]) -> None:
@@ -122,19 +102,6 @@ def judge_by_hand(page, link: str, planted: dict[str, float]) -> None:
         page.wait_for_function("before => document.querySelector('input[name=pair]').value !== before", arg=pair)
 
 
-def judge_the_rest(server, links: list[str], planted: dict[str, float]) -> None:
-    """The other judges, who are right as often as the model says."""
-    rng = np.random.default_rng(1)
-    for link in links:
-        judge = server.judge(link)
-        judge.agree()
-        shown = judge.pair()
-        for _ in range(ANSWERS):
-            surplus = planted[shown["right"]] - planted[shown["left"]]
-            outcome = "left" if rng.random() < 1 / (1 + np.exp(-surplus)) else "right"
-            shown = judge.answer_and_next(shown["pair"], outcome, rng.lognormal(np.log(4), 0.6))
-
-
 def watch(page, study: str) -> None:
     page.goto(f"{study}dashboard")
     assert f"{JUDGES * ANSWERS + 5}" in page.inner_text("main").replace(",", "")
@@ -150,11 +117,7 @@ def fit(page, study: str, planted: dict[str, float]) -> None:
     page.wait_for_url("**/fits/1/map", timeout=60_000)
     look(page, "the risk map")
     page.set_viewport_size(DESKTOP["viewport"])
-    names = page.locator("#table tbody tr .name, #table tbody tr th").all_inner_texts()
-    order = [planted[name] for name in names]
-    assert len(order) == len(planted)
-    ranks = np.argsort(np.argsort([-risk for risk in order]))
-    assert np.corrcoef(ranks, np.arange(len(ranks)))[0, 1] > 0.9
+    assert recovered(page, planted) > 0.9
 
 
 def explore(page, study: str) -> None:
@@ -175,17 +138,7 @@ def explore(page, study: str) -> None:
 
 
 def brief(page, study: str, tmp_path) -> None:
-    page.goto(f"{study}fits/1/files")
-    for _ in range(60):
-        if page.locator("text=Download it (HTML)").count():
-            break
-        page.wait_for_timeout(1000)
-        page.reload()
-    look(page, "the files")
-    with page.expect_download() as download:
-        page.click("text=Download it (HTML)")
-    download.value.save_as(tmp_path / "briefing.html")
-    text = (tmp_path / "briefing.html").read_text(encoding="utf-8")
+    text = save_briefing(page, study, tmp_path / "briefing.html")
     assert "Which area has the LOWER rate?" in text
     assert "anna@example.org" not in text
     briefing = page.context.new_page()

@@ -44,6 +44,21 @@ def test_every_two_fits_have_their_correlations(three, page, made, text_of):
     assert tables(html, text_of)[0] == expected
 
 
+def test_fits_that_disagree_about_the_leader_say_so(three, page, text_of):
+    first, other, _ = three
+    leader = max(first.rows, key=lambda row: row["risk_median"])["name"]
+    rival = min(first.rows, key=lambda row: row["risk_median"])["name"]
+    for row in other.rows:
+        row["risk_median"] = {leader: 8.0, rival: 7.0}.get(row["name"], row["risk_median"])
+    other.save()
+    agree = text_of(page(first, "compare", **{"with": "2"}).content.decode())
+    assert f"Both put {leader} first." in agree
+    next(row for row in other.rows if row["name"] == rival)["risk_median"] = 9.0
+    other.save()
+    disagree = text_of(page(first, "compare", **{"with": "2"}).content.decode())
+    assert f"this fit puts {leader} first, the other {rival}. Do not rely on either being the highest." in disagree
+
+
 def test_the_largest_changes_are_the_librarys(three, page, made, text_of):
     html = page(three[0], "compare", **{"with": "2"}).content.decode()
     compared = compare_fits(made["spatial"].fit, made["without"].fit)

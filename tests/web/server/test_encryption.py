@@ -79,7 +79,7 @@ def test_a_key_is_its_owners_and_is_not_overwritten(tmp_path):
     recipient = make_key(path)
     assert recipient in path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with pytest.raises(StudyError, match="is there already"):
+    with pytest.raises(StudyError, match="already exists"):
         make_key(path)
     with pytest.raises(StudyError, match="cannot be written"):
         make_key(tmp_path / "nowhere" / "key")
@@ -88,8 +88,8 @@ def test_a_key_is_its_owners_and_is_not_overwritten(tmp_path):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"recipients": ("age1x",)}, "'age1x' is no public key to encrypt to; it begins with 'age1' or 'ssh-'"),
-        ({"recipients": ("ssh-rsa x",)}, "is no public key"),
+        ({"recipients": ("age1x",)}, "'age1x' is not a public key; it begins with 'age1' or 'ssh-'"),
+        ({"recipients": ("ssh-rsa x",)}, "is not a public key"),
         ({"passphrase": "short"}, "use 12 characters or more"),
         ({"recipients": ("age1x",), "passphrase": WORDS}, "choose one of them"),
     ],

@@ -73,12 +73,12 @@ def test_a_sound_backup_is_copied_whole(made, tmp_path):
 @pytest.mark.parametrize(
     ("statement", "why"),
     [
-        ("UPDATE judge_judge SET maximum = maximum + 1", "does not fit its seal"),
-        ("UPDATE studies_study SET closed_at = opened_at", "does not fit its seal"),
-        ("DELETE FROM judge_consent WHERE id = (SELECT max(id) FROM judge_consent)", "does not fit its seal"),
-        ("DROP TRIGGER answer_append_only", "does not fit its seal"),
-        ("DROP TABLE api_apitoken", "does not fit its seal"),
-        (f"DROP TABLE {SEAL}", "does not fit its seal"),
+        ("UPDATE judge_judge SET maximum = maximum + 1", "does not match its seal"),
+        ("UPDATE studies_study SET closed_at = opened_at", "does not match its seal"),
+        ("DELETE FROM judge_consent WHERE id = (SELECT max(id) FROM judge_consent)", "does not match its seal"),
+        ("DROP TRIGGER answer_append_only", "does not match its seal"),
+        ("DROP TABLE api_apitoken", "does not match its seal"),
+        (f"DROP TABLE {SEAL}", "does not match its seal"),
         ("INSERT INTO django_migrations (app, name, applied) VALUES ('judge', '9999_later', '')", "a later version"),
     ],
 )
@@ -93,7 +93,7 @@ def test_an_edited_backup_is_refused(made, tmp_path, statement, why):
         (["DROP TRIGGER answer_append_only"], "its trigger answer_append_only is missing"),
         (["DROP TABLE judge_unknownarea"], "its table judge_unknownarea is missing"),
         (["DELETE FROM judge_pair WHERE id = 1"], "rows that belong to nothing"),
-        (["UPDATE studies_study SET status = 'gone'"], "its pages do not fit together"),
+        (["UPDATE studies_study SET status = 'gone'"], "its pages do not match each other"),
         (
             [
                 """UPDATE sqlite_master SET sql = replace(sql, '''skipped''', '''skipped'', ''both''')

@@ -84,7 +84,7 @@ def test_a_backup_that_lost_a_row_on_its_way_is_not_written(judge, tmp_path, mon
 
     copy_whole = backup._copy_database
     monkeypatch.setattr(backup, "_copy_database", lossy)
-    with pytest.raises(StudyError, match=r"does not have what the database has \(judge\.Answer\)"):
+    with pytest.raises(StudyError, match=r"does not match the database \(judge\.Answer\)"):
         make_backup(tmp_path / "copy.sqlite3", verify=True)
     assert not (tmp_path / "copy.sqlite3").exists()
     assert not Act.objects.filter(verb=WRITTEN).exists()

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth import password_validation
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from judgemap.errors import StudyError
 from judgemap.web.accounts.actions import TAKEN
@@ -21,10 +22,10 @@ class PasswordForm(forms.Form):
         widget=forms.PasswordInput(NEW_PASSWORD),
         strip=False,
         max_length=200,
-        help_text="At least 10 characters. Three or four words that do not belong together are easy to remember.",
+        help_text=_("At least 10 characters. Three or four words that do not belong together are easy to remember."),
     )
     again = forms.CharField(
-        label="Password again", widget=forms.PasswordInput(NEW_PASSWORD), strip=False, max_length=200
+        label=_("Password again"), widget=forms.PasswordInput(NEW_PASSWORD), strip=False, max_length=200
     )
 
     def clean(self) -> dict[str, Any]:
@@ -49,17 +50,17 @@ class NewResearcherForm(PasswordForm):
     """Somebody who was invited."""
 
     email = forms.EmailField(
-        label="E-mail address",
+        label=_("E-mail address"),
         max_length=254,
         widget=forms.EmailInput({"autocomplete": "username"}),
-        help_text="You sign in with it, and colleagues use it to share studies with you.",
+        help_text=_("You sign in with it, and colleagues use it to share studies with you."),
     )
     name = forms.CharField(
-        label="Your name",
+        label=_("Your name"),
         max_length=100,
         required=False,
         widget=forms.TextInput({"autocomplete": "name"}),
-        help_text="Shown to your colleagues. Judges never see it.",
+        help_text=_("Shown to your colleagues. Judges never see it."),
     )
     field_order = ("email", "name", "password", "again")
 

@@ -41,7 +41,7 @@ class TokenAuth(HttpBearer):
                 raise ApiError(429, "Too many wrong tokens; wait a second and try again.")
             raise ApiError(401, "This token is not valid: it is wrong, has expired or was revoked; make a new one.")
         if not ASKED.allows(str(known.pk)):
-            raise ApiError(429, f"This token asks too often; it may {A_SECOND:.0f} times a second.")
+            raise ApiError(429, f"Too many requests with this token; the limit is {A_SECOND:.0f} a second.")
         return known
 
 
@@ -57,7 +57,7 @@ def study_for(request: HttpRequest, slug: str, scope: str) -> Study:
     """Find a study that the request's token opens; any other is not there."""
     study = studies_of_token(token_of(request, scope)).filter(slug=slug).first()
     if study is None:
-        raise ApiError(404, "This token gives access to no study of that name.")
+        raise ApiError(404, "This token does not give access to a study of that name.")
     return study
 
 

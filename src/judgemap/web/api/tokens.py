@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from judgemap.errors import StudyError
@@ -47,7 +48,7 @@ def tokens(request: HttpRequest, study: Study) -> HttpResponse:
 def revoke(request: HttpRequest, study: Study) -> HttpResponse:
     """Take a token back."""
     if revoke_token(study, researcher_of(request), request.POST.get("token", "")):
-        messages.success(request, "The token is revoked. Programs that use it are refused from now on.")
+        messages.success(request, _("The token is revoked. Programs that use it are refused from now on."))
     return redirect("api:tokens", study.slug)
 
 
@@ -55,19 +56,19 @@ class TokenForm(forms.Form):
     """A token: what it is for, what it may read, and for how long."""
 
     name = forms.CharField(
-        label="What is it for?",
+        label=_("What is it for?"),
         max_length=60,
-        help_text="To help you recognise it, for example “Nightly fit on the cluster”.",
+        help_text=_("To help you recognise it, for example “Nightly fit on the cluster”."),
     )
     scopes = forms.MultipleChoiceField(
-        label="It may read",
+        label=_("It may read"),
         choices=list(SCOPES.items()),
         widget=forms.CheckboxSelectMultiple,
         initial=list(SCOPES),
         error_messages={"required": "Choose at least one thing it may read."},
     )
-    reach = forms.ChoiceField(label="It opens", choices=REACH, widget=forms.RadioSelect, initial="study")
-    days = forms.TypedChoiceField(label="It works for", choices=DAYS, coerce=int, initial=90)
+    reach = forms.ChoiceField(label=_("It opens"), choices=REACH, widget=forms.RadioSelect, initial="study")
+    days = forms.TypedChoiceField(label=_("It works for"), choices=DAYS, coerce=int, initial=90)
 
     def clean_scopes(self) -> list[str]:
         """Return the scopes in one order."""

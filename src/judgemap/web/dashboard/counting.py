@@ -65,13 +65,21 @@ class Counted:
     """All comparisons of a study, and what tallies know of them beside.
 
     ``data`` has its judges in the order of ``judges``, those without comparisons as well. Of each comparison,
-    ``position`` is its number among the judge's, and ``unknown_side`` a place in `SIDES`.
+    ``position`` is its number among the judge's, those of practice included, and ``unknown_side`` a place in `SIDES`.
     """
 
     judges: list[JudgeFacts]
     data: Comparisons
     position: IntArray
     unknown_side: IntArray
+
+    @property
+    def place(self) -> IntArray:
+        """The number of each pair among its judge's, from 1: practice, which comes first, has numbers of its own."""
+        first = np.full(len(self.judges), np.iinfo(np.int64).max)
+        np.minimum.at(first, self.data.judge, self.position)
+        places: IntArray = self.position - first[self.data.judge] + 1
+        return places
 
     @property
     def answered(self) -> BoolArray:

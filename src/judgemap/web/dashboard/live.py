@@ -162,7 +162,7 @@ def look(study: Study, counted: Counted, names: Sequence[str], layer: str, now: 
         median_seconds=float(np.median(seconds)) if len(seconds) else None,
         last_answer=_moment(float(np.nanmax(data.answered_at))) if outcomes.answered else None,
         over_time=answers_over_time(data.answered_at[answered]),
-        drop_out=drop_out(counted.position[answered]),
+        drop_out=drop_out(counted.place[answered]),
         layer=layer,
         map=area_map(names, area_counts(counted, len(names))[layer], LAYERS[layer]),
         notes=notes(study, counted, names, outcomes),
@@ -220,11 +220,11 @@ def drop_out(position: IntArray) -> Chart:
     reached = np.bincount(position)[1:]
     group = -(-len(reached) // 100)
     shown = reached[::group]
-    labels = [f"pair {1 + i * group}" for i in range(len(shown))]
+    labels = [f"pair {1 + i * group:,}" for i in range(len(shown))]
     half = int(np.flatnonzero(reached * 2 >= reached[0])[-1]) + 1
     alt = (
-        f"Of {int(reached[0]):,} who answered a first pair, half or more reached pair {half}, and {int(reached[-1]):,} "
-        f"to pair {len(reached)}."
+        f"Of the {int(reached[0]):,} who answered a first pair, at least half reached pair {half:,}, and "
+        f"{int(reached[-1]):,} reached pair {len(reached):,}."
     )
     return bar_chart(title, alt, shown.tolist(), labels, ("Pair", "Judges who answered it"))
 
@@ -238,7 +238,7 @@ def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcom
     if outcomes.answered == 0:
         return ["Nobody has answered yet: send the judges their links, or remind them."]
     if outcomes.decided == 0:
-        return ["No pair was decided yet (all are ties, skipped or unknown): a fit needs answers with a winner."]
+        return ["No pair has a winner yet (all are ties, skipped or unknown): a fit needs answers with a winner."]
     sentences = []
     if sum(judge.judged > 0 for judge in counted.judges) == 1:
         sentences.append("All answers come from one judge, so agreement cannot be checked: invite a second judge.")
@@ -248,10 +248,12 @@ def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcom
     alone = len(names) - compared
     if alone and compared < len(names) / 2:
         sentences.append(
-            f"Only {compared} of {len(names)} areas were decided in any pair so far: ask for more answers."
+            f"Only {compared} of {len(names)} areas have been in a pair with a winner so far: ask for more answers."
         )
     elif alone:
-        sentences.append(f"{alone} of {len(names)} areas were not decided in any pair yet: ask for more answers.")
+        sentences.append(
+            f"{alone} of {len(names)} areas have not been in a pair with a winner yet: ask for more answers."
+        )
     if parts > 1:
         sentences.append(
             f"The areas compared fall into {parts} groups that no answer links, so how one group compares with another "

@@ -8,6 +8,7 @@ from django import forms
 from django.db.models import Count, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.report.text import plain
@@ -36,13 +37,13 @@ COLUMNS = ("Answers each", "Judges", "Uncertainty (sd)")
 class PlanForm(StudyForm):
     """The study in the middle of the grid, and a guess at how far judges differ where no fit says it."""
 
-    judges = forms.IntegerField(label="Judges", min_value=2, max_value=MOST_JUDGES)
-    per_judge = forms.IntegerField(label="Answers each", min_value=1, max_value=MOST_ANSWERS)
+    judges = forms.IntegerField(label=_("Judges"), min_value=2, max_value=MOST_JUDGES)
+    per_judge = forms.IntegerField(label=_("Answers each"), min_value=1, max_value=MOST_ANSWERS)
     differ = forms.FloatField(
-        label="How far judges differ (a guess)",
+        label=_("How far judges differ (a guess)"),
         min_value=0.01,
         max_value=10,
-        help_text="As a share of how far areas differ, σ/α. 0.5 is usual; a fit with judges who differ replaces it.",
+        help_text=_("As a share of how far areas differ, σ/α. 0.5 is usual; a fit with judges who differ replaces it."),
         widget=forms.NumberInput({"step": "any"}),
     )
 

@@ -18,6 +18,7 @@ from judgemap.study.definition import StudyDefinition
 from judgemap.study.example import PER_JUDGE, SimulatedStudy, chicago, simulate_study
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.demo.languages import TRANSLATIONS
 from judgemap.web.judge.actions import invite
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair
 from judgemap.web.results.actions import ask_for_fit
@@ -31,7 +32,9 @@ TRUTH = "true-risk.txt"
 """The risk that was simulated, an area a line."""
 HASTY = 6
 """The judge, counted from 0, who answers at random within a second: the page of judges should notice."""
-NOTE = "Everything about this study is simulated: the judges, their answers and the risk. It says nothing of Chicago."
+NOTE = (
+    "Everything about this study is simulated: the judges, their answers and the risk. It says nothing about Chicago."
+)
 FINISHED = StudyDefinition(
     title="Simulated risk in Chicago",
     question="Which area has the LOWER rate?",
@@ -50,7 +53,8 @@ OPEN = replace(
     recommended=10,
     maximum=200,
     design="principal",
-    languages=("en", "fr", "ar"),
+    languages=("en", *TRANSLATIONS),
+    translations=TRANSLATIONS,
     access="open",
 )
 
@@ -69,7 +73,7 @@ def prepare_demo(data: Path, seed: int, say: Callable[[str], None]) -> Demo:
     """Make the demonstration, or find the one that the data folder holds already."""
     researcher = Researcher.objects.filter(email=EMAIL).first()
     if researcher is None and (Researcher.objects.exists() or Study.objects.exists()):
-        raise StudyError(f"{data} holds a server that is no demonstration; name another folder with --data")
+        raise StudyError(f"{data} holds a server that is not a demonstration; name another folder with --data")
     password = _password(data / "demo-password", researcher)
     if researcher is None:
         say("Making two studies on Chicago's map …")

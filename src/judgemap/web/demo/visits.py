@@ -58,15 +58,18 @@ class Visitor:
         form = {"csrfmiddlewaretoken": page.token, **fields}
         return self._ask(urljoin(page.address, path), urlencode(form).encode())
 
-    def follow(self, start: Iterable[str]) -> list[str]:
-        """Visit pages and all that they link to, one of each kind of query; return what did not answer well."""
+    def follow(self, start: Iterable[str], but: str = "^$") -> list[str]:
+        """Visit pages and all that they link to, one of each kind of query, but not addresses that match ``but``.
+
+        Return what did not answer well.
+        """
         waiting = [urljoin(self.address, each) for each in start]
         seen: set[tuple[str, tuple[str, ...]]] = set()
         while waiting and len(seen) < MOST_PAGES:
             address = waiting.pop(0)
             parts = urlsplit(address)
             kind = (parts.path, tuple(sorted({key for key, _ in parse_qsl(parts.query)})))
-            if not address.startswith(self.address) or kind in seen:
+            if not address.startswith(self.address) or kind in seen or re.search(but, address):
                 continue
             seen.add(kind)
             waiting += self._ask(address, None).links()
@@ -103,13 +106,13 @@ class _Links(HTMLParser):
                 self.links.append(value)
 
 
-def visit_as_researcher(address: str, email: str, password: str) -> Visitor:
-    """Sign in, and follow every link from the list of studies."""
+def visit_as_researcher(address: str, email: str, password: str, but: str = "^$") -> Visitor:
+    """Sign in, and follow every link from the list of studies, but not those that match ``but``."""
     visitor = Visitor(address)
     page = visitor.get("/account/login/")
     if "/account/logout/" not in visitor.post(page, login=email, password=password).text:
         raise StudyError(f"{email} could not sign in at {address}; remove the data folder and start again")
-    visitor.follow(["/studies/"])
+    visitor.follow(["/studies/"], but)
     return visitor
 
 

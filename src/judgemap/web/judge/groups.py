@@ -31,7 +31,7 @@ def keep_group(study: Study, name: str, quota: int | None, by: Researcher | None
     with transaction.atomic():
         group = JudgeGroup.objects.filter(study=study, name=name).first()
         if group is None and JudgeGroup.objects.filter(study=study).count() >= MOST_GROUPS:
-            raise StudyError(f"a study has at most {MOST_GROUPS} groups; use one that there is", field="name")
+            raise StudyError(f"a study has at most {MOST_GROUPS} groups; use an existing one", field="name")
         if group is not None and group.quota == quota:
             return group
         group = group or JudgeGroup(study=study, name=name)

@@ -18,6 +18,7 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from judgemap.errors import StudyError
@@ -43,17 +44,17 @@ class InviteForm(StudyForm):
     """How many judges to make links for, and in which group."""
 
     judges = forms.IntegerField(
-        label="How many judges?",
+        label=_("How many judges?"),
         min_value=1,
         max_value=200,
         initial=12,
-        help_text="Up to 200 at a time. You can make more later.",
+        help_text=_("Up to 200 at a time. You can make more later."),
     )
     group = forms.ModelChoiceField(
-        JudgeGroup.objects.none(), label="In which group?", required=False, empty_label="No group"
+        JudgeGroup.objects.none(), label=_("In which group?"), required=False, empty_label=_("No group")
     )
 
-    anyway = forms.BooleanField(label="Make the links all the same: I am only trying it out")
+    anyway = forms.BooleanField(label=_("Make the links anyway: I am only trying it out"))
 
     def __init__(self, study: Study, *args: Any, problem: Problem | None = None, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **kwargs)
@@ -70,16 +71,16 @@ class GroupForm(StudyForm):
     """A group of judges and its quota."""
 
     name = forms.CharField(
-        label="Name",
+        label=_("Name"),
         max_length=LONGEST_NAME,
-        help_text="A profession or an organisation, such as “Social workers”. Never a person’s name.",
+        help_text=_("A profession or an organisation, such as “Social workers”. Never a person’s name."),
     )
     quota = forms.IntegerField(
-        label="At most how many judges?",
+        label=_("At most how many judges?"),
         required=False,
         min_value=1,
         max_value=100_000,
-        help_text="Leave empty for no limit. To change a group’s quota, write its name again.",
+        help_text=_("Leave empty for no limit. To change a group’s quota, write its name again."),
     )
 
 
@@ -87,10 +88,10 @@ class LinksForm(forms.Form):
     """Links that were sent out, to see which of them nobody has used."""
 
     links = forms.CharField(
-        label="Your links",
+        label=_("Your links"),
         max_length=200_000,
         widget=forms.Textarea({"rows": 5}),
-        help_text="Paste the links or the whole table that you downloaded. Nothing of it is kept.",
+        help_text=_("Paste the links or the whole table that you downloaded. Nothing of it is kept."),
     )
 
 

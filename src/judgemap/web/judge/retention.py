@@ -132,6 +132,6 @@ def retention_lines(study: Study | None) -> Iterator[str]:
             for path in stale_backups(each):
                 yield f"  {path} still has them: delete it"
         elif each.answers_until is None:
-            yield f"{each.slug}: answers are kept without end. Set one: judgemap study retain {each.slug} --until DAY"
+            yield f"{each.slug}: answers are kept indefinitely; see: judgemap study retain {each.slug} --until DAY"
         else:
             yield f"{each.slug}: answers are kept until {each.answers_until}, {days_left(each)} days from today."

@@ -18,6 +18,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.core.types import IntArray
@@ -78,14 +79,14 @@ ANSWERS_CHANGED = (
 class WordsForm(StudyForm):
     """What a briefing says in the researcher's own words."""
 
-    author = forms.CharField(required=False, max_length=200, help_text="Who wrote it: names, team, organisation.")
-    contact = forms.CharField(required=False, max_length=200, help_text="Whom to ask about it.")
+    author = forms.CharField(required=False, max_length=200, help_text=_("Who wrote it: names, team, organisation."))
+    contact = forms.CharField(required=False, max_length=200, help_text=_("Whom to ask about it."))
     next_steps = forms.CharField(
-        label="What to do next",
+        label=_("What to do next"),
         required=False,
         max_length=1500,
         widget=forms.Textarea({"rows": 5}),
-        help_text="In your own words, on the second page. An empty line begins a new paragraph.",
+        help_text=_("In your own words, on the second page. An empty line begins a new paragraph."),
     )
 
 
@@ -104,7 +105,7 @@ def words(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     if not form.is_valid():
         return _show(request, study, run, form)
     actions.set_words(study, OwnWords(**form.cleaned_data), researcher_of(request))
-    messages.success(request, "Saved: every briefing of this study says so from now on.")
+    messages.success(request, _("Saved: every briefing of this study says so from now on."))
     return redirect("results:files", study.slug, run.number)
 
 

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
@@ -31,7 +32,7 @@ class AutoFitForm(forms.Form):
     """How often a study is fitted by itself."""
 
     every = forms.IntegerField(
-        label="New answers",
+        label=_("New answers"),
         required=False,
         min_value=actions.LEAST_EVERY,
         max_value=10**6,

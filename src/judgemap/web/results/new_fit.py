@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from judgemap.errors import StudyError
@@ -92,11 +93,14 @@ class FitForm(StudyForm):
         help_text=SETTINGS["judges"].help.replace("'", "’"),
     )
     use = forms.ChoiceField(
-        label="Whose answers", required=False, choices=USES, widget=forms.RadioSelect, initial="all"
+        label=_("Whose answers"), required=False, choices=USES, widget=forms.RadioSelect, initial="all"
     )
-    named = forms.MultipleChoiceField(label="Judges", required=False, widget=forms.CheckboxSelectMultiple)
+    named = forms.MultipleChoiceField(label=_("Judges"), required=False, widget=forms.CheckboxSelectMultiple)
     note = forms.CharField(
-        label="A note to yourself", required=False, max_length=200, help_text="For example: after the second workshop."
+        label=_("A note to yourself"),
+        required=False,
+        max_length=200,
+        help_text=_("For example: after the second workshop."),
     )
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's

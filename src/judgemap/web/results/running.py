@@ -186,13 +186,13 @@ class Subject:
 def _try(what: str, step: Step, subject: Subject) -> str:
     """Take a step, and return what to write about it."""
     if STOPPING.is_set():
-        return f"no {what}: the worker was asked to end; fit again to have all"
+        return f"no {what}: the worker was stopped; fit again to get them"
     try:
         step(subject)
     except Exception:  # a picture that cannot be drawn must not cost the map
         run = subject.run
         logger.exception("%s of fit %s of %s failed", what, run.number, run.study.slug)
-        return f"no {what}: making them broke down; the server's log has the details"
+        return f"no {what}: they could not be made; the server's log has the details"
     return f"{what} made"
 
 

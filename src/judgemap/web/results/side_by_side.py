@@ -104,6 +104,7 @@ class Against:
     likeness: Likeness
     same_top: int
     top: int
+    leaders: str
     scatter: Scatter
     change: ClassMap
     change_ramp: list[tuple[str, str]]
@@ -207,12 +208,24 @@ def _against(ground: Ground, base: Side, other: Side) -> Against:
         likeness=_likeness(base, other),
         same_top=alike.same_top,
         top=alike.top,
+        leaders=_leaders(base, other),
         scatter=draw_scatter(first, second, [row["name"] for row in base.rows]),
         change=_change_map(ground, base, second - first, cuts),
         change_ramp=list(zip(CHANGE, [number(cut) for cut in cuts[:-1].tolist()], strict=True)),
         change_last=number(float(cuts[-1])),
         movers=_movers(base, other, orders),
         remark=other.remark,
+    )
+
+
+def _leaders(base: Side, other: Side) -> str:
+    """Say whether two maps put the same area first."""
+    first, second = (side.rows[by_risk(side.rows)[0]]["name"] for side in (base, other))
+    if first == second:
+        return f"Both put {first} first."
+    return (
+        f"They disagree about the area of highest risk: {base.short} puts {first} first, {other.short} {second}. "
+        "Do not rely on either being the highest."
     )
 
 
@@ -226,7 +239,7 @@ def _change_map(ground: Ground, base: Side, change: FloatArray, cuts: FloatArray
     still = sum(each == 3 for each in classes)
     up, down = (base.rows[int(place)]["name"] for place in (change.argmax(), change.argmin()))
     says = (
-        f"Map of the change of risk. It rises most in {up} ({signed(float(change.max()))}) and falls most in {down} "
+        f"Map of the change in risk. It rises most in {up} ({signed(float(change.max()))}) and falls most in {down} "
         f"({signed(float(change.min()))}); {still} of {len(classes)} areas hardly change."
     )
     return ClassMap("Change of risk", _groups(classes, CHANGE), signs, says)

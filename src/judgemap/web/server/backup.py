@@ -54,7 +54,7 @@ def back_up(path: Path, lock: Lock = NO_LOCK, *, verify: bool = False) -> Path:
     With ``verify`` it is restored into a scratch database, whose every row has to be what it was in the original.
     """
     if path.exists():
-        raise StudyError(f"{path} is there already; name a new file for the backup")
+        raise StudyError(f"{path} already exists; choose another name for the backup")
     finished = path.with_name(f".{path.name}.part")
     # What is still to be encrypted stays beside the database, which says as much, and never goes where backups go.
     folder = settings.DATA if lock else path.parent
@@ -87,7 +87,7 @@ def _write(path: Path, *, verify: bool) -> None:
     with checked_copy(path) as copy, file_database(copy) as alias:
         after = fingerprints(alias)
     if wrong := [name for name in before if before[name] != after.get(name)]:
-        raise StudyError(f"the backup does not have what the database has ({wrong[0]}); no backup was written")
+        raise StudyError(f"the backup does not match the database ({wrong[0]}); no backup was written")
 
 
 def _copy_database(path: Path) -> None:

@@ -97,15 +97,14 @@ def read_recipient(text: str) -> x25519.Recipient | ssh.Recipient:
 
     >>> read_recipient("age1nobody")
     Traceback (most recent call last):
-    judgemap.errors.StudyError: 'age1nobody' is no public key to encrypt to; ...
+    judgemap.errors.StudyError: 'age1nobody' is not a public key; ...
     """
     kind = ssh if text.startswith("ssh-") else x25519
     try:
         return kind.Recipient.from_str(text)
     except pyrage.RecipientError:
         raise StudyError(
-            f"{text!r} is no public key to encrypt to; it begins with 'age1' or 'ssh-', "
-            "and 'judgemap study backup-key' makes one"
+            f"{text!r} is not a public key; it begins with 'age1' or 'ssh-', and 'judgemap study backup-key' makes one"
         ) from None
 
 
@@ -132,7 +131,7 @@ def make_key(path: Path) -> str:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise StudyError(f"{path} is there already; name a new file for the key") from None
+        raise StudyError(f"{path} already exists; choose another name for the key") from None
     except OSError as error:
         raise StudyError(f"{path} cannot be written ({error.strerror}); name another file") from None
     with os.fdopen(descriptor, "w") as file:

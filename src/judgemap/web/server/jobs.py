@@ -244,7 +244,7 @@ class Job(models.Model):
 
     def _put_back(self) -> None:
         """Let the next worker do it."""
-        self.log += log_line(f"the worker was asked to end; the {self.NAME} waits for the next one")
+        self.log += log_line(f"the worker was stopped; the {self.NAME} waits for the next one")
         text = "The server was stopped partway through; it starts again when the server is back."
         self._mine().update(status=self.Status.WAITING, progress=0.0, started_at=None, said=text, log=self.log)
 

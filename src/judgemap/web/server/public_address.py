@@ -78,7 +78,7 @@ def _ask(address: str, begin: str) -> Problem | None:
         with urllib.request.urlopen(f"{address}/healthz", timeout=SECONDS):  # noqa: S310 - https, and our own address
             return None
     except urllib.error.HTTPError:
-        return Problem(f"{begin} where something else than this server answers.", "Check the proxy, and JUDGEMAP_URL.")
+        return Problem(f"{begin} where something other than this server answers.", "Check the proxy, and JUDGEMAP_URL.")
     except (OSError, ValueError):
         return Problem(
             f"{begin} where this server gets no answer from itself within {SECONDS:.0f} seconds.",

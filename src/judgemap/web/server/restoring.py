@@ -73,13 +73,13 @@ def _check_file(path: Path, draft: Path) -> None:
     """Check what the file says of itself, before any of our code runs on it."""
     with closing(sqlite3.connect(draft)) as copy:
         if copy.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
-            raise _damaged(path, "its pages do not fit together")
+            raise _damaged(path, "its pages do not match each other")
         done = set(copy.execute("SELECT app, name FROM django_migrations"))
         if later := later_migrations(done):
             raise StudyError(f"{path} was written by a later version of judgemap ({later[0]}); install that version")
         digest = read_seal(copy)
         if digest != content_digest(copy) and (digest or FIRST_SEALED in done):
-            raise _damaged(path, "its content does not fit its seal")
+            raise _damaged(path, "its content does not match its seal")
         if copy.execute("PRAGMA foreign_key_check").fetchone():
             raise _damaged(path, "it has rows that belong to nothing")
 
@@ -109,5 +109,5 @@ def _fill(path: Path, fresh: Path, draft: Path) -> None:
 
 def _damaged(path: Path, why: str) -> StudyError:
     return StudyError(
-        f"{path} is no backup that 'judgemap study backup' wrote, or it is damaged ({why}); use another one"
+        f"{path} is not a backup that 'judgemap study backup' wrote, or it is damaged ({why}); use another one"
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 
 from judgemap.study.definition import MOST_REPEATS, TEXTS
 from judgemap.web.server.forms import StudyForm
@@ -61,9 +62,9 @@ def text_field(rows: int, help_text: str, *, required: bool = False) -> forms.Ch
 class TextsForm(VersionForm):
     """What judges read."""
 
-    title = forms.CharField(max_length=200, help_text="At the top of every page.")
-    question = forms.CharField(max_length=300, help_text="Always in view. State the direction in it.")
-    direction = forms.ChoiceField(label="Judges choose", choices=DIRECTIONS, widget=forms.RadioSelect)
+    title = forms.CharField(max_length=200, help_text=_("At the top of every page."))
+    question = forms.CharField(max_length=300, help_text=_("Always in view. State the direction in it."))
+    direction = forms.ChoiceField(label=_("Judges choose"), choices=DIRECTIONS, widget=forms.RadioSelect)
     example = text_field(3, f"An example under the question, so that nobody gets the direction wrong. {MARKDOWN}")
     instructions = text_field(5, "How to decide, what counts and what does not.")
     consent = text_field(
@@ -107,49 +108,57 @@ class JudgingForm(VersionForm):
     """How judges are asked, and who may be one."""
 
     recommended = forms.IntegerField(
-        label="Pairs you ask each judge for",
+        label=_("Pairs you ask each judge for"),
         min_value=1,
         max_value=MOST,
-        help_text="A pair takes about ten seconds. At this number judges are thanked and may continue.",
+        help_text=_("A pair takes about ten seconds. At this number judges are thanked and may continue."),
     )
-    maximum = forms.IntegerField(label="Most pairs one judge can do", min_value=1, max_value=MOST)
-    ties = forms.BooleanField(required=False, label="Judges may say “about the same”")
-    skips = forms.BooleanField(required=False, label="Judges may skip a pair")
+    maximum = forms.IntegerField(label=_("Most pairs one judge can answer"), min_value=1, max_value=MOST)
+    ties = forms.BooleanField(required=False, label=_("Judges may say “about the same”"))
+    skips = forms.BooleanField(required=False, label=_("Judges may skip a pair"))
     repeats = forms.FloatField(
-        label="Share of pairs that come again",
+        label=_("Share of pairs shown again"),
         required=False,
         min_value=0,
         max_value=MOST_REPEATS,
-        help_text="0.1 shows one pair in ten a second time, later and with sides swapped, so that you see whether "
-        "judges agree with themselves. 0 repeats none on purpose.",
+        help_text=_(
+            "0.1 shows one pair in ten a second time, later and with sides swapped, so that you see whether "
+            "judges agree with themselves. With 0, no pair is repeated on purpose."
+        ),
     )
-    access = forms.ChoiceField(label="How judges join", choices=ACCESS, widget=forms.RadioSelect)
+    access = forms.ChoiceField(label=_("How judges join"), choices=ACCESS, widget=forms.RadioSelect)
     design = forms.ChoiceField(
-        label="How pairs are chosen",
+        label=_("How pairs are chosen"),
         choices=list(DESIGNS.items()),
         widget=forms.RadioSelect,
-        help_text="The gains come from simulated studies on 76 areas with 500 answers. “judgemap plan” tries the "
-        "designs on your own map.",
+        help_text=_(
+            "The gains come from simulated studies on 76 areas with 500 answers. “judgemap plan” tries the "
+            "designs on your own map."
+        ),
     )
     answers_until = EndOfAnswersField()
-    language = forms.ChoiceField(label="The language you write in", choices=settings.LANGUAGES)
+    language = forms.ChoiceField(label=_("The language you write in"), choices=settings.LANGUAGES)
     more_languages = forms.MultipleChoiceField(
-        label="Judges may also read the pages in",
+        label=_("Judges may also read the pages in"),
         required=False,
         choices=settings.LANGUAGES,
         widget=forms.CheckboxSelectMultiple,
-        help_text="The buttons are translated already. Translate your own texts on the Texts page: judges can choose a "
-        "language once its question, instructions and consent are there.",
+        help_text=_(
+            "The buttons are translated already. Translate your own texts on the Texts page: judges can choose a "
+            "language once its question, instructions and consent are there."
+        ),
     )
     base_map = forms.CharField(
-        label="Address of a base map",
+        label=_("Address of a base map"),
         required=False,
         max_length=300,
-        help_text="Leave it empty unless you need one. With a base map, streets are drawn behind the areas, but "
-        "the company that serves them learns the internet address of every judge. Form: https://tiles.example.org/{z}/{x}/{y}.png",
+        help_text=_(
+            "Leave it empty unless you need one. With a base map, streets are drawn behind the areas, but "
+            "the company that serves them learns the internet address of every judge. Form: https://tiles.example.org/{z}/{x}/{y}.png"
+        ),
     )
     base_map_credit = forms.CharField(
-        label="Credit for the base map", required=False, max_length=200, help_text="For example: © OpenStreetMap."
+        label=_("Credit for the base map"), required=False, max_length=200, help_text=_("For example: © OpenStreetMap.")
     )
 
     def __init__(self, version: StudyVersion, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
@@ -179,10 +188,10 @@ class EdgeForm(forms.Form):
     """Two areas to join or to part."""
 
     a = forms.ModelChoiceField(
-        Area.objects.none(), label="One area", to_field_name="position", empty_label="Choose an area"
+        Area.objects.none(), label=_("One area"), to_field_name="position", empty_label=_("Choose an area")
     )
     b = forms.ModelChoiceField(
-        Area.objects.none(), label="Another area", to_field_name="position", empty_label="Choose an area"
+        Area.objects.none(), label=_("Another area"), to_field_name="position", empty_label=_("Choose an area")
     )
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
@@ -202,19 +211,19 @@ class EdgeForm(forms.Form):
 class DeleteForm(StudyForm):
     """The title of the study to delete, so that nobody deletes one by a slip."""
 
-    title = forms.CharField(label="Type the title of the study to delete it", max_length=200, strip=True)
+    title = forms.CharField(label=_("Type the title of the study to delete it"), max_length=200, strip=True)
 
 
 class ColleagueForm(forms.Form):
     """Somebody to share a study with."""
 
     email = forms.EmailField(
-        label="Your colleague's e-mail address",
+        label=_("Your colleague's e-mail address"),
         max_length=254,
-        help_text="The one they sign in with here. Invite someone new under Researchers first.",
+        help_text=_("The one they sign in with here. Invite someone new under Researchers first."),
     )
     may = forms.ChoiceField(
-        label="They may",
+        label=_("They may"),
         required=False,
         choices=(
             ("change", "Do everything except share the study or close it"),

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
@@ -21,12 +22,14 @@ class EndOfAnswersField(forms.DateField):
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(
-            label="Keep answers until",
+            label=_("Keep answers until"),
             required=False,
             widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"),
-            help_text="Judges read this day before they agree. When it is over, the server removes all answers, links "
-            "and figures of single judges. Once a judge has agreed, it can come sooner but not later. Leave it empty "
-            "to keep answers without end.",
+            help_text=_(
+                "Judges read this day before they agree. When it is over, the server removes all answers, links and "
+                "figures of single judges. Once a judge has agreed, it can come sooner but not later. Leave it empty "
+                "to keep answers indefinitely."
+            ),
             **given,
         )
 
@@ -61,7 +64,7 @@ def change_end(study: Study, until: date | None, by: Researcher | None) -> None:
 def check_end(until: date | None) -> None:
     """Refuse a last day that is over."""
     if until is not None and until < timezone.now().date():
-        raise StudyError(f"answers_until is {until}, which is over; name a day to come", field="answers_until")
+        raise StudyError(f"answers_until is {until}, which is over; name a day in the future", field="answers_until")
 
 
 def days_left(study: Study) -> int | None:

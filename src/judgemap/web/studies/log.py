@@ -62,7 +62,7 @@ class Head:
         """
         number, _, digest = text.strip().partition("-")
         if not number.isdecimal() or len(digest) != 64:
-            raise StudyError(f"{text!r} is no head of a log; 'judgemap study verify' prints one, such as 57-3f2a…")
+            raise StudyError(f"{text!r} is not the head of a log; 'judgemap study verify' prints one, such as 57-3f2a…")
         return cls(int(number), digest)
 
 

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import translation
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
@@ -181,7 +182,7 @@ def close(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method != "POST":
         return render(request, "studies/close.html", {"study": study})
     actions.close_study(study, researcher_of(request))
-    messages.success(request, "The study is closed. Its answers are kept.")
+    messages.success(request, _("The study is closed. Its answers are kept."))
     return redirect("studies:overview", study.slug)
 
 
@@ -209,7 +210,7 @@ def undelete(request: HttpRequest, slug: str) -> HttpResponse:
     """Bring a deleted study back."""
     study = get_object_or_404(Study, slug=slug, owner=researcher_of(request), deleted_at__isnull=False)
     bring_back(study, researcher_of(request))
-    messages.success(request, "The study is back.")
+    messages.success(request, _("The study is back."))
     return redirect("studies:overview", slug)
 
 

@@ -152,6 +152,16 @@ def test_a_draft_that_fails_says_why_and_leads_back(clients, uploaded, carry_out
     assert not Study.objects.exists()
 
 
+def test_a_coordinate_system_that_does_not_exist_is_named_by_the_worker(clients, uploaded, carry_out):
+    address = clients["owner"].post(uploaded, CHOSEN | {"crs": "EPSG:999999"})["Location"]
+    carry_out(Draft.objects.get())
+    page = clients["owner"].get(address).content.decode()
+    assert "EPSG:999999" in page
+    assert "The draft was not made" in page
+    assert not Study.objects.exists()
+    assert f'href="{uploaded}"' in page
+
+
 def test_one_can_go_back_from_the_map_and_make_the_draft_again(clients, uploaded, make):
     page = make(uploaded).content.decode()
     assert f'href="{uploaded}"' in page

@@ -67,7 +67,7 @@ def take_file(sent: "UploadedFile") -> tuple[str, bytes]:
             "choose a .geojson, .topojson, .json, .gpkg or .kml file, or a .zip file with a Shapefile in it"
         )
     if (sent.size or 0) > LARGEST:
-        raise StudyError(f"the file has {(sent.size or 0) / 1e6:.0f} MB; up to {LARGEST / 1e6:.0f} MB are taken")
+        raise StudyError(f"the file has {(sent.size or 0) / 1e6:.0f} MB; up to {LARGEST / 1e6:.0f} MB are accepted")
     content = sent.read()
     if not content:
         raise StudyError("the file is empty; export the map again")

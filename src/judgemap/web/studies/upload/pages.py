@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
@@ -143,19 +144,21 @@ class UploadForm(forms.Form):
     """Step 1: the files."""
 
     boundaries = forms.FileField(
-        label="Boundary file",
+        label=_("Boundary file"),
         allow_empty_file=True,
         max_length=255,
         widget=forms.FileInput({"accept": ".geojson,.json,.topojson,.gpkg,.kml,.zip"}),
-        help_text="One row for each area: GeoJSON, TopoJSON, GeoPackage, KML, or a zip file with a Shapefile in it. "
-        "Up to 25 MB.",
+        help_text=_(
+            "One row for each area: GeoJSON, TopoJSON, GeoPackage, KML, or a zip file with a Shapefile in it. "
+            "Up to 25 MB."
+        ),
     )
     definition = forms.FileField(
-        label="study.toml, if you have one",
+        label=_("study.toml, if you have one"),
         required=False,
         max_length=255,
         widget=forms.FileInput({"accept": ".toml"}),
-        help_text="Fills in the title, question, texts and settings. Most people do not have one.",
+        help_text=_("Fills in the title, question, texts and settings. Most people do not have one."),
     )
 
     def clean_definition(self) -> str:
@@ -169,20 +172,20 @@ class UploadForm(forms.Form):
 class ColumnsForm(StudyForm):
     """Step 2: what identifies an area, where the map is, and what is asked."""
 
-    place = forms.ChoiceField(label="Is this the right place?", widget=forms.RadioSelect, required=False)
+    place = forms.ChoiceField(label=_("Is this the right place?"), widget=forms.RadioSelect, required=False)
     crs = forms.CharField(
-        label="Coordinate reference system",
+        label=_("Coordinate reference system"),
         required=False,
         max_length=60,
-        help_text="Only if the file states it wrongly, or none of the places is right. Great Britain: EPSG:27700.",
+        help_text=_("Only if the file states it wrongly, or none of the places is right. Great Britain: EPSG:27700."),
     )
     id = forms.ChoiceField(
-        label="Column with the ids",
+        label=_("Column with the ids"),
         required=False,
-        help_text="A unique code for each area, such as E05012345. It links the answers to other data.",
+        help_text=_("A unique code for each area, such as E05012345. It links the answers to other data."),
     )
     name = forms.ChoiceField(
-        label="Column with the names", required=False, help_text="What judges will read on the screen."
+        label=_("Column with the names"), required=False, help_text=_("What judges will read on the screen.")
     )
     region = forms.ChoiceField(
         label="Column with the larger places",
@@ -191,25 +194,25 @@ class ColumnsForm(StudyForm):
         "know. Without a column, names such as “Nottingham 012A” are used.",
     )
     contiguity = forms.ChoiceField(
-        label="Two areas are neighbours when they share",
+        label=_("Two areas are neighbours when they share"),
         choices=[("queen", "a border or a corner"), ("rook", "a stretch of border")],
         widget=forms.RadioSelect,
         initial="queen",
-        help_text="You can add and remove neighbours on the map in the next step.",
+        help_text=_("You can add and remove neighbours on the map in the next step."),
     )
     title = forms.CharField(
-        max_length=200, help_text="Judges see it at the top of every page. For example: Hidden harm in our wards."
+        max_length=200, help_text=_("Judges see it at the top of every page. For example: Hidden harm in our wards.")
     )
     question = forms.CharField(
         max_length=300,
-        help_text="Always in view. For example: Which ward has the LOWER rate of forced marriage?",
+        help_text=_("Always in view. For example: Which ward has the LOWER rate of forced marriage?"),
     )
     direction = forms.ChoiceField(
-        label="Judges choose",
+        label=_("Judges choose"),
         choices=DIRECTIONS,
         widget=forms.RadioSelect,
         initial="lower",
-        help_text="Say it in the question too. The analysis uses this to read the answers the right way round.",
+        help_text=_("Say it in the question too. The analysis uses this to read the answers the right way round."),
     )
     answers_until = EndOfAnswersField()
 
@@ -231,7 +234,7 @@ class ColumnsForm(StudyForm):
             for number, each in enumerate(guesses, start=1)
         ]
         if places := [(each["crs"], f"{number}. {_place(each)}") for number, each in enumerate(guesses, start=1)]:
-            self.fields["place"].choices = [*places, ("", "None of these: I say it below")]  # type: ignore[attr-defined]
+            self.fields["place"].choices = [*places, ("", "None of these: I will enter it below")]  # type: ignore[attr-defined]
         else:
             del self.fields["place"]
             if not self.found["crs"]:
@@ -271,12 +274,12 @@ class ColumnsForm(StudyForm):
         """Ask for what the file leaves open: a place, and what to do about ids that are no ids."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
         if not (given.get("crs") or given.get("place") or self.found["crs"]):
-            self.add_error("crs", "Say the coordinate reference system: the file does not.")
+            self.add_error("crs", "Enter the coordinate reference system: the file does not state it.")
         for kind in (FaultKind.NO_ID, FaultKind.SAME_ID):
             field = fault_field(kind)
             if field in self.fields and field not in self.data:
                 text = str(self.fields[field].label)
-                self.add_error("id", f"{text} Choose another column, or say below what to do about them.")
+                self.add_error("id", f"{text} Choose another column, or choose below what to do about them.")
         return given
 
     def chosen(self) -> dict[str, Any]:

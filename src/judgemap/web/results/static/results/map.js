@@ -40,10 +40,11 @@ if (scale) {
 
 // Full screen, in the page itself: it works in every browser, and Escape ends it.
 const full = $("full");
+const enter = full.textContent;
 function fill(on) {
   plot.classList.toggle("filling", on);
   full.setAttribute("aria-pressed", on);
-  full.textContent = on ? "Leave full screen" : "Full screen";
+  full.textContent = on ? full.dataset.leave : enter;
 }
 full.hidden = false;
 L.DomEvent.disableClickPropagation(full);

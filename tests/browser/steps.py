@@ -1,0 +1,78 @@
+"""What a researcher and judges do in an afternoon, step by step, in a browser and over HTTP."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+from looking import look
+
+PASSWORD = "four plain words here"  # noqa: S105
+
+
+def sign_up(page, server) -> None:
+    """Become the server's first researcher."""
+    page.goto(re.search(r"http://\S+/first/\S+/", server.log)[0])
+    page.fill("#id_email", "anna@example.org")
+    page.fill("#id_password", PASSWORD)
+    page.fill("#id_again", PASSWORD)
+    page.click("main form button")
+
+
+def open_study(page, recommended: int) -> str:
+    """From the map of a draft to an open study; return its address."""
+    study = page.url.removesuffix("map")
+    page.goto(f"{study}judging")
+    page.fill("#id_recommended", str(recommended))
+    page.click("main form button.primary")
+    page.wait_for_url(study)
+    page.click("button[value=open]")
+    return study
+
+
+def invite(page, study: str, judges: int) -> list[str]:
+    """Make so many links, and return them."""
+    page.goto(f"{study}judges")
+    page.fill("#id_judges", str(judges))
+    page.check("#id_anyway")  # the server is at 127.0.0.1, and says so
+    page.click("main form button")
+    page.wait_for_selector(".tickets a.address")
+    links = page.locator(".tickets a.address").all_inner_texts()
+    assert len(set(links)) == judges
+    return links
+
+
+def answer(server, links: list[str], planted: dict[str, float], answers: int) -> None:
+    """Answer as judges who are right as often as the model says."""
+    rng = np.random.default_rng(1)
+    for link in links:
+        judge = server.judge(link)
+        judge.agree()
+        shown = judge.pair()
+        for _ in range(answers):
+            surplus = planted[shown["right"]] - planted[shown["left"]]
+            outcome = "left" if rng.random() < 1 / (1 + np.exp(-surplus)) else "right"
+            shown = judge.answer_and_next(shown["pair"], outcome, rng.lognormal(np.log(4), 0.6))
+
+
+def recovered(page, planted: dict[str, float]) -> float:
+    """Return the rank correlation of the risk map's table with the ranking that the judges had in mind."""
+    names = page.locator("#table tbody tr .name, #table tbody tr th").all_inner_texts()
+    order = [planted[name] for name in names]
+    assert set(names) == set(planted)
+    ranks = np.argsort(np.argsort([-risk for risk in order]))
+    return float(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1])
+
+
+def save_briefing(page, study: str, path: Path) -> str:
+    """Wait until the first fit's briefing is written, save it, and return its text."""
+    page.goto(f"{study}fits/1/files")
+    for _ in range(180):
+        if page.locator("text=Download it (HTML)").count():
+            break
+        page.wait_for_timeout(1000)
+        page.reload()
+    look(page, "the files")
+    with page.expect_download() as download:
+        page.click("text=Download it (HTML)")
+    download.value.save_as(path)
+    return path.read_text(encoding="utf-8")

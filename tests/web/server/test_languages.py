@@ -1,0 +1,88 @@
+"""Researchers' pages are translated by gettext catalogues, in languages that have one of their own."""
+
+import importlib.util
+from pathlib import Path
+
+import polib
+import pytest
+from django.conf import settings
+from django.utils.translation import trans_real
+
+from judgemap.web.server.languages import wished_language
+
+ROOT = Path(__file__).parents[3]
+_spec = importlib.util.spec_from_file_location("messages", ROOT / "tools" / "messages.py")
+messages = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(messages)
+
+
+@pytest.fixture
+def in_french(tmp_path, settings, monkeypatch):
+    """Translate a few texts of researchers' pages into French."""
+
+    def translate(**texts: str) -> None:
+        path = tmp_path / "fr" / "LC_MESSAGES" / "django.po"
+        messages.update(path, "fr")
+        catalogue = polib.pofile(str(path))
+        for entry in catalogue:
+            entry.msgstr = texts.get(entry.msgid, "")
+        catalogue.save_as_mofile(str(path.with_suffix(".mo")))
+        settings.LOCALE_PATHS = [*settings.LOCALE_PATHS, tmp_path]
+        settings.RESEARCHERS_LANGUAGES = ["en", "fr"]
+        monkeypatch.setattr(trans_real, "_translations", {})
+
+    return translate
+
+
+def test_an_entry_of_the_catalogue_changes_a_page(clients, in_french):
+    in_french(
+        **{"Your studies": "Vos études", "Make your first study": "Créer votre première étude", "Account": "Compte"}
+    )
+    page = clients["owner"].get("/studies/", headers={"accept-language": "fr-CA, en;q=0.5"}).content.decode()
+    assert '<html lang="fr" dir="ltr">' in page
+    assert "<h1>Vos études</h1>" in page
+    assert ">Compte</a>" in page
+    assert "Researchers" in page, "what is not translated stays English"
+    english = clients["owner"].get("/studies/", headers={"accept-language": "en"}).content.decode()
+    assert "<h1>Your studies</h1>" in english
+
+
+def test_a_label_of_a_form_is_translated_too(clients, in_french):
+    in_french(**{"Boundary file": "Fichier des limites"})
+    page = clients["owner"].get("/new/", headers={"accept-language": "fr"}).content.decode()
+    assert "Fichier des limites" in page
+
+
+def test_a_language_without_a_catalogue_of_its_own_is_not_begun(clients):
+    """Judges can read French, researchers cannot yet: their page is English, and says that it is."""
+    assert settings.RESEARCHERS_LANGUAGES == ["en"]
+    page = clients["owner"].get("/studies/", headers={"accept-language": "fr"}).content.decode()
+    assert '<html lang="en" dir="ltr">' in page
+    assert "<h1>Your studies</h1>" in page
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [("fr", "fr"), ("fr-CA;q=0.8, de", "fr"), ("de, en", "en"), ("", "en"), ("*", "en"), ("fr;q=0.1, en", "en")],
+)
+def test_the_language_is_the_one_the_browser_prefers(settings, header, code):
+    settings.RESEARCHERS_LANGUAGES = ["en", "fr"]
+    assert wished_language(header) == code
+
+
+def test_the_catalogue_has_the_texts_of_pages_and_forms_and_not_those_of_judges(settings):
+    texts = dict(list(messages.all_texts()))
+    assert "What to do next" in texts
+    assert "Boundary file" in texts
+    assert texts["%(n_judges)s judge, made %(created_at)s"] == "%(n_judges)s judges, made %(created_at)s"
+    assert "I have read this, and I agree to take part." not in texts
+
+
+def test_an_update_keeps_what_is_translated(tmp_path):
+    path = tmp_path / "django.po"
+    messages.update(path, "fr")
+    catalogue = polib.pofile(str(path))
+    catalogue.find("Your studies").msgstr = "Vos études"
+    catalogue.save()
+    messages.update(path, "fr")
+    assert polib.pofile(str(path)).find("Your studies").msgstr == "Vos études"
