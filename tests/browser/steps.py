@@ -41,8 +41,8 @@ def invite(page, study: str, judges: int) -> list[str]:
     return links
 
 
-def answer(server, links: list[str], planted: dict[str, float], answers: int) -> None:
-    """Answer as judges who are right as often as the model says."""
+def answer(server, links: list[str], planted: dict[str, float], answers: int, wait=lambda: None) -> None:
+    """Answer as judges who are right as often as the model says; ``wait`` is called before each answer."""
     rng = np.random.default_rng(1)
     for link in links:
         judge = server.judge(link)
@@ -50,6 +50,7 @@ def answer(server, links: list[str], planted: dict[str, float], answers: int) ->
         shown = judge.pair()
         for _ in range(answers):
             surplus = planted[shown["right"]] - planted[shown["left"]]
+            wait()
             outcome = "left" if rng.random() < 1 / (1 + np.exp(-surplus)) else "right"
             shown = judge.answer_and_next(shown["pair"], outcome, rng.lognormal(np.log(4), 0.6))
 

@@ -3,11 +3,13 @@
 With JUDGEMAP_SCREENSHOTS=FOLDER the tutorial's pictures are written on the way: `make screenshots`.
 """
 
+import contextlib
 import csv
 import io
 import os
 import re
 import signal
+import sqlite3
 import zipfile
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 from looking import look
 from steps import answer, invite, open_study, recovered, save_briefing, sign_up
+from town_making import town
 
 import judgemap as jm
 
@@ -61,7 +64,7 @@ def test_from_boundary_file_to_briefing(browse, server, chicago, planted, tmp_pa
     links = invite(page, study, JUDGES + 1)
     snap(page, "links")
     judge_by_hand(browse(**PHONE), links[0], planted)
-    answer(server, links[1:], planted, ANSWERS)
+    answer(server, links[1:], planted, ANSWERS, lambda: pass_time(server))
     watch(page, study)
     fit(page, study, planted)
     explore(page, study)
@@ -79,11 +82,32 @@ def make_study(page, server, chicago, tmp_path) -> str:
     page.wait_for_url("**/new/*/")
     page.fill("#id_title", "Hidden harm in Chicago")
     page.fill("#id_question", "Which area has the LOWER rate?")
+    page.evaluate("scrollTo(0, 0)")
     snap(page, "columns")
     page.click("main form button")
     page.wait_for_url("**/map", timeout=60_000)
     snap(page, "map")
+    add_streets(page, tmp_path)
     return open_study(page, ANSWERS)
+
+
+def add_streets(page, tmp_path) -> None:
+    """Upload an extract, and wait until a worker has made a base map of it."""
+    page.set_input_files("#extract-file", town((-87.7, 41.83), reach=0.25).write(tmp_path / "streets.osm"))
+    page.click("#extract button")
+    page.wait_for_selector("#base-map >> text=Judges see streets", timeout=120_000)
+    assert "Found 48 roads" in page.inner_text("#base-map")
+    page.goto(page.url.partition("#")[0])
+
+
+def pass_time(server) -> None:
+    """Show the open pair a minute earlier, so that pictures have the times of people: the server believes no other."""
+    if os.environ.get("JUDGEMAP_SCREENSHOTS"):
+        with (
+            contextlib.closing(sqlite3.connect(server.folder / "data" / "judgemap.sqlite3", timeout=20)) as database,
+            database,
+        ):
+            database.execute("UPDATE judge_pair SET issued_at = datetime(issued_at, '-1 minute') WHERE open")
 
 
 def judge_by_hand(page, link: str, planted: dict[str, float]) -> None:
@@ -91,7 +115,8 @@ def judge_by_hand(page, link: str, planted: dict[str, float]) -> None:
     page.goto(link)
     snap(page, "consent")
     page.check("input[name=agree]")
-    page.click("button[value=now]")
+    with page.expect_response(lambda answer: "/tiles/" in answer.url and answer.ok):
+        page.click("button[value=now]")
     page.wait_for_selector("#answer")
     snap(page, "pair")
     for _ in range(5):
@@ -124,6 +149,7 @@ def explore(page, study: str) -> None:
     """Click the area of highest risk in the table; the panel says what is known of it."""
     page.locator("#table tbody tr a").first.click()
     page.wait_for_function("() => !document.querySelector('#detail .empty')")
+    page.locator(".mapside").evaluate("each => each.scrollIntoView()")
     snap(page, "area")
     for name in ("fits/1/convergence", "fits/1/checks", "dashboard/judges", "dashboard/reliability"):
         page.goto(study + name)

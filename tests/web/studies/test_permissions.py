@@ -49,6 +49,7 @@ TABLE = [
     ("preview:areas", "get", {}, READ),
     ("preview:areas", "post", {}, MOVE),
     ("preview:places", "get", {}, READ),
+    ("preview:places", "post", {}, MOVE),
     ("preview:link", "get", {}, READ),
     ("preview:jump", "post", {"to": "end"}, MOVE),
 ]
@@ -63,6 +64,7 @@ ELSEWHERE = {
     "preview:withdraw",
     "inviting:export",
     "studies:tile",
+    "studies:whole",
     "preview:tile",
     "preview:picture",
 }

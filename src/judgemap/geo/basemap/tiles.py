@@ -8,7 +8,7 @@ browsers draw on a canvas and a page without a script shows in a picture, and a 
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from gzip import compress
 from typing import Any
@@ -31,6 +31,8 @@ WORLD = 40_075_016.685578488
 """The width of the Web Mercator world, in its metres."""
 WHOLE, CLOSE = 250, 1700
 """Pixels across a scene at the farthest that judges look at it, and across its area at the closest."""
+ALL = 900
+"""Pixels across all scenes, on a map of the whole study."""
 AROUND = 2.8
 """The width of a scene, in widths of its area."""
 LARGEST = 10_000
@@ -55,7 +57,7 @@ class Tiles:
     """Levels that were left out, the finest first, because all would have been too many."""
 
 
-def needed_tiles(boxes: Iterable[tuple[float, float, float]]) -> set[Place]:
+def needed_tiles(boxes: Sequence[tuple[float, float, float]]) -> set[Place]:
     """Return the tiles that show the scenes of a study: boxes of west, north and width in Web Mercator's metres."""
     places: set[Place] = set()
     for west, north, size in boxes:
@@ -63,7 +65,18 @@ def needed_tiles(boxes: Iterable[tuple[float, float, float]]) -> set[Place]:
         highest = math.floor(math.log2(CLOSE / 256 * WORLD / (size / AROUND))) - 1
         for level in range(max(0, min(lowest, FINEST)), min(highest, FINEST) + 1):
             places |= tiles_over(level, west, north, size)
-    return places
+    return places | _tiles_of_all(boxes)
+
+
+def _tiles_of_all(boxes: Sequence[tuple[float, float, float]]) -> set[Place]:
+    """Return the few tiles that show all scenes at once, for maps of the whole study."""
+    if not boxes:
+        return set()
+    west, south = min(box[0] for box in boxes), min(box[1] - box[2] for box in boxes)
+    east, north = max(box[0] + box[2] for box in boxes), max(box[1] for box in boxes)
+    size = max(east - west, north - south)
+    level = min(FINEST, max(0, math.floor(math.log2(ALL / 256 * WORLD / size)) - 1))
+    return tiles_over(level, west, north, size)
 
 
 def tiles_over(level: int, west: float, north: float, size: float) -> set[Place]:

@@ -1,6 +1,5 @@
 """The base map on judges' pages: tiles for the page's script, and pictures for a page without one."""
 
-import gzip
 import json
 
 from django.db.models import F, Max, QuerySet
@@ -15,7 +14,7 @@ from judgemap.web.judge.screens import view_of
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.tokens import hashed
 from judgemap.web.studies.basemap.pictures import Frame, picture
-from judgemap.web.studies.basemap.serving import LARGEST_NUMBER, kept_by_browser, tile_response
+from judgemap.web.studies.basemap.serving import LARGEST_NUMBER, find_tile, picture_response, tile_response
 from judgemap.web.studies.models import Area, BaseMapTile, Study
 
 
@@ -44,19 +43,17 @@ def _address(request: HttpRequest, name: str, *args: object) -> str:
 @require_safe
 def tile(request: HttpRequest, token: str, key: int, level: int, column: int, row: int) -> HttpResponse:  # noqa: ARG001
     """Hand a tile to whoever has a judge's link."""
-    return tile_response(_base_map_of(token)[0], key, (level, column, row))
+    return tile_response(_base_map_of(token)[0], key, (level, column, row), _TILE)
 
 
 @require_safe
 def ground_picture(request: HttpRequest, token: str, key: int, position: int) -> HttpResponse:
     """Hand the picture under an area to whoever has a judge's link."""
     current, study = _base_map_of(token)
-    return picture_response(request, current, key, study, position)
+    return area_picture(request, current, key, study, position)
 
 
-def picture_response(
-    request: HttpRequest, current: int | None, key: int, study: int | None, position: int
-) -> HttpResponse:
+def area_picture(request: HttpRequest, current: int | None, key: int, study: int | None, position: int) -> HttpResponse:
     """Answer with the picture of the base map under an area, as much of it as the page shows."""
     if current is None or current != key or position > LARGEST_NUMBER:
         raise Http404
@@ -65,12 +62,7 @@ def picture_response(
         raise Http404
     facts = json.loads(scene)
     left, top, width, _ = view_of(facts["own"])
-    drawn = picture(key, Frame(*facts["box"]).part(left, top, width)).encode()
-    if "gzip" not in request.headers.get("Accept-Encoding", ""):
-        return kept_by_browser(drawn, "image/svg+xml")
-    response = kept_by_browser(gzip.compress(drawn, 5), "image/svg+xml")
-    response["Content-Encoding"] = "gzip"
-    return response
+    return picture_response(request, picture(key, Frame(*facts["box"]).part(left, top, width)))
 
 
 def _base_map_of(token: str) -> tuple[int | None, int | None]:
@@ -87,4 +79,5 @@ def _seen(token_hash: str) -> "QuerySet[Judge]":
     return judges.annotate(base_map=F("study__base_map_id")).only("study")
 
 
+_TILE = PreparedQuery(BaseMapTile, find_tile, key=101, level=102, column=103, row=104)
 _SEEN = PreparedQuery(Judge, _seen, token_hash="hash")  # noqa: S106 - an example

@@ -20,7 +20,7 @@ from django.utils import translation
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.web.judge.forms import read_answer, read_positions
-from judgemap.web.judge.ground import picture_response
+from judgemap.web.judge.ground import area_picture
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.judge.places import gazetteer
 from judgemap.web.judge.places_page import show_places
@@ -258,7 +258,7 @@ def link(request: HttpRequest, study: Study, state: State) -> HttpResponse:
 @reading_page
 def ground_picture(request: HttpRequest, study: Study, key: int, position: int) -> HttpResponse:
     """Show the base map under an area, to a browser without scripts."""
-    return picture_response(request, study.base_map_id, key, study.pk, position)
+    return area_picture(request, study.base_map_id, key, study.pk, position)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -338,7 +338,7 @@ class BaseMap(Job):
     size = models.PositiveBigIntegerField(default=0)
     """Bytes of all its tiles."""
     in_results = models.BooleanField(default=False)
-    """Whether results, dashboard and briefing show it too."""
+    """Whether the results map and the dashboard show it too."""
 
     class Meta:
         constraints = (

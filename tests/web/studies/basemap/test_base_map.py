@@ -219,3 +219,18 @@ def test_what_the_reader_writes_is_checked(monkeypatch):
     for bad in ({"primary": '"/><script>'}, {"strange": "M0 0"}, {"names": [["town", 1, 2, 3]]}):
         with pytest.raises(StudyError):
             _check(_pack(bad))
+
+
+def test_the_dashboard_and_the_results_show_it_only_when_switched_on(made, clients):
+    page = f"/studies/{made.slug}/dashboard"
+    address = f"/studies/{made.slug}/base-map/{made.base_map_id}.svg"
+    assert address not in clients["owner"].get(page).content.decode()
+    clients["owner"].post(f"/studies/{made.slug}/base-map", {"act": "results", "on": "on"})
+    shown = clients["owner"].get(page).content.decode()
+    assert f'href="{address}"' in shown
+    assert CREDIT in shown
+    picture = clients["teammate"].get(address)
+    assert picture["Content-Type"] == "image/svg+xml"
+    assert b'stroke="#b3a996"' in picture.content  # main roads
+    assert clients["stranger"].get(address).status_code == 404
+    assert clients["owner"].get(f"/studies/{made.slug}/base-map/{made.base_map_id + 1}.svg").status_code == 404

@@ -1,10 +1,11 @@
 """The base map on the study's map page: upload, progress, removal, and tiles for those who may see the study."""
 
+import json
 from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -13,7 +14,8 @@ from judgemap.errors import StudyError
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import reading_page, researcher_of, study_page
 from judgemap.web.studies.basemap import actions
-from judgemap.web.studies.basemap.serving import tile_response
+from judgemap.web.studies.basemap.pictures import WHOLE_PIXELS, Frame, picture
+from judgemap.web.studies.basemap.serving import picture_response, tile_response
 from judgemap.web.studies.models import BaseMap, Extract, Study
 
 
@@ -121,3 +123,13 @@ def news(request: HttpRequest, study: Study) -> HttpResponse:
 def tile(request: HttpRequest, study: Study, key: int, level: int, column: int, row: int) -> HttpResponse:  # noqa: ARG001
     """Hand a tile to somebody who may see the study."""
     return tile_response(study.base_map_id, key, (level, column, row))
+
+
+@require_safe
+@reading_page
+def whole(request: HttpRequest, study: Study, key: int) -> HttpResponse:
+    """Hand a picture of the base map under all areas to somebody who may see the study."""
+    if study.base_map_id != key or not study.outline:
+        raise Http404
+    drawn = picture(key, Frame(*json.loads(study.outline)["box"]), pixels=WHOLE_PIXELS)
+    return picture_response(request, drawn)

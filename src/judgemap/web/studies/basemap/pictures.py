@@ -15,6 +15,8 @@ from judgemap.web.studies.models import BaseMapTile
 
 PIXELS = 480
 """The width of a picture that its lines and letters are made for."""
+WHOLE_PIXELS = 900
+"""The width of a picture of a whole study, likewise."""
 LINE_NAME = 11
 SIZES = {kind.name: kind.size for kind in PLACES}
 RANKS = {kind.name: rank for rank, kind in enumerate(PLACES)}

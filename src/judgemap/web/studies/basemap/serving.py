@@ -1,6 +1,10 @@
 """Tiles and pictures as browsers get them: compressed once, and kept by the browser alone."""
 
-from django.http import Http404, HttpResponse
+import gzip
+from collections.abc import Callable, Iterable
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
 
 from judgemap.geo.basemap.tiles import Place
 from judgemap.web.studies.models import BaseMapTile
@@ -11,16 +15,31 @@ CACHED = "private, max-age=2592000, immutable"
 LARGEST_NUMBER = 2**31 - 1
 
 
-def tile_response(current: int | None, key: int, place: Place) -> HttpResponse:
+def find_tile(key: int, level: int, column: int, row: int) -> "QuerySet[BaseMapTile]":
+    """Find a tile of a base map."""
+    return BaseMapTile.objects.filter(base_map=key, level=level, column=column, row=row).only("content")
+
+
+def tile_response(
+    current: int | None, key: int, place: Place, find: Callable[..., Iterable[BaseMapTile]] = find_tile
+) -> HttpResponse:
     """Answer with a tile of the base map that a study uses; a place where nothing is has an empty one."""
     if current is None or current != key or max(place) > LARGEST_NUMBER:
         raise Http404
     level, column, row = place
-    tiles = BaseMapTile.objects.filter(base_map=key, level=level, column=column, row=row)
-    content = tiles.values_list("content", flat=True).first()
-    response = kept_by_browser(EMPTY if content is None else bytes(content), "application/json")
-    if content is not None:
+    for tile in find(key=key, level=level, column=column, row=row):
+        response = kept_by_browser(bytes(tile.content), "application/json")
         response["Content-Encoding"] = "gzip"
+        return response
+    return kept_by_browser(EMPTY, "application/json")
+
+
+def picture_response(request: HttpRequest, drawn: str) -> HttpResponse:
+    """Answer with a picture, compressed for browsers that take it so, as all do."""
+    if "gzip" not in request.headers.get("Accept-Encoding", ""):
+        return kept_by_browser(drawn.encode(), "image/svg+xml")
+    response = kept_by_browser(gzip.compress(drawn.encode(), 5), "image/svg+xml")
+    response["Content-Encoding"] = "gzip"
     return response
 
 

@@ -4,8 +4,9 @@ import { BaseMap } from "./base-map.js";
 
 const UNITS = 1000; // a scene's square, in its own units
 const SMALLEST = 0.3; // the share of the map's shorter side that the area keeps when neighbours are brought into view
-const LETTER = 6.2; // the width of a letter and the height of a line in a label, in pixels
-const LINE = 16;
+const ENOUGH = 5; // the nearest neighbours' names, for which the view is widened
+const LINE = 16; // the height of a name, in pixels
+const ruler = document.createElement("canvas").getContext("2d");
 
 export class AreaMap {
   constructor(section, words) {
@@ -54,7 +55,7 @@ export class AreaMap {
     this.locate();
   }
 
-  // Show the whole area, and as many neighbours' names as fit without making the area small.
+  // Show the whole area, and the nearest neighbours' names as far as the area does not get small.
   fit() {
     if (!this.own) return;
     const { map } = this;
@@ -68,7 +69,7 @@ export class AreaMap {
     const middle = own.getCenter();
     const named = this.scene.others.filter((other) => other.name).map((other) => this.place(...other.at));
     named.sort((a, b) => middle.distanceTo(a) - middle.distanceTo(b));
-    for (const at of named) {
+    for (const at of named.slice(0, ENOUGH)) {
       const wider = L.latLngBounds(view.getSouthWest(), view.getNorthEast()).extend(L.latLngBounds(at, at).pad(0.1));
       if (map.getBoundsZoom(wider) >= most) view = wider;
     }
@@ -84,9 +85,10 @@ export class AreaMap {
     const { x: width, y: height } = this.map.getSize();
     const written = this.covered().map(([left, top, right, bottom]) =>
       ({ x: (left + right) / 2, y: (top + bottom) / 2, half: (right - left) / 2, tall: (bottom - top) / 2 }));
+    ruler.font = `${this.base ? "700 " : ""}11.6px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif`;
     for (const other of this.scene.others) {
       if (!other.name) continue;
-      const half = Math.min((other.name.length * LETTER) / 2, width / 2 - 2);
+      const half = Math.min(ruler.measureText(other.name).width / 2 + 2, width / 2 - 2);
       const rings = other.rings.map((ring) => points(ring).map(([x, y]) => this.map.latLngToContainerPoint(this.place(x, y))));
       const at = roomiest(rings, [half, LINE, width - half, height - LINE / 2], (x, y) =>
         written.every((each) => Math.abs(each.x - x) > each.half + half || Math.abs(each.y - y) > each.tall + LINE / 2));

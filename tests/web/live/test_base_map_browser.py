@@ -1,0 +1,141 @@
+"""Streets under the areas, in a real Chromium: what judges see, what their browsers ask for, and from whom."""
+
+import io
+import signal
+
+import pytest
+from town_making import CREDIT, town
+
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="install axe-playwright-python")
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]  # starts a server and a browser
+WIDTHS = (320, 390, 1280)
+
+
+@pytest.fixture(scope="module")
+def server(long_path, server_class):
+    live = server_class(long_path / "base-map").start()
+    yield live
+    live.stop(signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def slug(server, areas):
+    name = server.new_study(areas)
+    said = server.study("basemap", name, str(town().write(server.folder / "town.osm")))
+    assert "Found 48 roads" in said
+    return name
+
+
+@pytest.fixture(scope="module")
+def invited(server, slug):
+    return iter(server.invite(slug, 10))
+
+
+@pytest.fixture
+def at_pair(invited, browse):
+    """Open the page of a judge's first pair; return it with every address that it asked for."""
+
+    def go(width: int, **more):
+        page = browse(viewport={"width": width, "height": 844}, **more)
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        finished: list = []
+        page.finished = finished
+        page.on("requestfinished", lambda request: finished.append(request))  # noqa: PLW0108 - Playwright
+        page.goto(f"/j/{next(invited).token}/")
+        page.check("input[name=agree]")
+        page.click("button[value=now]")
+        page.wait_for_selector("#answer")
+        return page, asked
+
+    return go
+
+
+def colours(page, selector: str) -> set[tuple[int, ...]]:
+    """The colours of a part of the page, as it is on the screen."""
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(page.locator(selector).screenshot())).convert("RGB")
+    return {colour for _, colour in picture.getcolors(1 << 20)}
+
+
+def rgb(text: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(text.removeprefix("#")))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_judges_see_streets_around_both_areas(at_pair, server, width):
+    page, asked = at_pair(width)
+    page.wait_for_timeout(1500)
+    for side in ("left", "right"):
+        seen = colours(page, f".side[data-side={side}] .map")
+        assert rgb("#f6f5f1") in seen  # the ground
+        assert {rgb("#d3cec4"), rgb("#c2bbae"), rgb("#b3a996")} & seen, side  # streets and roads
+        assert page.inner_text(f".side[data-side={side}] .credit") == CREDIT
+    assert any("/tiles/" in each for each in asked)
+    assert all(each.startswith((f"{server.address}/", "data:", "blob:")) for each in asked)
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_the_outline_is_there_before_the_streets(at_pair):
+    """Over slow 3G, tiles take seconds; the area is drawn at once."""
+    page, _ = at_pair(390)
+    held = []
+    page.route("**/tiles/**", lambda route: held.append(route))  # noqa: PLW0108 - takes no built-in function
+    page.reload()
+    page.wait_for_selector(".side[data-side=left] .live path.own")
+    page.wait_for_timeout(500)
+    assert held
+    seen = colours(page, ".side[data-side=left] .map")
+    assert rgb("#7a4b00") in seen  # the edge of the area
+    assert not {rgb("#f6f5f1"), rgb("#d3cec4")} & seen
+    for each in held:
+        each.continue_()
+    page.unroute("**/tiles/**")
+    page.wait_for_timeout(1500)
+    assert rgb("#f6f5f1") in colours(page, ".side[data-side=left] .map")
+
+
+def test_a_page_that_loses_its_connection_keeps_its_streets(at_pair):
+    page, _ = at_pair(390)
+    page.wait_for_timeout(1500)
+    before = colours(page, ".side[data-side=left] .map")
+    page.context.set_offline(True)
+    page.click(".side[data-side=left] .leaflet-control-zoom-out")
+    page.click(".side[data-side=left] .leaflet-control-zoom-in")
+    page.wait_for_timeout(300)
+    assert rgb("#f6f5f1") in before & colours(page, ".side[data-side=left] .map")
+
+
+def test_a_browser_without_scripts_shows_a_picture(at_pair):
+    page, asked = at_pair(390, java_script_enabled=False)
+    page.wait_for_timeout(800)
+    assert sum("/ground/" in each for each in asked) == 2
+    assert rgb("#f6f5f1") in colours(page, ".side[data-side=left] .map")
+
+
+def test_names_lie_neither_under_the_small_map_nor_under_the_buttons(at_pair):
+    page, _ = at_pair(390)
+    page.wait_for_timeout(800)
+    hidden = page.evaluate(
+        """() => [...document.querySelectorAll('.side')].flatMap((side) => {
+          const things = side.querySelectorAll('.locator, .leaflet-control-zoom, .credit');
+          const lying = [...things].map((each) => each.getBoundingClientRect());
+          return [...side.querySelectorAll('.leaflet-tooltip.place bdi')].filter((name) => {
+            const a = name.getBoundingClientRect();
+            return lying.some((b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom);
+          }).map((name) => name.textContent);
+        })"""
+    )
+    assert hidden == []
+
+
+def test_a_first_view_is_at_most_150_kilobytes(at_pair):
+    """With the consent page before it, in a browser that has nothing yet."""
+    page, _ = at_pair(390)
+    page.wait_for_timeout(2000)
+    sizes = [request.sizes() for request in page.finished]
+    assert len(sizes) > 8
+    assert sum(each["responseBodySize"] + each["responseHeadersSize"] for each in sizes) <= 150_000
