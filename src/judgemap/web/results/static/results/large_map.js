@@ -11,7 +11,7 @@ const large = new LargeMap(plot, find("picture"), (area) => (colours ? colours.c
 find("how").hidden = false;
 fetch(plot.dataset.colours).then((response) => response.json()).then((found) => {
   colours = found;
-  large.layers.forEach((layer) => layer.redraw());
+  large.showTiles();
 });
 
 view.addEventListener("change", (event) => {

@@ -7,6 +7,7 @@ const said = document.getElementById("said");
 const SHADES = ["#c9d6c5", "#d9d3bd", "#c3d3dc", "#dcc9cf", "#d3dcc3"];
 
 const large = new LargeMap(canvas, document.getElementById("picture"), (area) => SHADES[area % SHADES.length]);
+large.showTiles();
 said.textContent = "Zoom in to see single areas, and choose one to see its neighbours.";
 large.map.on("click", async ({ latlng }) => {
   const found = await large.areaAt(latlng);

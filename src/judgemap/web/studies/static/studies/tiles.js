@@ -17,7 +17,11 @@ export class LargeMap {
     const all = [[0, 0], [1000, 1000]];
     L.imageOverlay(picture, all).addTo(this.map);
     this.map.fitBounds(all, { animate: false });
-    this.layers = LEVELS.map((each) => this.layer(each).addTo(this.map));
+  }
+
+  // Called once the colours are there: Leaflet's redraw would load the tiles of every level.
+  showTiles() {
+    for (const each of LEVELS) this.layer(each).addTo(this.map);
   }
 
   layer({ level, zoom, from, to }) {
