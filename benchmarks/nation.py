@@ -125,7 +125,9 @@ def write(fit: jm.Fit, folder: Path) -> dict[str, object]:
     timed: dict[str, object] = {}
     for name, work in {
         "folder": lambda: fit.save(folder / "fit"),
-        "gpkg": lambda: write_download(fit, "gpkg", folder / "areas.gpkg"),
+        **(
+            {"gpkg": lambda: write_download(fit, "gpkg", folder / "areas.gpkg")} if fit.map.geometry is not None else {}
+        ),
         "p_top_half": lambda: fit.p_top(len(fit.map) // 2),
     }.items():
         began = time.process_time()
