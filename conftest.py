@@ -44,6 +44,15 @@ django.setup()
 collect_ignore_glob = ["docs/notebooks/*", "docs/site/*"]  # run by tests/docs and by mkdocs
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Look for examples only in files that have one: the others need not be imported and searched."""
+    collectors = yield
+    if file_path.suffix == ".py" and ">>> " not in file_path.read_text(encoding="utf-8"):
+        return [each for each in collectors if type(each) is pytest.Module]  # a subclass of it looks for examples
+    return collectors
+
+
 @pytest.fixture(scope="session")
 def _examples():
     """The library's example study and its fits, each made once: many examples begin with the same."""

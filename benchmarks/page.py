@@ -85,17 +85,26 @@ def read(folder: Path, name: str) -> Figures:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-def ratio(folder: Path, each: Ratio) -> float | None:
+def today(results: Path, name: str) -> Figures:
+    """Read one benchmark's figures if it was run since `keep`; what is still as it was kept is not today's."""
+    now = read(results, name)
+    return {} if now == read(results / "last", name) else now
+
+
+def ratio(found: Figures, each: Ratio) -> float | None:
     """Compute a ratio; none where one of its two sides was not measured."""
     try:
-        return each.of(read(folder, each.file))
+        return each.of(found)
     except KeyError:
         return None
 
 
 def ratio_rows(results: Path) -> list[tuple[str, float | None, float | None]]:
     """Return (name, today's, the last one) of each ratio that was ever measured."""
-    rows = [(each.name, ratio(results, each), ratio(results / "last", each)) for each in RATIOS]
+    rows = [
+        (each.name, ratio(today(results, each.file), each), ratio(read(results / "last", each.file), each))
+        for each in RATIOS
+    ]
     return [row for row in rows if row[1:] != (None, None)]
 
 
@@ -143,10 +152,10 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 def beside(results: Path, name: str, rows: str, columns: dict[str, str]) -> str:
     """Write a table of a benchmark: a line for each entry under ``rows``, today's figures with the last in brackets."""
-    now, last = (read(folder, name).get(rows, {}) for folder in (results, results / "last"))
+    now, last = today(results, name).get(rows, {}), read(results / "last", name).get(rows, {})
     lines = []
-    for label, row in now.items():
-        before = last.get(label, {})
+    for label in now or last:
+        row, before = now.get(label, {}), last.get(label, {})
         cells = [f"{number(row.get(key))} ({number(before.get(key))})" for key in columns]
         lines.append([label, *cells])
     return table([rows, *columns.values()], lines)

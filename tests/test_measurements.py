@@ -33,6 +33,12 @@ def test_what_was_not_measured_is_no_fall(tmp_path):
     assert page.fallen(tmp_path) == []
 
 
+def test_what_was_not_run_again_is_not_todays(tmp_path):
+    write(tmp_path, 1.0)
+    page.keep(tmp_path)
+    assert page.ratio_rows(tmp_path) == [("a model with ties to one without", None, 0.5)]
+
+
 def test_todays_figures_stand_beside_the_last(tmp_path):
     write(tmp_path, 1.0)
     page.keep(tmp_path)

@@ -81,3 +81,29 @@ def test_carrying_back_undoes_carrying(bug):
             seen[int(areas["link"][2])].add(round(float(areas["x"][2]), 9))
     assert carried > 10
     assert (len(seen[0]) == len(seen[1]) == 1) == (bug == "none")
+
+
+DIFFERENT = {
+    "none": {},
+    "a gradient that is off by a hair": {
+        "pull[r] = wins[r] - n[r] *": "pull[r] = wins[r] * (1 + 1e-8) - n[r] *",
+    },
+}
+
+
+@pytest.mark.parametrize("bug", DIFFERENT)
+def test_compiled_draws_are_those_of_plain_python(bug):
+    """All compiled parts together, from links to trajectories, beside the same text run by Python and NumPy."""
+    truth = simulate_clusters(np.random.default_rng(73), TIGHT)
+    counts = simulate_counts(np.random.default_rng(74), truth.strengths, 40)
+    slowly = plain(clusters_strengths, DIFFERENT[bug], using=plain(clusters_links, {}))
+    traces = []
+    for code in (clusters_strengths, slowly):
+        rng, comparisons = np.random.default_rng(75), clusters._comparisons(counts)
+        start = truth.links.copy(), truth.strengths.copy()
+        traces.append(code.advance(rng, *start, comparisons, tables(TIGHT), np.full(6, 2.0), (80, 2, 3)))
+    quick, slow = traces
+    np.testing.assert_array_equal(quick.labels, slow.labels)
+    assert len(np.unique(quick.n_clusters)) > 1
+    off = max(np.abs(one - other).max() for one, other in zip(quick, slow, strict=True))
+    assert (off < 1e-10) == (bug == "none")

@@ -1,4 +1,3 @@
-import arviz as az
 import numpy as np
 import pytest
 
@@ -17,6 +16,8 @@ def series(seed, chains, draws, memory):
 @pytest.mark.parametrize("memory", [0.0, 0.5, 0.95, -0.4])
 @pytest.mark.parametrize(("chains", "draws"), [(4, 500), (1, 301), (16, 250), (2, 100)])
 def test_agrees_with_arviz(memory, chains, draws):
+    import arviz as az  # three seconds, which no other worker has to spend
+
     x = series(1, chains, draws, memory)
     each = range(x.shape[2])
     np.testing.assert_allclose(ess_bulk(x), [az.ess(x[..., k], method="bulk") for k in each], rtol=1e-8)
@@ -44,6 +45,8 @@ def test_too_few_draws():
 
 
 def test_draws_that_swing_to_and_fro_are_worth_the_most_there_is():
+    import arviz as az
+
     x = np.tile([1.0, -1.0], (4, 50)) + 0.01 * series(3, 4, 100, 0.0)[..., 0]
     assert ess_bulk(x) == pytest.approx(400 * np.log10(400))
     assert ess_bulk(x) == pytest.approx(az.ess(x, method="bulk"))

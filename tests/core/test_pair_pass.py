@@ -8,11 +8,12 @@ import pytest
 from scipy.special import log_expit
 
 from judgemap.core.comparisons import PairCounts, count_pairs
+from judgemap.core.likelihood import laplacian
 from judgemap.core.prior import InverseGamma, Model, independent
 from judgemap.core.samplers import pair_arrays, pair_pass
 from judgemap.core.samplers.compiled import exp_of_negative
 from judgemap.core.samplers.hmc import FEW, build_target, kernel, kernel_for, start, to_coordinates, trajectory
-from judgemap.core.samplers.pair_pass import Rows, pass_pairs
+from judgemap.core.samplers.pair_pass import Rows, add_laplacian, pass_pairs
 from judgemap.core.types import FloatArray
 
 CHAINS = (1, 3, 8, 33)
@@ -50,6 +51,14 @@ def test_equals_numpy(answers: int, spread: float, chains: int, likelihood: Like
     alone, nothing = likelihood(counts)(strengths, height=False)
     np.testing.assert_array_equal(alone, score)
     assert nothing.size == 0
+
+
+def test_products_with_the_laplacian() -> None:
+    rng = np.random.default_rng(6)
+    counts = study(rng, 300)
+    weights, vectors, result = rng.random(len(counts.n)), rng.standard_normal((20, 5)), np.ones((20, 5))
+    add_laplacian(counts.first, counts.second, weights, vectors, result)
+    np.testing.assert_allclose(result - 1, laplacian(counts, weights) @ vectors, rtol=0, atol=1e-10)
 
 
 def test_what_is_taken_off_the_difference() -> None:

@@ -9,6 +9,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers import hmc, wide
 from judgemap.core.samplers.run import Draws, Plan, run, sample
+from judgemap.core.simulation import simulate_counts
 
 pytestmark = pytest.mark.statistical
 
@@ -70,10 +71,26 @@ def test_where_they_are_needed() -> None:
 
 @pytest.mark.parametrize("answers", [1, 8, 25])
 def test_the_first_answers_make_chains_agree(answers: int) -> None:
-    """Answers of one mind, as on a study's first day: any larger α² would explain them better still."""
+    """Answers that never contradict each other: any larger α² would explain them better still."""
     ring = communicability(AreaGraph(12, [[i, (i + 1) % 12] for i in range(12)]))
     rng = np.random.default_rng(answers)
     pairs = np.sort([rng.choice(12, 2, replace=False) for _ in range(answers)], axis=1)
     model = Model(count_pairs(pairs[:, 0], pairs[:, 1], 12), ring, InverseGamma())
     draws = sample(np.random.default_rng(2), model, plan=Plan(draws=1000, most=8000))
     assert draws.good()
+
+
+def test_one_area_that_wins_everything_makes_chains_agree() -> None:
+    ring = communicability(AreaGraph(12, [[i, (i + 1) % 12] for i in range(12)]))
+    model = Model(count_pairs([0] * 33, list(range(1, 12)) * 3, 12), ring, InverseGamma())
+    assert sample(np.random.default_rng(3), model, plan=Plan(draws=1000, most=8000)).good()
+
+
+def test_two_hundred_answers_on_77_areas_make_chains_agree() -> None:
+    """A live study's first day: α² is known to a factor of ten, and answers contradict each other here and there."""
+    places = np.arange(77).reshape(7, 11)
+    edges = [*zip(places[:, :-1].ravel(), places[:, 1:].ravel(), strict=True)]
+    edges += [*zip(places[:-1].ravel(), places[1:].ravel(), strict=True)]
+    C, rng = communicability(AreaGraph(77, edges)), np.random.default_rng(4)
+    model = Model(simulate_counts(rng, 3 * C.draw(rng, 1)[0], 200), C, InverseGamma())
+    assert sample(rng, model, plan=Plan(draws=1000, most=8000)).good()

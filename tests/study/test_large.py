@@ -135,6 +135,7 @@ def test_a_folder_keeps_some_draws_and_says_which(areas, tmp_path, monkeypatch):
     again = jm.load_fit(fit.save(tmp_path / "results"))
     assert again.posterior["draw"].to_numpy().tolist() == [0, 2, 4, 6]
     assert again.sample_stats.sizes["draw"] == 8
+    assert again.warnings == fit.warnings, "they speak of all draws"
     kept = fit.posterior["risk"].to_numpy()[:, ::2]
     assert np.abs(again.posterior["risk"].to_numpy() - kept).max() <= np.abs(kept).max() / kept_draws.STEPS
 

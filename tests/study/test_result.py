@@ -1,7 +1,6 @@
 import json
 from dataclasses import replace
 
-import arviz as az
 import numpy as np
 import pytest
 
@@ -68,6 +67,8 @@ def test_saved_and_loaded_without_loss(fit, tmp_path):
 
 
 def test_arviz_reads_the_file(fit, tmp_path):
+    import arviz as az
+
     data = az.from_netcdf(fit.save(tmp_path / "results") / "posterior.nc")
     assert data.posterior["risk"].dims == ("chain", "draw", "area")
     assert json.loads(data.posterior.attrs["judgemap"])["seed"] == 3

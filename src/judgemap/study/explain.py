@@ -146,8 +146,12 @@ class Explanation:
         """Return it as a database keeps it, by the names that `findings.Findings` reads.
 
         ``areas`` has an entry an area, in their order: id, wins, losses, win_rate with its predictive interval
-        win_low, win_high (None where an area was never compared), density.
+        win_low, win_high (None where an area was never compared), density. Of a map of thousands of areas there are
+        only ``met`` and ``sampling``: the other parts refit the answers many times.
         """
+        if len(self.fit.map) > LARGE:
+            large: dict[str, Any] = json_value({"met": self.met, "sampling": self.fit.sampling._asdict()})
+            return large
         rounded = {
             **self._judged,
             "judges_note": self.judges_note,

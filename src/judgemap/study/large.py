@@ -5,6 +5,7 @@ otherwise systems are solved by conjugate gradients, which takes longer. The dra
 """
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -53,7 +54,9 @@ def free_memory() -> int:
     >>> free_memory() > 0
     True
     """
-    left = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    left = [sys.maxsize]
+    if hasattr(os, "sysconf"):
+        left.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     table = Path("/proc/meminfo")
     if table.exists():
         known = dict(line.split(":", 1) for line in table.read_text().splitlines() if ":" in line)

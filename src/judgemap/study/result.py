@@ -213,6 +213,7 @@ class Fit(Displayed):
     def warnings(self) -> list[str]:
         """What is not right about the sampling, in words, and what to do about it."""
         judged, draws = self.record.diagnostics, self.posterior.sizes["draw"]
+        draws = self.sample_stats.sizes.get("draw", draws)  # of a large map the folder keeps only some draws of risk
         texts = []
         if not self.record.complete:
             texts.append(f"The run was interrupted after {draws} of {self.record.plan.draws} draws per chain.")

@@ -14,7 +14,8 @@ from judgemap.study.panel_settings import PanelSettings
 
 T = TypeVar("T")
 NORMAL_PLAN = Plan(most=8000)
-"""A thousand draws a chain do for most studies; the first answers of one, or answers of one mind, may need 8,000."""
+"""A thousand draws a chain do for most studies; a first day's answers, or answers that never contradict each other, may
+need 8,000. The limit counts draws, not seconds: the same seed gives the same numbers on a slow machine."""
 CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
 """How much is drawn of the cluster model by default; its chains mix more slowly than the others'."""
 PANEL_PLAN = Plan(warmup=50, draws=400, most=1600)

@@ -15,6 +15,7 @@ import judgemap as jm
 from judgemap.report.text import share
 from judgemap.web.dashboard import live
 from judgemap.web.dashboard.counting import count
+from judgemap.web.dashboard.numbers import add_up
 from judgemap.web.judge.export import export_files
 from judgemap.web.judge.models import Judge
 from judgemap.web.studies import actions
@@ -26,7 +27,7 @@ def exported(study) -> list[dict[str, str]]:
 
 def seen(study, layer: str = "judged") -> live.Live:
     names = list(study.areas.order_by("position").values_list("name", flat=True))
-    return live.look(study, count(study), names, layer, timezone.now())
+    return live.look(study, add_up(count(study), len(names)), names, layer, timezone.now())
 
 
 def table_rows(html: str, heading: str) -> dict[str, list[str]]:
@@ -123,7 +124,8 @@ def test_answers_over_time_are_those_of_the_export(played):
 def test_the_span_chooses_hours_days_or_weeks(days, word):
     first = int(datetime(2026, 3, 2, 10, 59, tzinfo=UTC).timestamp())
     moments = np.array([first, first + 120, first + days * 86400], dtype=np.float64)
-    chart = live.answers_over_time(moments)
+    hours, counts = np.unique((moments // 3600).astype(np.int64), return_counts=True)
+    chart = live.answers_over_time(hours, counts, (moments[0], moments[-1]))
     assert chart.title == f"Answers by the {word}"
     assert sum(int(row[1]) for row in chart.rows) == 3
     assert len(chart.bars) <= 122
@@ -133,7 +135,7 @@ def test_the_span_chooses_hours_days_or_weeks(days, word):
 
 def test_active_judges_answered_in_the_last_ten_minutes(played):
     names = list(played.areas.order_by("position").values_list("name", flat=True))
-    counted = count(played)
+    counted = add_up(count(played), len(names))
     now = timezone.now()
     assert live.look(played, counted, names, "judged", now).judges.active == 5
     assert live.look(played, counted, names, "judged", now + timedelta(minutes=11)).judges.active == 0

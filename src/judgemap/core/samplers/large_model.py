@@ -159,7 +159,6 @@ def find_centre(model: LargeModel) -> Centre:
     """
     rng = np.random.default_rng(0)
     prior, smoother, counts = model.variance, model.smoother, model.counts
-    fixed = isinstance(prior, FixedVariance)
     tau = float(np.log(prior.value)) if isinstance(prior, FixedVariance) else 0.0
     mean, kappa, told, smoothed = np.zeros(smoother.n_areas), np.ones(len(counts.n)), 1.0, 0
     probes = smoother.precision_noise(rng, PROBES)
@@ -180,7 +179,7 @@ def find_centre(model: LargeModel) -> Centre:
             draws = curvature.solve(curvature.noise(rng, PROBES), ROUGH)
             variance = (differences(counts, draws) ** 2).mean(axis=1)
             kappa, smoothed = 1 / np.sqrt(1 + np.pi / 8 * variance), smoothed + 1
-    sd = 0.0 if fixed else float(np.sqrt(2 / (2 * prior.shape + told)))  # type: ignore[union-attr]
+    sd = 0.0 if isinstance(prior, FixedVariance) else float(np.sqrt(2 / (2 * prior.shape + told)))
     return Centre(mean, curvature, sd)
 
 

@@ -10,8 +10,12 @@ class DashboardConfig(AppConfig):
     label = "dashboard"
 
     def ready(self) -> None:
-        """Have the worker keep the tallies up to date."""
+        """Have the worker keep tallies and counts up to date, and forget counts of answers that are removed."""
         from judgemap.web.dashboard.counting import Upkeep
+        from judgemap.web.dashboard.numbers import forget_numbers, keep_numbers
+        from judgemap.web.judge.models import answers_go, judge_withdraws
         from judgemap.web.server.jobs import worker_round
 
-        worker_round.connect(Upkeep(), weak=False)
+        worker_round.connect(Upkeep(keep_numbers), weak=False)
+        judge_withdraws.connect(forget_numbers)
+        answers_go.connect(forget_numbers)

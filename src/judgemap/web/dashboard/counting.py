@@ -12,7 +12,7 @@ costs one more reading, and never older. All acts of a judge hold the judge's ro
 in which they become visible, and those above the last ones seen are all that is new.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -112,17 +112,25 @@ def count(study: Study) -> Counted:
 
 
 def keep_tallies(study: Study) -> None:
-    """Bring the kept tallies of a study up to date."""
-    tallies = {row[0]: JudgeTally(*row) for row in _tallies(study)}
-    if fresh := _fresh(study, list(_judges(study)), tallies):
+    """Bring the kept tallies of a study up to date; of those that need no change, only the stamps are read."""
+    stamps = dict(_tallies(study).values_list("judge_id", "stamp"))
+    changed = [each for each in _judges(study) if stamps.get(each[0]) != each[1]]
+    names = [name for name, *_ in changed if name in stamps]
+    rows = (row for some in _chunks(names) for row in _tallies(study).filter(judge__in=some))
+    if fresh := _fresh(study, changed, {row[0]: JudgeTally(*row) for row in rows}):
         _keep(fresh)
 
 
 class Upkeep:
-    """Keeps the tallies of every study that has new answers; one in a process, called now and then."""
+    """Keeps the tallies of every study that has new answers; one in a process, called now and then.
 
-    def __init__(self) -> None:
+    ``also`` is called for each such study, again in the next round where it returns False.
+    """
+
+    def __init__(self, also: Callable[[Study], bool] = lambda study: True) -> None:  # noqa: ARG005
         self._seen = 0
+        self._also = also
+        self._behind: set[int] = set()
 
     def __call__(self, **_: object) -> None:
         """Look for answers that came since the last call."""
@@ -130,7 +138,11 @@ class Upkeep:
         if newest > self._seen:
             for study in Study.objects.filter(judges__pairs__answers__pk__gt=self._seen).distinct():
                 keep_tallies(study)
+                self._behind.add(study.pk)
         self._seen = newest
+        for study in Study.objects.filter(pk__in=self._behind):
+            if self._also(study):
+                self._behind.discard(study.pk)
 
 
 def _fresh(

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -12,19 +12,21 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.views.decorators.http import require_safe
 
-from judgemap.core.types import BoolArray, FloatArray, IntArray
+from judgemap.core.types import IntArray
 from judgemap.study.comparisons import Outcome
 from judgemap.web.dashboard.charts import Chart, bar_chart
-from judgemap.web.dashboard.counting import Counted, count
-from judgemap.web.dashboard.maps import LAYERS, AreaMap, area_map
+from judgemap.web.dashboard.maps import LAYERS, NEVER, SHADES, AreaMap, area_map
+from judgemap.web.dashboard.numbers import HOUR, Numbers, numbers_of
 from judgemap.web.studies.access import study_page
 from judgemap.web.studies.areas import area_names
 from judgemap.web.studies.maps import load_places
 from judgemap.web.studies.models import Study
+from judgemap.web.studies.whole_map import has_tiles, picture_response, stored_rings
+from judgemap.web.studies.whole_map import picture as whole_picture
 
 ACTIVE = timedelta(minutes=10)
-HOUR = 3600
-"""In seconds."""
+MOST_LISTED = 1_000
+"""Areas in the table of a large map: those that were shown least."""
 STEPS = ((72, 1, "hour"), (120 * 24, 24, "day"), (10**9, 7 * 24, "week"))
 """Up to how many hours, bars of how many hours."""
 MONDAY = 4 * 24
@@ -38,8 +40,9 @@ def live(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "live": _look(request, study),
-        "shapes": load_places(study) if study.outline else [],
+        "shapes": load_places(study) if study.outline and not has_tiles(study) else [],
         "layers": LAYERS,
+        "large": has_tiles(study),
     }
     return render(request, "dashboard/live.html", context | {"here": "dashboard", "page": "live"})
 
@@ -51,7 +54,20 @@ def now(request: HttpRequest, study: Study) -> HttpResponse:
     seen = _look(request, study)
     if request.GET.get("seen") == seen.digest:
         return HttpResponse(status=204)
-    return render(request, "dashboard/now.html", {"study": study, "live": seen, "layers": LAYERS})
+    context = {"study": study, "live": seen, "layers": LAYERS, "large": has_tiles(study)}
+    return render(request, "dashboard/now.html", context)
+
+
+@require_safe
+@study_page
+def picture(request: HttpRequest, study: Study) -> HttpResponse:
+    """Draw how often each area of a large map was seen."""
+    layer = request.GET.get("map", "")
+    rings = stored_rings(study.pk)
+    drawn = area_map([""] * len(rings), getattr(numbers_of(study, len(rings)), layer if layer in LAYERS else "judged"),
+                     LAYERS.get(layer, LAYERS["judged"]))  # fmt: skip
+    svg = whole_picture(rings, [each.shade for each in drawn.areas], SHADES, NEVER)
+    return picture_response(svg)
 
 
 @require_safe
@@ -59,9 +75,10 @@ def now(request: HttpRequest, study: Study) -> HttpResponse:
 def areas(request: HttpRequest, study: Study) -> HttpResponse:
     """List how often each area was shown, judged and not known."""
     names = area_names(study)
-    counts = area_counts(count(study), len(names))
-    rows = zip(names, *(counts[each].tolist() for each in ("shown", "judged", "unknown")), strict=True)
-    context = {"study": study, "rows": sorted(rows, key=lambda row: (row[1], row[0]))}
+    numbers = numbers_of(study, len(names))
+    rows = zip(names, numbers.shown.tolist(), numbers.judged.tolist(), numbers.unknown.tolist(), strict=True)
+    listed = sorted(rows, key=lambda row: (row[1], row[0]))
+    context = {"study": study, "rows": listed[:MOST_LISTED], "more": max(0, len(listed) - MOST_LISTED)}
     return render(request, "dashboard/areas.html", context | {"here": "dashboard", "page": "live"})
 
 
@@ -144,80 +161,62 @@ class Live:
     @property
     def digest(self) -> str:
         """The same digest, the same page."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+        counts = [area.count for area in self.map.areas]
+        told = repr((replace(self, map=replace(self.map, areas=[])), counts))  # names take long, and never change
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
-def look(study: Study, counted: Counted, names: Sequence[str], layer: str, now: datetime) -> Live:
+def look(study: Study, numbers: Numbers, names: Sequence[str], layer: str, now: datetime) -> Live:
     """Work out what the live page shows; ``names`` are the areas', ``layer`` one of `LAYERS`."""
-    outcomes = count_outcomes(counted)
-    here = [judge for judge in counted.judges if not judge.withdrawn]
+    outcomes = Outcomes(*numbers.outcomes[: Outcome.OPEN].tolist())
+    here = ~numbers.judge_withdrawn
     recommended = study.version.recommended
-    data, answered = counted.data, counted.answered
-    seconds = data.seconds[answered]
+    median, first, last = (None if np.isnan(each) else float(each) for each in numbers.times)
     return Live(
-        judges=_judge_numbers(study, counted, now),
+        judges=_judge_numbers(study, numbers, now),
         outcomes=outcomes,
-        wanted=recommended * len(here),
-        left=sum(max(recommended - judge.judged, 0) for judge in here),
-        median_seconds=float(np.median(seconds)) if len(seconds) else None,
-        last_answer=_moment(float(np.nanmax(data.answered_at))) if outcomes.answered else None,
-        over_time=answers_over_time(data.answered_at[answered]),
-        drop_out=drop_out(counted.place[answered]),
+        wanted=recommended * int(here.sum()),
+        left=int(np.maximum(recommended - numbers.judge_judged[here], 0).sum()),
+        median_seconds=median,
+        last_answer=_moment(last) if last is not None else None,
+        over_time=answers_over_time(numbers.hours, numbers.in_hour, (first or 0.0, last or 0.0)),
+        drop_out=drop_out(numbers.at_position),
         layer=layer,
-        map=area_map(names, area_counts(counted, len(names))[layer], LAYERS[layer]),
-        notes=notes(study, counted, names, outcomes),
+        map=area_map(names, getattr(numbers, layer), LAYERS[layer]),
+        notes=notes(study, numbers, outcomes),
     )
 
 
-def count_outcomes(counted: Counted) -> Outcomes:
-    """Count answers by what was last said."""
-    return Outcomes(*(counted.data.count(each) for each in Outcome if each != Outcome.OPEN))
+def answers_over_time(hours: IntArray, counts: IntArray, ends: tuple[float, float]) -> Chart:
+    """Count answers by hour, day or week, whichever suits the time from the first to the last (``ends``).
 
-
-def area_counts(counted: Counted, n_areas: int) -> dict[str, IntArray]:
-    """Count for each area how often it was shown, judged, and not known to the judge who was shown it."""
-    data, judged, shown = counted.data, counted.judged, np.ones(len(counted.data), dtype=np.bool_)
-
-    def tally(left: BoolArray, right: BoolArray) -> IntArray:
-        areas = np.concatenate([data.left[left], data.right[right]])
-        return np.bincount(areas, minlength=n_areas)
-
-    return {
-        "judged": tally(judged, judged),
-        "shown": tally(shown, shown),
-        "unknown": tally(counted.unknown("left"), counted.unknown("right")),
-    }
-
-
-def answers_over_time(answered: FloatArray) -> Chart:
-    """Count answers by hour, day or week, whichever suits the time from the first to the last."""
+    ``hours`` are those since 1970 in which there were answers, and ``counts`` how many.
+    """
     title, nothing = "Answers over time", "No answers yet."
-    if len(answered) == 0:
+    if len(hours) == 0:
         return bar_chart(title, nothing, [], [])
-    hours = (answered // HOUR).astype(np.int64)
     span = int(hours.max() - hours.min()) + 1
     width, word = next((width, word) for most, width, word in STEPS if span <= most)
     place = (hours - MONDAY) // width
     first = int(place.min())
-    counts = np.bincount(place - first)
+    counts = np.bincount(place - first, weights=counts).astype(np.int64)
     starts = [_moment((first + i) * width * HOUR + MONDAY * HOUR) for i in range(len(counts))]
     format_ = "j M, H:i" if word == "hour" else "j M Y"
     labels = [date_format(start, format_) for start in starts]
     best = int(counts.argmax())
     alt = (
-        f"{len(answered):,} answers from {date_format(_moment(float(answered.min())), 'j M Y, H:i')} to "
-        f"{date_format(_moment(float(answered.max())), 'j M Y, H:i')} UTC, most in the {word} of {labels[best]}: "
+        f"{int(counts.sum()):,} answers from {date_format(_moment(ends[0]), 'j M Y, H:i')} to "
+        f"{date_format(_moment(ends[1]), 'j M Y, H:i')} UTC, most in the {word} of {labels[best]}: "
         f"{int(counts[best]):,}."
     )
     return bar_chart(f"Answers by the {word}", alt, counts.tolist(), labels, ("When (UTC)", "Answers"))
 
 
-def drop_out(position: IntArray) -> Chart:
-    """Count how many judges answered their first pair, their second, and so on."""
+def drop_out(reached: IntArray) -> Chart:
+    """Show how many judges answered their first pair, their second, and so on."""
     title = "How far judges get"
-    if len(position) == 0:
+    if len(reached) == 0:
         return bar_chart(title, "No answers yet.", [], [])
-    reached = np.bincount(position)[1:]
     group = -(-len(reached) // 100)
     shown = reached[::group]
     labels = [f"pair {1 + i * group:,}" for i in range(len(shown))]
@@ -229,31 +228,28 @@ def drop_out(position: IntArray) -> Chart:
     return bar_chart(title, alt, shown.tolist(), labels, ("Pair", "Judges who answered it"))
 
 
-def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcomes) -> list[str]:
+def notes(study: Study, numbers: Numbers, outcomes: Outcomes) -> list[str]:
     """Say, a sentence each, what is missing for a good map, and what to do."""
     if study.status == Study.Status.DRAFT:
         return ["The study is a draft, so nobody can answer yet: open it on the overview."]
-    if not counted.judges:
+    if not len(numbers.judge_judged):
         return ["Nobody has been invited yet: make links for judges on the Invite page."]
     if outcomes.answered == 0:
         return ["Nobody has answered yet: send the judges their links, or remind them."]
     if outcomes.decided == 0:
         return ["No pair has a winner yet (all are ties, skipped or unknown): a fit needs answers with a winner."]
     sentences = []
-    if sum(judge.judged > 0 for judge in counted.judges) == 1:
+    if (numbers.judge_judged > 0).sum() == 1:
         sentences.append("All answers come from one judge, so agreement cannot be checked: invite a second judge.")
-    counts = counted.data.counts().decided()
-    linked = counts.per_area() > 0
-    parts, compared = len(np.unique(counts.components()[linked])), int(linked.sum())
-    alone = len(names) - compared
-    if alone and compared < len(names) / 2:
+    n_areas = len(numbers.judged)
+    compared, parts = numbers.linked.tolist()
+    alone = n_areas - compared
+    if alone and compared < n_areas / 2:
         sentences.append(
-            f"Only {compared} of {len(names)} areas have been in a pair with a winner so far: ask for more answers."
+            f"Only {compared} of {n_areas} areas have been in a pair with a winner so far: ask for more answers."
         )
     elif alone:
-        sentences.append(
-            f"{alone} of {len(names)} areas have not been in a pair with a winner yet: ask for more answers."
-        )
+        sentences.append(f"{alone} of {n_areas} areas have not been in a pair with a winner yet: ask for more answers.")
     if parts > 1:
         sentences.append(
             f"The areas compared fall into {parts} groups that no answer links, so how one group compares with another "
@@ -262,23 +258,16 @@ def notes(study: Study, counted: Counted, names: Sequence[str], outcomes: Outcom
     return sentences
 
 
-def last_answers(counted: Counted) -> FloatArray:
-    """Return when each judge last answered, in seconds since 1970; −1 for never."""
-    last = np.full(len(counted.judges), -1.0)
-    np.fmax.at(last, counted.data.judge, counted.data.answered_at)
-    return last
-
-
-def _judge_numbers(study: Study, counted: Counted, now: datetime) -> JudgeNumbers:
-    here = [judge for judge in counted.judges if not judge.withdrawn]
-    since = (now - ACTIVE).timestamp()
+def _judge_numbers(study: Study, numbers: Numbers, now: datetime) -> JudgeNumbers:
+    here = ~numbers.judge_withdrawn
+    judged = numbers.judge_judged[here]
     return JudgeNumbers(
-        invited=len(here),
-        begun=sum(judge.judged > 0 for judge in here),
-        active=int((last_answers(counted) >= since).sum()),
-        recommended=sum(judge.judged >= study.version.recommended for judge in here),
-        maximum=sum(judge.judged >= study.version.maximum for judge in here),
-        withdrawn=len(counted.judges) - len(here),
+        invited=int(here.sum()),
+        begun=int((judged > 0).sum()),
+        active=int((numbers.judge_last >= (now - ACTIVE).timestamp()).sum()),
+        recommended=int((judged >= study.version.recommended).sum()),
+        maximum=int((judged >= study.version.maximum).sum()),
+        withdrawn=int((~here).sum()),
     )
 
 
@@ -288,4 +277,5 @@ def _moment(seconds: float) -> datetime:
 
 def _look(request: HttpRequest, study: Study) -> Live:
     layer = request.GET.get("map", "")
-    return look(study, count(study), area_names(study), layer if layer in LAYERS else "judged", timezone.now())
+    names = area_names(study)
+    return look(study, numbers_of(study, len(names)), names, layer if layer in LAYERS else "judged", timezone.now())

@@ -8,6 +8,12 @@ import numpy as np
 from judgemap.core.types import IntArray
 
 CLASSES = 5
+SHADES = ("url(#never)", "#e2edf7", "#b0cfe8", "#6fa6d0", "#2f76b0", "#0b3c6f")
+"""The colours of the classes in the picture of a large map, as the stylesheet has them."""
+NEVER = (
+    '<defs><pattern id="never" width="14" height="14" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<rect width="14" height="14" fill="#fff"/><rect width="4" height="14" fill="#b9c2ca"/></pattern></defs>'
+)
 NAMED = 4
 """How many areas at either end of the order are named in words."""
 

@@ -24,6 +24,18 @@ class JudgeTally(models.Model):
         return f"tally of {self.judge_id}"
 
 
+class StudyCounts(models.Model):
+    """What the live page of a study with very many answers shows, added up by the worker; see `numbers`."""
+
+    study = models.OneToOneField(Study, models.CASCADE, primary_key=True, related_name="counts")
+    kept_at = models.DateTimeField()
+    packed = models.BinaryField()
+    """The arrays of `numbers.Numbers`."""
+
+    def __str__(self) -> str:
+        return f"counts of {self.study_id}"
+
+
 class Forecast(Job):
     """What more answers would bring, simulated in the background from a fit's posterior."""
 

@@ -9,6 +9,7 @@ app_name = "dashboard"
 urlpatterns = [
     path(HERE, live.live, name="live"),
     path(f"{HERE}/now", live.now, name="now"),
+    path(f"{HERE}/map.svg", live.picture, name="picture"),
     path(f"{HERE}/areas", live.areas, name="areas"),
     path(f"{HERE}/judges", judges.judges, name="judges"),
     path(f"{HERE}/judges/act", judges.act, name="act"),

@@ -10,6 +10,7 @@ from django.db.models import Max, Sum
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.study.definition import OwnWords
+from judgemap.study.run import LARGE
 from judgemap.study.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Answer, Judge
@@ -141,9 +142,10 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
     for judge in sorted(judges - known):
         hint = did_you_mean(judge, known)
         raise StudyError(f"there is no judge {judge!r}{hint}; the judges are {quoted(known)}", field="named")
-    plan, areas = settings.plan, study.areas.count()
+    areas = study.areas.count()
+    plan = settings.plan_for(areas)
     most = MOST_NUMBERS // (areas * plan.chains)
-    if max(plan.draws, plan.most) > most:
+    if areas <= LARGE and max(plan.draws, plan.most) > most:  # for larger maps the worker looks at its memory
         text = f"draws: {plan.chains} chains of {areas} areas have room for {most} draws each; ask for fewer"
         raise StudyError(text, field="draws")
     steps = plan.chains * (plan.warmup + plan.draws * plan.thin)

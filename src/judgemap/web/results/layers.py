@@ -1,7 +1,8 @@
 """What the map can be coloured by: each layer's values in classes, with the words that say the same as the colours."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,18 +64,34 @@ class Layer:
                 "colours": self.colours, "says": self.says, "marks": bool(self.marked)}  # fmt: skip
 
 
-def make_layers(
+def layer_makers(
     rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]], found: Findings = NOTHING
-) -> dict[str, Layer]:
-    """Make every layer that a fit has, by name: risk, sd, rank, width, top1 … top50, cluster, membership.
+) -> dict[str, Callable[[], Layer]]:
+    """Return, for every layer that a fit has, what makes it: risk, sd, rank, width, top1 … top50, cluster, membership.
 
     ``rows`` is the table of areas; ``top`` has P(among the k highest) by k, and is empty until it is worked out, as are
     ``grouping`` and ``between`` of what was ``found``.
     """
-    made = [_risk(rows), _uncertainty(rows), _rank(rows), _width(rows), *_tops(rows, top)]
+    makers: dict[str, Callable[[], Layer]] = {
+        "risk": partial(_risk, rows), "sd": partial(_uncertainty, rows), "rank": partial(_rank, rows),
+        "width": partial(_width, rows),
+    }  # fmt: skip
+    makers |= {f"top{k}": partial(_top, k, chances) for k, chances in sorted(top_chances(rows, top).items())}
     if "cluster" in rows[0]:
-        made += [_clusters(rows, found), _membership(rows, found)]
-    return {layer.name: layer for layer in made}
+        makers |= {"cluster": partial(_clusters, rows, found), "membership": partial(_membership, rows, found)}
+    return makers
+
+
+def make_layers(
+    rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]], found: Findings = NOTHING
+) -> dict[str, Layer]:
+    """Make every layer that a fit has, by name; see `layer_makers`."""
+    return {name: make() for name, make in layer_makers(rows, top, found).items()}
+
+
+def top_chances(rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]]) -> dict[int, Sequence[float]]:
+    """Return P(among the k highest) for each k that was worked out; that of 10 is in the table itself."""
+    return {**top, min(10, len(rows)): [row["p_top10"] for row in rows]}
 
 
 def interval(row: RiskRow) -> str:
@@ -120,18 +137,11 @@ def _width(rows: Sequence[RiskRow]) -> Layer:
     return _layer(words, RANK_WIDTH, values, texts)
 
 
-def _tops(rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]]) -> list[Layer]:
-    """Make a layer for each k that was worked out; P(top 10) is in the table itself."""
-    ten = min(10, len(rows))
-    known = {**top, ten: [row["p_top10"] for row in rows]}
-    layers = []
-    for k, chances in sorted(known.items()):
-        says = f"The darker an area, the more likely it is to be among the {k} with the highest risk."
-        words = (f"top{k}", f"Top {k}", says)
-        scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
-        layer = _layer(words, scale, chances, [percentage(chance) for chance in chances])
-        layers.append(replace(layer, ticks=CHANCES))
-    return layers
+def _top(k: int, chances: Sequence[float]) -> Layer:
+    says = f"The darker an area, the more likely it is to be among the {k} with the highest risk."
+    scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
+    texts = [percentage(chance) for chance in chances]
+    return replace(_layer((f"top{k}", f"Top {k}", says), scale, chances, texts), ticks=CHANCES)
 
 
 def levels_of(rows: Sequence[RiskRow], found: Findings) -> list[Level]:

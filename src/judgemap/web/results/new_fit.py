@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from judgemap.errors import StudyError
 from judgemap.study.panel_settings import PanelSettings
+from judgemap.study.run import LARGE
 from judgemap.study.setting import MODELS, Setting
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.web.judge.models import Judge, JudgeGroup
@@ -106,7 +107,10 @@ class FitForm(StudyForm):
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(*args, **kwargs)
         self.fields |= {name: make_field(each) for name, each in SETTINGS.items() if name not in ON_TOP}
-        self.initial = {**{name: value for name, value in DEFAULTS.items() if value is not None}, **self.initial}
+        # Large maps are fitted without ties; a form that says nothing of them must not end in a refusal.
+        self.usual = {"ties": "leave-out"} if study.areas.count() > LARGE else {}
+        usual = {name: value for name, value in DEFAULTS.items() if value is not None} | self.usual
+        self.initial = {**usual, **self.initial}
         groups = JudgeGroup.objects.filter(study=study, judges__judged__gt=0).distinct().order_by("name")
         self.groups = {f"group-{each.pk}": each for each in groups}
         offered = [(key, f"Only the group {each.name}") for key, each in self.groups.items()]
@@ -137,6 +141,7 @@ class FitForm(StudyForm):
         """Check the options together, and the judges."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
         told = {name: given.get(name) for name in SETTINGS}
+        told |= {name: value for name, value in self.usual.items() if not told[name]}
         try:
             given["settings"] = FitSettings(**{key: each for key, each in told.items() if each not in (None, "")})
         except StudyError as error:

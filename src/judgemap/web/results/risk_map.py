@@ -1,12 +1,11 @@
 """The risk map, and the table of areas beside it: every area with its risk, rank and chances, sorted and filtered."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
 
 from judgemap.report.cluster_words import number_sentence, partition_sentence
 from judgemap.report.text import percentage, signed
@@ -14,7 +13,7 @@ from judgemap.study.findings import Findings, RiskRow
 from judgemap.web.results.area import describe_area, highest
 from judgemap.web.results.layers import Layer, by_risk, interval, make_layers, places
 from judgemap.web.results.models import FitRun
-from judgemap.web.results.pages import fit_page, pictures_of, read_findings, show_page
+from judgemap.web.results.pages import pictures_of, read_findings, show_page
 from judgemap.web.results.whose import seen_map, view_links
 from judgemap.web.studies.maps import Ground, lay_ground
 from judgemap.web.studies.models import Study
@@ -25,10 +24,8 @@ FALLING = ("risk", "sd", "chance")
 """Columns whose first click puts the largest value first."""
 
 
-@require_safe
-@fit_page
-def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
-    """Show the risk map with the table of areas and what is known of the area that was chosen."""
+def show_small(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
+    """Show the risk map of a study whose areas fit on one page, each a shape of its own."""
     given = request.GET.dict()
     seen = seen_map(run, given)
     rows = seen.rows
@@ -105,7 +102,7 @@ class Asked:
     """Whose map it is, as the address has it; empty for the fit's own."""
 
     @classmethod
-    def read(cls, given: Mapping[str, str], layers: Mapping[str, Layer], count: int) -> "Asked":
+    def read(cls, given: Mapping[str, str], layers: Collection[str], count: int) -> "Asked":
         """Read the address."""
         tops = [name for name in layers if name.startswith("top")]
         k = f"top{given.get('k', '')}"
@@ -168,18 +165,10 @@ def make_lines(
 ) -> list[Line]:
     """Return a line an area, sorted as asked; those that the filter leaves out are marked, for a script to find."""
     place = {position: number for number, position in enumerate(order, start=1)}
-    chances, clusters = layers[asked.top], layers.get("cluster")
+    chances, clusters = layers[asked.top].values, layers.get("cluster")
     lines = [
-        Line(
-            position=position,
-            code=at.code,
-            name=at.name,
-            place=place[position],
-            ranks=places(row),
-            risk=signed(row["risk_median"]),
-            interval=interval(row),
-            sd=f"{row['risk_sd']:.2f}",
-            chance=percentage(chances.values[position]),
+        replace(
+            make_line(position, row, place[position], chances[position]),
             cluster=(str(int(clusters.values[position])) if clusters.values[position] else "unclear")
             if clusters
             else "",
@@ -188,6 +177,23 @@ def make_lines(
         for position, (row, at) in enumerate(zip(rows, ground.places, strict=True))
     ]
     return _sorted(lines, rows, layers, asked)
+
+
+def make_line(position: int, row: RiskRow, place: int, chance: float) -> Line:
+    """Write an area's row of the table, without its cluster."""
+    return Line(
+        position=position,
+        code=row["id"],
+        name=row["name"],
+        place=place,
+        ranks=places(row),
+        risk=signed(row["risk_median"]),
+        interval=interval(row),
+        sd=f"{row['risk_sd']:.2f}",
+        chance=percentage(chance),
+        cluster="",
+        shown=True,
+    )
 
 
 def matches(words: str, name: str, code: str) -> bool:

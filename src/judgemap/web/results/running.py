@@ -21,12 +21,14 @@ from judgemap.report.briefing import About, Gallery, briefing
 from judgemap.report.picture import Picture
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.explain import FIGURES, Explanation, of_clusters
+from judgemap.study.explain import LARGE as EXPLAINED
+from judgemap.study.large import GIGABYTE, choose_dense, free_memory, needed_memory
 from judgemap.study.panel import PanelFit
 from judgemap.study.panel_settings import View
 from judgemap.study.parameters import parameters
 from judgemap.study.record import json_value
 from judgemap.study.result import Fit
-from judgemap.study.run import available_cores
+from judgemap.study.run import LARGE, available_cores
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, PopulationMap
@@ -66,9 +68,22 @@ def make_fit(run: FitRun) -> Iterator[None]:
     run.said = WARMING_UP
     run.write_line(f"read {len(data)} pairs shown to {len(data.per_judge())} judges")
     areas = load_areas(run.version)
-    fit = FitSettings.from_dict(run.settings).run(data, areas, cores=available_cores(), watch=partial(watch, run))
+    settings = FitSettings.from_dict(run.settings)
+    state_memory(run, settings, len(areas), len(data))
+    fit = settings.run(data, areas, cores=available_cores(), watch=partial(watch, run))
     keep(run, fit)
     return explain(run, fit, data)
+
+
+def state_memory(run: FitRun, settings: FitSettings, n_areas: int, n_answers: int) -> None:
+    """Say how much memory a fit of a large map will take, before it takes it; raise where there is too little."""
+    if n_areas <= LARGE or settings.model == "clusters":
+        return
+    plan = settings.plan_for(n_areas)
+    dense = choose_dense(n_areas, n_answers, plan, None)
+    needed, free = needed_memory(n_areas, n_answers, plan, dense=dense), free_memory()
+    run.said = f"The fit needs about {needed / GIGABYTE:.1f} GB of memory; {free / GIGABYTE:.1f} GB are free."
+    run.write_line(run.said.removesuffix("."))
 
 
 def read_answers(run: FitRun) -> "Comparisons":
@@ -146,6 +161,8 @@ def explain(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[None]:
 
 def steps(fit: Fit) -> list[tuple[str, Step]]:
     """Return what is to be made of a fit, in the order in which people look for it."""
+    if len(fit.map) > EXPLAINED:  # pictures of so many areas would fill the database and tell nobody anything
+        return [("figures", _find)]
     views = [("views", _view)] if fit.record.view is not View.POOLED else []
     return [*views, ("figures", _find), ("pictures", _draw), ("briefing", _brief)]
 

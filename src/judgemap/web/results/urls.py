@@ -2,13 +2,25 @@
 
 from django.urls import path
 
-from judgemap.web.results import area, checks, compare, convergence, files, fits, judge_maps, new_fit, risk_map
+from judgemap.web.results import (
+    area,
+    checks,
+    compare,
+    convergence,
+    files,
+    fits,
+    judge_maps,
+    large_map,
+    new_fit,
+)
 
 FITS = "studies/<slug:slug>/fits/"
 FIT = FITS + "<int:number>/"
 app_name = "results"
 urlpatterns = [
-    path(FIT + "map", risk_map.show_map, name="map"),
+    path(FIT + "map", large_map.show_map, name="map"),
+    path(FIT + "map.svg", large_map.map_picture, name="map_picture"),
+    path(FIT + "map/colours", large_map.map_colours, name="map_colours"),
     path(FIT + "judge-maps", judge_maps.judge_maps, name="judge_maps"),
     path(FIT + "areas/<int:position>", area.area, name="area"),
     path(FIT + "convergence", convergence.convergence, name="convergence"),

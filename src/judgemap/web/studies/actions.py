@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.conf import settings
@@ -27,8 +27,9 @@ from judgemap.web.studies.display import Drawings, draw_areas
 from judgemap.web.studies.keeping import change_end, check_end
 from judgemap.web.studies.log import record
 from judgemap.web.studies.maps import draw_paths
-from judgemap.web.studies.models import Area, Drawing, Edge, Study, StudyVersion
+from judgemap.web.studies.models import Area, Drawing, Edge, Study, StudyVersion, Tile
 from judgemap.web.studies.regions import MANY, regions_in
+from judgemap.web.studies.tiles import MadeTile
 
 VERSION_FIELDS = (
     "title", "question", "direction", "example", "consent", "instructions", "thanks", "design", "recommended",
@@ -77,28 +78,37 @@ def create_study(
     packed = prepare_design(definition.design, areas.graph, definition.recommended)
     tell(0.95, "Storing the areas.")
     rows = [Area(**each) for each in _areas(areas, drawings, regions or regions_in(areas.names))]
-    return store_study(definition, drawings.outline, rows, _edges(areas), packed, owner)
+    whole = WholeMap(drawings.outline, drawings.tiles)
+    return store_study(definition, whole, rows, _edges(areas), packed, owner)
+
+
+class WholeMap(NamedTuple):
+    """What is stored of a map beside its areas: the outline for the locator, and the tiles of a large one."""
+
+    outline: str
+    tiles: Sequence[MadeTile] = ()
 
 
 def store_study(
     definition: StudyDefinition,
-    outline: str,
+    whole: WholeMap,
     areas: Sequence[Area],
     edges: Iterable[tuple[int, int, str]],
     packed_design: bytes | None,
     owner: Researcher | None,
 ) -> Study:
     """Write a new study, in short turns; ``edges`` are pairs of positions with their origin."""
-    study = _new_study(definition.title, outline)
+    study = _new_study(definition.title, whole.outline)
     for area in areas:
         area.study = study
     insert_in_turns(areas, lambda area: len(area.outline) + len(area.scene) + len(area.rings))
     insert_in_turns(_edge_rows(study, edges), lambda edge: EDGE_BYTES)  # noqa: ARG005 - all alike
-    if outline:
+    insert_in_turns((Tile(study=study, **each._asdict()) for each in whole.tiles), lambda tile: len(tile.content))
+    if whole.outline and not whole.tiles:
         Drawing.objects.create(study=study, paths=draw_paths(areas))
     with transaction.atomic():
         study.owner, study.answers_until = owner, definition.answers_until
-        study.asks_places = bool(outline) and len(areas) > MANY
+        study.asks_places = bool(whole.outline) and len(areas) > MANY
         study.join_code = make_token() if definition.access == "open" else None
         _add_version(study, definition, packed_design, owner)
         record(study, owner, "created", {"areas": len(areas)})
@@ -110,6 +120,7 @@ def remove_unfinished() -> None:
     left = Study.objects.filter(current=None, created_at__lt=timezone.now() - LONGEST_MAKING)
     for study in left:
         delete_in_turns(Edge.objects.filter(study=study))
+        delete_in_turns(Tile.objects.filter(study=study))
         delete_in_turns(Area.objects.filter(study=study))
         study.delete()
 

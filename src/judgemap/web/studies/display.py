@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import sub
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from judgemap.geo.dateline import in_one_piece
 from judgemap.geo.maps import Areas
 from judgemap.web.studies.scenes import make_scenes, simplify
 from judgemap.web.studies.squares import EARTH, Rings, Shapes, Square, label_points, packed
+from judgemap.web.studies.tiles import LARGE, MadeTile, make_tiles
 
 if TYPE_CHECKING:
     import geopandas
@@ -31,6 +32,8 @@ class Drawings:
     rings: list[str]
     labels: list[tuple[float, float]] | list[tuple[None, None]]
     geojson: list[str]
+    tiles: list[MadeTile] = field(default_factory=list)
+    """Of a large map."""
 
 
 def draw_areas(areas: Areas, tell: Callable[[float], None] = lambda share: None) -> Drawings:  # noqa: ARG005
@@ -49,6 +52,7 @@ def draw_areas(areas: Areas, tell: Callable[[float], None] = lambda share: None)
         rings=[packed(each) for each in rings],
         labels=label_points(rings),
         geojson=list(shapely.to_geojson(_rounded(_valid(geographic.to_numpy())))),
+        tiles=list(make_tiles(polygons, frame)) if len(areas) > LARGE else [],
     )
 
 

@@ -208,6 +208,45 @@ class EdgeForm(forms.Form):
         return given
 
 
+class NamedEdgeForm(forms.Form):
+    """Two areas of a large map to join or to part, by name or id: a list of all would be too long."""
+
+    a = forms.CharField(
+        label="One area, by name or id", max_length=200, widget=forms.TextInput({"autocomplete": "off"})
+    )
+    b = forms.CharField(
+        label="Another area, by name or id", max_length=200, widget=forms.TextInput({"autocomplete": "off"})
+    )
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
+        super().__init__(*args, **kwargs)
+        self.study = study
+
+    def clean_a(self) -> Area:
+        """Find the first area."""
+        return self._find("a")
+
+    def clean_b(self) -> Area:
+        """Find the second area, which is another one."""
+        other = self._find("b")
+        if other == self.cleaned_data.get("a"):
+            raise forms.ValidationError("Choose two different areas.")
+        return other
+
+    def _find(self, field: str) -> Area:
+        text = " ".join(self.cleaned_data[field].replace("\0", "").split())
+        areas = self.study.areas.only("position", "code", "name", "study")
+        found = areas.filter(code=text).first()
+        called = [found] if found else list(areas.filter(name__iexact=text)[:2])
+        if len(called) == 1:
+            return called[0]
+        if called:
+            raise forms.ValidationError(f"Several areas are called “{text}”. Give the id of the one you mean.")
+        like = list(areas.filter(name__icontains=text).order_by("name").values_list("name", flat=True)[:5])
+        hint = f"Did you mean {', '.join(like)}?" if like else "Check the spelling."
+        raise forms.ValidationError(f"No area is called “{text}”. {hint}")
+
+
 class DeleteForm(StudyForm):
     """The title of the study to delete, so that nobody deletes one by a slip."""
 

@@ -22,6 +22,8 @@ MARGIN = 12
 WIDE = 1.35
 BADGE = 15.0
 """Radius of the numbered circles, in units of the map."""
+MOST_ALONE = 50
+"""Areas without a neighbour that are named."""
 Point = tuple[float, float]
 
 
@@ -63,6 +65,41 @@ def draw_paths(areas: Iterable[Area]) -> SafeString:
             f"<title>{escape(area.name)}</title></path>"
             for area in areas
         )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MapFacts:
+    """What is said of a study's map: how many areas and edges, and what to look at."""
+
+    areas: int
+    edges: int
+    bridges: list[tuple[str, str]]
+    by_hand: list[tuple[str, str]]
+    parts: int
+    alone: list[str]
+
+
+def map_facts(study: Study) -> MapFacts:
+    """Count a large map's areas and edges, and name the edges that no border gives."""
+    keys = dict(Area.objects.filter(study=study).values_list("pk", "position"))
+    current = Edge.objects.filter(study=study, removed_in=None)
+    ends = np.array([(keys[a], keys[b]) for a, b in current.values_list("a_id", "b_id")], dtype=np.int64).reshape(-1, 2)
+    graph = AreaGraph(len(keys), ends)
+    alone = np.setdiff1d(np.arange(len(keys)), ends).tolist()[:MOST_ALONE]
+
+    def pairs(origin: str) -> list[tuple[str, str]]:
+        return list(current.filter(origin=origin).order_by("pk").values_list("a__name", "b__name"))
+
+    return MapFacts(
+        areas=len(keys),
+        edges=len(ends),
+        bridges=pairs(Edge.Origin.BRIDGE),
+        by_hand=pairs(Edge.Origin.ADDED),
+        parts=int(graph.components().max()) + 1,
+        alone=list(
+            Area.objects.filter(study=study, position__in=alone).order_by("name").values_list("name", flat=True)
+        ),
     )
 
 

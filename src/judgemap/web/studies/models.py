@@ -178,6 +178,23 @@ class Drawing(models.Model):
         return f"drawing of {self.study_id}"
 
 
+class Tile(models.Model):
+    """A square of a large map with the outlines of the areas in it, drawn once; see `tiles`."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="tiles")
+    level = models.PositiveSmallIntegerField()
+    x = models.PositiveSmallIntegerField()
+    y = models.PositiveSmallIntegerField()
+    content = models.BinaryField()
+    """JSON, compressed by gzip."""
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["study", "level", "x", "y"], name="tile_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.study_id} {self.level}/{self.x}/{self.y}"
+
+
 class Edge(models.Model):
     """Two areas that are neighbours, from the version that it was added in to the version that it was removed in."""
 

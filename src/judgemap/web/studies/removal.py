@@ -11,7 +11,7 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.erasing import erase_after_commit
 from judgemap.web.server.turns import delete_in_turns
 from judgemap.web.studies.log import record
-from judgemap.web.studies.models import Area, BaseMapTile, Edge, ExtractPart, Study
+from judgemap.web.studies.models import Area, BaseMapTile, Edge, ExtractPart, Study, Tile
 
 GRACE = timedelta(days=7)
 """How long a deleted study can be brought back."""
@@ -61,6 +61,7 @@ def remove_study(study: Study) -> None:
     delete_in_turns(BaseMapTile.objects.filter(base_map__study=study))
     delete_in_turns(ExtractPart.objects.filter(extract__study=study), at_once=1)
     delete_in_turns(Edge.objects.filter(study=study))
+    delete_in_turns(Tile.objects.filter(study=study))
     delete_in_turns(Area.objects.filter(study=study))
     with transaction.atomic():
         Study.objects.filter(pk=study.pk).update(current=None)  # a version cannot go while it is in force

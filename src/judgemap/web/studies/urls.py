@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judgemap.web.studies import views
+from judgemap.web.studies import views, whole_map
 from judgemap.web.studies.basemap import pages as base_map
 from judgemap.web.studies.upload import pages as upload
 
@@ -12,6 +12,9 @@ urlpatterns = [
     path("studies/", views.list_studies, name="list"),
     path("studies/<slug:slug>/", views.overview, name="overview"),
     path("studies/<slug:slug>/map", views.show_map, name="map"),
+    path("studies/<slug:slug>/map/areas/<int:position>", views.area, name="area"),
+    path("studies/<slug:slug>/map.svg", whole_map.plain_picture, name="picture"),
+    path("studies/<slug:slug>/shapes/<int:level>/<int:x>/<int:y>", whole_map.tile, name="shapes"),
     path("studies/<slug:slug>/base-map", base_map.change, name="base_map"),
     path("studies/<slug:slug>/base-map/news", base_map.news, name="base_map_news"),
     path("studies/<slug:slug>/base-map/<int:key>.svg", base_map.whole, name="whole"),

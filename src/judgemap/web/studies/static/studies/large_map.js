@@ -1,0 +1,26 @@
+// The page of a large map: zoom in, choose an area to see its neighbours, and two to join or separate them.
+import { LargeMap } from "./tiles.js";
+
+const canvas = document.getElementById("canvas");
+const form = document.getElementById("edge");
+const said = document.getElementById("said");
+const SHADES = ["#c9d6c5", "#d9d3bd", "#c3d3dc", "#dcc9cf", "#d3dcc3"];
+
+const large = new LargeMap(canvas, document.getElementById("picture"), (area) => SHADES[area % SHADES.length]);
+said.textContent = "Zoom in to see single areas, and choose one to see its neighbours.";
+large.map.on("click", async ({ latlng }) => {
+  const found = await large.areaAt(latlng);
+  if (!found) {
+    if (large.map.getZoom() < 3) large.map.setView(latlng, large.map.getZoom() + 2);
+    return;
+  }
+  large.mark(found.rings);
+  const response = await fetch(canvas.dataset.areas.replace(/0$/, found.area));
+  if (!response.ok) return;
+  const { name, id, neighbours } = await response.json();
+  said.textContent = neighbours.length ? `${name} has these neighbours: ${neighbours.join(", ")}.` : `${name} has no neighbour.`;
+  if (!form) return;
+  const [a, b] = ["a", "b"].map((field) => form.elements.namedItem(field));
+  if (a.value && !b.value) b.value = id;
+  else [a.value, b.value] = [id, ""];
+});

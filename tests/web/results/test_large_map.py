@@ -1,0 +1,81 @@
+"""The risk map of very many areas: the same numbers, a page of the table at a time, and pictures."""
+
+import re
+
+import pytest
+
+from judgemap.web.results import large_map
+from judgemap.web.results.layers import make_layers
+from judgemap.web.studies.models import Tile
+
+
+@pytest.fixture
+def large(run):
+    """A fit whose study has tiles, as those with very many areas have."""
+    Tile.objects.create(study=run.study, level=3, x=0, y=0, content=b"")
+    return run
+
+
+def test_the_table_comes_a_page_at_a_time(large, page, table_rows, monkeypatch):
+    everything = table_rows(page(large).content.decode())
+    assert len(everything) == 16
+    monkeypatch.setattr(large_map, "A_PAGE", 5)
+    parts = [table_rows(page(large, page=number).content.decode()) for number in (1, 2, 3, 4)]
+    assert [len(each) for each in parts] == [5, 5, 5, 1]
+    assert [row for part in parts for row in part] == everything
+    assert table_rows(page(large, page=99).content.decode()) == parts[-1]
+
+
+def test_the_numbers_are_those_of_the_other_page(run, page, table_rows):
+    small = table_rows(page(run, sort="-sd").content.decode())
+    Tile.objects.create(study=run.study, level=3, x=0, y=0, content=b"")
+    assert table_rows(page(run, sort="-sd").content.decode()) == small
+
+
+@pytest.mark.parametrize("sort", ["place", "-place", "name", "-name", "risk", "-risk", "sd", "chance", "-chance"])
+def test_the_table_is_sorted_as_asked(large, page, table_rows, sort):
+    rows = table_rows(page(large, sort=sort).content.decode())
+    column = {"place": 0, "name": 1, "risk": 2, "sd": 3, "chance": 4}[sort.removeprefix("-")]
+    cells = [row[column] for row in rows]
+    if column == 1:
+        assert cells == sorted(cells, reverse=sort.startswith("-"))
+    elif column == 0:
+        places = [int(cell.split()[0]) for cell in cells]
+        assert places == sorted(places, reverse=sort.startswith("-"))
+
+
+def test_areas_are_found_by_name(large, page, table_rows):
+    found = page(large, q="ward 2").content.decode()
+    assert len(table_rows(found)) == 4
+    assert all(row[1].startswith("Ward 2") for row in table_rows(found))
+    assert "4 of 16 areas" in found
+
+
+def test_the_page_holds_no_shape_and_works_without_a_script(large, page):
+    html = page(large, area=3).content.decode()
+    assert "data-area" not in html
+    assert re.search(r'<img id="picture" src="[^"]+map.svg\?layer=risk"', html)
+    assert large.rows[3]["name"] in html.split('id="detail"')[1].split("</section>")[0]
+
+
+@pytest.mark.parametrize("name", ["risk", "sd", "rank", "width", "top10"])
+def test_the_picture_has_every_area_in_its_colour(large, page, name):
+    layer = make_layers(large.rows, {})[name]
+    picture = page(large, "map_picture", layer=name).content.decode()
+    for shade, colour in enumerate(layer.colours):
+        drawn = re.search(rf'<path d="([^"]+)" fill="{colour}"', picture)
+        assert (drawn[1].count("M") if drawn else 0) == layer.classes.count(shade)
+    colours = page(large, "map_colours", layer=name).json()
+    assert colours == {"colours": layer.colours, "classes": layer.classes}
+
+
+def test_a_layer_that_is_not_there_is_not_drawn(large, page):
+    assert page(large, "map_picture", layer="nothing").status_code == 404
+    assert page(large, layer="nothing").status_code == 200
+
+
+def test_others_see_nothing(large, clients):
+    for name in ("map.svg", "map/colours"):
+        address = f"/studies/{large.study.slug}/fits/{large.number}/{name}"
+        assert clients["stranger"].get(address).status_code == 404
+        assert clients["anonymous"].get(address).status_code == 302
