@@ -131,5 +131,5 @@ def whole(request: HttpRequest, study: Study, key: int) -> HttpResponse:
     """Hand a picture of the base map under all areas to somebody who may see the study."""
     if study.base_map_id != key or not study.outline:
         raise Http404
-    drawn = picture(key, Frame(*json.loads(study.outline)["box"]), pixels=WHOLE_PIXELS)
+    drawn = picture(key, Frame(*json.loads(study.outline)["box"]), names=False, pixels=WHOLE_PIXELS)
     return picture_response(request, drawn)
