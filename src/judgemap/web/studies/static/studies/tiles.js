@@ -15,7 +15,7 @@ export class LargeMap {
     const down = L.extend({}, L.CRS.Simple, { transformation: new L.Transformation(1, 0, 1, 0) });
     this.map = L.map(element, { crs: down, attributionControl: false, minZoom: -3, maxZoom: 8, zoomSnap: 0.5, scrollWheelZoom: false });
     const all = [[0, 0], [1000, 1000]];
-    L.imageOverlay(picture, all).addTo(this.map);
+    L.imageOverlay(picture, all, { pane: "tilePane", zIndex: 0 }).addTo(this.map); // below the tiles
     this.map.fitBounds(all, { animate: false });
   }
 
