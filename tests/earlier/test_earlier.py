@@ -125,6 +125,15 @@ def postgres() -> Iterator[Any]:
         server.cleanup()
 
 
+def without_practice(numbers: str) -> str:
+    """Take the two practice pairs out of the table of drop-out, where 0.1.0 counted them and nobody answers."""
+    before, table = numbers.split(" 1 0 2 0 3 ", 1)
+    cells = ["3", *table.split()]
+    end = next(at for at in range(0, len(cells), 2) if cells[at] != str(3 + at // 2))
+    rows = [str(int(each) - 2) if at % 2 == 0 else each for at, each in enumerate(cells[:end])]
+    return " ".join([before, *rows, *cells[end:]])
+
+
 def test_a_data_folder_opens_and_shows_the_same(server):
     listed = json.loads(judgemap("study", "list", "--json", "--data", server))
     assert {(each["study"], each["status"]) for each in listed} == {
@@ -133,6 +142,9 @@ def test_a_data_folder_opens_and_shows_the_same(server):
     read, expected = read_server("everything", server), EXPECTED["server"]
     check_data(read)
     assert len(expected["pages"]) > 100
+    for address, page in expected["pages"].items():
+        if "/dashboard" in address and " 1 0 2 0 3 " in page.get("numbers", ""):
+            page["numbers"] = without_practice(page["numbers"])
     assert {address: read["pages"].get(address) for address in expected["pages"]} == expected["pages"]
     # What a pair tells the page's script may grow, and does: an earlier page ignores what it does not know.
     assert set(expected["judges"]["shown"]) <= set(read["judges"]["shown"])

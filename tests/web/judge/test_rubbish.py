@@ -5,7 +5,7 @@ from django.urls import get_resolver
 from hypothesis import given
 from hypothesis import strategies as st
 
-PAGES = ["", "consent", "answer", "last", "begin", "go-on", "language", "areas", "link"]
+PAGES = ["", "consent", "answer", "last", "begin", "go-on", "language", "areas", "places", "link"]
 FIELDS = ["pair", "outcome", "follows", "seen_ms", "reason", "agree", "begin", "language", "unknown", "code", "x"]
 text = st.text(max_size=40) | st.sampled_from(["left", "right", "unknown-left", "yes", "fr", "-1", "9" * 30, "\0", "'"])
 form = st.dictionaries(st.sampled_from(FIELDS), text | st.lists(text, max_size=3), max_size=6)
@@ -15,7 +15,9 @@ method = st.sampled_from(["get", "post", "head", "put", "delete", "options", "pa
 def test_every_page_of_a_judge_is_listed_here():
     judge = next(each for each in get_resolver().url_patterns if getattr(each, "app_name", "") == "judge")
     paths = {str(each.pattern) for each in judge.url_patterns}
-    assert paths == {f"j/<slug:token>/{page}" for page in PAGES} | {"j/<slug:token>", "s/<slug:code>/", "withdraw"}
+    drawn = {"tiles/<int:key>/<int:level>/<int:column>/<int:row>", "ground/<int:key>/<int:position>.svg"}
+    pages = {f"j/<slug:token>/{page}" for page in {*PAGES, *drawn}}
+    assert paths == pages | {"j/<slug:token>", "s/<slug:code>/", "withdraw"}
 
 
 @given(page=st.sampled_from(PAGES), method=method, form=form, own=st.booleans())

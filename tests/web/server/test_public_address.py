@@ -41,7 +41,7 @@ def test_http_is_said_to_be_readable(found):
     ("answer", "words"),
     [
         (OSError("unreachable"), "gets no answer from itself"),
-        (urllib.error.HTTPError("", 404, "", None, None), "something else than this server"),
+        (urllib.error.HTTPError("", 404, "", None, None), "something other than this server"),
     ],
 )
 def test_an_address_where_nobody_answers(found, monkeypatch, answer, words):

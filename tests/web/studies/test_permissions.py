@@ -16,6 +16,9 @@ TABLE = [
     ("studies:overview", "get", {}, READ),
     ("studies:map", "get", {}, READ),
     ("studies:map", "post", {"a": "0", "b": "5"}, MOVE),
+    ("studies:area", "get", {}, READ),
+    ("studies:picture", "get", {}, READ),
+    ("studies:shapes", "get", {}, READ),
     ("studies:base_map", "post", {"act": "stop"}, MOVE),
     ("studies:base_map_news", "get", {}, READ),
     ("studies:texts", "get", {}, READ),
@@ -72,7 +75,7 @@ ELSEWHERE = {
 
 
 def address(name, study):
-    more = ["fr"] if name == "studies:translate" else []
+    more = {"studies:translate": ["fr"], "studies:area": [0], "studies:shapes": [0, 0, 0]}.get(name, [])
     return reverse(name, args=[study.slug, *more])
 
 

@@ -203,13 +203,13 @@ class Subject:
 def _try(what: str, step: Step, subject: Subject) -> str:
     """Take a step, and return what to write about it."""
     if STOPPING.is_set():
-        return f"no {what}: the worker was stopped; fit again to get them"
+        return f"no {what}: the worker was stopped before; fit again to get this"
     try:
         step(subject)
     except Exception:  # a picture that cannot be drawn must not cost the map
         run = subject.run
         logger.exception("%s of fit %s of %s failed", what, run.number, run.study.slug)
-        return f"no {what}: they could not be made; the server's log has the details"
+        return f"no {what}: making this failed; the server's log has the details"
     return f"{what} made"
 
 

@@ -133,7 +133,7 @@ def test_a_worker_that_is_asked_to_end_does_not_explain(judged, ask, make):
     list(steps)
     run = FitRun.objects.get()
     assert run.status == FitRun.Status.DONE
-    assert run.log.count("asked to end") == 3
+    assert run.log.count("the worker was stopped before") == 3
     assert run.explained_at
 
 
@@ -237,7 +237,7 @@ def test_what_explains_may_fail_and_spoils_nothing(judged, ask, make, monkeypatc
     run = make(ask(judged))
     assert run.status == FitRun.Status.DONE
     assert run.explained_at
-    assert run.log.count("broke down") == 1
+    assert run.log.count("making this failed") == 1
     assert "no picture today" in caplog.text
     assert run.rows
 
