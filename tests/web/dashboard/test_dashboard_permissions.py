@@ -15,6 +15,7 @@ MOVE = {"owner": 302, "teammate": 302, "stranger": 404, "anonymous": 302}
 TABLE = [
     ("live", "get", {}, READ),
     ("now", "get", {}, READ),
+    ("picture", "get", {}, READ),
     ("areas", "get", {}, READ),
     ("judges", "get", {}, READ),
     ("judge", "get", {}, READ),

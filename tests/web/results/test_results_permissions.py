@@ -10,6 +10,8 @@ READ = {"owner": 200, "teammate": 200, "stranger": 404, "anonymous": 302}
 MOVE = {"owner": 302, "teammate": 302, "stranger": 404, "anonymous": 302}
 TABLE = [
     ("map", "get", [], READ),
+    ("map_picture", "get", [], READ),
+    ("map_colours", "get", [], READ),
     ("judge_maps", "get", [], READ),
     ("area", "get", [3], READ),
     ("convergence", "get", [], READ),
