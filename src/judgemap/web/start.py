@@ -208,11 +208,11 @@ def collect_static() -> None:
 
 def compile_translations(source: Path, target: Path) -> None:
     """Compile the translations into the data folder, where they changed."""
-    import polib
-
     for path in sorted(source.glob("*/LC_MESSAGES/*.po")):
         compiled = target / path.relative_to(source).with_suffix(".mo")
         if not compiled.exists() or compiled.stat().st_mtime < path.stat().st_mtime:
+            import polib  # which an installed judgemap does not have, nor need
+
             compiled.parent.mkdir(parents=True, exist_ok=True)
             polib.pofile(str(path)).save_as_mofile(str(compiled))
 
