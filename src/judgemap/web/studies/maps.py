@@ -104,11 +104,9 @@ def map_facts(study: Study) -> MapFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class StudyMap:
-    """All areas and edges as SVG, and what to look at."""
+class StudyMap(MapFacts):
+    """All areas and edges as SVG, and what is said of them."""
 
-    areas: int
-    edges: int
     paths: SafeString
     lines: dict[str, str]
     """The edges of each origin, as one SVG path."""
@@ -116,10 +114,6 @@ class StudyMap:
     """A point in each area, as an SVG path of dots."""
     options: SafeString
     """The areas by name, as options of a list."""
-    bridges: list[tuple[str, str]]
-    by_hand: list[tuple[str, str]]
-    parts: int
-    alone: list[str]
 
 
 def draw_map(study: Study) -> StudyMap:

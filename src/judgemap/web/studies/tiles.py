@@ -1,8 +1,8 @@
 """Tiles of large maps, with finer outlines than the whole map has, for whoever looks closer.
 
-A tile is a square of the map with the outlines of all areas in it, in its
-own thousandths, as JSON: [[position, ring, ring, …], …]. Tiles are made once, with the study. Borders that two areas
-share are simplified alike, so that no gaps open between them.
+A tile is a square of the map with the outlines of all areas in it, in its own thousandths, as JSON:
+[[position, ring, ring, …], …]. Tiles are made once, with the study. Borders that two areas share are simplified alike,
+so that no gaps open between them.
 """
 
 import gzip

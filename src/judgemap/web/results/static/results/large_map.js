@@ -19,17 +19,11 @@ view.addEventListener("change", (event) => {
   if (event.target.id !== "q") view.submit();
 });
 
-large.map.on("click", async ({ latlng }) => {
-  const found = await large.areaAt(latlng);
-  if (!found) {
-    if (large.map.getZoom() < 3) large.map.setView(latlng, large.map.getZoom() + 2);
-    return;
-  }
-  large.mark(found.rings);
+large.onChoice(async (area) => {
   const address = new URL(location.href);
-  address.searchParams.set("area", found.area);
+  address.searchParams.set("area", area);
   history.replaceState(null, "", address);
-  const response = await fetch(`areas/${found.area}${address.search}`, { headers: { Accept: "text/html" } });
+  const response = await fetch(`areas/${area}${address.search}`, { headers: { Accept: "text/html" } });
   if (!response.ok || response.redirected) return location.reload();
   detail.innerHTML = await response.text();
   if (innerWidth < 896) detail.scrollIntoView({ block: "nearest" });

@@ -9,14 +9,8 @@ const SHADES = ["#c9d6c5", "#d9d3bd", "#c3d3dc", "#dcc9cf", "#d3dcc3"];
 const large = new LargeMap(canvas, document.getElementById("picture"), (area) => SHADES[area % SHADES.length]);
 large.showTiles();
 said.textContent = "Zoom in to see single areas, and choose one to see its neighbours.";
-large.map.on("click", async ({ latlng }) => {
-  const found = await large.areaAt(latlng);
-  if (!found) {
-    if (large.map.getZoom() < 3) large.map.setView(latlng, large.map.getZoom() + 2);
-    return;
-  }
-  large.mark(found.rings);
-  const response = await fetch(canvas.dataset.areas.replace(/0$/, found.area));
+large.onChoice(async (area) => {
+  const response = await fetch(canvas.dataset.areas.replace(/0$/, area));
   if (!response.ok) return;
   const { name, id, neighbours } = await response.json();
   said.textContent = neighbours.length ? `${name} has these neighbours: ${neighbours.join(", ")}.` : `${name} has no neighbour.`;

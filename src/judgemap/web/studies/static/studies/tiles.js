@@ -84,9 +84,16 @@ export class LargeMap {
     return { area, rings: rings.map(place) };
   }
 
-  mark(rings) {
-    this.marked?.remove();
-    this.marked = L.polygon(rings, { className: "ring", interactive: false }).addTo(this.map);
+  // Mark the area that is clicked and call act with its position; where areas are too small to be hit, zoom in.
+  onChoice(act) {
+    this.map.on("click", async ({ latlng }) => {
+      const found = await this.areaAt(latlng);
+      if (found) {
+        this.marked?.remove();
+        this.marked = L.polygon(found.rings, { className: "ring", interactive: false }).addTo(this.map);
+        await act(found.area);
+      } else if (this.map.getZoom() < 3) this.map.setView(latlng, this.map.getZoom() + 2);
+    });
   }
 }
 
