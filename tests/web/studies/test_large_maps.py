@@ -82,6 +82,7 @@ def test_the_page_of_a_large_map_is_small(large, clients):
     assert "16 areas and 24 pairs of neighbours" in page.content.decode()
     assert b"data-area=" not in page.content
     assert b"<option" not in page.content
+    assert b"studies/extract.js" in page.content, "a base map is uploaded here in parts, too"
     picture = get(clients["owner"], "picture", large.slug)
     assert picture.headers["Content-Type"] == "image/svg+xml"
     assert picture.content.decode().count("<path") == 1
