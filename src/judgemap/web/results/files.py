@@ -34,6 +34,7 @@ from judgemap.web.judge.models import Pair
 from judgemap.web.results import actions
 from judgemap.web.results.models import FitFiles, FitRun, FitView, words_of
 from judgemap.web.results.pages import fit_page, show_page, verdict_of
+from judgemap.web.results.streets import with_streets
 from judgemap.web.results.whose import SeenMap, wanted_map
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import StudyForm, sentence
@@ -213,8 +214,9 @@ def has_briefing(run: FitRun) -> bool:
 
 
 def _briefing(run: FitRun) -> str:
-    """Return the briefing with the researcher's own words as they are now."""
+    """Return the briefing with the researcher's own words, and the streets or none, as they are now."""
     text = FitFiles.objects.filter(fit=run).values_list("briefing", flat=True).first() or ""
+    text = with_streets(text, run)
     return fill_in(text, words_of(run.study), run.finished_at and timezone.localtime(run.finished_at).date())
 
 

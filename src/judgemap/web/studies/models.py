@@ -355,7 +355,7 @@ class BaseMap(Job):
     size = models.PositiveBigIntegerField(default=0)
     """Bytes of all its tiles."""
     in_results = models.BooleanField(default=False)
-    """Whether the results map and the dashboard show it too."""
+    """Whether the results map, the dashboard and the briefing show it too."""
 
     class Meta:
         constraints = (

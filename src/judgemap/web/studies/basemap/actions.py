@@ -89,7 +89,7 @@ def remove_base_map(study: Study, by: Researcher | None = None) -> None:
 
 
 def show_in_results(study: Study, by: Researcher, *, on: bool) -> None:
-    """Draw the base map under the results map and the dashboard too, or no longer."""
+    """Draw the base map on the results map, on the dashboard and in the briefing too, or no longer."""
     if study.base_map is None:
         raise StudyError("there is no base map; upload an extract first")
     with transaction.atomic():

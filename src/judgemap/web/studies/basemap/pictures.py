@@ -4,7 +4,7 @@ It is put together from the same tiles that the page's script draws; their paths
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -21,6 +21,10 @@ LINE_NAME = 11
 SIZES = {kind.name: kind.size for kind in PLACES}
 RANKS = {kind.name: rank for rank, kind in enumerate(PLACES)}
 MOST_NAMES = 40
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom, in the numbers of a drawing."""
+Drawn = tuple[float, float, float, dict[str, Any]]
+"""A tile's corner and scale in a drawing, and what it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +58,23 @@ def level_for(base_map: int, size: float, pixels: int = PIXELS) -> int:
 
 def picture(base_map: int, frame: Frame, *, names: bool = True, pixels: int = PIXELS) -> str:
     """Draw what lies in a frame."""
+    under, over = layers(base_map, frame, pixels)
+    box = " ".join(f"{each:g}" for each in (frame.left, frame.top, frame.width, frame.width))
+    begin = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" preserveAspectRatio="xMidYMid slice">'
+    return f"{begin}{under}{over if names else ''}</svg>"
+
+
+def layers(base_map: int, frame: Frame, pixels: int, taken: Sequence[Box] = ()) -> tuple[str, str]:
+    """Draw what lies in a frame as two parts of an SVG: the land, and the names, which stay clear of boxes ``taken``.
+
+    Something else can be drawn between the two.
+    """
     level = level_for(base_map, frame.size, pixels)
     drawn = list(_tiles(base_map, frame, level))
     pixel = frame.width / pixels
     wider = GROWTH ** (math.log2(pixels / 256 * WORLD / frame.size) - 1.5 - MIDDLE)
-    box = (frame.left, frame.top, frame.width, frame.width)
-    x, y, width, height = (f"{each:g}" for each in box)
-    begin = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{x} {y} {width} {height}"'
-    parts = [
-        f'{begin} preserveAspectRatio="xMidYMid slice">',
-        f'<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="{GROUND}"/>',
-    ]
+    x, y, width = (f"{each:g}" for each in (frame.left, frame.top, frame.width))
+    parts = [f'<rect x="{x}" y="{y}" width="{width}" height="{width}" fill="{GROUND}"/>']
     for kind in KINDS:
         stroke = max(0.6, kind.width * wider) * pixel
         for left, top, scale, tile in drawn:
@@ -76,12 +86,10 @@ def picture(base_map: int, frame: Frame, *, names: bool = True, pixels: int = PI
                 )
                 place = f"translate({left:.2f} {top:.2f}) scale({scale:.5g})"
                 parts.append(f'<path transform="{place}" {colours} d="{path}"/>')
-    if names:
-        parts += _names(drawn, frame, pixel)
-    return "".join([*parts, "</svg>"])
+    return "".join(parts), "".join(_names(drawn, frame, pixel, taken))
 
 
-def _tiles(base_map: int, frame: Frame, level: int) -> Iterator[tuple[float, float, float, dict[str, Any]]]:
+def _tiles(base_map: int, frame: Frame, level: int) -> Iterator[Drawn]:
     """Yield the tiles in a frame, each with its corner and scale in the drawing."""
     count = 2**level
     side = WORLD / count / frame.unit
@@ -96,14 +104,15 @@ def _tiles(base_map: int, frame: Frame, level: int) -> Iterator[tuple[float, flo
         yield left, top, side / UNITS, unpack(bytes(content))
 
 
-def _names(drawn: list[tuple[float, float, float, dict[str, Any]]], frame: Frame, pixel: float) -> Iterator[str]:
-    """Write names, the most important first, where none covers another."""
+def _names(drawn: list[Drawn], frame: Frame, pixel: float, obstacles: Sequence[Box]) -> Iterator[str]:
+    """Write names, the most important first, where none covers another or an obstacle."""
     named = [
         (RANKS.get(kind, len(RANKS)), x + u * scale, y + v * scale, kind, text, turn)
         for x, y, scale, tile in drawn
         for kind, u, v, text, *turn in tile.get("names", [])
     ]
-    taken: list[tuple[float, float, float, float]] = []
+    taken = list(obstacles)
+    most = len(taken) + MOST_NAMES
     said: set[str] = set()
     for _, x, y, kind, text, turn in sorted(named, key=lambda each: each[:3]):
         size = SIZES.get(kind, LINE_NAME) * pixel
@@ -113,7 +122,7 @@ def _names(drawn: list[tuple[float, float, float, dict[str, Any]]], frame: Frame
         box = (x - across, y - down, x + across, y + down)
         inside = frame.left < box[0] and box[2] < frame.left + frame.width and box[1] > frame.top
         free = not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken)
-        if not inside or not free or text in said or len(taken) >= MOST_NAMES:
+        if not inside or not free or text in said or len(taken) >= most:
             continue
         taken.append(box)
         said.add(text)
