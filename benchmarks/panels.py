@@ -6,7 +6,8 @@ Coverage: 12 and 50 judges, σ/α of 0.25 and 0.5, 2,000 answers as unequal as i
 population's risk from the model in which judges differ, and from the one that pools them, on the same answers.
 Odd judges: 20 judges (σ/α = 0.25) and one each who answers at random, the wrong way round, and with a map of their own,
 50 answers each; the area under the ROC curve of the probability that is made to tell each kind, against the 20 and
-against the other two kinds, and how often that probability is above 90 % for such a judge and for one of the 20.
+against the other two kinds, and how often that probability is above 90 % for such a judge and for one of the 20. The
+chains are short: fits that have not settled do not give these probabilities. Pareto's k is shown for each panel.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import numpy as np
 
 import judgemap as jm
 from judgemap.core.held_out import Shared
+from judgemap.core.importance import GOOD_K
 from judgemap.core.judge_kinds import kind_chances
 from judgemap.core.misbehaviour import UNEQUAL
 from judgemap.core.panel import Attention, Disagreement, PanelModel, Parts
@@ -73,7 +75,7 @@ def covered(seed: int) -> list[dict[str, float | str]]:
 
 
 def suspected(seed: int) -> list[list[float]]:
-    """Simulate a study with three odd judges; return for each kind the probability of that for every judge."""
+    """Simulate a study with three odd judges; return for each kind the probability of that for every judge, and k̂."""
     C, rng = chicago(), np.random.default_rng([seed, 7])
     panel = drawn(rng, C, ORDINARY + len(KINDS), 0.25)
     panel.attention[ORDINARY : ORDINARY + 2] = 0.0, -1.0
@@ -86,14 +88,14 @@ def suspected(seed: int) -> list[list[float]]:
     sigma, attention_sd, alpha = (np.exp(each[:, 0] / 2) for each in logs)
     nothing = np.zeros(len(strengths))
     shared = Shared(strengths, nothing, sigma, nothing, nothing, attention_sd).part(
-        slice(None, None, len(sigma) // DRAWS)
+        slice(None, None, len(sigma) // DRAWS[0])
     )
     own = covariance_of((np.median(alpha) ** 2 + np.median(sigma) ** 2) * C.matrix)
-    kinds = [kind_chances(np.random.default_rng(k), counts, k, parts, shared, own) for k in range(panel.n_judges)]
-    modelled, guessing, turned, another = np.array(kinds).T
+    weighed = [kind_chances(np.random.default_rng(k), counts, k, parts, shared, own) for k in range(panel.n_judges)]
+    modelled, guessing, turned, another = np.array([kinds for kinds, _ in weighed]).T
     guessing += modelled * (np.abs(attention) < NEAR_NOTHING).mean(axis=0)
     turned += modelled * (attention < -NEAR_NOTHING).mean(axis=0)
-    return [each.tolist() for each in (guessing, turned, another)]
+    return [each.tolist() for each in (guessing, turned, another, np.array([k for _, k in weighed]))]
 
 
 def area_under_curve(odd: np.ndarray, ordinary: np.ndarray) -> float:
@@ -121,6 +123,8 @@ def main() -> None:
             found["coverage"].append({"fit": fit, **means})
             shown = ", ".join(f"{name} {value:.3f}" for name, value in means.items() if name not in ("judges", "ratio"))
             print(f"{judges} judges, σ/α = {ratio}, {fit}: {shown}", flush=True)
+    for seed, k in enumerate(chances[:, -1] if wanted.panels else ()):
+        print(f"panel {seed}: k̂ of {(k > GOOD_K).sum()} of {len(k)} judges above {GOOD_K}, median {np.median(k):.2f}")
     for place, kind in enumerate(KINDS if wanted.panels else ()):
         own = chances[:, place, ORDINARY + place]
         rest = {"ordinary judges": chances[:, place, :ORDINARY].ravel()}

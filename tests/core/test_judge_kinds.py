@@ -10,6 +10,7 @@ from synthetic import delaunay_map
 from judgemap.core import judge_kinds
 from judgemap.core.comparisons import count_judged
 from judgemap.core.held_out import Shared
+from judgemap.core.importance import GOOD_K, Smoothed
 from judgemap.core.judge_kinds import ODD, Kinds, kind_chances
 from judgemap.core.panel import Attention, Disagreement, Lapses, Parts
 from judgemap.core.panel_simulation import Panel, simulate_panel
@@ -38,7 +39,7 @@ def weigh(panel, parts=PARTS, judges=range(12)):
     if parts.attention is not None:
         shared = shared._replace(attention_sd=np.ones(1))
     own = covariance_of(9.25 * C.matrix)
-    return np.array([kind_chances(np.random.default_rng(k), counts, k, parts, shared, own) for k in judges])
+    return np.array([kind_chances(np.random.default_rng(k), counts, k, parts, shared, own)[0] for k in judges])
 
 
 def test_each_kind_is_told(panel):
@@ -86,20 +87,32 @@ def test_the_judge_counts_once(wins, losses):
     zero = np.zeros(len(d))
     shared = Shared(np.stack([d / 2, -d / 2], axis=1), zero, zero, zero, zero, zero)
     half = covariance_of(independent(2).matrix / 2)  # a difference of variance 1, as the population's
-    found = kind_chances(np.random.default_rng(1), counts, 0, Parts(), shared, half)
+    found, k = kind_chances(np.random.default_rng(1), counts, 0, Parts(), shared, half)
     assert np.allclose(np.log(found), np.log(expected), atol=0.03)
+    assert k < GOOD_K
 
 
 def test_counting_the_judge_twice_is_caught(monkeypatch):
-    """A mean of probabilities in place of one of their inverses leaves the judge's answers in the posterior."""
-    right = judge_kinds.logsumexp
+    """Equal weights leave the judge's answers in the posterior."""
 
-    def twice(values, *rest):
-        return right(values, *rest) if len(values) < 5 else 2 * np.log(len(values)) - right(-np.asarray(values), *rest)
+    def equal(log_ratios):
+        return Smoothed(np.full(len(log_ratios), -np.log(len(log_ratios))), 0.0)
 
-    monkeypatch.setattr(judge_kinds, "logsumexp", twice)
+    monkeypatch.setattr(judge_kinds, "smooth_weights", equal)
     with pytest.raises(AssertionError):
         test_the_judge_counts_once(1, 4)
+
+
+def test_draws_that_disagree_are_doubtful(panel):
+    """Half of the draws are where the map is upside down, as a chain that has not settled leaves them."""
+    counts, shared = panel
+    rng = np.random.default_rng(5)
+    strengths = np.repeat(shared.strengths, 100, axis=0) + 0.3 * C.draw(rng, 100)
+    many = Shared(strengths, *(np.repeat(each, 100) for each in shared[1:]))
+    unsettled = many._replace(strengths=strengths * np.where(np.arange(100) % 2, 1, -1)[:, None])
+    own = covariance_of(9.25 * C.matrix)
+    assert kind_chances(rng, counts, 0, PARTS, many, own)[1] < GOOD_K
+    assert kind_chances(rng, counts, 0, PARTS, unsettled, own)[1] > GOOD_K
 
 
 def test_kinds_have_names():

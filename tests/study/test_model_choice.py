@@ -8,13 +8,17 @@ import xarray as xr
 
 import judgemap as jm
 from judgemap.core.graph import AreaGraph
+from judgemap.core.importance import GOOD_K
+from judgemap.core.judge_kinds import kind_chances
 from judgemap.errors import StudyError
-from judgemap.study import model_choice
+from judgemap.study import explain, model_choice, panel_judges
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.heterogeneity import LEVEL
+from judgemap.study.judges import SURE, stands_out
 from judgemap.study.parameters import parameters
 from judgemap.study.record import NoteKind
 from judgemap.study.settings import FitSettings
+from judgemap.study.verdict import Subject
 
 SHORT = {"chains": 4, "warmup": 50, "draws": 100}
 
@@ -104,20 +108,71 @@ def test_parameters_have_intervals_and_words(row):
     assert found["σ"].median == pytest.approx(np.median(fit.sigma))
 
 
-def test_a_judge_the_other_way_round_is_told_apart(row):
-    """With or without attention in the model; on four areas a map of one's own may well be the others' upside down."""
+@pytest.fixture(scope="module")
+def odd_judge(row):
+    """Eight judges of 60 answers, the first of whom sees it the other way round, and a fit with attention."""
     data = panel(row, 1, n_judges=8, each=60)
-    table = jm.judge_table(jm.fit_spatial(data, row, seed=1, attention=True, **SHORT), data)
+    return data, settled(jm.fit_spatial(data, row, seed=1, attention=True, **SHORT))
+
+
+def settled(fit):
+    """Say of a short fit that it has converged, for tests of what is said then."""
+    good = replace(fit.record.diagnostics, rhat_max=1.0, ess_bulk_min=1000.0)
+    return replace(fit, record=replace(fit.record, diagnostics=good))
+
+
+def test_a_judge_the_other_way_round_is_told_apart(row, odd_judge):
+    """With or without attention in the model; on four areas a map of one's own may well be the others' upside down."""
+    data, fit = odd_judge
+    table = jm.judge_table(fit, data)
     kinds = table[["p_little", "p_reversed", "p_another_view"]]
     assert kinds["p_reversed"].argmax() == 0
     assert kinds["p_reversed"][0] > 0.8  # 0.93 with these draws
     assert (kinds.loc[1:].sum(axis=1) < 0.1).all()
+    assert (table["k_hat"][1:] < GOOD_K).all()
+    assert not any(table["kind_note"])
     assert (table["attention_low"] <= table["attention"]).all()
-    seen = jm.judge_table(jm.fit_spatial(data, row, seed=1, judges="differ", **SHORT), data)
+    differ = settled(jm.fit_spatial(data, row, seed=1, judges="differ", **SHORT))
+    seen = jm.judge_table(differ, data)
     assert seen["distance"].argmax() == 0
     assert seen.loc[0, ["p_little", "p_reversed", "p_another_view"]].astype(float).idxmax() == "p_reversed"
-    silent = jm.judge_table(jm.fit_spatial(data, row, seed=1, judges="differ", **SHORT), data.without(["judge 3"]))
+    silent = jm.judge_table(differ, data.without(["judge 3"]))
     assert "judge 3" not in silent["judge"].tolist()
+
+
+def test_chains_that_disagree_say_nothing_of_kinds(odd_judge):
+    """One chain is upside down: what the model says of a judge is left out, and other signs are still seen."""
+    data, fit = odd_judge
+    assert not fit.warnings
+    turned = fit.posterior.copy(deep=True)
+    turned["risk"][0] *= -1
+    worse = replace(fit.record.diagnostics, rhat_max=1.5)
+    unsettled = replace(fit, posterior=turned, record=replace(fit.record, diagnostics=worse))
+    table = jm.judge_table(unsettled, data)
+    assert table[["p_little", "p_reversed", "p_another_view", "k_hat"]].isna().all(axis=None)
+    assert set(table["kind_note"]) == {panel_judges.UNSETTLED}
+    assert "perhaps the question was read the other way round" in " ".join(stands_out(table)["judge 0"])
+    told = explain.Explanation(unsettled, data).verdict.ground(Subject.JUDGES).text
+    assert "For 8 of them there are not enough draws to tell" in told
+
+
+def test_a_judge_on_whom_the_fit_depends_is_told_apart_only_where_that_is_certain(odd_judge, monkeypatch):
+    """With k too high for the first two, the first is still the other way round; of the second nobody can tell."""
+    data, fit = odd_judge
+
+    def heavy(rng, counts, judge, parts, shared, own):
+        drawn.append((judge, len(shared.sigma)))
+        kinds, k = kind_chances(rng, counts, judge, parts, shared, own)
+        return kinds, 0.9 if judge < 2 else k
+
+    drawn = []
+    monkeypatch.setattr(panel_judges, "kind_chances", heavy)
+    table = jm.judge_table(fit, data)
+    assert table["p_reversed"][0] > SURE
+    assert table.loc[1, ["p_little", "p_reversed", "p_another_view"]].isna().all()
+    assert table["kind_note"].tolist() == ["", panel_judges.ENTANGLED, *[""] * 6]
+    assert table["p_reversed"][2:].notna().all()
+    assert drawn[:5] == [(0, 100), (0, 400), (1, 100), (1, 400), (2, 100)]
 
 
 def test_reliability_says_what_another_panel_would_give(row):

@@ -80,6 +80,16 @@ def test_judges_who_stand_out_are_counted_and_not_named():
     assert "secretive" not in json.dumps(found.to_dict())
 
 
+def test_judges_of_whom_too_little_is_known_are_counted():
+    unknown = JudgeFinding(judge="secretive", kind_note="Not enough draws to tell.")
+    found = verdict(judges=[*AGREE, unknown])
+    assert found.grade is Grade.SOUND
+    assert found.ground(Subject.JUDGES).text == (
+        "None of the 4 judges stands out from the others. For 1 of them there are not enough draws to tell a judge who "
+        "guesses, or answers the other way round, from one who sees another map."
+    )
+
+
 @pytest.mark.parametrize("judges", [[], AGREE[:1]])
 def test_nobody_to_compare_with_needs_care(judges):
     assert verdict(judges=judges).grade is Grade.CARE

@@ -29,6 +29,8 @@ from judgemap.core.types import FloatArray, IntArray
 NEWTON = 25
 """Steps to the mode, at most."""
 HALVINGS = 6
+NEAR = 1e-3
+"""What is left to climb, at most: the points need to lie around the mode, not to know it to many digits."""
 POINTS = 8
 """Points of the integral, each with its mirror image."""
 TAILS = 5.0
@@ -171,7 +173,7 @@ class _Judge:
         for _ in range(NEWTON):
             gradient, H = self.climb(v)
             step = np.linalg.solve(H, gradient[:, :, None])[:, :, 0]
-            if (gradient * step).sum(axis=1).max() < 1e-6:
+            if (gradient * step).sum(axis=1).max() < NEAR:
                 break
             for _ in range(HALVINGS):
                 higher = self.log_posterior(v + step)
@@ -191,10 +193,10 @@ class _Judge:
         L = _factor(H)
         half_log_det = np.log(np.abs(np.diagonal(L, axis1=1, axis2=2))).sum(axis=1)
         values = []
-        for _ in range(POINTS):
-            z = rng.standard_normal(v.shape)
-            z[:, few:] = rng.standard_t(TAILS, z[:, few:].shape)
-            offset = np.linalg.solve(np.swapaxes(L, 1, 2), z[:, :, None])[:, :, 0]
+        points = rng.standard_normal((POINTS, *v.shape))
+        points[:, :, few:] = rng.standard_t(TAILS, points[:, :, few:].shape)
+        offsets = np.moveaxis(np.linalg.solve(np.swapaxes(L, 1, 2), np.moveaxis(points, 0, 2)), 2, 0)
+        for z, offset in zip(points, offsets, strict=True):
             density = half_log_det - (z[:, :few] ** 2).sum(axis=1) / 2
             density += (_log_t(z[:, few:]) + np.log(2 * np.pi) / 2).sum(axis=1)
             values += [self.log_posterior(v + offset) - density, self.log_posterior(v - offset) - density]

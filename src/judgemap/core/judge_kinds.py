@@ -10,10 +10,10 @@ another view   μ_k ~ N(0, M): a map as varied as any judge's, M = α²C + σ²C
 Each kind but the first is one judge in twenty, a priori. A model with attention or lapses says more: there a judge as
 modelled can also have a_k near 0 or negative, or lapse, and the caller adds that.
 
-Let s be draws of what all judges share, given all answers, with judge k as modelled. Then the mean over s of
-p(y_k | kind, s) / p(y_k | s) is the Bayes factor of the kind against `modelled`, given all *other* judges' answers: the
-division takes out of the posterior of s what y_k has put in. `held_out` finds both probabilities. With few draws this
-is rough for a judge who gave more answers than all others together: then s has seen little but this judge.
+Let s be draws of what all judges share, given all answers, with judge k as modelled. Weighted by 1 / p(y_k | s) they
+stand for what *everyone else's* answers say of s (`core.importance`), and the weighted mean of p(y_k | kind, s) is how
+probable each kind makes this judge's answers; `held_out` finds these probabilities. Where s has seen little but this
+judge, as for one who gave more answers than all others together, a few draws carry all the weight, and k̂ says so.
 """
 
 from dataclasses import replace
@@ -24,6 +24,7 @@ from scipy.special import logsumexp
 
 from judgemap.core.comparisons import JudgedCounts
 from judgemap.core.held_out import Shared, log_probability, rows_of
+from judgemap.core.importance import smooth_weights
 from judgemap.core.panel import Disagreement, Parts
 from judgemap.core.prior import Covariance
 from judgemap.core.types import FloatArray
@@ -43,15 +44,15 @@ class Kinds(NamedTuple):
 
 def kind_chances(
     rng: np.random.Generator, counts: JudgedCounts, judge: int, parts: Parts, shared: Shared, own: Covariance
-) -> Kinds:
-    """Weigh the kinds for one judge; ``own`` is M, the covariance of a judge's map.
+) -> tuple[Kinds, float]:
+    """Weigh the kinds for one judge; ``own`` is M, the covariance of a judge's map. Also return k̂ of the weights.
 
     >>> from judgemap.core.comparisons import count_judged
     >>> from judgemap.core.prior import independent
     >>> counts = count_judged([0] * 20, left=[0] * 20, right=[1] * 20, choice=[-1] * 20, n_areas=2, n_judges=1)
     >>> zero = np.zeros(1)
     >>> shared = Shared(np.array([[1.5, -1.5]]), zero, zero, zero, zero, zero)
-    >>> kinds = kind_chances(np.random.default_rng(1), counts, 0, Parts(), shared, independent(2))
+    >>> kinds, _ = kind_chances(np.random.default_rng(1), counts, 0, Parts(), shared, independent(2))
     >>> max(kinds._fields, key=lambda name: getattr(kinds, name))
     'reversed'
     """
@@ -65,11 +66,12 @@ def kind_chances(
     straight = replace(parts, attention=None)
     own_map = replace(straight, disagreement=Disagreement(own))
     modelled = log_chances(parts, shared)
-    others = (
+    weights, k = smooth_weights(-modelled)
+    chances = (
+        modelled,
         log_chances(Parts(ties=parts.ties, side=parts.side), typical),
         log_chances(straight, shared._replace(strengths=-shared.strengths)),
         log_chances(own_map, typical._replace(sigma=np.ones(1))),
     )
-    odds = [np.log(1 - ODD * len(others))]
-    odds += [logsumexp(each - modelled) - np.log(len(modelled)) + np.log(ODD) for each in others]
-    return Kinds(*np.exp(np.array(odds) - logsumexp(odds)).tolist())
+    odds = np.log([1 - 3 * ODD, ODD, ODD, ODD]) + [logsumexp(weights + each) for each in chances]
+    return Kinds(*np.exp(odds - logsumexp(odds)).tolist()), k

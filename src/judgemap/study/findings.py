@@ -116,6 +116,8 @@ class JudgeFinding:
     p_little: float | None = None
     p_reversed: float | None = None
     p_another_view: float | None = None
+    kind_note: str = ""
+    """Why these three cannot be told, and what to do; empty where they can."""
 
     @property
     def told_apart(self) -> list[tuple[str, float]]:

@@ -190,12 +190,13 @@ def stands_out(table: "pd.DataFrame") -> dict[str, list[str]]:
 
 def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
     yield from _told_apart(row)
-    if row["agreement_high"] < 0.5 and "p_reversed" not in row:
+    told = np.isfinite(row.get("p_reversed", np.nan))  # by a model that knows what kind of judge this is
+    if row["agreement_high"] < 0.5 and not told:
         yield (
             f"Disagreed with the other judges in {1 - row['agreement']:.0%} of answers: perhaps the question was "
             "read the other way round."
         )
-    elif row["infit_z"] > 3.3 and row["infit"] > 1.2 and "p_another_view" not in row:
+    elif row["infit_z"] > 3.3 and row["infit"] > 1.2 and not told:
         yield f"Answers are further from the other judges' than chance explains (infit {row['infit']:.2f}; 1 is usual)."
     if abs(row["left_share"] - 0.5) * 2 * np.sqrt(row["decided"]) > 3.3 and abs(row["left_share"] - 0.5) > 0.1:
         side = "left" if row["left_share"] > 0.5 else "right"

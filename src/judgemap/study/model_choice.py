@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from judgemap.core.held_out import Shared, log_probability, rows_of
+from judgemap.core.importance import GOOD_K, smooth_weights
 from judgemap.core.panel import Parts
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
@@ -35,8 +36,6 @@ CANDIDATES: dict[str, dict[str, Any]] = {
 """The models to choose from: settings that differ from the others given."""
 DRAWS = 200
 """Of each fit, evenly spaced."""
-GOOD_K = 0.7
-"""A Pareto k above which importance sampling cannot be relied on (Vehtari et al., 2024)."""
 FEWEST_JUDGES = 3
 
 
@@ -124,14 +123,12 @@ def leave_one_judge_out(
     data: Comparisons, areas: Areas, settings: FitSettings, cores: int = 1
 ) -> tuple[FloatArray, int]:
     """Return log p(a judge's answers | the others'), an entry a judge, and how many fits without a judge it took."""
-    import arviz as az
-
     fit = settings.run(data, areas, cores=cores)
     with one_thread():
         chances = np.array([_chances(fit, data, judge) for judge in range(len(data.judges))])
-    weights, k = az.psislw(-chances)  # type: ignore[no-untyped-call]
-    scores: FloatArray = logsumexp(np.asarray(weights) + chances, axis=1)
-    doubtful = np.flatnonzero(~(np.asarray(k) <= GOOD_K))
+    smoothed = [smooth_weights(-own) for own in chances]
+    scores = np.array([logsumexp(each.log_weights + own) for each, own in zip(smoothed, chances, strict=True)])
+    doubtful = np.flatnonzero([not each.k <= GOOD_K for each in smoothed])
     for judge in doubtful:
         again = settings.run(data.without([data.judges[judge]]), areas, cores=cores)
         with one_thread():

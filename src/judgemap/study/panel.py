@@ -228,7 +228,7 @@ class PanelFit(Fit):
             chance[part] = self._decided(rng, d, kept).mean(axis=1)
         return chance
 
-    def judge_columns(self, data: Comparisons) -> dict[str, FloatArray]:
+    def judge_columns(self, data: Comparisons) -> dict[str, FloatArray | list[str]]:
         """Return what the model says of each judge; see `panel_judges`."""
         return judge_columns(self, data)
 

@@ -9,6 +9,12 @@ little             answers tell little of any map: attention |a_k| < ¼, or more
 reversed           the question was taken the other way round: a_k < −¼; without attention, a_k = −1
 another view       answers follow a map, but one that has nothing to do with the population's
 =================  =============================================================================================
+
+They weigh the judge's answers by what a fit without the judge would say, and that is worked out from the draws of this
+one. Where the chains have not settled, that cannot be done. Where the fit depends so much on the judge's own answers
+that a few draws would have to speak for all (k̂ > 0.7), it makes a judge look too much like the others: the draws that
+would say otherwise are the ones that are missing. So what is nearly certain even then is told, and nothing else. Where
+there are no probabilities, ``kind_note`` says why and what to do.
 """
 
 from typing import TYPE_CHECKING
@@ -16,11 +22,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from judgemap.core.importance import GOOD_K
 from judgemap.core.judge_kinds import Kinds, kind_chances
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.study.comparisons import Comparisons
+from judgemap.study.judges import SURE
 from judgemap.study.panel_settings import with_answers
 from judgemap.study.result import evenly
+from judgemap.study.verdict import Grade, judge_convergence
 
 if TYPE_CHECKING:
     from judgemap.study.panel import PanelFit
@@ -28,17 +37,24 @@ if TYPE_CHECKING:
 NEAR_NOTHING = 0.25
 """Attention nearer to 0 than this tells little."""
 MOSTLY = 0.5
-DRAWS = 40
-"""Of the fit, evenly spaced, to weigh kinds of judges by."""
+DRAWS = (100, 400)
+"""Of the fit, evenly spaced, to weigh kinds of judges by: the more where the fewer are in doubt."""
+UNSETTLED = "Not enough draws to tell: the chains have not settled. Fit again with more draws."
+ENTANGLED = (
+    "Not enough draws to tell: the fit depends too much on this judge's own answers. Fit again without this judge, and "
+    "compare the two maps."
+)
+CHANCES = ("p_reversed", "p_little", "p_another_view")
 PARTS = ("distance", "attention", "side", "lapse")
 
 
-def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray]:
+def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray | list[str]]:
     """Return columns of `jm.judge_table`, those that the model has; nan for judges whom it does not know.
 
     ``distance`` is the root mean square of u_k over areas, in units of risk; it, ``attention``, ``side`` and ``lapse``
     are medians with 95 % intervals ``…_low``, ``…_high``. ``p_little``, ``p_reversed`` and ``p_another_view`` are
-    probabilities; see the module's text.
+    probabilities, nan where they cannot be told, for the reason in ``kind_note``; ``k_hat`` is the Pareto k of the
+    judge's importance weights. See the module's text.
     """
     place = {name: code for code, name in enumerate(fit.judges)}
     if not place:
@@ -49,17 +65,25 @@ def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray]:
     def spread(values: FloatArray) -> FloatArray:
         return np.where(known, values[codes], np.nan)
 
-    columns: dict[str, FloatArray] = {}
+    columns: dict[str, FloatArray | list[str]] = {}
     for part in PARTS:
         if part in fit.posterior:
             low, middle, high = np.quantile(_draws(fit, part), [0.025, 0.5, 0.975], axis=0)
             columns |= {part: spread(middle), f"{part}_low": spread(low), f"{part}_high": spread(high)}
-    return columns | {name: spread(chance) for name, chance in _chances(fit, data).items()}
+    if judge_convergence(fit.warnings).grade is not Grade.SOUND:
+        nothing = np.full(len(data.judges), np.nan)
+        columns |= dict.fromkeys((*CHANCES, "k_hat"), nothing)
+        return columns | {"kind_note": np.where(known, UNSETTLED, "").tolist()}
+    kinds, k = _weighed(fit, data)
+    chances = _chances(fit, kinds)
+    unclear = (k > GOOD_K) & (chances.max(axis=0) <= SURE)
+    columns |= {name: spread(np.where(unclear, np.nan, each)) for name, each in zip(CHANCES, chances, strict=True)}
+    return columns | {"k_hat": spread(k), "kind_note": np.where(known & unclear[codes], ENTANGLED, "").tolist()}
 
 
-def _chances(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray]:
-    """Weigh the kinds; what the model says of attention and lapses holds as far as a judge is as modelled."""
-    kinds = Kinds(*np.array(_kinds(fit, data)).T)
+def _chances(fit: "PanelFit", kinds: FloatArray) -> FloatArray:
+    """Return `CHANCES` by judge; what the model says of attention and lapses holds as far as a judge is as modelled."""
+    modelled, guessing, upside_down, another_view = kinds.T
     little: list[BoolArray] = []
     turned = np.zeros(len(fit.judges))
     if "attention" in fit.posterior:
@@ -69,26 +93,24 @@ def _chances(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray]:
     if "lapse" in fit.posterior:
         little.append(_draws(fit, "lapse") > MOSTLY)
     idle = np.any(little, axis=0).mean(axis=0) if little else np.zeros(len(fit.judges))
-    return {
-        "p_reversed": kinds.reversed + kinds.modelled * turned,
-        "p_little": kinds.little + kinds.modelled * idle,
-        "p_another_view": np.asarray(kinds.another_view),
-    }
+    return np.array([upside_down + modelled * turned, guessing + modelled * idle, another_view])
 
 
-def _kinds(fit: "PanelFit", data: Comparisons) -> list[Kinds]:
-    """One entry a judge of the fit; nan for those without an answer here."""
+def _weighed(fit: "PanelFit", data: Comparisons) -> tuple[FloatArray, FloatArray]:
+    """Weigh the `Kinds`, a row a judge of the fit, and return k̂ of each; nan for those without an answer here."""
     used, _ = with_answers(data)
     place = {name: code for code, name in enumerate(used.judges)}
     counts, parts = used.by_judge(), fit.settings.parts(data, fit.covariance)
-    shared, own = fit.shared(evenly(len(fit.risk), DRAWS)), fit.judge_covariance
+    some, own = [fit.shared(evenly(len(fit.risk), draws)) for draws in DRAWS], fit.judge_covariance
+    kinds, k = np.full((len(fit.judges), len(Kinds._fields)), np.nan), np.full(len(fit.judges), np.nan)
     with threadpool_limits(limits=1):
-        return [
-            kind_chances(np.random.default_rng(code), counts, place[name], parts, shared, own)
-            if name in place
-            else Kinds(*[np.nan] * len(Kinds._fields))
-            for code, name in enumerate(fit.judges)
-        ]
+        for code, name in enumerate(fit.judges):
+            for shared in some if name in place else ():
+                rng = np.random.default_rng(code)
+                kinds[code], k[code] = kind_chances(rng, counts, place[name], parts, shared, own)
+                if k[code] <= GOOD_K:
+                    break
+    return kinds, k
 
 
 def _draws(fit: "PanelFit", name: str) -> FloatArray:

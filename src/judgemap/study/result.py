@@ -157,7 +157,10 @@ class Fit(Displayed):
             chance[part] = np.reciprocal(odds, out=odds).mean(axis=1)
         return chance
 
-    def judge_columns(self, data: "Comparisons") -> dict[str, FloatArray]:  # noqa: ARG002 - a PanelFit knows them
+    def judge_columns(
+        self,
+        data: "Comparisons",  # noqa: ARG002 - a PanelFit looks at it
+    ) -> dict[str, FloatArray | list[str]]:
         """Return what the model says of each judge, for `jm.judge_table`: nothing, where judges are alike."""
         return {}
 

@@ -206,9 +206,15 @@ def judge_judges(judges: Sequence[JudgeFinding] | None, differ: bool) -> Ground:
     if odd:
         stand = "stands" if odd == 1 else "stand"
         found.append(f"{odd} of the {len(judges)} judges {stand} out from the others.")
-    if found:
-        return Ground(Subject.JUDGES, Grade.CARE, " ".join(found))
-    return Ground(Subject.JUDGES, Grade.SOUND, f"None of the {len(judges)} judges stands out from the others.")
+    grade = Grade.CARE if found else Grade.SOUND
+    if not odd and not differ:
+        found.append(f"None of the {len(judges)} judges stands out from the others.")
+    if untold := sum(bool(each.kind_note) for each in judges):
+        found.append(
+            f"For {untold} of them there are not enough draws to tell a judge who guesses, or answers the other way "
+            "round, from one who sees another map."
+        )
+    return Ground(Subject.JUDGES, grade, " ".join(found))
 
 
 def expected_correlation(known: ReliabilityFinding) -> tuple[float | None, bool]:

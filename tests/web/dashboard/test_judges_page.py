@@ -230,6 +230,18 @@ def test_a_fit_in_which_judges_differ_tells_how(played, explained, clients):
     assert "See it beside" not in page(clients["owner"], "judge", played, second["judge"])
 
 
+def test_too_few_draws_are_said_in_place_of_probabilities(played, explained, clients):
+    first, second, *_ = explained.findings["judges"]
+    first |= {"p_another_view": None, "p_little": None, "kind_note": "Not enough draws to tell: sample longer."}
+    second |= {"p_another_view": 0.1, "p_little": 0.2, "kind_note": ""}
+    explained.save()
+    html = page(clients["teammate"], "judges", played)
+    assert "not enough draws to tell" in re.search(rf'aria-label="Choose {first["judge"]}".*?</tr>', html, re.S)[0]
+    assert "not enough" not in re.search(rf'aria-label="Choose {second["judge"]}".*?</tr>', html, re.S)[0]
+    assert "Not enough draws to tell: sample longer." in page(clients["owner"], "judge", played, first["judge"])
+    assert "Not enough draws" not in page(clients["owner"], "judge", played, second["judge"])
+
+
 def test_a_fit_without_a_judge_is_beside_the_last(played, explained, clients):
     name = explained.findings["judges"][0]["judge"]
     address = reverse("results:compare", args=[played.slug, explained.number])

@@ -53,7 +53,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
         "outstanding": [row for row in rows if row.fitted.stands_out],
         "doubted": fit is not None and fit.doubts_judges,
         "has_distance": any(row.fitted.distance is not None for row in rows),
-        "tells_apart": any(row.fitted.told_apart for row in rows),
+        "tells_apart": any(row.fitted.told_apart or row.fitted.kind_note for row in rows),
     }
     return render(request, "dashboard/judges.html", context | {"here": "dashboard", "page": "judges"})
 
