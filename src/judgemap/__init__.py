@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from judgemap.study.comparing import FitComparison as FitComparison
     from judgemap.study.comparing import compare_fits as compare_fits
     from judgemap.study.comparing import compare_many as compare_many
+    from judgemap.study.comparison_files import read_comparisons as read_comparisons
     from judgemap.study.comparisons import Comparisons as Comparisons
-    from judgemap.study.comparisons import read_comparisons as read_comparisons
     from judgemap.study.example import chicago as chicago
     from judgemap.study.example import example_study as example_study
     from judgemap.study.example import simulate_study as simulate_study
@@ -90,7 +90,7 @@ _HOMES = {
     "predictive_check": "study.checks",
     "prior_covariance": "study.priors",
     "read_areas": "geo.maps",
-    "read_comparisons": "study.comparisons",
+    "read_comparisons": "study.comparison_files",
     "read_edges": "geo.maps",
     "reliability": "study.reliability",
     "reliability_over_time": "study.reliability",

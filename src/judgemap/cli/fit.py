@@ -13,7 +13,8 @@ from judgemap.cli.progress import sampling_progress
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.clusters import ClusterFit
-from judgemap.study.comparisons import Direction, read_comparisons
+from judgemap.study.comparison_files import read_comparisons
+from judgemap.study.comparisons import Direction
 from judgemap.study.explain import judge
 from judgemap.study.folder import check_folder, check_new
 from judgemap.study.panel import PanelFit

@@ -25,19 +25,11 @@ from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.fit import checked_counts
 from judgemap.study.grouping import Group, Grouping, is_placed
+from judgemap.study.named_draws import diagnose, named_draws, named_pairs, named_statistics
 from judgemap.study.panel_settings import PanelSettings
 from judgemap.study.provenance import begin_record, data_notes
 from judgemap.study.record import GOOD_GAP, Note, NoteKind, PartitionChoice
-from judgemap.study.result import (
-    WORK,
-    Fit,
-    diagnose,
-    evenly,
-    named_draws,
-    named_pairs,
-    named_statistics,
-    tie_sentence,
-)
+from judgemap.study.result import WORK, Fit, evenly, tie_sentence
 from judgemap.study.run import CLUSTER_PLAN, Run, RunOptions, settle
 from judgemap.study.settings import LOSSES, ClusterSettings
 

@@ -12,12 +12,13 @@ from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.heterogeneity import differ_note
 from judgemap.study.large import run_large
+from judgemap.study.named_draws import diagnose, named_draws, named_pairs, named_statistics
 from judgemap.study.panel import run_panel
 from judgemap.study.panel_settings import PanelSettings
 from judgemap.study.priors import Prior
 from judgemap.study.provenance import begin_record, data_notes
 from judgemap.study.record import Correlation
-from judgemap.study.result import Fit, diagnose, named_draws, named_pairs, named_statistics
+from judgemap.study.result import Fit
 from judgemap.study.run import LARGE, FitOptions, Run, settle_panel
 from judgemap.study.settings import FitSettings
 

@@ -23,11 +23,12 @@ from judgemap.study import kept_draws
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.heterogeneity import DRAWS as DIFFER_DRAWS
 from judgemap.study.heterogeneity import differ_note
+from judgemap.study.named_draws import area_coordinates, diagnose, named_pairs, named_statistics
 from judgemap.study.panel_settings import PanelSettings
 from judgemap.study.priors import Prior
 from judgemap.study.provenance import begin_record, data_notes
 from judgemap.study.record import Correlation, Note, NoteKind
-from judgemap.study.result import Fit, area_coordinates, diagnose, evenly, named_pairs, named_statistics
+from judgemap.study.result import Fit, evenly
 from judgemap.study.run import Run
 
 DENSE_MOST = 40_000

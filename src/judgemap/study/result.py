@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,13 +14,11 @@ import xarray as xr
 from scipy.special import expit
 
 from judgemap.core import posterior
-from judgemap.core.comparisons import PairCounts
 from judgemap.core.diagnostics import GOOD_ESS, GOOD_RHAT, Sampling, judge_sampling
 from judgemap.core.graph import AreaGraph
 from judgemap.core.posterior import Summary
 from judgemap.core.predictive import Shown, chosen_first
 from judgemap.core.prior import Covariance, independent
-from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.display import Displayed, plots
 from judgemap.errors import StudyError
@@ -28,7 +26,7 @@ from judgemap.geo.maps import Areas
 from judgemap.study.folder import new_folder
 from judgemap.study.kept_draws import compressed, thinned
 from judgemap.study.priors import PRIORS, prior_covariance
-from judgemap.study.record import Diagnostics, FitRecord
+from judgemap.study.record import FitRecord
 from judgemap.study.verdict import Verdict, judge_fit
 
 if TYPE_CHECKING:
@@ -350,64 +348,6 @@ def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a Ge
 
     frame = gpd.read_file(path)
     return frame.set_index(frame["id"].astype(str)).loc[list(ids)].geometry.reset_index(drop=True)
-
-
-def named_draws(areas: Areas, centred: FloatArray, strengths: FloatArray, winner_is: str) -> xr.Dataset:
-    """Name the draws, and turn strength into risk."""
-    sign = -1.0 if winner_is == "lower" else 1.0
-    return xr.Dataset(
-        {
-            "risk": (("chain", "draw", "area"), sign * centred),
-            "level": (("chain", "draw"), strengths.mean(axis=2)),
-        },
-        coords=area_coordinates(areas, *strengths.shape[:2]),
-    )
-
-
-def area_coordinates(areas: Areas, chains: int, draws: int) -> dict[str, Any]:
-    """Name the axes of draws."""
-    return {
-        "chain": np.arange(chains),
-        "draw": np.arange(draws),
-        "area": list(areas.ids),
-        "name": ("area", list(areas.names)),
-    }
-
-
-def named_statistics(draws: Draws) -> xr.Dataset:
-    """Name the sampler's statistics."""
-    chains, kept = draws.divergences.shape
-    statistics = {"acceptance_rate": draws["acceptance"], "divergences": draws.divergences}
-    return xr.Dataset(
-        {name: (("chain", "draw"), values) for name, values in statistics.items()},
-        coords={"chain": np.arange(chains), "draw": np.arange(kept)},
-    )
-
-
-def named_pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:
-    """Name the data: how often each pair was compared, and how often its first area won."""
-    ids = np.array(areas.ids)
-    return xr.Dataset(
-        {"n": ("pair", counts.n), "wins": ("pair", counts.wins)}
-        | ({"ties": ("pair", counts.ties)} if counts.ties.any() else {}),
-        coords={"first": ("pair", ids[counts.first]), "second": ("pair", ids[counts.second])},
-    )
-
-
-def diagnose(names: Sequence[str], areas: Sampling, others: Mapping[str, FloatArray], seconds: float) -> Diagnostics:
-    """Sum up how well the areas, by name, and ``others`` (chain, draw) were sampled."""
-    rest = {name: judge_sampling(draws[..., None]) for name, draws in others.items()}
-    worst, bulk, tail = (np.concatenate(columns) for columns in zip(areas, *rest.values(), strict=True))
-    middle = float(np.median(areas.ess_bulk))
-    return Diagnostics(
-        rhat_max=float(worst.max()),
-        ess_bulk_min=float(bulk.min()),
-        ess_bulk_min_of=str([*names, *rest][int(bulk.argmin())]),
-        ess_bulk_median=middle,
-        ess_bulk_of={name: float(each.ess_bulk[0]) for name, each in rest.items()},
-        ess_tail_min=float(tail.min()),
-        ess_per_second=middle / max(seconds, 1e-9),
-    )
 
 
 def evenly(total: int, count: int) -> IntArray:

@@ -8,8 +8,10 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import zipfile
 
 import pytest
+from town_making import town
 
 import judgemap as jm
 from judgemap.web.server.supervise import check_port
@@ -94,8 +96,6 @@ def test_a_study_from_the_command_line_to_a_fit(server, areas, tmp_path):
     assert listed == [{"study": slug, "status": "open", "title": "Wards", "areas": 16, "judges": 3, "judged": 120}]
     rows = server.comparisons(slug)
     assert len(rows) == 120
-    import zipfile
-
     with zipfile.ZipFile(server.folder / "export.zip") as archive:
         archive.extractall(tmp_path / "export")
     read = jm.read_areas(tmp_path / "export" / "areas.geojson", id="id", name="name")
@@ -106,14 +106,23 @@ def test_a_study_from_the_command_line_to_a_fit(server, areas, tmp_path):
     assert misplaced <= 24, "the planted ranking; a random one is out of place by 85 on average"
 
 
+def tiles_of(server, slug: str) -> dict[str, bytes]:
+    """The tiles of a study's base map, as the archive has them, by level, column and row."""
+    server.study("export", slug, "-o", "export.zip")
+    with zipfile.ZipFile(server.folder / "export.zip") as archive:
+        names = [name for name in archive.namelist() if name.endswith(".json.gz")]
+        return {name.removeprefix("basemap/").removesuffix(".json.gz"): archive.read(name) for name in names}
+
+
 def test_backup_while_judges_answer_and_restore_elsewhere(server, areas):
     slug = server.new_study(areas)
+    server.study("basemap", slug, str(town().write(server.folder / "town.osm")))
     judge = server.invite(slug, 1)[0]
     judge.agree()
     for _ in range(5):
         judge.answer(judge.pair()["pair"], "left")
     server.study("backup", "copy.sqlite3")
-    before = server.comparisons(slug)
+    before, tiles = server.comparisons(slug), tiles_of(server, slug)
     elsewhere = type(server)(server.folder / "elsewhere")
     elsewhere.folder.mkdir()
     elsewhere.study("restore", str(server.folder / "copy.sqlite3"))
@@ -121,6 +130,8 @@ def test_backup_while_judges_answer_and_restore_elsewhere(server, areas):
     elsewhere.start()
     again = type(judge)(elsewhere, judge.name, judge.token)
     assert again.pair()["counter"] == "6 of about 50"
+    key = re.search(r"/tiles/(\d+)/", again.get().data.decode())[1]
+    assert {place: again.get(f"tiles/{key}/{place}").data for place in tiles} == tiles != {}
     elsewhere.stop()
 
 
@@ -152,7 +163,9 @@ def test_from_sqlite_to_postgres_and_back_encrypted(server_class, long_path, pos
         for name, url in (("here", ""), ("there", postgres.get_uri(database="there")), ("again", ""))
     )
     here.start()
-    judge = here.invite(here.new_study(areas), 1)[0]
+    slug = here.new_study(areas)
+    here.study("basemap", slug, str(town().write(here.folder / "town.osm")))
+    judge = here.invite(slug, 1)[0]
     judge.agree()
     for outcome in ("left", "tie", "right"):
         judge.answer(judge.pair()["pair"], outcome)
@@ -162,6 +175,7 @@ def test_from_sqlite_to_postgres_and_back_encrypted(server_class, long_path, pos
         [sys.executable, "-m", "judgemap", "study", "backup-key", str(key)], capture_output=True, text=True, check=True
     )
     before = rows_of(here)
+    assert not before["studies.BaseMapTile"].startswith("0 ")
     for source, target in ((here, there), (there, again)):
         target.folder.mkdir()
         copy = source.folder / "copy.age"

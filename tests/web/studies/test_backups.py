@@ -13,11 +13,12 @@ from judgemap.errors import StudyError
 from judgemap.web.judge import retention
 from judgemap.web.judge.models import Answer
 from judgemap.web.server import backup, restoring
+from judgemap.web.server.copying import file_database
 from judgemap.web.server.encryption import Key, Lock, is_encrypted, make_key
 from judgemap.web.studies.backups import DELETED, WRITTEN, Rotation, back_up_into, make_backup, stale_backups
 from judgemap.web.studies.keeping import set_end
 from judgemap.web.studies.log import verify_log
-from judgemap.web.studies.models import Act
+from judgemap.web.studies.models import Act, BaseMap, BaseMapTile, Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = "nine plain words that nobody else would think of"
@@ -192,3 +193,13 @@ def test_a_backup_folder_that_cannot_be_written_stops_nothing(owned, judge, tmp_
     assert not Answer.objects.exists()
     assert old.exists(), "it is the only backup that there is"
     assert "the disk is full" in caplog.text
+
+
+def test_a_backup_has_the_base_map(study, tmp_path):
+    base_map = BaseMap.objects.create(study=study, file="town.osm", credit="© Me", status="done", progress=1.0)
+    BaseMapTile.objects.create(base_map=base_map, level=11, column=3, row=4, content=b"streets")
+    Study.objects.update(base_map=base_map)
+    made = make_backup(tmp_path / "backups" / "copy.sqlite3", verify=True)
+    with restoring.checked_copy(made) as copy, file_database(copy) as alias:
+        tile = BaseMapTile.objects.using(alias).get(base_map=Study.objects.using(alias).get().base_map_id)
+        assert bytes(tile.content) == b"streets"

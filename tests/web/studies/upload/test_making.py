@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from judgemap.study.definition import parse_definition
 from judgemap.web.studies.areas import load_graph
-from judgemap.web.studies.models import Draft, Study, Upload
+from judgemap.web.studies.models import BaseMap, BaseMapTile, Draft, Study, Upload
 from judgemap.web.studies.upload.actions import MOST_KEPT
 from judgemap.web.studies.upload.files import inspect_file
 
@@ -193,6 +193,38 @@ def odd_collection() -> bytes:
         for code, shape in rows
     ]
     return json.dumps({"type": "FeatureCollection", "features": features}).encode()
+
+
+def test_a_draft_that_is_made_again_keeps_its_base_map(clients, uploaded, make):
+    study = make(uploaded).context["study"]
+    with_base_map(study)
+    again = make(uploaded, name="code", title="Second thoughts")
+    study = again.context["study"]
+    assert (study.base_map.file, study.base_map.tiles.count()) == ("town.osm", 1)
+    assert "Judges see streets and places from <strong>town.osm</strong>" in again.content.decode()
+    assert BaseMap.objects.count() == 1
+
+
+def test_a_draft_whose_areas_changed_says_that_its_base_map_is_gone(clients, uploaded, make):
+    study = make(uploaded).context["study"]
+    with_base_map(study)
+    Upload.objects.update(content=collection(((0, 0), (1, 0), (2, 0), (30, 0))))
+    again = make(uploaded)
+    assert again.context["study"].base_map is None
+    assert "base map from town.osm does not reach as far as the areas do now. Upload" in again.content.decode()
+    assert not BaseMapTile.objects.exists()
+
+
+def test_a_draft_that_is_made_again_while_its_base_map_is_made_says_so(clients, uploaded, make):
+    study = make(uploaded).context["study"]
+    BaseMap.objects.create(study=study, file="town.osm", credit="© Me")
+    assert "base map from town.osm was still being made. Upload" in make(uploaded).content.decode()
+
+
+def with_base_map(study: Study) -> None:
+    base_map = BaseMap.objects.create(study=study, file="town.osm", credit="© Me", status="done", progress=1.0)
+    BaseMapTile.objects.create(base_map=base_map, level=11, column=3, row=4, content=b"streets")
+    Study.objects.filter(pk=study.pk).update(base_map=base_map)
 
 
 def test_rows_that_are_no_areas_are_listed_and_settled(clients, make):

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from judgemap.errors import StudyError
 from judgemap.geo.basemap.kinds import BY_NAME
-from judgemap.geo.basemap.tiles import unpack
+from judgemap.geo.basemap.tiles import needed_tiles, unpack
 from judgemap.web.server.readers import Hear, TooMuchError, run_reader, warn_of_missing
 from judgemap.web.server.turns import delete_in_turns, insert_in_turns
 from judgemap.web.studies.log import record
@@ -170,3 +170,21 @@ def copy_base_map(original: Study, copy: Study) -> None:
     rows = (BaseMapTile(base_map=new, level=n, column=x, row=y, content=bytes(tile)) for n, x, y, tile in tiles)
     insert_in_turns(rows, lambda row: len(row.content))
     Study.objects.filter(pk=copy.pk).update(base_map=new)
+
+
+def move_base_map(replaced: Study, study: Study) -> None:
+    """Give a draft that was made again the base map of the one it replaces, if that covers it; if not, say so."""
+    there = BaseMap.objects.filter(study=replaced)
+    drawn = Study.objects.select_related("base_map").get(pk=replaced.pk).base_map
+    lost, why = there.filter(status__in=BaseMap.UNDER_WAY).first(), "was still being made"
+    if drawn is not None and needed_tiles(list(_scene_boxes(study))) <= needed_tiles(list(_scene_boxes(replaced))):
+        BaseMap.objects.filter(pk=drawn.pk).update(study=study)
+        Study.objects.filter(pk=study.pk).update(base_map=drawn)
+    elif lost is None:
+        lost, why = drawn, "does not reach as far as the areas do now"
+    if lost is not None:
+        said = f"The draft was made again, and the base map from {lost.file} {why}. Upload the extract again."
+        BaseMap.objects.create(
+            study=study, file=lost.file, credit=lost.credit, status=BaseMap.Status.FAILED, said=said,
+            finished_at=timezone.now(),
+        )  # fmt: skip

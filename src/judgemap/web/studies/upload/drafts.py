@@ -11,7 +11,7 @@ from judgemap.errors import StudyError
 from judgemap.study.definition import AreasSource, StudyDefinition, without_edges
 from judgemap.web.studies.actions import WholeMap, check_limits, create_study, definition_of, store_study
 from judgemap.web.studies.areas import edges_in
-from judgemap.web.studies.basemap.making import copy_base_map
+from judgemap.web.studies.basemap.making import copy_base_map, move_base_map
 from judgemap.web.studies.designs import recommended_design
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Draft, Study, Upload
@@ -82,6 +82,7 @@ def _take_place_of(study: Study, replaced: Study) -> None:
     colleagues = list(replaced.colleagues.all())
     if replaced.status != Study.Status.DRAFT:
         return
+    move_base_map(replaced, study)
     remove_study(replaced)
     with transaction.atomic():
         study.slug = slug
