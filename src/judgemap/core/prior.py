@@ -154,7 +154,7 @@ def covariance_of(matrix: FloatArray, name: str = "given") -> Covariance:
 def _check_size(n_areas: int) -> None:
     if n_areas > DENSE_LIMIT:
         raise ValueError(
-            f"{n_areas} areas are more than the {DENSE_LIMIT} that dense linear algebra handles; "
+            f"{n_areas:,} areas are more than the {DENSE_LIMIT:,} that dense linear algebra handles; "
             "use a coarser map, or split it"
         )
 
@@ -210,5 +210,5 @@ class Model:
     def __post_init__(self) -> None:
         if self.counts.n_areas != self.covariance.n_areas:
             raise ValueError(
-                f"the comparisons know {self.counts.n_areas} areas, the covariance {self.covariance.n_areas}"
+                f"the comparisons know {self.counts.n_areas:,} areas, the covariance {self.covariance.n_areas:,}"
             )
