@@ -6,6 +6,7 @@ import pytest
 
 import judgemap as jm
 from judgemap.study.comparisons import Comparisons
+from judgemap.study.priors import PRIORS
 
 COLUMNS = [
     "id", "name", "risk_median", "risk_mean", "risk_sd", "risk_low", "risk_high", "rank_median", "rank_low",
@@ -178,9 +179,7 @@ def test_bad_options(square, options, sentence):
         jm.fit_spatial(few(square), square, seed=1, **options)
 
 
-@pytest.mark.parametrize(
-    "kind", ["communicability", "exponential", "matern32", "squared-exponential", "graph-exponential"]
-)
+@pytest.mark.parametrize("kind", PRIORS)
 def test_priors_by_name(kind):
     areas = jm.chicago()
     matrix = jm.prior_covariance(areas, kind, None if kind != "graph-exponential" else 0.5).matrix

@@ -29,9 +29,9 @@ from judgemap.display import Displayed
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
+from judgemap.study.priors import prior_covariance
 from judgemap.study.provenance import versions
 from judgemap.study.schedules import ALPHA, pair_design
-from judgemap.study.settings import prior_covariance
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,8 +25,8 @@ from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import new_folder
 from judgemap.study.kept_draws import compressed, thinned
+from judgemap.study.priors import PRIORS, prior_covariance
 from judgemap.study.record import FitRecord
-from judgemap.study.settings import PRIORS, prior_covariance
 from judgemap.study.verdict import Verdict, judge_fit
 
 if TYPE_CHECKING:
