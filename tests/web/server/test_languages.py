@@ -1,6 +1,7 @@
 """Researchers' pages are translated by gettext catalogues, in languages that have one of their own."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import polib
@@ -86,3 +87,27 @@ def test_an_update_keeps_what_is_translated(tmp_path):
     catalogue.save()
     messages.update(path, "fr")
     assert polib.pofile(str(path)).find("Your studies").msgstr == "Vos études"
+
+
+def test_a_sentence_made_in_python_is_translated_whole(clients, owned, in_french):
+    """An error with a number in it, and a note of the page; both are English where the browser asks for English."""
+    in_french(
+        **{
+            "type the title of the study exactly as it is: %(title)s": "tapez le titre exactement : %(title)s",
+            "Nobody has answered yet: invite judges, and come back when they have answered.": "Aucune réponse encore.",
+        }
+    )
+    french = {"accept-language": "fr"}
+    page = clients["owner"].post(f"/studies/{owned.slug}/delete", {"title": "no"}, headers=french).content.decode()
+    assert f"Tapez le titre exactement : {owned.version.title}" in page
+    address = f"/studies/{owned.slug}/dashboard/judges"
+    assert "Aucune réponse encore." in clients["owner"].get(address, headers=french).content.decode()
+    assert (
+        "Nobody has answered yet" in clients["owner"].get(address, headers={"accept-language": "en"}).content.decode()
+    )
+
+
+def test_no_sentence_loses_a_value_on_its_way_to_the_catalogue():
+    """What stands between %( and )s names a value; a sentence with an f-string or a bare %s has none to translate."""
+    bare = [text for text, _ in messages.all_texts() if re.search(r"%[sd]", text)]
+    assert bare == []
