@@ -77,7 +77,8 @@ def answers_and_fits(folder: Path) -> None:
     demo = prepare_demo(folder, 1, lambda _news: None)
     token = actions.invite(demo.open, 1)[0].token
     actions.give_consent(token, "en", 0)
-    judge, pairs = Client(headers={"accept": "application/json"}), [actions.current_pair(token).token]
+    first = actions.current_pair(token)
+    judge, pairs = Client(headers={"accept": "application/json"}), [first.token if first else ""]
 
     def answer() -> None:
         given = judge.post(f"/j/{token}/answer", {"pair": pairs[-1], "outcome": "left"})
