@@ -57,11 +57,11 @@ def test_an_extract_of_another_continent_says_where_it_is(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "match"),
     [
-        ("a.osm.pbf", b"PK\x03\x04" + bytes(100), "no OpenStreetMap extract"),
-        ("a.osm.pbf", b"", "no OpenStreetMap extract"),
+        ("a.osm.pbf", b"PK\x03\x04" + bytes(100), "neither an OpenStreetMap extract"),
+        ("a.osm.pbf", b"", "neither an OpenStreetMap extract"),
         ("a.osm.pbf", b"\x00\x00\x00\x0d\x0a\x09OSMHeader\x18\x7c" + bytes(500), "damaged or cut short"),
         ("a.osm", b"<?xml version='1.0'?><osm version='0.6'><node id='1' lat=", "damaged or cut short"),
-        ("a.osm", gzip.compress(b"<osm/>", mtime=0), "no OpenStreetMap extract"),
+        ("a.osm", gzip.compress(b"<osm/>", mtime=0), "neither an OpenStreetMap extract"),
         ("a.gpkg", b"SQLite format 3\0" + bytes(500), "damaged or cut short"),
         ("a.osm", b"<?xml version='1.0'?><osm version='0.6'></osm>", "nothing to draw"),
     ],

@@ -47,8 +47,8 @@ KEPT = {
     "points": "name IS NOT NULL AND (place IS NOT NULL OR railway IS NOT NULL)",
 }
 NOT_AN_EXTRACT = (
-    "the file is no OpenStreetMap extract (.osm.pbf or .osm) and no GeoPackage (.gpkg); download one of the study's "
-    "region, unpacked, for example from download.geofabrik.de"
+    "the file is neither an OpenStreetMap extract (.osm.pbf or .osm) nor a GeoPackage (.gpkg); download an unzipped "
+    "one of the study's region, for example from download.geofabrik.de"
 )
 LONGEST_NAME = 60
 

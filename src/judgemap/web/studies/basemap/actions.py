@@ -31,7 +31,7 @@ def check_extract(name: str, size: int, largest: int = LARGEST) -> str:
         raise StudyError("the file is empty; download it again")
     if size > largest:
         raise StudyError(
-            f"the extract has {_megabytes(size)}; up to {_megabytes(largest)} are taken. Choose one of a smaller region"
+            f"the extract has {_megabytes(size)}; at most {_megabytes(largest)} can be read. Choose a smaller region"
         )
     return name
 
