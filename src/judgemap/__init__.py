@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from judgemap.study.comparing import FitComparison as FitComparison
     from judgemap.study.comparing import compare_fits as compare_fits
     from judgemap.study.comparing import compare_many as compare_many
+    from judgemap.study.comparison_files import read_comparisons as read_comparisons
     from judgemap.study.comparisons import Comparisons as Comparisons
-    from judgemap.study.comparisons import read_comparisons as read_comparisons
     from judgemap.study.example import chicago as chicago
     from judgemap.study.example import example_study as example_study
     from judgemap.study.example import simulate_study as simulate_study
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from judgemap.study.panel import PanelFit as PanelFit
     from judgemap.study.planning import StudyPlan as StudyPlan
     from judgemap.study.planning import plan as plan
+    from judgemap.study.priors import prior_covariance as prior_covariance
     from judgemap.study.reliability import Reliability as Reliability
     from judgemap.study.reliability import reliability as reliability
     from judgemap.study.reliability import reliability_over_time as reliability_over_time
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from judgemap.study.sensitivity import cluster_sensitivity as cluster_sensitivity
     from judgemap.study.sensitivity import variance_sensitivity as variance_sensitivity
     from judgemap.study.settings import ClusterSettings as ClusterSettings
-    from judgemap.study.settings import prior_covariance as prior_covariance
 
 _HOMES = {
     "Areas": "geo.maps",
@@ -88,9 +88,9 @@ _HOMES = {
     "plan": "study.planning",
     "plan_judges": "study.judge_planning",
     "predictive_check": "study.checks",
-    "prior_covariance": "study.settings",
+    "prior_covariance": "study.priors",
     "read_areas": "geo.maps",
-    "read_comparisons": "study.comparisons",
+    "read_comparisons": "study.comparison_files",
     "read_edges": "geo.maps",
     "reliability": "study.reliability",
     "reliability_over_time": "study.reliability",

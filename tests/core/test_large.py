@@ -107,8 +107,9 @@ def test_geweke(mass):
 
 @pytest.mark.slow  # a Geweke test; the integrals above catch these bugs quickly
 def test_geweke_catches_a_bug(monkeypatch):
-    """N where N/2 belongs in the conditional of α²; bugs of the trajectory show sooner in the integrals."""
-    monkeypatch.setattr(Communicability, "rank", property(lambda self: 2 * self.n_areas))
+    """λᵀC⁻¹λ twice as large as it is; bugs of the trajectory show sooner in the integrals."""
+    size = large.State.size.fget
+    monkeypatch.setattr(large.State, "size", property(lambda self: 2 * size(self)))
     setting = Setting(communicability(AreaGraph(4, [[0, 1], [1, 2], [2, 3]])), InverseGamma(5, 5), comparisons=12)
     scores = geweke(np.random.default_rng(11), geweke_kernel("dense"), setting, chains=40, length=20, reference=4000)
     assert max(map(abs, scores.values())) > geweke_limit(len(scores))

@@ -232,6 +232,10 @@ def test_methods_of_other_priors(bare_study, fit, study):
     covariance = jm.prior_covariance(study.areas, "matern32", length=4.0)
     [said] = methods.methods(jm.fit_spatial(study.data, study.areas, covariance=covariance, **SHORT))
     assert "Matérn 3/2), ℓ = 4 " in said
+    covariance = jm.prior_covariance(study.areas, "car")
+    paragraphs = methods.methods(jm.fit_spatial(study.data, study.areas, covariance=covariance, **SHORT))
+    assert "intrinsic conditional autoregression" in paragraphs[0]
+    assert any(each.startswith("Sørbye") for each in methods.references(paragraphs))
 
 
 def test_methods_of_the_clustering(clustered, fit):

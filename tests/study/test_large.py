@@ -61,6 +61,28 @@ def test_a_large_map_has_the_same_files(areas, tmp_path, model):
     assert half.sum() == pytest.approx(len(areas) // 2)
 
 
+@pytest.mark.parametrize("prior", ["car", "multi-resolution"])
+def test_other_priors_of_a_large_map(monkeypatch, tmp_path, prior):
+    """The same settings whatever the size, and a saved fit knows its prior."""
+    areas, data = jm.example_study(seed=1)
+    settings = FitSettings(prior=prior, seed=1, chains=8, draws=60)
+    usual = settings.run(data, areas)
+    monkeypatch.setattr(fitting, "LARGE", 50)
+    fit = settings.run(data, areas, memory=4)
+    assert [note.kind for note in fit.record.notes].count(NoteKind.ENGINE) == 1
+    assert fit.record.prior == usual.record.prior
+    assert fit.record.prior.partition(",")[0] == prior
+    assert np.abs(fit.areas["risk_mean"] - usual.areas["risk_mean"]).max() < 0.3
+    again = jm.load_fit(fit.save(tmp_path / "results"))
+    assert again.record.correlation == fit.record.correlation
+
+
+@pytest.mark.usefixtures("treated_as_large")
+def test_a_prior_on_centroids_needs_outlines(areas):
+    with pytest.raises(StudyError, match="have no outlines"):
+        FitSettings(prior="multi-resolution", seed=1, **QUICK).run(answers(areas, len(areas)), areas)
+
+
 @pytest.mark.usefixtures("treated_as_large")
 def test_the_engine_is_chosen_by_memory_and_said(areas):
     data = answers(areas, len(areas))

@@ -93,7 +93,7 @@ def test_the_order_says_whose_answers_came_first(fit, chicago):
 
 
 def test_an_order_that_is_none_is_refused(fit, chicago):
-    with pytest.raises(jm.StudyError, match="each of the 1848 comparisons once"):
+    with pytest.raises(jm.StudyError, match="each of the 1,848 comparisons once"):
         jm.reliability_over_time(fit, chicago.data, seed=1, order=[0, 0, 1])
     with pytest.raises(jm.StudyError, match="at least one point"):
         jm.reliability_over_time(fit, chicago.data, seed=1, points=0)

@@ -6,6 +6,7 @@ import pytest
 
 import judgemap as jm
 from judgemap.study.comparisons import Comparisons
+from judgemap.study.priors import PRIORS
 
 COLUMNS = [
     "id", "name", "risk_median", "risk_mean", "risk_sd", "risk_low", "risk_high", "rank_median", "rank_low",
@@ -178,9 +179,7 @@ def test_bad_options(square, options, sentence):
         jm.fit_spatial(few(square), square, seed=1, **options)
 
 
-@pytest.mark.parametrize(
-    "kind", ["communicability", "exponential", "matern32", "squared-exponential", "graph-exponential"]
-)
+@pytest.mark.parametrize("kind", PRIORS)
 def test_priors_by_name(kind):
     areas = jm.chicago()
     matrix = jm.prior_covariance(areas, kind, None if kind != "graph-exponential" else 0.5).matrix
@@ -211,6 +210,6 @@ def test_proposals_that_broke_down_are_reported(fit):
     counts = np.zeros((4, 400), dtype=int)
     counts[1, 7] = 3
     broken = replace(fit, sample_stats=fit.sample_stats.assign(divergences=(("chain", "draw"), counts)))
-    assert any("3 of 1600 proposals failed" in warning for warning in broken.warnings)
+    assert any("3 of 1,600 proposals failed" in warning for warning in broken.warnings)
     uncounted = replace(fit, sample_stats=fit.sample_stats.drop_vars("divergences"))
     assert uncounted.warnings == fit.warnings

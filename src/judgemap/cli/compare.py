@@ -8,7 +8,8 @@ import typer
 
 from judgemap.cli import inputs
 from judgemap.geo.maps import Areas
-from judgemap.study.comparisons import Direction, read_comparisons
+from judgemap.study.comparison_files import read_comparisons
+from judgemap.study.comparisons import Direction
 from judgemap.study.run import available_cores
 
 

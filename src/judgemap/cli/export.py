@@ -77,7 +77,7 @@ def export(
 
 
 def _for_speedybbt(results: Path, output: Path, comparisons: Path | None) -> None:
-    from judgemap.study.comparisons import read_comparisons
+    from judgemap.study.comparison_files import read_comparisons
     from judgemap.study.speedybbt import export_speedybbt
 
     if comparisons is None:
@@ -97,7 +97,7 @@ def _given_map(areas: Path | None, id_column: str | None) -> Areas | None:
 def _archive(
     results: Path, output: Path, comparisons: Path | None, study: Path | None, judges: str, areas: Areas | None
 ) -> None:
-    from judgemap.study.comparisons import read_comparisons
+    from judgemap.study.comparison_files import read_comparisons
     from judgemap.study.definition import read_definition
     from judgemap.study.replication import Judges, replication
 

@@ -13,7 +13,8 @@ from judgemap.cli.progress import sampling_progress
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.clusters import ClusterFit
-from judgemap.study.comparisons import Direction, read_comparisons
+from judgemap.study.comparison_files import read_comparisons
+from judgemap.study.comparisons import Direction
 from judgemap.study.explain import judge
 from judgemap.study.folder import check_folder, check_new
 from judgemap.study.panel import PanelFit
@@ -108,10 +109,10 @@ def describe(fit: Fit, folder: Path) -> str:
     from judgemap.report.tables import cluster_table, highest_risk
 
     record, data = fit.record, fit.record.data
-    judges = {0: "", 1: " by 1 judge"}.get(data.judges, f" by {data.judges} judges")
-    asked = f"{data.comparisons} comparisons of {data.areas} areas{judges}"
-    drawn = f"{fit.posterior.sizes['chain']} × {fit.posterior.sizes['draw']} draws in {record.seconds:.1f} s"
-    judged = f"effective sample size at least {record.diagnostics.ess_bulk_min:.0f}"
+    judges = {0: "", 1: " by 1 judge"}.get(data.judges, f" by {data.judges:,} judges")
+    asked = f"{data.comparisons:,} comparisons of {data.areas:,} areas{judges}"
+    drawn = f"{fit.posterior.sizes['chain']} × {fit.posterior.sizes['draw']:,} draws in {record.seconds:.1f} s"
+    judged = f"effective sample size at least {record.diagnostics.ess_bulk_min:,.0f}"
     lines = [f"{asked}, {record.model} model, seed {record.seed}.", *panel_lines(fit), "", highest_risk(fit).text(), ""]
     if isinstance(fit, ClusterFit):
         table = cluster_table(fit)
@@ -147,5 +148,5 @@ def between_lines(fit: ClusterFit) -> list[str]:
     if not doubtful:
         return []
     shown = [f"{fit.map.names[each.area]} ({each.cluster} or {each.other})" for each in doubtful[:5]]
-    more = f" and {len(doubtful) - 5} more" if len(doubtful) > 5 else ""
+    more = f" and {len(doubtful) - 5:,} more" if len(doubtful) > 5 else ""
     return [f"Between two clusters: {', '.join(shown)}{more}.", ""]

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from judgemap.cli.backups import backup, backup_key, restore, upgrade
+from judgemap.cli.data_folder import DATA, DataFolder, connect, server_address
 from judgemap.errors import StudyError
 
-DataFolder = Annotated[Path, typer.Option(help="Folder of the database and the secret key.", envvar="JUDGEMAP_DATA")]
 Slug = Annotated[str, typer.Argument(help="The study, as 'judgemap study list' names it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
-DATA = Path("judgemap-data")
 
 app = typer.Typer(help="Make, run and export studies.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -42,7 +42,7 @@ def new(
         typer.echo("The base map is on: it tells whoever serves its tiles which judges look at which areas.")
     if researcher is None:
         typer.echo(f"It appears in no browser until it has an owner: judgemap researcher own {study.slug} EMAIL")
-    typer.echo(f"Study {study.slug}: a draft with {len(areas)} areas. Open it with: judgemap study open {study.slug}")
+    typer.echo(f"Study {study.slug}: a draft with {len(areas):,} areas. Open it with: judgemap study open {study.slug}")
 
 
 @app.command(name="open")
@@ -107,7 +107,7 @@ def list_studies(data: DataFolder = DATA, *, as_json: AsJson = False) -> None:
         typer.echo(json.dumps(studies, ensure_ascii=False))
         return
     for each in studies:
-        counts = f"{each['areas']} areas, {each['judges']} judges, {each['judged']} answers"
+        counts = f"{each['areas']:,} areas, {each['judges']:,} judges, {each['judged']:,} answers"
         typer.echo(f"{each['study']}  {each['status']}  {counts}  {each['title']}")
     if not studies:
         typer.echo("There are no studies yet. Make one with: judgemap study new STUDY.toml")
@@ -273,104 +273,11 @@ def verify(
         typer.echo(f"{fault[:1].upper()}{fault[1:]}.")
     if faults:
         raise StudyError(f"the log was changed (places: {len(faults)}); compare it with a backup from before")
-    typer.echo(f"The log is whole: {log_head().number} entries. Its head: {log_head()}")
+    typer.echo(f"The log is whole: {log_head().number:,} entries. Its head: {log_head()}")
 
 
-@app.command()
-def backup(
-    output: Annotated[Path, typer.Argument(help="A new file; or a folder that is there, for backups by schedule.")],
-    to: Annotated[
-        list[str] | None,
-        typer.Option(help="Public key to encrypt to; may be repeated. Else JUDGEMAP_BACKUP_TO.", show_default=False),
-    ] = None,
-    daily: Annotated[int, typer.Option(help="In a folder: keep the last backup of so many days.", min=1)] = 7,
-    weekly: Annotated[int, typer.Option(help="In a folder: keep the last backup of so many weeks.", min=0)] = 4,
-    data: DataFolder = DATA,
-    *,
-    passphrase: Annotated[bool, typer.Option("--passphrase", help="Ask for a passphrase to encrypt with.")] = False,
-    verify: Annotated[bool, typer.Option("--verify", help="Restore it into a scratch database, and compare.")] = False,
-) -> None:
-    """Write a consistent copy of the whole database, while the server runs.
-
-    Into a folder, each backup gets a name with its time, and older ones are deleted as --daily and --weekly say.
-
-    Example: judgemap study backup /backups/ --verify
-    """
-    connect(data)
-    from django.conf import settings
-
-    from judgemap.web.server.encryption import Lock
-    from judgemap.web.studies.backups import Rotation, back_up_into, make_backup
-
-    words = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=True) if passphrase else ""
-    lock = Lock(() if passphrase else tuple(to or settings.BACKUP_RECIPIENTS), words)
-    if output.is_dir():
-        written = back_up_into(output, Rotation(daily, weekly), lock, verify=verify)
-    else:
-        written = make_backup(output, lock, verify=verify)
-    checked = " It was restored into a scratch database, and every row is the same." if verify else ""
-    typer.echo(f"Written: {written}.{checked} Keep the data folder's secret-key too, elsewhere.")
-
-
-@app.command()
-def backup_key(
-    output: Annotated[Path, typer.Argument(help="The file to write the secret key to; it must not exist yet.")],
-) -> None:
-    """Make a key pair for backups: the public key is for the server, the secret key for somewhere else.
-
-    Example: judgemap study backup-key restore-key.txt
-    """
-    from judgemap.web.server.encryption import make_key
-
-    recipient = make_key(output)
-    typer.echo(recipient)
-    typer.echo(f"The server gets this public key: JUDGEMAP_BACKUP_TO={recipient}", err=True)
-    typer.echo(f"Keep {output} away from the server: without it nobody can open the backups.", err=True)
-
-
-@app.command()
-def restore(
-    copy: Annotated[Path, typer.Argument(help="A file that 'judgemap study backup' wrote.")],
-    key: Annotated[Path | None, typer.Option(help="The file with the secret key that opens it.")] = None,
-    data: DataFolder = DATA,
-    *,
-    check: Annotated[bool, typer.Option("--check", help="Check all of the backup, and restore nothing.")] = False,
-) -> None:
-    """Fill a new data folder, or an empty PostgreSQL database, from a backup.
-
-    Where the backup has a passphrase, it is asked for. Answers whose last day is over are not restored.
-
-    Example: judgemap study restore studies-monday.sqlite3 --data new-folder
-    """
-    connect(data)
-    from judgemap.web.judge.retention import remove_due
-    from judgemap.web.server import encryption, restoring
-
-    asked = copy.is_file() and encryption.needs_passphrase(copy)
-    opener = encryption.Key(key, typer.prompt("Passphrase", hide_input=True) if asked else "")
-    if check:
-        with restoring.checked_copy(copy, opener):
-            typer.echo(f"{copy} is whole: it can be restored.")
-        return
-    restoring.restore(copy, opener)
-    typer.echo(f"Restored from {copy}.")
-    for certificate in remove_due():
-        typer.echo(f"{certificate.study}: the answers' last day is over, so they were removed again.")
-
-
-@app.command()
-def upgrade(data: DataFolder = DATA) -> None:
-    """Bring the database of an earlier version up to date, while no server runs. Back it up first.
-
-    Judges who have a page open meanwhile keep their answer, and send it when the server is back.
-
-    Example: judgemap study upgrade --data studies
-    """
-    from judgemap.web import start
-
-    start.use_data_folder(data)
-    start.upgrade()
-    typer.echo("The database is up to date. Start the server again.")
+for command in (backup, backup_key, restore, upgrade):
+    app.command()(command)
 
 
 def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
@@ -382,20 +289,3 @@ def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
             segno.make(each["link"], error="m").save(str(folder / f"{each['judge']}.svg"), scale=6)
     except OSError as error:
         raise StudyError(f"{folder} cannot be written ({error.strerror}); name another folder") from None
-
-
-def connect(data: Path) -> None:
-    """Set Django up on a data folder, whose database is made if need be; one of another version is refused."""
-    from judgemap.web import start
-
-    start.use_data_folder(data)
-    start.migrate()
-
-
-def server_address(url: str) -> str:
-    """Return the address that links begin with: as given, as set, or where the server was last started."""
-    from django.conf import settings
-
-    from judgemap.web.start import last_address
-
-    return url.rstrip("/") or settings.PUBLIC_URL or last_address() or "http://127.0.0.1:8000"

@@ -67,7 +67,7 @@ def communicability(graph: AreaGraph) -> Covariance:
     >>> bool(C[0, 1] > C[0, 2] > 0)
     True
     """
-    _check_size(graph.n_areas)
+    check_size(graph.n_areas)
     values, U = linalg.eigh(graph.adjacency())
     if values[-1] - values[0] > 30:
         raise ValueError(
@@ -92,18 +92,18 @@ def exponential(points: FloatArray, length: float) -> Covariance:
     >>> round(float(C[0, 1]), 4)
     0.3679
     """
-    return _from_kernel("exponential", _euclidean(points), length, lambda r: np.exp(-r))
+    return from_kernel("exponential", euclidean(points), length, lambda r: np.exp(-r))
 
 
 def matern32(points: FloatArray, length: float) -> Covariance:
     """C_ij = (1 + √3 d_ij/ℓ) exp(−√3 d_ij/ℓ): once differentiable in space."""
     root3 = np.sqrt(3)
-    return _from_kernel("matern32", _euclidean(points), length, lambda r: (1 + root3 * r) * np.exp(-root3 * r))
+    return from_kernel("matern32", euclidean(points), length, lambda r: (1 + root3 * r) * np.exp(-root3 * r))
 
 
 def squared_exponential(points: FloatArray, length: float) -> Covariance:
     """C_ij = exp(−d_ij²/(2ℓ²)): very smooth; nearly singular when ℓ is large against the spacing of the areas."""
-    return _from_kernel("squared-exponential", _euclidean(points), length, lambda r: np.exp(-(r**2) / 2))
+    return from_kernel("squared-exponential", euclidean(points), length, lambda r: np.exp(-(r**2) / 2))
 
 
 def graph_exponential(graph: AreaGraph, length: float) -> Covariance:
@@ -114,10 +114,11 @@ def graph_exponential(graph: AreaGraph, length: float) -> Covariance:
     >>> graph_exponential(AreaGraph(3, [[0, 1], [1, 2]]), length=1.0).matrix[0].round(3)
     array([1.   , 0.368, 0.135])
     """
-    return _from_kernel("graph-exponential", graph.distances(), length, lambda r: np.exp(-r))
+    return from_kernel("graph-exponential", graph.distances(), length, lambda r: np.exp(-r))
 
 
-def _euclidean(points: FloatArray) -> FloatArray:
+def euclidean(points: FloatArray) -> FloatArray:
+    """Measure the distance of each two centroids."""
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2 or not np.all(np.isfinite(points)):
         raise ValueError("centroids must be an array of finite (x, y), one row an area")
@@ -125,12 +126,13 @@ def _euclidean(points: FloatArray) -> FloatArray:
     return np.hypot(steps[..., 0], steps[..., 1])
 
 
-def _from_kernel(
+def from_kernel(
     name: str, distance: FloatArray, length: float, kernel: Callable[[FloatArray], FloatArray]
 ) -> Covariance:
+    """Build a covariance from a kernel of distance over length."""
     if not (np.isfinite(length) and length > 0):
         raise ValueError(f"the length scale must be a positive number, received {length}")
-    _check_size(len(distance))
+    check_size(len(distance))
     matrix = kernel(distance / length)
     values, U = linalg.eigh(matrix)
     if values[0] < 1e-10 * values[-1]:
@@ -151,10 +153,11 @@ def covariance_of(matrix: FloatArray, name: str = "given") -> Covariance:
     return Covariance(matrix, factor, linalg.cho_solve((factor, True), np.eye(len(matrix))), name)
 
 
-def _check_size(n_areas: int) -> None:
+def check_size(n_areas: int) -> None:
+    """Refuse what would need gigabytes and hours."""
     if n_areas > DENSE_LIMIT:
         raise ValueError(
-            f"{n_areas} areas are more than the {DENSE_LIMIT} that dense linear algebra handles; "
+            f"{n_areas:,} areas are more than the {DENSE_LIMIT:,} that dense linear algebra handles; "
             "use a coarser map, or split it"
         )
 
@@ -210,5 +213,5 @@ class Model:
     def __post_init__(self) -> None:
         if self.counts.n_areas != self.covariance.n_areas:
             raise ValueError(
-                f"the comparisons know {self.counts.n_areas} areas, the covariance {self.covariance.n_areas}"
+                f"the comparisons know {self.counts.n_areas:,} areas, the covariance {self.covariance.n_areas:,}"
             )

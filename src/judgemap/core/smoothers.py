@@ -2,8 +2,7 @@
 
 A `Smoother` says what the engine for large maps (`core.samplers.large`) needs of C: its inverse on vectors, noise, and
 its entries where a matrix is made after all. `Communicability` is the paper's prior, `Independent` that of the standard
-model. A prior with a sparse precision matrix needs the same few methods; one that leaves some directions free (an
-intrinsic one) says so by its ``rank``.
+model; `core.car` and `core.multiresolution` have the others.
 """
 
 from functools import cached_property
@@ -33,8 +32,8 @@ class Smoother(Protocol):
         """The number of areas."""
 
     @property
-    def rank(self) -> int:
-        """The rank of C⁻¹: the number of areas, but for an intrinsic prior."""
+    def length(self) -> float | None:
+        """The length scale, where there is one."""
 
     @property
     def diagonal(self) -> FloatArray:
@@ -63,7 +62,7 @@ def log_density(smoother: Smoother, log_variance: FloatArray, size: FloatArray) 
     >>> log_density(Independent(2), np.zeros(1), np.array([4.0]))
     array([-2.])
     """
-    return -(smoother.rank * log_variance + size * np.exp(-log_variance)) / 2
+    return -(smoother.n_areas * log_variance + size * np.exp(-log_variance)) / 2
 
 
 class Communicability:
@@ -77,6 +76,7 @@ class Communicability:
     """
 
     name = "communicability"
+    length = None
 
     def __init__(self, graph: AreaGraph) -> None:
         from judgemap.core import walks
@@ -93,11 +93,6 @@ class Communicability:
 
     @property
     def n_areas(self) -> int:
-        """The number of areas."""
-        return self.graph.n_areas
-
-    @property
-    def rank(self) -> int:
         """The number of areas."""
         return self.graph.n_areas
 
@@ -143,9 +138,10 @@ class Independent:
     """
 
     name = "independent"
+    length = None
 
     def __init__(self, n_areas: int) -> None:
-        self.n_areas = self.rank = n_areas
+        self.n_areas = n_areas
         self.diagonal: FloatArray = np.ones(n_areas)
 
     def precision(self, vectors: FloatArray) -> FloatArray:

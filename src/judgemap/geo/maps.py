@@ -23,6 +23,7 @@ from judgemap.geo.adjacency import (
     overlapping,
 )
 from judgemap.geo.csvfiles import Table, did_you_mean, quoted, read_table
+from judgemap.geo.joining_notes import bridge_notes, hairline_notes, pair_words, parts_notes
 from judgemap.geo.labels import Labels, clean_label, complete_names
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ ExtraEdges = Sequence[Sequence[str]] | str | Path | None
 """Edges by hand: pairs of ids or names, or a CSV file with ``area_a`` and ``area_b``."""
 Joining = Literal["nearest", "none"]
 """What to do with islands and parts of a map: join them to the nearest area outside, or leave them apart."""
-MOST_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -247,7 +247,7 @@ def read_edges(edges_path: str | Path, names_path: str | Path | None = None, ext
     unjoined = Areas(labels.ids, labels.names, AreaGraph(len(labels.ids), np.empty((0, 2), dtype=np.int64)))
     graph = add_edges(unjoined.graph, _table_edges(unjoined, edges))
     graph, added = _with_extra_edges(unjoined, graph, extra_edges)
-    return Areas(labels.ids, labels.names, graph, notes=(*labels.notes, *added, *_parts_notes(graph, labels.names)))
+    return Areas(labels.ids, labels.names, graph, notes=(*labels.notes, *added, *parts_notes(graph, labels.names)))
 
 
 def read_names(path: str | Path) -> Areas:
@@ -273,7 +273,7 @@ def _joined_by(outlines: "Outlines", edges_path: str | Path, extra_edges: ExtraE
     edges = read_table(edges_path, required=("area_a", "area_b"))
     graph = add_edges(apart.graph, _table_edges(apart, edges))
     graph, added = _with_extra_edges(apart, graph, extra_edges)
-    return Areas(ids, names, graph, geometry, notes=(*read, *added, *_parts_notes(graph, names)))
+    return Areas(ids, names, graph, geometry, notes=(*read, *added, *parts_notes(graph, names)))
 
 
 def _connect(outlines: "Outlines", contiguity: Contiguity, extra_edges: ExtraEdges, bridge: Joining) -> Areas:
@@ -283,14 +283,14 @@ def _connect(outlines: "Outlines", contiguity: Contiguity, extra_edges: ExtraEdg
     ids, names, geometry, read = outlines
     graph = border_graph(geometry, contiguity)
     hairline = hairline_pairs(geometry, graph, contiguity)
-    notes = [*read, *_hairline_notes(hairline, overlapping(geometry, hairline), names)]
+    notes = [*read, *hairline_notes(hairline, overlapping(geometry, hairline), names)]
     graph = add_edges(graph, hairline)
     graph, added = _with_extra_edges(Areas(ids, names, graph, geometry), graph, extra_edges)
     notes += added
     if bridge == "none":
-        return Areas(ids, names, graph, geometry, notes=(*notes, *_parts_notes(graph, names)))
+        return Areas(ids, names, graph, geometry, notes=(*notes, *parts_notes(graph, names)))
     graph, bridges = join_parts(graph, geometry, ids)
-    notes += _bridge_notes(bridges, dict(zip(ids, names, strict=True)))
+    notes += bridge_notes(bridges, dict(zip(ids, names, strict=True)))
     return Areas(ids, names, graph, geometry, bridges, tuple(notes))
 
 
@@ -345,50 +345,7 @@ def _with_extra_edges(areas: Areas, graph: AreaGraph, extra: ExtraEdges) -> tupl
             edges = np.array([_edge(areas, lookup, pair) for pair in extra], dtype=np.int64)
         except StudyError as error:
             raise StudyError(f"extra edges: {error}") from None
-    return add_edges(graph, edges), [f"Edges were added by hand: {_pairs(edges, areas.names)}."]
-
-
-def _hairline_notes(hairline: IntArray, overlaps: IntArray, names: Sequence[str]) -> list[str]:
-    notes = []
-    if len(hairline):
-        notes.append(f"Borders that almost meet, or overlap, were taken to meet: {_pairs(hairline, names)}.")
-    if len(overlaps):
-        notes.append(f"Areas that lie over each other should be checked on the map: {_pairs(overlaps, names)}.")
-    return notes
-
-
-def _bridge_notes(bridges: Sequence[Bridge], names: dict[str, str]) -> list[str]:
-    notes = [
-        f"{names[each.a]!r} borders no area outside its part of the map and was joined to the nearest, "
-        f"{names[each.b]!r}, {each.km:.2f} km away."
-        for each in bridges[:MOST_LISTED]
-    ]
-    if len(bridges) > MOST_LISTED:
-        notes.append(f"{len(bridges) - MOST_LISTED} more areas were joined to the nearest in the same way.")
-    if len(bridges) > max(5, len(names) // 10):
-        notes.append("This many parts suggest that the borders in the file do not meet; check them, or repair the map.")
-    return notes
-
-
-def _parts_notes(graph: AreaGraph, names: Sequence[str]) -> list[str]:
-    """Say which areas have no neighbour, and into how many parts the areas fall."""
-    parts = graph.components()
-    sizes = np.bincount(parts)
-    if len(sizes) == 1:
-        return []
-    alone = [names[i] for i in np.flatnonzero(sizes[parts] == 1).tolist()]
-    notes = [f"These areas have no neighbour: {quoted(alone)}."] if alone else []
-    shown = ", ".join(str(size) for size in sorted(sizes.tolist(), reverse=True)[:10])
-    more = " …" if len(sizes) > 10 else ""
-    notes.append(
-        f"The areas are left in {len(sizes)} parts that no edge joins, of {shown}{more} areas: "
-        "one part tells nothing about another."
-    )
-    return notes
-
-
-def _pairs(pairs: IntArray, names: Sequence[str]) -> str:
-    return quoted([f"{names[a]} – {names[b]}" for a, b in pairs.tolist()], most=MOST_LISTED)
+    return add_edges(graph, edges), [f"Edges were added by hand: {pair_words(edges, areas.names)}."]
 
 
 def _number_first(label: str) -> tuple[bool, int, str]:

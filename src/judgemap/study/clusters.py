@@ -25,19 +25,11 @@ from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.fit import checked_counts
 from judgemap.study.grouping import Group, Grouping, is_placed
+from judgemap.study.named_draws import diagnose, named_draws, named_pairs, named_statistics
 from judgemap.study.panel_settings import PanelSettings
 from judgemap.study.provenance import begin_record, data_notes
 from judgemap.study.record import GOOD_GAP, Note, NoteKind, PartitionChoice
-from judgemap.study.result import (
-    WORK,
-    Fit,
-    diagnose,
-    evenly,
-    named_draws,
-    named_pairs,
-    named_statistics,
-    tie_sentence,
-)
+from judgemap.study.result import WORK, Fit, evenly, tie_sentence
 from judgemap.study.run import CLUSTER_PLAN, Run, RunOptions, settle
 from judgemap.study.settings import LOSSES, ClusterSettings
 
@@ -107,7 +99,9 @@ class ClusterFit(Fit):
         ``n_clusters`` asks for the best one with that many clusters.
         """
         if n_clusters is not None and not 1 <= n_clusters <= len(self.map):
-            raise StudyError(f"{len(self.map)} areas cannot make {n_clusters} clusters; ask for 1 to {len(self.map)}")
+            raise StudyError(
+                f"{len(self.map):,} areas cannot make {n_clusters:,} clusters; ask for 1 to {len(self.map):,}"
+            )
         if loss not in LOSSES:
             raise StudyError(f"there is no loss {loss!r}; choose {' or '.join(map(repr, LOSSES))}")
         search = minimise_vi if loss == "vi" else minimise_binder

@@ -1,16 +1,14 @@
 """Comparisons as the judges made them: who was shown what, in which order, and what the answer was.
 
-A table of columns, one entry for each pair that was shown. Each source has one reader that makes it: `read_comparisons`
-here for CSV files, `web.judge.comparisons` for the study server's database. Everything that counts answers asks it.
+A table of columns, one entry for each pair that was shown. Each source has one reader that makes it: `comparison_files`
+for CSV files, `web.judge.comparisons` for the study server's database. Everything that counts answers asks it.
 """
 
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from enum import IntEnum
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -20,9 +18,7 @@ from judgemap.core.comparisons import JudgedCounts, PairCounts, count_judged
 from judgemap.core.types import BoolArray, FloatArray, IntArray, frozen_floats, frozen_ints
 from judgemap.display import Displayed
 from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import Table, did_you_mean, quoted, read_number, read_table
-from judgemap.geo.labels import clean_label
-from judgemap.geo.maps import Areas
+from judgemap.geo.csvfiles import did_you_mean, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,7 +181,7 @@ class Comparisons(Displayed):
         """Add up the comparisons into pair counts, with the ties; models without ties take its ``decided()``."""
         if not self.decided.any():
             raise StudyError(
-                f"none of the {len(self)} comparisons was decided (all are ties, skipped or unknown); "
+                f"none of the {len(self):,} comparisons was decided (all are ties, skipped or unknown); "
                 "a fit needs at least one answer of left or right"
             )
         return self.counts_of(np.ones(len(self), dtype=np.bool_))
@@ -211,7 +207,7 @@ class Comparisons(Displayed):
         there = self.decided | self.tied
         if unnamed := int((there & (self.judge < 0)).sum()):
             raise StudyError(
-                f"{unnamed} of {int(there.sum())} answers do not name their judge, so judges cannot be told apart; "
+                f"{unnamed:,} of {int(there.sum()):,} answers do not name their judge, so judges cannot be told apart; "
                 "fill in the column 'judge', or fit one map for all"
             )
         choice = np.select([self.outcome == Outcome.LEFT, self.outcome == Outcome.RIGHT], [1, -1])
@@ -308,99 +304,3 @@ def judge_codes(names: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
     judges = tuple(dict.fromkeys(name for name in names if name))
     place = {name: code for code, name in enumerate(judges)}
     return judges, np.array([place.get(name, -1) for name in names], dtype=np.int64)
-
-
-def read_comparisons(path: str | Path, areas: Areas, winner_is: Direction = "lower") -> Comparisons:
-    r"""Read comparisons.csv: ``judge,left,right,outcome[,seconds,answered_at,…]``, or ``winner,loser[,judge]``.
-
-    Areas are named by id or by exact name. An outcome is one of left, right, tie, skipped, unknown.
-
-    >>> import tempfile, judgemap as jm
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "comparisons.csv")
-    ...     _ = path.write_text("judge,left,right,outcome\nann,Loop,Lake View,left\nann,Loop,Uptown,tie\n")
-    ...     data = jm.read_comparisons(path, jm.chicago())
-    >>> len(data), data.counts().total
-    (2, 1)
-    """
-    table = read_table(path)
-    if "winner" in table.columns or "loser" in table.columns:
-        table.require("winner", "loser")
-        first, second = "winner", "loser"
-        outcome = ["left"] * len(table.rows)
-    else:
-        table.require("left", "right", "outcome")
-        first, second = "left", "right"
-        outcome = _outcomes(table)
-    left, right = _positions(table, first, second, areas)
-    judge = [row.get("judge", "") for row in table.rows]
-    data = Comparisons.from_words(areas.ids, judge, left, right, outcome, _seconds(table), winner_is)
-    return replace(data, answered_at=np.array([_moment(row.get("answered_at", "")) for row in table.rows]))
-
-
-def _outcomes(table: Table) -> list[str]:
-    outcomes = [row["outcome"] for row in table.rows]
-    use = f"use one of {', '.join(ANSWERS)}"
-    table.refuse(
-        {
-            row: f"{outcome!r} is not an outcome{did_you_mean(outcome, ANSWERS)}; {use}"
-            for row, outcome in enumerate(outcomes)
-            if outcome not in ANSWERS
-        }
-    )
-    return outcomes
-
-
-def _moment(text: str) -> float:
-    """Read a moment, in UTC unless it says otherwise; nan for what is none, because no model rests on it."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return np.nan
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def _positions(table: Table, first: str, second: str, areas: Areas) -> tuple[IntArray, IntArray]:
-    """Look up both areas of every row; name those that are not on the map, or compared with themselves."""
-    lookup = areas.lookup
-    left = [lookup.get(clean_label(row[first]), -1) for row in table.rows]
-    right = [lookup.get(clean_label(row[second]), -1) for row in table.rows]
-    if all(place < 0 for place in (*left, *right)):
-        raise StudyError(
-            f"{table.path.name} and the map share no area: the table names {quoted(_some(table, first))}, "
-            f"the map {quoted(areas.ids[:3])} ({quoted(areas.names[:3])}); "
-            "check that both use the same ids, or choose the map's id column"
-        )
-    mistakes: dict[int, str] = {}
-    for row, (a, b) in enumerate(zip(left, right, strict=True)):
-        if a < 0 or b < 0:
-            column = first if a < 0 else second
-            area = table.rows[row][column]
-            empty = f"the cell of {column!r} is empty; name an area or remove the row"
-            mistakes[row] = areas.unknown(area) if area else empty
-        elif a == b:
-            area = table.rows[row][first]
-            mistakes[row] = f"{area!r} is compared with itself; correct it or remove the row"
-    table.refuse(mistakes)
-    return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
-
-
-def _some(table: Table, column: str) -> Sequence[str]:
-    return list(dict.fromkeys(row[column] for row in table.rows[:50]))[:3]
-
-
-def _seconds(table: Table) -> FloatArray:
-    """Read the times, also with decimal commas: empty cells are nan, anything but a time is an error."""
-    seconds = np.full(len(table.rows), np.nan)
-    mistakes: dict[int, str] = {}
-    for row, cells in enumerate(table.rows):
-        if not cells.get("seconds"):
-            continue
-        try:
-            seconds[row] = read_number(cells["seconds"])
-        except ValueError:
-            seconds[row] = -1.0
-        if not (np.isfinite(seconds[row]) and seconds[row] >= 0):
-            mistakes[row] = f"{cells['seconds']!r} is not a number of seconds; write one, or leave the cell empty"
-    table.refuse(mistakes)
-    return seconds

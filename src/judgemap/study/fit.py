@@ -12,13 +12,15 @@ from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.heterogeneity import differ_note
 from judgemap.study.large import run_large
+from judgemap.study.named_draws import diagnose, named_draws, named_pairs, named_statistics
 from judgemap.study.panel import run_panel
 from judgemap.study.panel_settings import PanelSettings
+from judgemap.study.priors import Prior
 from judgemap.study.provenance import begin_record, data_notes
 from judgemap.study.record import Correlation
-from judgemap.study.result import Fit, diagnose, named_draws, named_pairs, named_statistics
+from judgemap.study.result import Fit
 from judgemap.study.run import LARGE, FitOptions, Run, settle_panel
-from judgemap.study.settings import FitSettings, prior_covariance
+from judgemap.study.settings import FitSettings
 
 
 def fit_standard(
@@ -64,7 +66,7 @@ def fit_spatial(
     ['id', 'name', 'risk_median', 'risk_mean']
     """
     panel, run = settle_panel(seed, options, len(areas))
-    return _run("spatial", data, areas, (covariance, variance or InverseGamma()), panel, run)
+    return _run("spatial", data, areas, (Prior(given=covariance), variance or InverseGamma()), panel, run)
 
 
 def run_settings(
@@ -77,29 +79,26 @@ def run_settings(
 
         fit = run_clusters(data, areas, settings.of_clusters, run, settings.panel)
         return fit.with_partition(settings.clusters, settings.loss)
-    covariance = None
-    if settings.model == "spatial" and settings.prior != "communicability":
-        covariance = prior_covariance(areas, settings.prior, settings.length)
-    return _run(settings.model, data, areas, (covariance, settings.variance), settings.panel, run)
+    prior = Prior(settings.prior, settings.length) if settings.model == "spatial" else None
+    return _run(settings.model, data, areas, (prior, settings.variance), settings.panel, run)
 
 
 def _run(
     name: str,
     data: Comparisons,
     areas: Areas,
-    prior: tuple[Covariance | None, VariancePrior],
+    assumed: tuple[Prior | None, VariancePrior],
     panel: PanelSettings,
     run: Run,
 ) -> Fit:
-    """Count, build the model, sample, assess, record: the same for both models. No covariance is the model's own."""
-    covariance, variance = prior
+    """Count, build the model, sample, assess, record: the same for both models. The standard one has no prior map."""
+    prior, variance = assumed
     counts = checked_counts(data, areas)
     if panel.needs_panel(data):
         panel.check_size(len(areas))
-    elif covariance is None and len(areas) > LARGE:
-        return run_large(name, data, counts, areas, variance, run)
-    if covariance is None:
-        covariance = independent(len(areas)) if name == "standard" else prior_covariance(areas)
+    elif len(areas) > LARGE and (prior is None or prior.suits_large_maps()):
+        return run_large(name, data, counts, areas, (prior, variance), run)
+    covariance = independent(len(areas)) if prior is None else prior.covariance(areas)
     if panel.needs_panel(data):
         return run_panel(name, data, areas, (covariance, variance), panel, run)
     model = Model(counts, covariance, variance)

@@ -49,7 +49,7 @@ def _answers(table: Table, labels: dict[str, str]) -> tuple[list[Answer], list[s
         sound, guess_columns(table.columns), [f"comparison {row.get('comparison_id')}" for row in sound]
     )
     answers = [answer._replace(left=labels[answer.left], right=labels[answer.right]) for answer in read]
-    note = f"{len(refused)} comparisons name an item that is not there, or one twice, and were left out: "
+    note = f"{len(refused):,} comparisons name an item that is not there, or one twice, and were left out: "
     return answers, [f"{note}{quoted(refused, most=5)}."] if refused else []
 
 
@@ -65,7 +65,7 @@ def _table(path: Path, name: str, folder: Path) -> Table:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
             if len(entries) > MOST_FILES:
-                raise StudyError(f"{path.name}: the zip file holds {len(entries)} files; an export has a dozen")
+                raise StudyError(f"{path.name}: the zip file holds {len(entries):,} files; an export has a dozen")
             tables = [each for each in entries if Path(each.filename).stem == name and _is_table(each.filename)]
             if not tables:
                 there = quoted([each.filename for each in entries])

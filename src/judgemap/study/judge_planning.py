@@ -18,8 +18,8 @@ from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.planning import TruthSource
+from judgemap.study.priors import prior_covariance
 from judgemap.study.schedules import DIFFER, pair_design
-from judgemap.study.settings import prior_covariance
 
 if TYPE_CHECKING:
     import pandas as pd

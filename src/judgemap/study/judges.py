@@ -204,7 +204,7 @@ def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
     if row["comparisons"] >= 10 and row["seconds_median"] < min(usual / 3, 2.0):
         yield f"Half of the answers took less than {row['seconds_median']:.1f} seconds."
     if row["repeats"] >= 5 and row["consistency"] <= 0.5:
-        yield f"Saw {row['repeats']} pairs again, and answered only {row['consistency']:.0%} of them the same way."
+        yield f"Saw {row['repeats']:,} pairs again, and answered only {row['consistency']:.0%} of them the same way."
     if row["comparisons"] >= 10 and row["undecided"] > 0.5:
         yield f"Did not decide on {row['undecided']:.0%} of the pairs."
 

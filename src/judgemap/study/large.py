@@ -16,17 +16,19 @@ from judgemap.core.prior import VariancePrior
 from judgemap.core.samplers.large_model import LargeModel
 from judgemap.core.samplers.masses import dense_bytes
 from judgemap.core.samplers.run import Draws, Plan, sample_large
-from judgemap.core.smoothers import Communicability, Independent, Smoother
+from judgemap.core.smoothers import Independent
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study import kept_draws
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.heterogeneity import DRAWS as DIFFER_DRAWS
 from judgemap.study.heterogeneity import differ_note
+from judgemap.study.named_draws import area_coordinates, diagnose, named_pairs, named_statistics
 from judgemap.study.panel_settings import PanelSettings
+from judgemap.study.priors import Prior
 from judgemap.study.provenance import begin_record, data_notes
 from judgemap.study.record import Correlation, Note, NoteKind
-from judgemap.study.result import Fit, area_coordinates, diagnose, evenly, named_pairs, named_statistics
+from judgemap.study.result import Fit, evenly
 from judgemap.study.run import Run
 
 DENSE_MOST = 40_000
@@ -89,14 +91,22 @@ def choose_dense(n_areas: int, n_answers: int, plan: Plan, memory: float | None)
     return False
 
 
-def run_large(name: str, data: Comparisons, counts: PairCounts, areas: Areas, variance: VariancePrior, run: Run) -> Fit:
+def run_large(
+    name: str,
+    data: Comparisons,
+    counts: PairCounts,
+    areas: Areas,
+    assumed: tuple[Prior | None, VariancePrior],
+    run: Run,
+) -> Fit:
     """Choose the engine, sample, assess, record: as `fit` does for smaller maps."""
+    prior, variance = assumed
     if run.sampler != "hmc":
         raise StudyError(
             f"the sampler '{run.sampler}' is for smaller maps than one of {len(areas):,} areas; leave --sampler out"
         )
     dense = choose_dense(len(areas), len(data), run.plan, run.memory)
-    smoother = build_smoother(name, areas)
+    smoother = Independent(len(areas)) if prior is None else prior.smoother(areas)
     model = LargeModel(counts, smoother, variance)
     draws, seconds = run.timed(
         lambda rng: sample_large(rng, model, run.plan, dense=dense, cores=run.cores, watch=run.watch)
@@ -111,7 +121,7 @@ def run_large(name: str, data: Comparisons, counts: PairCounts, areas: Areas, va
     sign = -1 if data.winner_is == "lower" else 1
     record = begun(
         model=name,
-        correlation=Correlation(smoother.name),
+        correlation=Correlation(smoother.name, smoother.length),
         hyperparameters=variance,
         notes=(
             *data_notes(data, counts, areas, name),
@@ -123,16 +133,6 @@ def run_large(name: str, data: Comparisons, counts: PairCounts, areas: Areas, va
         panel=PanelSettings(ties="leave-out") if data.tied.any() else None,
     )
     return Fit(areas, samples, statistics, named_pairs(areas, counts), record).remembering(sampling=sampling)
-
-
-def build_smoother(name: str, areas: Areas) -> Smoother:
-    """Build the prior of the spatial or the standard model."""
-    if name == "standard":
-        return Independent(len(areas))
-    try:
-        return Communicability(areas.graph)
-    except ValueError as error:
-        raise StudyError(f"the prior 'communicability' cannot be built: {error}") from None
 
 
 def engine_note(n_areas: int, *, dense: bool) -> Note:

@@ -23,23 +23,13 @@ from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.heterogeneity import differ_note
+from judgemap.study.named_draws import diagnose, named_draws, named_pairs, named_statistics
 from judgemap.study.panel_draws import name_judges, name_scalars, name_views
 from judgemap.study.panel_judges import judge_columns
 from judgemap.study.panel_settings import TIES, PanelSettings, View, with_answers
 from judgemap.study.provenance import begin_record, data_notes
 from judgemap.study.record import Correlation, Note, NoteKind
-from judgemap.study.result import (
-    CHUNK,
-    WORK,
-    Fit,
-    diagnose,
-    evenly,
-    interval_words,
-    named_draws,
-    named_pairs,
-    named_statistics,
-    tie_sentence,
-)
+from judgemap.study.result import CHUNK, WORK, Fit, evenly, interval_words, tie_sentence
 from judgemap.study.run import Run
 
 

@@ -175,8 +175,8 @@ class PanelSettings:
         )
         if unnamed := int((answered & (data.judge < 0)).sum()):
             raise StudyError(
-                f"{part}: {unnamed} of {int(answered.sum())} answers do not name their judge, so judges cannot be told "
-                "apart; fill in the column 'judge', or fit with judges alike",
+                f"{part}: {unnamed:,} of {int(answered.sum()):,} answers do not name their judge, so judges cannot be "
+                "told apart; fill in the column 'judge', or fit with judges alike",
                 field=part,
             )
         answers = np.bincount(data.judge[answered], minlength=len(data.judges))
@@ -189,7 +189,7 @@ class PanelSettings:
             )
         if len(active) and answers.max() == 1:
             raise StudyError(
-                f"{part}: each of the {len(active)} answers has a judge of its own, so judges' views cannot be told "
+                f"{part}: each of the {len(active):,} answers has a judge of its own, so judges' views cannot be told "
                 "from chance; check the column 'judge', or fit with judges alike",
                 field=part,
             )

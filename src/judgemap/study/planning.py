@@ -29,9 +29,9 @@ from judgemap.display import Displayed
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
+from judgemap.study.priors import prior_covariance
 from judgemap.study.provenance import versions
 from judgemap.study.schedules import ALPHA, pair_design
-from judgemap.study.settings import prior_covariance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -378,7 +378,8 @@ def _check(areas: Areas, judges: int, per_judge: int, simulations: int, designs:
     least = max(SHORTEST, len(areas) - 1)
     if judges * per_judge < least:
         raise StudyError(
-            f"{judges} × {per_judge} comparisons cannot even connect {len(areas)} areas; plan for at least {least}"
+            f"{judges:,} × {per_judge:,} comparisons cannot even connect {len(areas):,} areas; plan for at "
+            f"least {least:,}"
         )
     for name in designs:
         if name not in DESIGNS:

@@ -55,7 +55,7 @@ def import_speedybbt(paths: Sequence[str | Path], ones: Side = "first") -> Impor
     matrix = _adjacency(contents, where)
     areas = _areas(contents, name, answers, matrix)
     edges = () if matrix is None else tuple(_edges(matrix, areas.ids, where))
-    notes = [f"Comparisons were read from {name!r}: {len(answers)} rows."]
+    notes = [f"Comparisons were read from {name!r}: {len(answers):,} rows."]
     if columns.winner is None and columns.outcome is not None:
         notes.append(
             f"An outcome of 1 was read as a win of the {ones} area, as the packages compute it; "
@@ -221,7 +221,7 @@ def _adjacency(contents: Contents, where: str) -> FloatArray | None:
 
 def _edges(matrix: FloatArray, ids: Sequence[str], where: str) -> Iterator[tuple[str, str]]:
     if len(matrix) != len(ids):
-        raise StudyError(f"{where}: the adjacency matrix has {len(matrix)} rows, but there are {len(ids)} areas")
+        raise StudyError(f"{where}: the adjacency matrix has {len(matrix):,} rows, but there are {len(ids):,} areas")
     for a, b in np.argwhere(np.triu(matrix, 1) > 0).tolist():
         yield ids[a], ids[b]
 

@@ -69,7 +69,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """The prior correlation of areas: one of `settings.PRIORS`, 'independent', or the name of one made by hand.
+    """The prior correlation of areas: one of `priors.PRIORS`, 'independent', or the name of one made by hand.
 
     >>> Correlation("exponential", 5.0).text
     'exponential, length 5'

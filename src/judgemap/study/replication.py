@@ -19,10 +19,11 @@ from judgemap.geo.csvfiles import defused
 from judgemap.geo.maps import Areas
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.folder import check_file, write_whole
+from judgemap.study.priors import PRIORS, usual_length
 from judgemap.study.provenance import data_notes
 from judgemap.study.record import Correlation, FitRecord, PartitionChoice
 from judgemap.study.result import Fit
-from judgemap.study.settings import PRIORS, ClusterSettings, FitSettings, usual_length
+from judgemap.study.settings import ClusterSettings, FitSettings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,7 +217,7 @@ def _readme(fit: Fit, shown: Comparisons, command: str) -> str:
     made = f"judgemap {record.versions['judgemap']}, Python {record.versions['python']}, seed {record.seed}"
     return f"""# Replication archive
 
-A fit of the {record.model} model to {data.comparisons} comparisons of {data.areas} areas ({made}).
+A fit of the {record.model} model to {data.comparisons:,} comparisons of {data.areas:,} areas ({made}).
 To make it again, in an empty folder:
 
     python -m pip install -r requirements.txt

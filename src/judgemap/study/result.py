@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,21 +14,19 @@ import xarray as xr
 from scipy.special import expit
 
 from judgemap.core import posterior
-from judgemap.core.comparisons import PairCounts
 from judgemap.core.diagnostics import GOOD_ESS, GOOD_RHAT, Sampling, judge_sampling
 from judgemap.core.graph import AreaGraph
 from judgemap.core.posterior import Summary
 from judgemap.core.predictive import Shown, chosen_first
 from judgemap.core.prior import Covariance, independent
-from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.display import Displayed, plots
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import new_folder
 from judgemap.study.kept_draws import compressed, thinned
-from judgemap.study.record import Diagnostics, FitRecord
-from judgemap.study.settings import PRIORS, prior_covariance
+from judgemap.study.priors import PRIORS, prior_covariance
+from judgemap.study.record import FitRecord
 from judgemap.study.verdict import Verdict, judge_fit
 
 if TYPE_CHECKING:
@@ -219,26 +217,26 @@ class Fit(Displayed):
         draws = self.sample_stats.sizes.get("draw", draws)  # of a large map the folder keeps only some draws of risk
         texts = []
         if not self.record.complete:
-            texts.append(f"The run was interrupted after {draws} of {self.record.plan.draws} draws per chain.")
+            texts.append(f"The run was interrupted after {draws:,} of {self.record.plan.draws:,} draws per chain.")
         broke_down = int(self.sample_stats.get("divergences", xr.DataArray(0)).sum())  # older fits did not count them
         if broke_down:
             proposals = self.posterior.sizes["chain"] * draws * self.record.plan.thin
             texts.append(
-                f"{broke_down} of {proposals} proposals failed, so the chains may have missed part of the posterior: "
-                "try the other sampler, or a narrower prior for the strengths."
+                f"{broke_down:,} of {proposals:,} proposals failed, so the chains may have missed part of the "
+                "posterior: try the other sampler, or a narrower prior for the strengths."
             )
         if not judged.rhat_max <= GOOD_RHAT:
             worst = judged.rhat_max
             factor = (worst**2 - 1) / (GOOD_RHAT**2 - 1) if np.isfinite(worst) else 2.0
             texts.append(
                 f"The chains do not agree yet (largest R-hat {worst:.3f}, should be at most {GOOD_RHAT}): "
-                f"run about {_round_up(max(factor, 2.0) * draws)} draws per chain, and twice the warm-up."
+                f"run about {_round_up(max(factor, 2.0) * draws):,} draws per chain, and twice the warm-up."
             )
         if not judged.ess_bulk_min >= GOOD_ESS:
             needed = _round_up(draws * GOOD_ESS / max(judged.ess_bulk_min, 1.0))
             texts.append(
-                f"Effective sample size {judged.ess_bulk_min:.0f} for {judged.ess_bulk_min_of}; at least {GOOD_ESS} is "
-                f"needed: run about {needed} draws per chain."
+                f"Effective sample size {judged.ess_bulk_min:,.0f} for {judged.ess_bulk_min_of}; at least {GOOD_ESS} "
+                f"is needed: run about {needed:,} draws per chain."
             )
         return texts
 
@@ -257,7 +255,7 @@ class Fit(Displayed):
     def sampled(self) -> str:
         """How good the draws are, in a sentence: the first warning, or that there is none."""
         judged = self.record.diagnostics
-        good = f"effective sample size at least {judged.ess_bulk_min:.0f}, largest R-hat {judged.rhat_max:.3f}"
+        good = f"effective sample size at least {judged.ess_bulk_min:,.0f}, largest R-hat {judged.rhat_max:.3f}"
         return self.warnings[0] if self.warnings else f"The draws are good: {good}."
 
     def save(self, folder: str | Path) -> Path:
@@ -350,64 +348,6 @@ def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a Ge
 
     frame = gpd.read_file(path)
     return frame.set_index(frame["id"].astype(str)).loc[list(ids)].geometry.reset_index(drop=True)
-
-
-def named_draws(areas: Areas, centred: FloatArray, strengths: FloatArray, winner_is: str) -> xr.Dataset:
-    """Name the draws, and turn strength into risk."""
-    sign = -1.0 if winner_is == "lower" else 1.0
-    return xr.Dataset(
-        {
-            "risk": (("chain", "draw", "area"), sign * centred),
-            "level": (("chain", "draw"), strengths.mean(axis=2)),
-        },
-        coords=area_coordinates(areas, *strengths.shape[:2]),
-    )
-
-
-def area_coordinates(areas: Areas, chains: int, draws: int) -> dict[str, Any]:
-    """Name the axes of draws."""
-    return {
-        "chain": np.arange(chains),
-        "draw": np.arange(draws),
-        "area": list(areas.ids),
-        "name": ("area", list(areas.names)),
-    }
-
-
-def named_statistics(draws: Draws) -> xr.Dataset:
-    """Name the sampler's statistics."""
-    chains, kept = draws.divergences.shape
-    statistics = {"acceptance_rate": draws["acceptance"], "divergences": draws.divergences}
-    return xr.Dataset(
-        {name: (("chain", "draw"), values) for name, values in statistics.items()},
-        coords={"chain": np.arange(chains), "draw": np.arange(kept)},
-    )
-
-
-def named_pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:
-    """Name the data: how often each pair was compared, and how often its first area won."""
-    ids = np.array(areas.ids)
-    return xr.Dataset(
-        {"n": ("pair", counts.n), "wins": ("pair", counts.wins)}
-        | ({"ties": ("pair", counts.ties)} if counts.ties.any() else {}),
-        coords={"first": ("pair", ids[counts.first]), "second": ("pair", ids[counts.second])},
-    )
-
-
-def diagnose(names: Sequence[str], areas: Sampling, others: Mapping[str, FloatArray], seconds: float) -> Diagnostics:
-    """Sum up how well the areas, by name, and ``others`` (chain, draw) were sampled."""
-    rest = {name: judge_sampling(draws[..., None]) for name, draws in others.items()}
-    worst, bulk, tail = (np.concatenate(columns) for columns in zip(areas, *rest.values(), strict=True))
-    middle = float(np.median(areas.ess_bulk))
-    return Diagnostics(
-        rhat_max=float(worst.max()),
-        ess_bulk_min=float(bulk.min()),
-        ess_bulk_min_of=str([*names, *rest][int(bulk.argmin())]),
-        ess_bulk_median=middle,
-        ess_bulk_of={name: float(each.ess_bulk[0]) for name, each in rest.items()},
-        ess_tail_min=float(tail.min()),
-        ess_per_second=middle / max(seconds, 1e-9),
-    )
 
 
 def evenly(total: int, count: int) -> IntArray:

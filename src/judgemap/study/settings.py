@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from judgemap.core import prior
 from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity, decay, window
-from judgemap.core.prior import Covariance, FixedVariance, InverseGamma, VariancePrior
+from judgemap.core.prior import FixedVariance, InverseGamma, VariancePrior
 from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.panel_settings import PanelSettings
+from judgemap.study.priors import PRIORS
 from judgemap.study.run import CLUSTER_PLAN, NORMAL_PLAN, fill_in, usual_plan
 from judgemap.study.setting import MODELS, Setting, new_setting, plan_setting
 
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from judgemap.study.result import Fit
 
 NORMAL_MODELS = ("spatial", "standard")
-ON_CENTROIDS: dict[str, Callable[..., Covariance]] = {
-    "exponential": prior.exponential,
-    "matern32": prior.matern32,
-    "squared-exponential": prior.squared_exponential,
-}
-PRIORS = ("communicability", *ON_CENTROIDS, "graph-exponential")
 AFFINITIES = ("communicability", "window", "decay")
 LOSSES = {"vi": "least variation of information", "binder": "least Binder loss"}
 SAMPLER_NAMES = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Gibbs, as in the paper"}
@@ -373,41 +367,3 @@ class ClusterSettings:
         hint = did_you_mean(self.affinity, AFFINITIES)
         text = f"there is no affinity {self.affinity!r}{hint}; choose one of {quoted(AFFINITIES)}"
         raise StudyError(text, field="affinity")
-
-
-def prior_covariance(areas: Areas, kind: str = "communicability", length: float | None = None) -> Covariance:
-    """Build the prior's correlation between areas.
-
-    ``communicability`` (the paper's) and ``graph-exponential`` need the borders alone; the kernels on centroids need a
-    map. ``length`` is in kilometres for the kernels on centroids and in borders crossed for ``graph-exponential``; left
-    out, it is the typical distance between neighbours.
-
-    >>> import judgemap as jm
-    >>> areas = jm.chicago()
-    >>> C = prior_covariance(areas, "exponential", length=5.0).matrix
-    >>> C.shape
-    (77, 77)
-    """
-    try:
-        if kind == "communicability":
-            return prior.communicability(areas.graph)
-        if kind == "graph-exponential":
-            return prior.graph_exponential(areas.graph, usual_length(areas, kind) if length is None else length)
-        if kind in ON_CENTROIDS:
-            points = areas.centroids() / 1000
-            return ON_CENTROIDS[kind](points, usual_length(areas, kind) if length is None else length)
-    except StudyError:
-        raise
-    except ValueError as error:
-        raise StudyError(f"the prior {kind!r} cannot be built: {error}") from None
-    hint = did_you_mean(kind, PRIORS)
-    raise StudyError(f"there is no prior {kind!r}{hint}; the priors are {quoted(PRIORS)}", field="prior")
-
-
-def usual_length(areas: Areas, kind: str) -> float:
-    """Return a prior's default length: one border, or the median distance of neighbours' centroids in kilometres."""
-    if kind not in ON_CENTROIDS:
-        return 1.0
-    points = areas.centroids() / 1000
-    i, j = areas.graph.edges.T
-    return float(np.median(np.hypot(*(points[i] - points[j]).T)))

@@ -205,10 +205,10 @@ def judge_judges(judges: Sequence[JudgeFinding] | None, differ: bool) -> Ground:
         found.append("Judges differ more than chance explains, so the intervals of this fit are too narrow.")
     if odd:
         stand = "stands" if odd == 1 else "stand"
-        found.append(f"{odd} of the {len(judges)} judges {stand} out from the others.")
+        found.append(f"{odd:,} of the {len(judges):,} judges {stand} out from the others.")
     grade = Grade.CARE if found else Grade.SOUND
     if not odd and not differ:
-        found.append(f"None of the {len(judges)} judges stands out from the others.")
+        found.append(f"None of the {len(judges):,} judges stands out from the others.")
     if untold := sum(bool(each.kind_note) for each in judges):
         found.append(
             f"For {untold} of them there are not enough draws to tell a judge who guesses, or answers the other way "
@@ -244,7 +244,7 @@ def reliability_words(known: ReliabilityFinding) -> str:
         return known.note or "It is too early to judge reliability: ask for more answers."
     order = next(words for least, words in ORDERS if found >= least or least < 0)
     if of_panels:
-        return f"Another panel of {known.judges} judges would give {order} (expected correlation {found:.2f})."
+        return f"Another panel of {known.judges:,} judges would give {order} (expected correlation {found:.2f})."
     return (
         f"If judges agree, the same number of answers again would give {order} (expected correlation {found:.2f}); "
         "whether they agree cannot be told yet."

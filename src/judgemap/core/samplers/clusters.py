@@ -62,7 +62,7 @@ class ClusterModel:
         if self.ties is TieRule.DAVIDSON:
             raise ValueError("clusters take Rao and Kupper's ties or none; Davidson's are not offered with them")
         if self.counts.n_areas != self.prior.n_areas:
-            raise ValueError(f"the comparisons know {self.counts.n_areas} areas, the prior {self.prior.n_areas}")
+            raise ValueError(f"the comparisons know {self.counts.n_areas:,} areas, the prior {self.prior.n_areas:,}")
 
 
 class ClusterState(NamedTuple):

@@ -2,8 +2,8 @@
 
 A step is a trajectory of λ at the present α², in the coordinates of a `Mass`, then two draws of τ = log α²:
 
-    α² | λ ~ InvGamma(χ + rank/2, ω + λᵀC⁻¹λ/2)
-    τ | λ/α, from exp(ℓ(e^{τ/2} λ/α) + (N − rank)τ/2 − χτ − ωe^{−τ}), by a slice, which moves λ along
+    α² | λ ~ InvGamma(χ + N/2, ω + λᵀC⁻¹λ/2)
+    τ | λ/α, from exp(ℓ(e^{τ/2} λ/α) − χτ − ωe^{−τ}), by a slice, which moves λ along
 
 The first knows α² from the strengths alone and the second from the answers alone; between them chains forget it in a
 few steps (interweaving: Yu and Meng, 2011). Energies are in double precision, whatever the mass is made of. With the
@@ -150,17 +150,16 @@ def _energy(target: Target, state: State, momentum: FloatArray) -> FloatArray:
 def draw_variance(rng: np.random.Generator, target: Target, state: State) -> State:
     """Draw α² given λ, then τ given λ/α."""
     model = target.model
-    prior, rank = model.variance, model.smoother.rank
+    prior = model.variance
     if isinstance(prior, FixedVariance):
         return state
-    shape, scale, free = prior.shape, prior.scale, model.smoother.n_areas - rank
-    chains = len(state.log_variance)
-    tau = np.log(scale + state.size / 2) - np.log(rng.standard_gamma(shape + rank / 2, chains))
+    shape, scale, chains = prior.shape, prior.scale, len(state.log_variance)
+    tau = np.log(scale + state.size / 2) - np.log(rng.standard_gamma(shape + model.smoother.n_areas / 2, chains))
 
     def height(at: FloatArray) -> FloatArray:
         """Find the log of the density at τ on the ray."""
         fit = model.likelihood(state.strengths * np.exp((at - tau) / 2))[1]
-        density = fit + free * at / 2 - shape * at - scale * np.exp(-at)
+        density = fit - shape * at - scale * np.exp(-at)
         return np.where(np.abs(at) <= wide.FARTHEST, density, -np.inf)
 
     moved = wide.along_the_ray(rng, tau, height, SLICE_WIDTH * target.centre.log_variance_sd)

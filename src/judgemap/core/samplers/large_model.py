@@ -52,7 +52,7 @@ class LargeModel:
 
     def __post_init__(self) -> None:
         if self.counts.n_areas != self.smoother.n_areas:
-            raise ValueError(f"the comparisons know {self.counts.n_areas} areas, the prior {self.smoother.n_areas}")
+            raise ValueError(f"the comparisons know {self.counts.n_areas:,} areas, the prior {self.smoother.n_areas:,}")
 
     def likelihood(self, strengths: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Find ∇ℓ, (areas, chains), and ℓ, (chains,), for each column of strengths."""
@@ -154,7 +154,7 @@ class Centre:
 def find_centre(model: LargeModel) -> Centre:
     """Find the centre of the strengths, and the α² that agrees with it (MacKay's evidence iteration).
 
-    α² = (ω + mᵀC⁻¹m/2) / (χ + γ/2), γ = rank − tr(C⁻¹H⁻¹)/α² being how many directions the answers tell something of.
+    α² = (ω + mᵀC⁻¹m/2) / (χ + γ/2), γ = N − tr(C⁻¹H⁻¹)/α² being how many directions the answers tell something of.
     Random vectors come from a seed of its own. Where chains end up does not depend on any of this.
     """
     rng = np.random.default_rng(0)
@@ -168,7 +168,7 @@ def find_centre(model: LargeModel) -> Centre:
         change = 0.0
         if not isinstance(prior, FixedVariance):
             trace = float((probes * curvature.solve(probes, ROUGH)).sum() / PROBES)
-            told = max(smoother.rank - np.exp(-tau) * trace, 1.0)
+            told = max(smoother.n_areas - np.exp(-tau) * trace, 1.0)
             size = float(mean @ smoother.precision(mean[:, None])[:, 0])
             better = float(np.log((prior.scale + size / 2) / (prior.shape + told / 2)))
             change = float(np.clip(better - tau, -2.0, 2.0))

@@ -35,7 +35,9 @@ def describe(extract: Extract, tiles: Tiles, boxes: Sequence[tuple[float, float,
     if left := [f"{number:,} {LEFT_OUT[what]}" for what, number in extract.left_out.most_common() if number]:
         sentences.append(f"Left out: {_listed(left)}.")
     if bare := _without_roads(roads, boxes):
-        sentences.append(f"The extract has no road in {bare} of the {len(boxes)} areas: check that it covers them all.")
+        sentences.append(
+            f"The extract has no road in {bare:,} of the {len(boxes):,} areas: check that it covers them all."
+        )
     if tiles.lightened:
         sentences.append(f"Small streets were left out where they are dense ({_counted(tiles.lightened, 'tile')}).")
     if tiles.dropped:

@@ -11,7 +11,8 @@ import numpy as np
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import read_table
 from judgemap.report.picture import Picture
-from judgemap.study.comparisons import Comparisons, read_comparisons
+from judgemap.study.comparison_files import read_comparisons
+from judgemap.study.comparisons import Comparisons
 from judgemap.study.definition import NO_WORDS, OwnWords, read_definition
 from judgemap.study.explain import Explanation
 from judgemap.study.result import Fit

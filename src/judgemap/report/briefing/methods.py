@@ -19,6 +19,10 @@ REFERENCES: Mapping[str, str] = {
     "I. The method of paired comparisons. Biometrika, 39(3/4), 324–345. doi:10.2307/2334029",
     "Davidson, 1970": "Davidson, R. R. (1970). On extending the Bradley–Terry model to accommodate ties in paired "
     "comparison experiments. Journal of the American Statistical Association, 65(329), 317–328.",
+    "Besag et al., 1991": "Besag, J., York, J., and Mollié, A. (1991). Bayesian image restoration, with two "
+    "applications in spatial statistics. Annals of the Institute of Statistical Mathematics 43, 1–20.",
+    "Sørbye and Rue, 2014": "Sørbye, S. H., and Rue, H. (2014). Scaling intrinsic Gaussian Markov random field priors "
+    "in spatial modelling. Spatial Statistics 8, 39–51.",
     "Estrada and Hatano, 2008": "Estrada, E., and Hatano, N. (2008). Communicability in complex networks. Physical "
     "Review E, 77, 036111. doi:10.1103/PhysRevE.77.036111",
     "Neal, 2011": "Neal, R. M. (2011). MCMC using Hamiltonian dynamics. In S. Brooks, A. Gelman, G. L. Jones, and "
@@ -49,7 +53,14 @@ KERNELS = {
     "matern32": "(1 + √3 d/ℓ) exp(−√3 d/ℓ) of the distance d between centroids (Matérn 3/2)",
     "squared-exponential": "exp(−d²/(2ℓ²)) of the distance d between centroids",
     "graph-exponential": "exp(−d/ℓ) of the number d of borders crossed on the shortest path between areas",
+    "multi-resolution": "the mean of Matérn 3/2 correlations of the distance d between centroids, whose lengths double "
+    "from ℓ up to half the width of the map",
 }
+CAR = (
+    "The prior is an intrinsic conditional autoregression (Besag et al., 1991): the density of λ falls with the sum of "
+    "squared differences between neighbours, scaled so that α is the typical standard deviation (Sørbye and Rue, "
+    "2014); the level of each connected part of the map is N(0, α²)."
+)
 AFFINITIES = {
     "communicability": "the (i, j) entry of the matrix exponential of the map's adjacency matrix (Estrada and Hatano, "
     "2008)",
@@ -142,6 +153,8 @@ def _normal_prior(fit: Fit) -> str:
             f"A priori, λ ~ N(0, α²C) with correlation {KERNELS[correlation.kind]}, ℓ = {correlation.length:g} (cf. "
             "Seymour, Sirl et al., 2022)."
         )
+    elif correlation.kind == "car":
+        prior = CAR
     elif correlation.kind != "communicability":
         prior = f"A priori, λ ~ N(0, α²C) with a correlation C made by hand, {correlation.kind!r}."
     else:

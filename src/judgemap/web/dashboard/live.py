@@ -246,10 +246,12 @@ def notes(study: Study, numbers: Numbers, outcomes: Outcomes) -> list[str]:
     alone = n_areas - compared
     if alone and compared < n_areas / 2:
         sentences.append(
-            f"Only {compared} of {n_areas} areas have been in a pair with a winner so far: ask for more answers."
+            f"Only {compared:,} of {n_areas:,} areas have been in a pair with a winner so far: ask for more answers."
         )
     elif alone:
-        sentences.append(f"{alone} of {n_areas} areas have not been in a pair with a winner yet: ask for more answers.")
+        sentences.append(
+            f"{alone:,} of {n_areas:,} areas have not been in a pair with a winner yet: ask for more answers."
+        )
     if parts > 1:
         sentences.append(
             f"The areas compared fall into {parts} groups that no answer links, so how one group compares with another "

@@ -156,7 +156,7 @@ def plan_page(plan: PanelPlan) -> PlanPage | None:
     answers, sd = [float(each) for each in result["per_judge"]], result["sd"]
     middle = result["judges"].index(result["planned"][0])
     courses = [
-        Course(f"{result['judges'][column]} judges", [(x, row[column]) for x, row in zip(answers, sd, strict=False)])
+        Course(f"{result['judges'][column]:,} judges", [(x, row[column]) for x, row in zip(answers, sd, strict=False)])
         for column in range(max(middle - 1, 0), min(middle + 2, len(result["judges"])))
     ]
     ends = [f"{course.name} from {plain(course.points[0][1])} to {plain(course.points[-1][1])}" for course in courses]

@@ -56,7 +56,9 @@ def check_room(group: JudgeGroup, count: int) -> None:
     # Somebody who withdrew leaves room for another judge.
     room = max(quota - Judge.objects.filter(group=group, withdrawn_at=None).count(), 0)
     if count > room:
-        text = f"the group {group.name} takes {quota} judges and has room for {room}; ask for fewer or raise its quota"
+        text = (
+            f"the group {group.name} takes {quota:,} judges and has room for {room:,}; ask for fewer or raise its quota"
+        )
         raise StudyError(text, field="group")
 
 

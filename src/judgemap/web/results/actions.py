@@ -85,7 +85,7 @@ def set_auto_fit(
 ) -> None:
     """Fit the study again after every ``every`` new answers; None turns this off."""
     if every is not None and every < LEAST_EVERY:
-        raise StudyError(f"every: fit after every {LEAST_EVERY} answers or more, not every {every}", field="every")
+        raise StudyError(f"every: fit after every {LEAST_EVERY:,} answers or more, not every {every:,}", field="every")
     with transaction.atomic():
         if every is None:
             removed, _ = AutoFit.objects.filter(study=study).delete()
@@ -107,7 +107,7 @@ def ask_where_due(**_: object) -> list[FitRun]:
         with transaction.atomic():
             study = _locked(each.study)
             if _is_due(each) and has_decided(study):
-                judges = {"left_out": excluded_from(study), "only": [], "note": f"every {each.every} answers"}
+                judges = {"left_out": excluded_from(study), "only": [], "note": f"every {each.every:,} answers"}
                 asked.append(_ask(study, FitSettings.from_dict(each.settings), None, judges))
     return asked
 
@@ -146,7 +146,7 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
     plan = settings.plan_for(areas)
     most = MOST_NUMBERS // (areas * plan.chains)
     if areas <= LARGE and max(plan.draws, plan.most) > most:  # for larger maps the worker looks at its memory
-        text = f"draws: {plan.chains} chains of {areas} areas have room for {most} draws each; ask for fewer"
+        text = f"draws: {plan.chains} chains of {areas:,} areas have room for {most:,} draws each; ask for fewer"
         raise StudyError(text, field="draws")
     steps = plan.chains * (plan.warmup + plan.draws * plan.thin)
     if steps > MOST_STEPS:

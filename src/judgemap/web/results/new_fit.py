@@ -118,7 +118,7 @@ class FitForm(StudyForm):
         excluded = excluded_from(study)
         judged = Judge.objects.filter(study=study, judged__gt=0).order_by("name").values_list("name", "judged")
         self.fields["named"].choices = [  # type: ignore[attr-defined]
-            (name, f"{name}, {pairs} pairs{' (left out of fits)' if name in excluded else ''}")
+            (name, f"{name}, {pairs:,} pairs{' (left out of fits)' if name in excluded else ''}")
             for name, pairs in judged
         ]
 

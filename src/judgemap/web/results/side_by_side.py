@@ -168,7 +168,7 @@ def draw_scatter(base: FloatArray, other: FloatArray, names: Sequence[str]) -> S
     y = np.round(SIDE - SIDE * (other - least) / span, 1).tolist()
     steps = [(round(SIDE * (limit - least) / span, 1), number(limit)) for limit in limits.tolist()]
     ticks = [(at, SIDE - at, text) for at, text in steps]
-    says = f"Scatter of the risk of {len(names)} areas on two maps; points on the line have the same risk on both."
+    says = f"Scatter of the risk of {len(names):,} areas on two maps; points on the line have the same risk on both."
     return Scatter(list(zip(x, y, names, strict=True)), ticks, says)
 
 
@@ -240,7 +240,7 @@ def _change_map(ground: Ground, base: Side, change: FloatArray, cuts: FloatArray
     up, down = (base.rows[int(place)]["name"] for place in (change.argmax(), change.argmin()))
     says = (
         f"Map of the change in risk. It rises most in {up} ({signed(float(change.max()))}) and falls most in {down} "
-        f"({signed(float(change.min()))}); {still} of {len(classes)} areas hardly change."
+        f"({signed(float(change.min()))}); {still:,} of {len(classes):,} areas hardly change."
     )
     return ClassMap("Change of risk", _groups(classes, CHANGE), signs, says)
 

@@ -94,7 +94,7 @@ def check_zip(content: bytes) -> None:
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
         raise StudyError("the zip file cannot be opened; zip the map again, without a password") from None
     if len(members) > MOST_FILES:
-        raise StudyError(f"the zip file holds {len(members)} files; put only the Shapefile's own into it")
+        raise StudyError(f"the zip file holds {len(members):,} files; put only the Shapefile's own into it")
     if sum(each.file_size for each in members) > LARGEST_UNZIPPED:
         raise StudyError(f"the zip file unpacks into over {LARGEST_UNZIPPED / 1e6:.0f} MB; simplify the boundaries")
     if any(each.flag_bits & 1 for each in members):

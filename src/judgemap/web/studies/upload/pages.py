@@ -302,7 +302,7 @@ def faulty(fault: dict[str, Any]) -> str:
     if fault["kind"] == FaultKind.SAME_ID:
         what, several, one = "id", "are in more than one row", "is in more than one row"
     rest = fault["count"] - len(fault["labels"])
-    listed = ", ".join(fault["labels"]) + (f" and {rest} more" if rest else "")
+    listed = ", ".join(fault["labels"]) + (f" and {rest:,} more" if rest else "")
     return f"1 {what} {one}: {listed}." if fault["count"] == 1 else f"{fault['count']} {what}s {several}: {listed}."
 
 

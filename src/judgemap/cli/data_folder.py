@@ -1,0 +1,26 @@
+"""The folder with a server's database, for the commands that work on it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DataFolder = Annotated[Path, typer.Option(help="Folder of the database and the secret key.", envvar="JUDGEMAP_DATA")]
+DATA = Path("judgemap-data")
+
+
+def connect(data: Path) -> None:
+    """Set Django up on a data folder, whose database is made if need be; one of another version is refused."""
+    from judgemap.web import start
+
+    start.use_data_folder(data)
+    start.migrate()
+
+
+def server_address(url: str) -> str:
+    """Return the address that links begin with: as given, as set, or where the server was last started."""
+    from django.conf import settings
+
+    from judgemap.web.start import last_address
+
+    return url.rstrip("/") or settings.PUBLIC_URL or last_address() or "http://127.0.0.1:8000"
