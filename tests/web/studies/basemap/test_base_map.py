@@ -53,7 +53,7 @@ def test_an_extract_becomes_a_base_map(made):
     base_map = made.base_map
     assert base_map.status == "done"
     assert base_map.said.startswith("Found 48 roads, 1 railway line, 2 waters, 1 park and wood and 3 named places.")
-    assert "Left out: 1 footpaths, tracks and the like" in base_map.said
+    assert "Footpaths, service roads and buildings are never drawn." in base_map.said
     assert base_map.credit == CREDIT
     assert base_map.size == sum(len(tile.content) for tile in BaseMapTile.objects.all()) > 1000
     kinds = {kind for tile in BaseMapTile.objects.all() for kind in unpack(bytes(tile.content))}
