@@ -32,7 +32,7 @@ def check_extract(name: str, size: int, largest: int = LARGEST) -> str:
         raise StudyError(_("the file is empty; download it again"))
     if size > largest:
         raise StudyError(
-            _("the extract has %(size)s; up to %(largest)s are taken. Choose one of a smaller region")
+            _("the extract has %(size)s; at most %(largest)s can be read. Choose a smaller region")
             % {"size": _megabytes(size), "largest": _megabytes(largest)}
         )
     return name
