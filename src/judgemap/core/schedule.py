@@ -191,7 +191,7 @@ def _independent_pairs(rng: np.random.Generator, design: PairDesign, recent: deq
             if pair not in recent:
                 idle = 0
                 yield pair
-    raise ValueError("the design asks nearly always the same few pairs; mix it with the uniform design")
+    raise ValueError("the design nearly always asks the same few pairs; mix it with the uniform design")
 
 
 def _balanced_pairs(

@@ -55,13 +55,13 @@ def remarks(results: Results) -> list[str]:
             sentences.append(
                 f"{SAMPLERS[row['sampler']]}: chains agreed (R-hat of every area ≤ 1.01) in {row['sets_converged']} of "
                 f"{row['sets']} sets, and the largest R-hat is {row['rhat_max']:.3f}; where chains do not agree, the "
-                "effective sample size is a guess, more often too high than too low."
+                "effective sample size is a guess, and usually too high."
             )
     agreed = results.summary()[0].get("sets_agreed", len(results.sets))
     if agreed < len(results.sets):
         sentences.append(
             f"Chains from different partitions agreed (R-hat < 1.05) in {agreed} of {len(results.sets)} sets; "
-            "longer chains would settle the others."
+            "the others need longer chains."
         )
     if results.job.experiment.name == "scheduling":
         sentences.append(

@@ -27,7 +27,7 @@ def judge_sentences(plan: JudgePlan) -> list[str]:
     )
     doubled = (
         f"Twice the answers of the same judges: {plan.sd[row + 1, column]:.2f}; twice the judges: "
-        f"{plan.sd[row, column + 1]:.2f}; the same judges, answering without end: {endless:.2f}."
+        f"{plan.sd[row, column + 1]:.2f}; the same judges, however many answers they give: {endless:.2f}."
     )
     return [first, doubled, _where_it_ends(plan, judges)]
 
@@ -91,8 +91,8 @@ def judge_picture(plan: JudgePlan) -> Picture:
         f"{plan.sd[row, column + 1]:.2f}."
     )
     caption = (
-        "Darker is less certain; the diamond is the planned study. Below, each line falls towards its dashed one: what "
-        "this number of judges can tell, however much they answer."
+        "Darker is less certain; the diamond is the planned study. Below, each line falls towards a dashed one: the "
+        "best that this many judges can do, however much they answer."
     )
     return Picture(figure, alt, caption)
 
@@ -120,7 +120,7 @@ def _where_it_ends(plan: JudgePlan, judges: int) -> str:
             "more judges lower it further."
         )
     return (
-        f"From about {from_here:.0f} answers each on, twice as many lower the uncertainty by less than a tenth: "
+        f"From about {from_here:.0f} answers each, twice as many lower the uncertainty by less than a tenth: "
         "ask more judges, not more of each."
     )
 

@@ -216,10 +216,7 @@ def _told_apart(row: dict[Any, Any]) -> Iterator[str]:
     if row.get("p_little", 0.0) > SURE:
         yield f"Answers carry little information about any map (probability {row['p_little']:.0%})."
     if row.get("p_another_view", 0.0) > SURE:
-        yield (
-            f"Follows a map of their own, which has nothing to do with the other judges' (probability "
-            f"{row['p_another_view']:.0%})."
-        )
+        yield f"Answers follow a map unrelated to the other judges' (probability {row['p_another_view']:.0%})."
 
 
 def _groups(code: IntArray) -> Iterator[IntArray]:

@@ -183,8 +183,8 @@ class PanelSettings:
         active = np.flatnonzero(answers)
         if len(active) == 1:
             raise StudyError(
-                f"{part}: all answers are those of one judge ({quoted([data.judges[active[0]]])}), so nothing can be "
-                "said of how judges differ; ask more judges, or fit with judges alike",
+                f"{part}: all answers come from one judge ({quoted([data.judges[active[0]]])}), so nothing can be "
+                "said about how judges differ; ask more judges, or fit with judges alike",
                 field=part,
             )
         if len(active) and answers.max() == 1:

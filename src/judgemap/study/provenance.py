@@ -92,7 +92,7 @@ def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) 
     if parts > 1:
         text = (
             f"The compared areas fall into {parts} groups that were never compared with each other: "
-            "between groups, differences of risk rest on the prior."
+            "differences between groups depend on the prior alone."
         )
         notes.append(Note(NoteKind.GROUPS, text))
     answers = data.per_judge()

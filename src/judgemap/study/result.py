@@ -200,8 +200,8 @@ class Fit(Displayed):
             return independent(len(self.map))
         if correlation.kind not in PRIORS:
             raise StudyError(
-                f"the fit's prior, {correlation.kind!r}, was made by hand, and a saved fit does not hold it; "
-                "fit again, and ask the new fit before it is saved"
+                f"the fit's prior, {correlation.kind!r}, was built in Python, and a saved fit does not keep it; "
+                "fit again, and use the new fit before you save it"
             )
         return prior_covariance(self.map, correlation.kind, correlation.length)
 
