@@ -118,7 +118,7 @@ def test_a_prior_made_by_hand_is_used_until_the_fit_is_saved(chicago, tmp_path):
     assert belief_of(fit).covariance is kernel
     saved = jm.load_fit(fit.save(tmp_path / "results"))
     for ask in (lambda: jm.reliability(saved, chicago.data, seed=1), lambda: jm.judge_table(saved, chicago.data)):
-        with pytest.raises(jm.StudyError, match="the fit's prior, 'mine', was made by hand"):
+        with pytest.raises(jm.StudyError, match="the fit's prior, 'mine', was built in Python"):
             ask()
 
 
