@@ -76,7 +76,7 @@ def test_other_settings_are_refused(judgemap, edges, tmp_path):
         (["--alpha", "0"], "alpha must be a positive number"),
         (["--comparisons", "-1"], "comparisons must be at least 1"),
         (["--sampler", "nuts"], "there is no sampler 'nuts'"),
-        (["--cluster", "here"], "the address of a cluster is such as tcp://10.0.0.1:8786, and this one is here"),
+        (["--cluster", "here"], "a cluster's address looks like tcp://10.0.0.1:8786, not here"),
     ],
 )
 def test_mistakes_are_one_sentence(judgemap, edges, tmp_path, words, sentence):

@@ -1,5 +1,7 @@
 """A town as OpenStreetMap has it, written here: streets, a river, a railway, a park, the sea and names."""
 
+import struct
+import zlib
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -59,3 +61,24 @@ def town(middle: tuple[float, float] = MIDDLE, reach: float = 0.06, roads: bool 
     made.node(x + 0.2 * reach, y + 0.1 * reach, place="suburb", name="Sherwood <b>&amp;</b>")
     made.node(x - 0.2 * reach, y + 0.12 * reach, railway="station", name="Midland")
     return made
+
+
+def pbf_bomb(blobs: int = 20, each: int = 70_000_000) -> bytes:
+    """An .osm.pbf of a few kilobytes whose blocks unpack to a gigabyte and more of zeros."""
+    header = _blob(b"OSMHeader", b"\x22\x0eOsmSchema-V0.6", 16)
+    return header + blobs * _blob(b"OSMData", bytes(each), each)
+
+
+def _blob(kind: bytes, content: bytes, size: int) -> bytes:
+    body = b"\x10" + _varint(size) + b"\x1a" + _length_and(zlib.compress(content, 9))
+    head = b"\x0a" + _length_and(kind) + b"\x18" + _varint(len(body))
+    return struct.pack(">I", len(head)) + head + body
+
+
+def _length_and(content: bytes) -> bytes:
+    return _varint(len(content)) + content
+
+
+def _varint(number: int) -> bytes:
+    low, rest = number & 127, number >> 7
+    return bytes([low | 128]) + _varint(rest) if rest else bytes([low])

@@ -80,14 +80,14 @@ def test_what_the_interface_stores_unchecked_is_left_out_and_said(tmp_path):
               comparison(7, "4", "5", "7", "selected"), comparison(8, "4", "5", "None", "<script>")]  # fmt: skip
     found = import_interface(export(tmp_path / "a.zip", comparisons=GOOD + forged))
     assert len(found.answers) == 4
-    assert "4 comparisons name an item that is not there, or one twice" in found.notes[0]
+    assert "4 comparisons name an unknown item, or the same one twice" in found.notes[0]
     assert "'5', '6', '7', '8'" in found.notes[0]
 
 
 def test_a_zip_file_is_read_with_bounds(tmp_path, monkeypatch):
     path = export(tmp_path / "a.zip")
     monkeypatch.setattr(interface_files, "MOST_BYTES", 100)
-    with pytest.raises(StudyError, match="this is no export"):
+    with pytest.raises(StudyError, match="too large for an export"):
         import_interface(path)
     monkeypatch.setattr(interface_files, "MOST_FILES", 2)
     with pytest.raises(StudyError, match="the zip file holds 4 files"):

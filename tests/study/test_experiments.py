@@ -208,7 +208,7 @@ def test_more_comparisons_come_nearer_to_the_strengths():
     "address", ["nonsense", "http://127.0.0.1:8786", "tcp://127.0.0.1", "tcp://127.0.0.1:x", "tcp://"]
 )
 def test_what_is_no_address(tmp_path, address):
-    with pytest.raises(StudyError, match=r"the address of a cluster is such as tcp://10\.0\.0\.1:8786"):
+    with pytest.raises(StudyError, match=r"a cluster's address looks like tcp://10\.0\.0\.1:8786"):
         conduct(job(), tmp_path / "out", on_cluster(address))
 
 

@@ -118,7 +118,7 @@ def test_half_of_a_nation_was_never_compared(areas):
 @pytest.mark.usefixtures("treated_as_large")
 def test_what_large_maps_cannot_have_is_refused_in_a_sentence(areas, monkeypatch):
     data = answers(areas, len(areas))
-    with pytest.raises(StudyError, match="the sampler 'gibbs' is for smaller maps than one of 145 areas"):
+    with pytest.raises(StudyError, match="the sampler 'gibbs' cannot be used on a map of 145 areas"):
         jm.fit_spatial(data, areas, seed=1, sampler="gibbs", **QUICK)
     monkeypatch.setattr("judgemap.study.panel_settings.DENSE_LIMIT", 100)
     with pytest.raises(StudyError, match=r"judges: with more than 100 areas only the paper's model .* leave it out"):
@@ -152,7 +152,7 @@ def test_a_folder_keeps_some_draws_and_says_which(areas, tmp_path, monkeypatch):
     monkeypatch.setattr(kept_draws, "LARGE_VALUES", 1_000)
     monkeypatch.setattr(kept_draws, "MOST_VALUES", 2_500)
     fit = jm.fit_spatial(answers(areas, len(areas)), areas, seed=1, **QUICK)
-    said = "posterior.nc keeps one draw in 2 of each chain, risks rounded to five figures; areas.csv is of all draws."
+    said = "posterior.nc keeps one draw in 2 of each chain, risks rounded to five figures; areas.csv uses all draws."
     assert [note.text for note in fit.record.notes if note.kind is NoteKind.DRAWS_KEPT] == [said]
     again = jm.load_fit(fit.save(tmp_path / "results"))
     assert again.posterior["draw"].to_numpy().tolist() == [0, 2, 4, 6]

@@ -157,7 +157,7 @@ def test_chains_that_disagree_say_nothing_of_kinds(odd_judge):
 
 
 def test_a_judge_on_whom_the_fit_depends_is_told_apart_only_where_that_is_certain(odd_judge, monkeypatch):
-    """With k too high for the first two, the first is still the other way round; of the second nobody can tell."""
+    """With k too high for the first two, the first is still the other way round; the second cannot be told."""
     data, fit = odd_judge
 
     def heavy(rng, counts, judge, parts, shared, own):

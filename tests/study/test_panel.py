@@ -179,7 +179,7 @@ BAD = {
     "a judge without answers": (
         [("ann", "a", "b", "left"), ("ann", "a", "c", "left"), ("bob", "b", "c", "skipped")],
         {"judges": "differ"},
-        "all answers are those of one judge",
+        "all answers come from one judge",
     ),
     "no such choice": ([("ann", "a", "b", "left")], {"judges": "differ!"}, "there is no judges 'differ!'"),
     "no truth value": ([("ann", "a", "b", "left")], {"side": "yes"}, "side must be true or false"),

@@ -84,14 +84,14 @@ def test_a_file_without_comparisons_says_what_it_holds():
 @pytest.mark.parametrize("content", [b"", b"RDX3\nX\n", b"not R at all", b"\x1f\x8b\x08\0\0\0", b"BZh9", b"\xfd7zXZ\0"])
 def test_what_is_no_r_file(tmp_path, content):
     (tmp_path / "a.rda").write_bytes(content)
-    with pytest.raises(StudyError, match=r"a.rda: this is no R data file"):
+    with pytest.raises(StudyError, match=r"a.rda: this R data file cannot be read"):
         import_speedybbt([tmp_path / "a.rda"])
 
 
 def test_a_cut_file(tmp_path):
     for end in (50, 200, 400):
         (tmp_path / "a.rda").write_bytes((R / "list.rda").read_bytes()[:end])
-        with pytest.raises(StudyError, match=r"a.rda: this is no R data file"):
+        with pytest.raises(StudyError, match=r"a.rda: this R data file cannot be read"):
             import_speedybbt([tmp_path / "a.rda"])
 
 

@@ -80,7 +80,7 @@ def test_what_a_database_keeps_for_no_number(records):
 
 @pytest.mark.parametrize("rubbish", [[1, 2], {"model": "spatial", "prior": 3}, "text"])
 def test_rubbish_is_said_to_be(rubbish):
-    with pytest.raises(jm.StudyError, match="makes no sense"):
+    with pytest.raises(jm.StudyError, match="is not the record of a fit"):
         FitRecord.from_dict(rubbish)
 
 

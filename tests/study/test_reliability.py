@@ -93,7 +93,7 @@ def test_the_order_says_whose_answers_came_first(fit, chicago):
 
 
 def test_an_order_that_is_none_is_refused(fit, chicago):
-    with pytest.raises(jm.StudyError, match="each of the 1848 comparisons once"):
+    with pytest.raises(jm.StudyError, match="each of the 1,848 comparisons once"):
         jm.reliability_over_time(fit, chicago.data, seed=1, order=[0, 0, 1])
     with pytest.raises(jm.StudyError, match="at least one point"):
         jm.reliability_over_time(fit, chicago.data, seed=1, points=0)
@@ -118,7 +118,7 @@ def test_a_prior_made_by_hand_is_used_until_the_fit_is_saved(chicago, tmp_path):
     assert belief_of(fit).covariance is kernel
     saved = jm.load_fit(fit.save(tmp_path / "results"))
     for ask in (lambda: jm.reliability(saved, chicago.data, seed=1), lambda: jm.judge_table(saved, chicago.data)):
-        with pytest.raises(jm.StudyError, match="the fit's prior, 'mine', was made by hand"):
+        with pytest.raises(jm.StudyError, match="the fit's prior, 'mine', was built in Python"):
             ask()
 
 

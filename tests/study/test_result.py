@@ -210,6 +210,6 @@ def test_proposals_that_broke_down_are_reported(fit):
     counts = np.zeros((4, 400), dtype=int)
     counts[1, 7] = 3
     broken = replace(fit, sample_stats=fit.sample_stats.assign(divergences=(("chain", "draw"), counts)))
-    assert any("3 of 1600 proposals failed" in warning for warning in broken.warnings)
+    assert any("3 of 1,600 proposals failed" in warning for warning in broken.warnings)
     uncounted = replace(fit, sample_stats=fit.sample_stats.drop_vars("divergences"))
     assert uncounted.warnings == fit.warnings

@@ -104,9 +104,9 @@ def test_a_design_of_ones_own(ring, tmp_path):
     ("table", "sentence"),
     [
         ("area_a,area_b,weight\nw0,w1,0\nw1,w2,0\n", "weights.csv: all weights are zero"),
-        ("area_a,area_b,weight\nw0,w1,-1\n", "weights.csv line 2: '-1' is no weight"),
-        ("area_a,area_b,weight\nw0,w1,nan\n", "weights.csv line 2: 'nan' is no weight"),
-        ("area_a,area_b,weight\nw0,w1,many\n", "weights.csv line 2: 'many' is no weight"),
+        ("area_a,area_b,weight\nw0,w1,-1\n", "weights.csv line 2: '-1' is not a weight"),
+        ("area_a,area_b,weight\nw0,w1,nan\n", "weights.csv line 2: 'nan' is not a weight"),
+        ("area_a,area_b,weight\nw0,w1,many\n", "weights.csv line 2: 'many' is not a weight"),
         ("area_a,area_b,weight\nw0,w0,1\n", "weights.csv line 2: 'w0' is paired with itself"),
         ("area_a,area_b,weight\nw0,w1,1\nw1,w0,1\n", "weights.csv line 3: this pair is there already"),
         ("area_a,area_b,weight\nw0,w99,1\n", "weights.csv line 2: area 'w99' is not"),

@@ -26,7 +26,7 @@ def compare(
         ),
     ] = None,
     winner_is: Annotated[str, typer.Option(help="The chosen area has the 'lower' or the 'higher' rate.")] = "lower",
-    model: Annotated[str, typer.Option(help="What is assumed of the areas: spatial or standard.")] = "spatial",
+    model: Annotated[str, typer.Option(help="What is assumed about the areas: spatial or standard.")] = "spatial",
     output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV file for the table.")] = None,
     seed: inputs.Seed = None,
     cores: Annotated[int | None, typer.Option(min=1, help="Threads; the results do not depend on it.")] = None,

@@ -45,14 +45,14 @@ def demo(
     if once:
         _visit(made, options, address)
         return
-    typer.echo(describe(made, address))
+    typer.echo(describe(made, address, data))
     if sys.stdout.isatty():
         webbrowser.open(f"{address}/studies/")
     start.serve(options, typer.echo)
 
 
-def describe(made: "Demo", address: str) -> str:
-    """Say who can go where."""
+def describe(made: "Demo", address: str, data: Path) -> str:
+    """Say who can go where, and how judges get to see streets."""
     return "\n".join(
         [
             "",
@@ -62,6 +62,10 @@ def describe(made: "Demo", address: str) -> str:
             "",
             "The finished study is simulated. It is fitted when the server starts: its risk map is ready in a few",
             "seconds, its clusters within a minute.",
+            "",
+            "To show judges streets under the areas, get an .osm.pbf of Chicago, for example from",
+            f"extract.bbbike.org, and upload it at {address}/studies/{made.open.slug}/map, or run",
+            f"judgemap study basemap {made.open.slug} Chicago.osm.pbf --data {data}",
             "",
         ]
     )

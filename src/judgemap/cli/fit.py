@@ -109,10 +109,10 @@ def describe(fit: Fit, folder: Path) -> str:
     from judgemap.report.tables import cluster_table, highest_risk
 
     record, data = fit.record, fit.record.data
-    judges = {0: "", 1: " by 1 judge"}.get(data.judges, f" by {data.judges} judges")
-    asked = f"{data.comparisons} comparisons of {data.areas} areas{judges}"
-    drawn = f"{fit.posterior.sizes['chain']} × {fit.posterior.sizes['draw']} draws in {record.seconds:.1f} s"
-    judged = f"effective sample size at least {record.diagnostics.ess_bulk_min:.0f}"
+    judges = {0: "", 1: " by 1 judge"}.get(data.judges, f" by {data.judges:,} judges")
+    asked = f"{data.comparisons:,} comparisons of {data.areas:,} areas{judges}"
+    drawn = f"{fit.posterior.sizes['chain']} × {fit.posterior.sizes['draw']:,} draws in {record.seconds:.1f} s"
+    judged = f"effective sample size at least {record.diagnostics.ess_bulk_min:,.0f}"
     lines = [f"{asked}, {record.model} model, seed {record.seed}.", *panel_lines(fit), "", highest_risk(fit).text(), ""]
     if isinstance(fit, ClusterFit):
         table = cluster_table(fit)
@@ -148,5 +148,5 @@ def between_lines(fit: ClusterFit) -> list[str]:
     if not doubtful:
         return []
     shown = [f"{fit.map.names[each.area]} ({each.cluster} or {each.other})" for each in doubtful[:5]]
-    more = f" and {len(doubtful) - 5} more" if len(doubtful) > 5 else ""
+    more = f" and {len(doubtful) - 5:,} more" if len(doubtful) > 5 else ""
     return [f"Between two clusters: {', '.join(shown)}{more}.", ""]

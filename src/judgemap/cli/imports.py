@@ -98,7 +98,7 @@ def _finish(imported: Imported, output: Path, winner_is: str | None) -> None:
     if winner_is is not None:
         imported = replace(imported, winner_is=cast("Direction", winner_is))
     command = save_import(imported, output)
-    typer.echo(f"{len(imported.answers)} comparisons of {len(imported.ids)} areas are in {output}/")
+    typer.echo(f"{len(imported.answers):,} comparisons of {len(imported.ids):,} areas are in {output}/")
     for note in all_notes(imported):
         typer.echo(f"Note: {note}")
     typer.echo(f"Next:\n  {command}")

@@ -107,7 +107,7 @@ def describe(planned: "StudyPlan", people: "JudgePlan | None" = None) -> str:
 
     record = planned.record
     tried = f"{record.simulations} simulated studies under each of {len(planned.designs)} designs"
-    first = f"{record.areas} areas, true risks {record.truth}; {tried}, seed {record.seed}, {record.seconds:.0f} s."
+    first = f"{record.areas:,} areas, true risks {record.truth}; {tried}, seed {record.seed}, {record.seconds:.0f} s."
     told = "\n".join(sentences(planned))
     shown = "\n\n".join(
         f"{table.caption}\n\n{table.text()}" for table in (at_planned(planned), by_length(planned, planned.reference))

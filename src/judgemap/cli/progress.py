@@ -80,4 +80,4 @@ def describe(draws: Draws) -> str:
     """Say how good the draws so far are."""
     watched = draws.watched()
     moving = watched[:, :, np.ptp(watched, axis=(0, 1)) > 0]
-    return f"ESS {ess_bulk(moving).min():.0f}  R-hat {rhat(moving).max():.3f}"
+    return f"ESS {ess_bulk(moving).min():,.0f}  R-hat {rhat(moving).max():.3f}"

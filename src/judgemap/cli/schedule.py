@@ -114,7 +114,7 @@ def describe(drawn: "Schedule") -> str:
     size = len(drawn.design.areas)
     repeats = int((drawn.repeat_of > 0).sum())
     planned = f", {repeats} of them planned repeats" if repeats else ""
-    lines = [f"{len(drawn)} pairs of {size} areas by the {NAMES[drawn.name]}{planned}, seed {drawn.seed}."]
+    lines = [f"{len(drawn):,} pairs of {size:,} areas by the {NAMES[drawn.name]}{planned}, seed {drawn.seed}."]
     if drawn.name != "uniform":
         lines += ["", likely_pairs(drawn).text(), ""]
     return "\n".join([*lines, how_alike(drawn), how_often(drawn), *(f"Note: {note}" for note in drawn.areas.notes)])

@@ -191,7 +191,9 @@ def _simulate(
             results = runner.conduct(job, run.output, backend, watch)
     except KeyboardInterrupt:
         done = runner.finished_sets(run.output, size)
-        typer.echo(f"judgemap: interrupted after {done} of {size} sets; run the command again to continue", err=True)
+        typer.echo(
+            f"judgemap: interrupted after {done:,} of {size:,} sets; run the command again to continue", err=True
+        )
         raise typer.Exit(130) from None
     write_whole(run.output / "sets.csv", runner.to_csv(results.rows).encode())
     write_whole(run.output / "summary.csv", runner.to_csv(results.summary()).encode())
@@ -208,7 +210,7 @@ def _tell(results: "Results", areas: Areas, run: Run) -> None:
         typer.echo(json.dumps({**record, "summary": results.summary()}, indent=2, ensure_ascii=False))
         return
     table = summary_table(results)
-    typer.echo(f"{table.caption}, {len(areas)} areas, seed {results.job.seed}.\n\n{table.text()}\n")
+    typer.echo(f"{table.caption}, {len(areas):,} areas, seed {results.job.seed}.\n\n{table.text()}\n")
     for note in (*areas.notes, *remarks(results)):
         typer.echo(f"Note: {note}")
     typer.echo(

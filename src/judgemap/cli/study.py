@@ -42,7 +42,7 @@ def new(
         typer.echo("The base map is on: it tells whoever serves its tiles which judges look at which areas.")
     if researcher is None:
         typer.echo(f"It appears in no browser until it has an owner: judgemap researcher own {study.slug} EMAIL")
-    typer.echo(f"Study {study.slug}: a draft with {len(areas)} areas. Open it with: judgemap study open {study.slug}")
+    typer.echo(f"Study {study.slug}: a draft with {len(areas):,} areas. Open it with: judgemap study open {study.slug}")
 
 
 @app.command(name="open")
@@ -107,7 +107,7 @@ def list_studies(data: DataFolder = DATA, *, as_json: AsJson = False) -> None:
         typer.echo(json.dumps(studies, ensure_ascii=False))
         return
     for each in studies:
-        counts = f"{each['areas']} areas, {each['judges']} judges, {each['judged']} answers"
+        counts = f"{each['areas']:,} areas, {each['judges']:,} judges, {each['judged']:,} answers"
         typer.echo(f"{each['study']}  {each['status']}  {counts}  {each['title']}")
     if not studies:
         typer.echo("There are no studies yet. Make one with: judgemap study new STUDY.toml")
@@ -273,7 +273,7 @@ def verify(
         typer.echo(f"{fault[:1].upper()}{fault[1:]}.")
     if faults:
         raise StudyError(f"the log was changed (places: {len(faults)}); compare it with a backup from before")
-    typer.echo(f"The log is whole: {log_head().number} entries. Its head: {log_head()}")
+    typer.echo(f"The log is whole: {log_head().number:,} entries. Its head: {log_head()}")
 
 
 for command in (backup, backup_key, restore, upgrade):

@@ -183,7 +183,7 @@ def _known_variance(model: Model) -> float:
         case FixedVariance(value):
             return value
         case _:
-            raise ValueError("the adaptive design needs a fixed α²; take a guess, or the posterior mean of a pilot")
+            raise ValueError("the adaptive design needs a fixed α²; use a guess, or the posterior mean of a pilot")
 
 
 def _newton(model: Model, start: FloatArray) -> AdaptiveState:

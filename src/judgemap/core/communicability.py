@@ -178,7 +178,7 @@ def sparse_pairs(graph: AreaGraph) -> Communicability:
         stored += len(keys[-1])
         if stored > STORED_LIMIT:
             raise ValueError(
-                f"this map of {n} areas is so closely knit that more than {STORED_LIMIT} pairs are connected; "
+                f"this map of {n:,} areas is so closely knit that more than {STORED_LIMIT:,} pairs are connected; "
                 "check its edges for areas that border very many others, or use the uniform design"
             )
     lost = _lost(A, scale, first_drop, last_term)

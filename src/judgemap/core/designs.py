@@ -121,7 +121,7 @@ class PairDesign:
     def _positive(self, total: float) -> float:
         if not total > 0:
             raise ValueError(
-                f"the design gives weight zero to every pair of these {len(self.areas)} areas; "
+                f"the design gives weight zero to every pair of these {len(self.areas):,} areas; "
                 "use another design here, or mix this one with the uniform design"
             )
         return total
@@ -147,7 +147,7 @@ class PairDesign:
             batch = min(2 * batch, 1_000_000)
         if len(self.areas) > TABLE_LIMIT:
             raise ValueError(
-                f"the design hardly ever asks a pair of these {len(self.areas)} areas; use the uniform design"
+                f"the design hardly ever asks a pair of these {len(self.areas):,} areas; use the uniform design"
             )
         return np.concatenate([drawn, self._listed().draw(rng, size - len(drawn))])
 

@@ -56,7 +56,7 @@ def optimal(
     n_areas = covariance.n_areas
     if n_areas > OPTIMAL_LIMIT:
         raise ValueError(
-            f"{n_areas} areas are more than the {OPTIMAL_LIMIT} for which the optimal design can be computed; "
+            f"{n_areas:,} areas are more than the {OPTIMAL_LIMIT:,} for which the optimal design can be computed; "
             "use the principal component design"
         )
     if n_areas < 2:

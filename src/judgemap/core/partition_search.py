@@ -191,7 +191,7 @@ def _starts(draws: IntArray, n_clusters: int | None) -> list[IntArray]:
 
     n_areas = draws.shape[1]
     if n_clusters is not None and not 1 <= n_clusters <= n_areas:
-        raise ValueError(f"{n_areas} areas can form 1 … {n_areas} clusters, not {n_clusters}")
+        raise ValueError(f"{n_areas:,} areas can form 1 … {n_areas:,} clusters, not {n_clusters:,}")
     if n_areas == 1:
         return [np.zeros(1, dtype=np.int64)]
     similarity = co_clustering(draws)

@@ -157,7 +157,7 @@ def check_size(n_areas: int) -> None:
     """Refuse what would need gigabytes and hours."""
     if n_areas > DENSE_LIMIT:
         raise ValueError(
-            f"{n_areas} areas are more than the {DENSE_LIMIT} that dense linear algebra handles; "
+            f"{n_areas:,} areas are more than the {DENSE_LIMIT:,} that dense linear algebra handles; "
             "use a coarser map, or split it"
         )
 
@@ -213,5 +213,5 @@ class Model:
     def __post_init__(self) -> None:
         if self.counts.n_areas != self.covariance.n_areas:
             raise ValueError(
-                f"the comparisons know {self.counts.n_areas} areas, the covariance {self.covariance.n_areas}"
+                f"the comparisons know {self.counts.n_areas:,} areas, the covariance {self.covariance.n_areas:,}"
             )

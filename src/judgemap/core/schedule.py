@@ -118,8 +118,8 @@ def draw_list_with_repeats(
         if not (due and order.repeat()):
             if repeats_left == left:
                 raise ValueError(
-                    f"a list of {n_pairs} pairs has no room for {n_repeats} planned repeats with {options.spacing} "
-                    "other pairs between; draw a longer list, or plan fewer repeats"
+                    f"a list of {n_pairs:,} pairs has no room for {n_repeats:,} planned repeats with "
+                    f"{options.spacing:,} other pairs between; draw a longer list, or plan fewer repeats"
                 )
             order.show(next(fresh))
     return PairList(_with_sides(rng, order, options), np.array(order.repeat_of, dtype=np.int64))
@@ -164,12 +164,12 @@ def _check_length(design: PairDesign, n_pairs: int, n_repeats: int, options: Lis
     if options.connected and n_pairs - n_repeats < n_areas - 1:
         besides = f" besides {n_repeats} repeats" if n_repeats else ""
         raise ValueError(
-            f"{n_pairs - n_repeats} pairs{besides} cannot connect {n_areas} areas; ask for at least {n_areas - 1}, "
-            "or do without a connected start"
+            f"{n_pairs - n_repeats:,} pairs{besides} cannot connect {n_areas:,} areas; ask for at least "
+            f"{n_areas - 1:,}, or do without a connected start"
         )
     if n_areas * (n_areas - 1) // 2 <= options.spacing and n_pairs > 1:
         raise ValueError(
-            f"{n_areas} areas have too few pairs to keep {options.spacing} others between two showings of one; "
+            f"{n_areas:,} areas have too few pairs to keep {options.spacing:,} others between two showings of one; "
             "use a smaller spacing"
         )
 
@@ -191,7 +191,7 @@ def _independent_pairs(rng: np.random.Generator, design: PairDesign, recent: deq
             if pair not in recent:
                 idle = 0
                 yield pair
-    raise ValueError("the design asks nearly always the same few pairs; mix it with the uniform design")
+    raise ValueError("the design nearly always asks the same few pairs; mix it with the uniform design")
 
 
 def _balanced_pairs(
@@ -311,7 +311,7 @@ def random_tree(rng: np.random.Generator, design: PairDesign) -> IntArray:
             return areas[kept]
         batch = min(2 * batch, BATCH_LIMIT)
     raise ValueError(
-        f"the design does not connect these {size} areas: it never, or hardly ever, compares some with the others; "
+        f"the design does not connect these {size:,} areas: it never, or hardly ever, compares some with the others; "
         "mix it with the uniform design, or do without a connected start"
     )
 

@@ -51,7 +51,7 @@ class Table:
             return
         rows = sorted(mistakes)
         lines = [f"line {self.lines[row]}: {mistakes[row]}" for row in rows[:MOST_MISTAKES]]
-        more = [f"and {len(rows) - MOST_MISTAKES} more bad lines"] if len(rows) > MOST_MISTAKES else []
+        more = [f"and {len(rows) - MOST_MISTAKES:,} more bad lines"] if len(rows) > MOST_MISTAKES else []
         raise StudyError(f"{self.path.name} " + "\n".join(lines + more))
 
     def where(self, row: int) -> str:
@@ -147,7 +147,7 @@ def quoted(words: Collection[str], most: int = 20) -> str:
     "'a', 'b' and 1 more"
     """
     shown = ", ".join(repr(word) for word in list(words)[:most])
-    return f"{shown} and {len(words) - most} more" if len(words) > most else shown
+    return f"{shown} and {len(words) - most:,} more" if len(words) > most else shown
 
 
 def _text(path: Path) -> str:

@@ -30,7 +30,7 @@ def bridge_notes(bridges: Sequence[Bridge], names: dict[str, str]) -> list[str]:
         for each in bridges[:MOST_LISTED]
     ]
     if len(bridges) > MOST_LISTED:
-        notes.append(f"{len(bridges) - MOST_LISTED} more areas were joined to the nearest in the same way.")
+        notes.append(f"{len(bridges) - MOST_LISTED:,} more areas were joined to the nearest in the same way.")
     if len(bridges) > max(5, len(names) // 10):
         notes.append("This many parts suggest that the borders in the file do not meet; check them, or repair the map.")
     return notes
@@ -44,10 +44,10 @@ def parts_notes(graph: AreaGraph, names: Sequence[str]) -> list[str]:
         return []
     alone = [names[i] for i in np.flatnonzero(sizes[parts] == 1).tolist()]
     notes = [f"These areas have no neighbour: {quoted(alone)}."] if alone else []
-    shown = ", ".join(str(size) for size in sorted(sizes.tolist(), reverse=True)[:10])
+    shown = ", ".join(f"{size:,}" for size in sorted(sizes.tolist(), reverse=True)[:10])
     more = " …" if len(sizes) > 10 else ""
     notes.append(
-        f"The areas are left in {len(sizes)} parts that no edge joins, of {shown}{more} areas: "
+        f"The areas are left in {len(sizes):,} parts that no edge joins, of {shown}{more} areas: "
         "one part tells nothing about another."
     )
     return notes

@@ -95,7 +95,7 @@ def complete_names(ids: Sequence[str], names: Sequence[str], notes: Sequence[str
 def check_ids(ids: Sequence[str], where: str) -> None:
     """Raise a `StudyError` that names the rows without an id, or the ids that are there more than once."""
     if missing := [str(row) for row, key in enumerate(ids, start=1) if not key]:
-        shown = f"{', '.join(missing[:10])} and {len(missing) - 10} more" if len(missing) > 10 else ", ".join(missing)
+        shown = f"{', '.join(missing[:10])} and {len(missing) - 10:,} more" if len(missing) > 10 else ", ".join(missing)
         raise StudyError(f"{where} has no id in row {shown}; fill it in, or choose another column", field="id")
     if repeated := [key for key, count in Counter(ids).items() if count > 1]:
         raise StudyError(

@@ -251,7 +251,7 @@ def read_edges(edges_path: str | Path, names_path: str | Path | None = None, ext
 
 
 def read_names(path: str | Path) -> Areas:
-    r"""Read areas that have neither a map nor neighbours: a table ``id,name``. One of them tells nothing of another.
+    r"""Read areas that have neither a map nor neighbours: a table ``id,name``. One of them tells nothing about another.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

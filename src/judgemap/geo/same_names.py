@@ -38,7 +38,7 @@ def told_apart(areas: Areas, columns: Mapping[str, Sequence[str]]) -> Areas:
                 break
     new = [each for row, each in enumerate(names) if each != areas.names[row]]
     note = f"Areas of the same name are told apart: {quoted(new[:MOST_NOTED])}"
-    more = f" and {len(new) - MOST_NOTED} more" if len(new) > MOST_NOTED else ""
+    more = f" and {len(new) - MOST_NOTED:,} more" if len(new) > MOST_NOTED else ""
     return replace(areas, names=tuple(names), notes=(*areas.notes, f"{note}{more}."))
 
 

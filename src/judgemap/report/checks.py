@@ -69,7 +69,7 @@ def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
             axes.vlines(observed[members], low[members], high[members], color=colour, linewidth=1.0, alpha=0.5)
             axes.plot(observed[members], expected[members], mark, color=colour, markersize=4)
         axes.set(xlabel="observed win rate", ylabel="the model's, with 95 % interval", xlim=(-0.03, 1.03))
-    where = f"{int(outside.sum())} of {len(table)} areas lie outside their interval"
+    where = f"{int(outside.sum()):,} of {len(table):,} areas lie outside their interval"
     p = "; ".join(f"{row['words']}: p = {row['p']:.2f}" for row in measured.checks.to_dict("records"))
     caption = f"Share of its comparisons that each area won, against what the fit predicts. {where.capitalize()}."
     alt = f"Scatter of the model's against the observed win rate of {counted(len(table), 'area')}. {where}. {p}."

@@ -66,18 +66,18 @@ def cluster_map(
         _key(axes, colours, _descriptions(shown), unplaced=unplaced, dots=len(doubtful) > 0)
         fit_size(axes)
     sizes = np.bincount(shown.labels)[1:]
-    listed = "; ".join(f"cluster {k} has {size} areas" for k, size in enumerate(sizes, start=1))
+    listed = "; ".join(f"cluster {k} has {size:,} areas" for k, size in enumerate(sizes, start=1))
     doubt = (
-        f" {len(doubtful)} areas (dots) belong to another cluster with probability 20 % or more."
+        f" {len(doubtful):,} areas (dots) belong to another cluster with probability 20 % or more."
         if len(doubtful)
         else ""
     )
-    doubt += f" {unplaced} areas (white) belong clearly to no cluster." if unplaced else ""
+    doubt += f" {unplaced:,} areas (white) belong clearly to no cluster." if unplaced else ""
     caption = (
         "Neighbouring areas of similar risk. The fainter an area, the less certain that it belongs to its cluster. "
         f"{number_sentence(shown.grouping.numbers)} {partition_sentence(shown.grouping)}{doubt}"
     )
-    alt = f"{kind_of(fit.map)} of {len(fit.map)} areas in clusters by risk and location: {listed}."
+    alt = f"{kind_of(fit.map)} of {len(fit.map):,} areas in clusters by risk and location: {listed}."
     return Picture(figure, alt, caption + drawn_how(fit.map))
 
 
@@ -156,7 +156,7 @@ def co_clustering_matrix(fit: ClusterFit, partition: Partition | None = None) ->
         )
     inside = [float(fit.co_clustering[np.ix_(m, m)].mean()) for m in _members(shown)]
     summary = "; ".join(f"within cluster {k} {percentage(chance)}" for k, chance in enumerate(inside, start=1))
-    alt = f"Matrix of the probability that two of {len(fit.map)} areas share a cluster. On average {summary}."
+    alt = f"Matrix of the probability that two of {len(fit.map):,} areas share a cluster. On average {summary}."
     return Picture(figure, alt, "The darker, the more likely two areas share a cluster. Lines separate the clusters.")
 
 
@@ -199,7 +199,7 @@ def _members(partition: Partition) -> list[np.ndarray]:
 
 def _descriptions(partition: Partition) -> list[str]:
     return [
-        f"Cluster {k}, {group.level}: {group.areas} areas, mean risk {signed(group.mean)}"
+        f"Cluster {k}, {group.level}: {group.areas:,} areas, mean risk {signed(group.mean)}"
         for k, group in enumerate(partition.grouping.groups, start=1)
     ]
 
@@ -207,7 +207,7 @@ def _descriptions(partition: Partition) -> list[str]:
 def _key(axes: Axes, colours: Sequence[str], words: Sequence[str], *, unplaced: int, dots: bool) -> None:
     """Draw the map's legend: a box for each cluster, one for areas without, and a dot."""
     if unplaced:
-        colours, words = [*colours, UNPLACED], [*words, f"{UNPLACED_WORDS}: {unplaced} areas"]
+        colours, words = [*colours, UNPLACED], [*words, f"{UNPLACED_WORDS}: {unplaced:,} areas"]
     for line, (colour, text) in enumerate(zip(colours, words, strict=True)):
         y = -LINE * (line + 1)
         axes.add_patch(Rectangle((10, y), 18, 10, facecolor=colour, edgecolor=QUIET, linewidth=0.5))

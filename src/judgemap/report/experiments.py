@@ -55,13 +55,13 @@ def remarks(results: Results) -> list[str]:
             sentences.append(
                 f"{SAMPLERS[row['sampler']]}: chains agreed (R-hat of every area ≤ 1.01) in {row['sets_converged']} of "
                 f"{row['sets']} sets, and the largest R-hat is {row['rhat_max']:.3f}; where chains do not agree, the "
-                "effective sample size is a guess, more often too high than too low."
+                "effective sample size is a guess, and usually too high."
             )
     agreed = results.summary()[0].get("sets_agreed", len(results.sets))
     if agreed < len(results.sets):
         sentences.append(
             f"Chains from different partitions agreed (R-hat < 1.05) in {agreed} of {len(results.sets)} sets; "
-            "longer chains would settle the others."
+            "the others need longer chains."
         )
     if results.job.experiment.name == "scheduling":
         sentences.append(
@@ -87,7 +87,7 @@ def _scheduling_table(summary: Sequence[Row], sets: int) -> Table:
         )
         for row in summary
     )
-    return Table(f"Utility of each design over {sets} sets of strengths", heads, rows)
+    return Table(f"Utility of each design over {sets:,} sets of strengths", heads, rows)
 
 
 def _ratio(row: Row, measure: str) -> Cell:
@@ -115,7 +115,7 @@ def _scalability_table(summary: Sequence[Row], sets: int) -> Table:
         )
         for row in summary
     )
-    return Table(f"Effective draws per CPU second over {sets} sets of strengths", heads, rows)
+    return Table(f"Effective draws per CPU second over {sets:,} sets of strengths", heads, rows)
 
 
 def _clustering_table(summary: Sequence[Row], sets: int) -> Table:
@@ -124,7 +124,7 @@ def _clustering_table(summary: Sequence[Row], sets: int) -> Table:
         (Cell(MEASURES[row["measure"]]), *(Cell(f"{row[which]:.3f}") for which in ("median", "mean", "min", "max")))
         for row in summary
     )
-    return Table(f"Clusters and strengths recovered over {sets} sets", heads, rows)
+    return Table(f"Clusters and strengths recovered over {sets:,} sets", heads, rows)
 
 
 def _scheduling_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
@@ -171,7 +171,9 @@ def _clustering_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
         errors.set_xlabel("median absolute error of the strengths")
         errors.set_xlim(left=0)
     results = "; ".join(f"{MEASURES[name]} {middle[name]:.3f}" for name in ("rand", "adjusted_rand", "absolute_error"))
-    return Picture(figure, f"Medians over {len(rows)} sets: {results}.", "One dot per set; the diamond is the median.")
+    return Picture(
+        figure, f"Medians over {len(rows):,} sets: {results}.", "One dot per set; the diamond is the median."
+    )
 
 
 def _robustness_table(summary: Sequence[Row], sets: int) -> Table:
@@ -184,7 +186,7 @@ def _robustness_table(summary: Sequence[Row], sets: int) -> Table:
         )
         for before, after in zip(summary[::2], summary[1::2], strict=True)
     )
-    return Table(f"Coverage of 95 % intervals over {sets} sets, judges taken as alike → with the remedy", heads, rows)
+    return Table(f"Coverage of 95 % intervals over {sets:,} sets, judges taken as alike → with the remedy", heads, rows)
 
 
 def _robustness_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
@@ -202,7 +204,7 @@ def _robustness_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
         for before, after in pairs
     )
     caption = "Rings: judges taken as alike. Diamonds: with the remedy. The dashed line is what was promised."
-    return Picture(figure, f"Coverage of 95 % intervals over {len(rows) // len(summary)} sets: {results}.", caption)
+    return Picture(figure, f"Coverage of 95 % intervals over {len(rows) // len(summary):,} sets: {results}.", caption)
 
 
 _TABLES: dict[str, Callable[[Sequence[Row], int], Table]] = {

@@ -70,9 +70,11 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike, *, ax: Axes | None = 
         axes.set(xlabel="true risk", ylabel="estimated risk, with 95 % interval")
         axes.legend(loc="upper left", frameon=False, fontsize=SMALL, handletextpad=0.2, borderaxespad=0)
     inside = recovered.n_covered
-    share = f"{inside} of {len(truth)} intervals ({100 * inside / len(truth):.0f} %) contain the truth"
+    share = f"{inside:,} of {len(truth):,} intervals ({100 * inside / len(truth):.0f} %) contain the truth"
     summary = f"Correlation of estimate and truth {recovered.correlation:.3f}; {share}, where 95 % should."
-    return Picture(figure, f"Scatter of the estimated against the true risk of {len(truth)} areas. {summary}", summary)
+    return Picture(
+        figure, f"Scatter of the estimated against the true risk of {len(truth):,} areas. {summary}", summary
+    )
 
 
 def risk_intervals(fit: Fit, top: int = 20, *, ax: Axes | None = None) -> Picture:
@@ -117,10 +119,10 @@ def rank_intervals(fit: Fit, top: int = 20, *, ax: Axes | None = None) -> Pictur
         axes.plot(middle[order], rows, "o", color=BLUE, markersize=5)
         name_rows(axes, [shortened(fit.map.names[area], 24) for area in order])
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_xlabel(f"rank among {len(fit.map)} areas, with 95 % interval")
+        axes.set_xlabel(f"rank among {len(fit.map):,} areas, with 95 % interval")
     first = order[0]
     alt = (
-        f"The ranks of {len(order)} areas with 95 % intervals, from {fit.map.names[first]}, {middle[first]} "
+        f"The ranks of {len(order):,} areas with 95 % intervals, from {fit.map.names[first]}, {middle[first]:,} "
         f"({low[first]} to {high[first]}), down."
     )
     return Picture(figure, alt, "Rank 1 is the highest risk. Where intervals overlap, the order is not certain.")
@@ -147,8 +149,8 @@ def convergence(fit: Fit, *, ax: Axes | None = None) -> Picture:
         axes.axhline(GOOD_RHAT, **DASHED)
         axes.set(xlabel="effective sample size (bulk)", ylabel="R-hat")
         axes.set_xlim(left=0)
-    summary = f"{int(good.sum())} of {len(size)} areas have R-hat ≤ {GOOD_RHAT} and an effective size ≥ {GOOD_ESS}."
-    return Picture(figure, f"Scatter of {len(size)} areas' R-hat against effective sample size. {summary}", summary)
+    summary = f"{int(good.sum()):,} of {len(size):,} areas have R-hat ≤ {GOOD_RHAT} and an effective size ≥ {GOOD_ESS}."
+    return Picture(figure, f"Scatter of {len(size):,} areas' R-hat against effective sample size. {summary}", summary)
 
 
 def alpha_posterior(fit: Fit, *, ax: Axes | None = None) -> Picture:
@@ -182,7 +184,7 @@ def variance_against_median(fit: Fit, *, ax: Axes | None = None) -> Picture:
     summary = (
         f"The variance is smallest for {least} ({variance.min():.3f}) and largest for {most} ({variance.max():.3f})."
     )
-    alt = f"Scatter of posterior variance against posterior median of risk for {len(median)} areas. {summary}"
+    alt = f"Scatter of posterior variance against posterior median of risk for {len(median):,} areas. {summary}"
     return Picture(figure, alt, summary)
 
 
@@ -224,7 +226,7 @@ def traces(fit: Fit) -> Picture:
     figures = [(float(rhat(draws)), float(ess_bulk(draws))) for _, draws in shown[: len(shown) - len(worst)]]
     figures += [(judged.rhat[area], judged.ess_bulk[area]) for area in worst]
     facts = [
-        f"{shortened(name, 24)}: R-hat {agreement:.3f}, ESS {size:.0f}"
+        f"{shortened(name, 24)}: R-hat {agreement:.3f}, ESS {size:,.0f}"
         for (name, _), (agreement, size) in zip(shown, figures, strict=True)
     ]
     with drawing(20 + 78 * len(shown), rows=len(shown)) as (figure, panels):
@@ -257,7 +259,9 @@ def _scalars(fit: Fit) -> list[tuple[str, FloatArray]]:
 def _centred(fit: Fit, true_risk: ArrayLike) -> FloatArray:
     truth = np.asarray(true_risk, dtype=np.float64)
     if truth.shape != (len(fit.map),):
-        raise StudyError(f"the fit has {len(fit.map)} areas and the true risk {truth.size}; give one value per area")
+        raise StudyError(
+            f"the fit has {len(fit.map):,} areas and the true risk {truth.size:,}; give one value per area"
+        )
     centred: FloatArray = truth - truth.mean()
     return centred
 

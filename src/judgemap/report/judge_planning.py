@@ -22,19 +22,19 @@ def judge_sentences(plan: JudgePlan) -> list[str]:
     sd, endless = plan.sd[row, column], plan.sd[-1, column]
     first = (
         f"If judges differ from each other by {plan.differ:.2g} of how far areas differ, {counted(judges, 'judge')} "
-        f"with {answers} answers each know the population's map to a standard deviation of {sd:.2f}, a correlation of "
-        f"{plan.correlation[row, column]:.2f} with the truth, in {_hours(plan.hours[row, column])}."
+        f"with {answers:,} answers each know the population's map to a standard deviation of {sd:.2f}, a correlation "
+        f"of {plan.correlation[row, column]:.2f} with the truth, in {_hours(plan.hours[row, column])}."
     )
     doubled = (
         f"Twice the answers of the same judges: {plan.sd[row + 1, column]:.2f}; twice the judges: "
-        f"{plan.sd[row, column + 1]:.2f}; the same judges, answering without end: {endless:.2f}."
+        f"{plan.sd[row, column + 1]:.2f}; the same judges, however many answers they give: {endless:.2f}."
     )
     return [first, doubled, _where_it_ends(plan, judges)]
 
 
 def judge_table(plan: JudgePlan) -> Table:
     """Set uncertainty, and the judges' hours, in a grid of answers each by judges."""
-    heads = columns([], ["Answers each", *(f"{judges} judges" for judges in plan.judges)])
+    heads = columns([], ["Answers each", *(f"{judges:,} judges" for judges in plan.judges)])
     rows = [
         (
             Cell(f"{answers:,}"),
@@ -85,14 +85,14 @@ def judge_picture(plan: JudgePlan) -> Picture:
             axes.minorticks_off()
     row, column = plan.at(judges, answers)
     alt = (
-        f"Lines of uncertainty of the population’s map against {plan.per_judge[0]} to {plan.per_judge[-1]} answers of "
-        f"each of {plan.judges[0]} to {plan.judges[-1]} judges. {judges} judges × {answers}: "
+        f"Lines of uncertainty of the population’s map against {plan.per_judge[0]:,} to {plan.per_judge[-1]:,} answers "
+        f"of each of {plan.judges[0]:,} to {plan.judges[-1]:,} judges. {judges:,} judges × {answers:,}: "
         f"{plan.sd[row, column]:.2f}; twice the answers {plan.sd[row + 1, column]:.2f}, twice the judges "
         f"{plan.sd[row, column + 1]:.2f}."
     )
     caption = (
-        "Darker is less certain; the diamond is the planned study. Below, each line falls towards its dashed one: what "
-        "this number of judges can tell, however much they answer."
+        "Darker is less certain; the diamond is the planned study. Below, each line falls towards a dashed one: the "
+        "best that this many judges can do, however much they answer."
     )
     return Picture(figure, alt, caption)
 
@@ -111,16 +111,16 @@ def _where_it_ends(plan: JudgePlan, judges: int) -> str:
     from_here = plan.helps_little(judges)
     if from_here == 0:
         return (
-            f"Already from fewer than {plan.per_judge[0]} answers each on, twice as many lower the uncertainty by less "
+            f"With {plan.per_judge[0]:,} answers each or fewer, twice as many already lower the uncertainty by less "
             "than a tenth: ask more judges."
         )
     if np.isinf(from_here):
         return (
-            f"Up to {plan.per_judge[-2]} answers each, twice as many still lower the uncertainty by a tenth or more; "
+            f"Up to {plan.per_judge[-2]:,} answers each, twice as many still lower the uncertainty by a tenth or more; "
             "more judges lower it further."
         )
     return (
-        f"From about {from_here:.0f} answers each on, twice as many lower the uncertainty by less than a tenth: "
+        f"From about {from_here:.0f} answers each, twice as many lower the uncertainty by less than a tenth: "
         "ask more judges, not more of each."
     )
 

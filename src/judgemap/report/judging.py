@@ -42,7 +42,7 @@ def times_by_judge(data: Comparisons, most: int = 12) -> Picture:
         for axes in panels[max(len(chosen) - 3, 0) : len(chosen)]:
             axes.set_xlabel("seconds")
     summary = ", ".join(f"{times.judges[place]} {medians[times.judges[place]]:.1f} s" for place in chosen)
-    some = "" if len(chosen) == len(totals) else f" The {len(chosen)} with the most of {len(totals)} judges."
+    some = "" if len(chosen) == len(totals) else f" The {len(chosen)} with the most of {len(totals):,} judges."
     caption = f"Times of each judge: name, number of comparisons, and median (dashed).{some}"
     return Picture(figure, f"Histograms of the times of {len(chosen)} judges. Medians: {summary}.", caption)
 
@@ -60,7 +60,7 @@ def left_shares(table: pd.DataFrame) -> Picture:
     names = listed(shown["judge"][off].tolist())
     summary = f"The intervals of {names} do not contain one half" if names else "All intervals contain one half"
     caption = f"{summary}; by chance alone one judge in twenty would miss it."
-    return Picture(figure, f"Share of left choices of {len(shown)} judges. {summary}.", caption)
+    return Picture(figure, f"Share of left choices of {len(shown):,} judges. {summary}.", caption)
 
 
 def mean_squares(table: pd.DataFrame) -> Picture:
@@ -84,7 +84,7 @@ def mean_squares(table: pd.DataFrame) -> Picture:
     names = listed(shown["judge"][odd].tolist())
     summary = f"{names} answered further from the others than chance explains" if names else "No judge stands out"
     caption = f"{summary}. 1 is what the other judges' answers lead us to expect; larger points have more answers."
-    return Picture(figure, f"Infit and outfit of {len(shown)} judges against the others. {summary}.", caption)
+    return Picture(figure, f"Infit and outfit of {len(shown):,} judges against the others. {summary}.", caption)
 
 
 def agreement(table: pd.DataFrame) -> Picture:
@@ -101,7 +101,7 @@ def agreement(table: pd.DataFrame) -> Picture:
     names = listed(shown["judge"][below].tolist())
     summary = f"{names} agreed less with the others than expected" if names else "All judges agreed as much as expected"
     caption = f"{summary}. Points with 95 % intervals show what was observed, upright marks what the model expects."
-    return Picture(figure, f"Agreement of {len(shown)} judges with the others. {summary}.", caption)
+    return Picture(figure, f"Agreement of {len(shown):,} judges with the others. {summary}.", caption)
 
 
 def _medians(data: Comparisons) -> dict[str, float]:

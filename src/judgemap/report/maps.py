@@ -69,7 +69,7 @@ def variance_map(fit: Fit, title: str = "") -> Picture:
 def p_top_map(fit: Fit, k: int = 10, title: str = "", *, ax: Axes | None = None) -> Picture:
     """Draw the probability that an area is among the k of highest risk."""
     if not 1 <= k <= len(fit.map):
-        raise StudyError(f"there are {len(fit.map)} areas, so k must be between 1 and {len(fit.map)}, not {k}")
+        raise StudyError(f"there are {len(fit.map):,} areas, so k must be between 1 and {len(fit.map):,}, not {k}")
     scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
     picture = choropleth(fit.map, fit.p_top(k).to_numpy(), scale, title=title, ax=ax)
     caption = f"The darker an area, the more likely it is to be among the {k} with the highest risk."
@@ -86,7 +86,7 @@ def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title
     """
     if covariance.n_areas != len(areas):
         raise StudyError(
-            f"the prior is of {covariance.n_areas} areas and the map of {len(areas)}; build the prior from this map"
+            f"the prior is of {covariance.n_areas:,} areas and the map of {len(areas):,}; build the prior from this map"
         )
     chosen = int(areas.index([area])[0])
     C = covariance.matrix
@@ -110,7 +110,7 @@ def adjacency_map(areas: Areas, title: str = "") -> Picture:
         place.link(axes, bridges, edgecolor=MISSED, linewidth=1.8, linestyle=(0, (2.5, 1.2)), zorder=3)
         place.dots(axes, 4.0 if place.is_map else max(4.0, place.room[0] / 2))
     counted = f"{size:,} areas and {len(borders):,} {'border' if len(borders) == 1 else 'borders'} between them"
-    joined = f", and {len(bridges)} across a gap to the nearest area (dashed)" if len(bridges) else ""
+    joined = f", and {len(bridges):,} across a gap to the nearest area (dashed)" if len(bridges) else ""
     most = int(np.argmax(np.bincount(edges.ravel(), minlength=size)))
     alt = f"{kind_of(areas)} of {counted}{joined}. {areas.names[most]} has the most neighbours."
     caption = f"Lines join neighbours: {counted}{joined}."
@@ -139,7 +139,7 @@ def choropleth(
     """
     shown = np.asarray(values, dtype=np.float64)
     if shown.shape != (len(areas),):
-        raise StudyError(f"a map of {len(areas)} areas needs one value each, not {shown.size}")
+        raise StudyError(f"a map of {len(areas):,} areas needs one value each, not {shown.size}")
     if not np.all(np.isfinite(shown)):
         name = areas.names[int(np.flatnonzero(~np.isfinite(shown))[0])]
         raise StudyError(f"area {name!r} has no finite value to draw; give it one, or leave it off the map")
@@ -159,7 +159,7 @@ def choropleth(
         fit_size(axes)
     order = np.argsort(-shown, kind="stable")
     highest, lowest = (", ".join(areas.names[area] for area in some) for some in (order[:3], order[:-4:-1]))
-    alt = f"{kind_of(areas)} of {len(areas)} areas shaded by {_sentence(scale.title)}"
+    alt = f"{kind_of(areas)} of {len(areas):,} areas shaded by {_sentence(scale.title)}"
     return Picture(figure, f"{alt}. Highest: {highest}; lowest: {lowest}.")
 
 

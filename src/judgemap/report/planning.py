@@ -207,7 +207,7 @@ def plan_record(plan: StudyPlan, people: JudgePlan | None = None) -> dict[str, A
 
 def _gives(plan: StudyPlan) -> str:
     sd, rank = (plan.at_planned(plan.reference, measure) for measure in ("sd", "rank_error"))
-    judges = "1 judge" if plan.judges == 1 else f"{plan.judges} judges"
+    judges = "1 judge" if plan.judges == 1 else f"{plan.judges:,} judges"
     return (
         f"{plan.planned:,} comparisons ({judges} × {plan.per_judge}) with the {NAMES[plan.reference]} give each area's "
         f"risk with a standard deviation of {sd.middle:.2f} ({sd.low:.2f}–{sd.high:.2f}), put an area "

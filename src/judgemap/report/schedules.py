@@ -97,7 +97,7 @@ def how_often(schedule: Schedule) -> str:
     expected, asked = schedule.expected()[known], schedule.asked()[known]
     least, most = (known[place] for place in (int(expected.argmin()), int(expected.argmax())))
     names = schedule.areas.names
-    everywhere = "every area" if len(known) == len(schedule.areas) else f"each of the {len(known)} known areas"
+    everywhere = "every area" if len(known) == len(schedule.areas) else f"each of the {len(known):,} known areas"
     if np.ptp(expected) < 0.005 * expected.mean():
         summary = f"{everywhere} comes up {expected.mean():.1f} times on average"
     else:

@@ -47,7 +47,7 @@ def sensitivity_scatter(base: Fit, others: Mapping[str, Fit]) -> Picture:
             axes.set_xlabel("risk, base")
         for axes in panels[::columns]:
             axes.set_ylabel("risk, other")
-    alt = f"Scatter of posterior medians of {len(x)} areas. {summary}."
+    alt = f"Scatter of posterior medians of {len(x):,} areas. {summary}."
     return Picture(figure, alt, f"Posterior medians of risk. {summary}.")
 
 
@@ -85,7 +85,7 @@ def sensitivity_maps(fits: Mapping[str, Fit]) -> Picture:
             columnspacing=1.0,
         )
     highest = "; ".join(f"{name}: {areas.names[int(values.argmax())]}" for name, values in medians.items())
-    alt = f"{kind_of(areas)}s of the risk of {len(areas)} areas by {len(names)} fits. Highest of each: {highest}."
+    alt = f"{kind_of(areas)}s of the risk of {len(areas):,} areas by {len(names):,} fits. Highest of each: {highest}."
     return Picture(figure, alt, f"{STANDARD.title}: the darker, the higher.{drawn_how(areas)}")
 
 

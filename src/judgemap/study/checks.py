@@ -61,7 +61,7 @@ class PredictiveCheck:
     def note(self) -> str:
         """One sentence: whether the model fits, and what it means if not."""
         compared = int((self.areas["comparisons"] > 0).sum())
-        where = f"{self.n_outside} of {compared} areas have a win rate outside its 95 % interval"
+        where = f"{self.n_outside:,} of {compared:,} areas have a win rate outside its 95 % interval"
         if not self.misfits:
             return f"The model could have produced these answers: {where}, and no measure is unusual."
         return f"The model does not fit in one respect or more: {'; '.join(MEANING[name] for name in self.misfits)}."

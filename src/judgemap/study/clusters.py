@@ -99,7 +99,9 @@ class ClusterFit(Fit):
         ``n_clusters`` asks for the best one with that many clusters.
         """
         if n_clusters is not None and not 1 <= n_clusters <= len(self.map):
-            raise StudyError(f"{len(self.map)} areas cannot make {n_clusters} clusters; ask for 1 to {len(self.map)}")
+            raise StudyError(
+                f"{len(self.map):,} areas cannot make {n_clusters:,} clusters; ask for 1 to {len(self.map):,}"
+            )
         if loss not in LOSSES:
             raise StudyError(f"there is no loss {loss!r}; choose {' or '.join(map(repr, LOSSES))}")
         search = minimise_vi if loss == "vi" else minimise_binder

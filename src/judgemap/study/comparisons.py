@@ -181,7 +181,7 @@ class Comparisons(Displayed):
         """Add up the comparisons into pair counts, with the ties; models without ties take its ``decided()``."""
         if not self.decided.any():
             raise StudyError(
-                f"none of the {len(self)} comparisons was decided (all are ties, skipped or unknown); "
+                f"none of the {len(self):,} comparisons was decided (all are ties, skipped or unknown); "
                 "a fit needs at least one answer of left or right"
             )
         return self.counts_of(np.ones(len(self), dtype=np.bool_))
@@ -207,7 +207,7 @@ class Comparisons(Displayed):
         there = self.decided | self.tied
         if unnamed := int((there & (self.judge < 0)).sum()):
             raise StudyError(
-                f"{unnamed} of {int(there.sum())} answers do not name their judge, so judges cannot be told apart; "
+                f"{unnamed:,} of {int(there.sum()):,} answers do not name their judge, so judges cannot be told apart; "
                 "fill in the column 'judge', or fit one map for all"
             )
         choice = np.select([self.outcome == Outcome.LEFT, self.outcome == Outcome.RIGHT], [1, -1])

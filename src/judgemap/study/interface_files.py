@@ -37,7 +37,7 @@ def import_interface(path: str | Path, item_id: ItemId = "item_id") -> Imported:
     names = tuple(row.get("display_name") or row.get("name") or row["item_id"] for row in items.rows)
     answers, notes = _answers(comparisons, labels)
     if not answers:
-        raise StudyError(f"{path.name}: there is no comparison of two items in it; export again after people judged")
+        raise StudyError(f"{path.name}: it has no comparison of two items; export it again once people have judged")
     return Imported(tuple(labels.values()), names, tuple(answers), notes=tuple(notes))
 
 
@@ -49,7 +49,7 @@ def _answers(table: Table, labels: dict[str, str]) -> tuple[list[Answer], list[s
         sound, guess_columns(table.columns), [f"comparison {row.get('comparison_id')}" for row in sound]
     )
     answers = [answer._replace(left=labels[answer.left], right=labels[answer.right]) for answer in read]
-    note = f"{len(refused)} comparisons name an item that is not there, or one twice, and were left out: "
+    note = f"{len(refused):,} comparisons name an unknown item, or the same one twice, and were left out: "
     return answers, [f"{note}{quoted(refused, most=5)}."] if refused else []
 
 
@@ -65,7 +65,7 @@ def _table(path: Path, name: str, folder: Path) -> Table:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
             if len(entries) > MOST_FILES:
-                raise StudyError(f"{path.name}: the zip file holds {len(entries)} files; an export has a dozen")
+                raise StudyError(f"{path.name}: the zip file holds {len(entries):,} files; an export has a dozen")
             tables = [each for each in entries if Path(each.filename).stem == name and _is_table(each.filename)]
             if not tables:
                 there = quoted([each.filename for each in entries])
@@ -81,7 +81,9 @@ def _table(path: Path, name: str, folder: Path) -> Table:
     except BAD_ZIP as error:
         raise StudyError(f"{path.name}: the zip file cannot be opened ({error}); export it again") from None
     if len(data) > MOST_BYTES:
-        raise StudyError(f"{path.name}: {name}.csv has more than {MOST_BYTES // 1_000_000} MB; this is no export")
+        raise StudyError(
+            f"{path.name}: {name}.csv has more than {MOST_BYTES // 1_000_000} MB, which is too large for an export"
+        )
     target = folder / f"{name}.csv"
     target.write_bytes(data)
     return read_table(target)

@@ -244,7 +244,7 @@ def _check(areas: Areas, judges: int, per_judge: int, seconds: float, simulation
     if not (np.isfinite(seconds) and seconds > 0):
         raise StudyError(f"the seconds that an answer takes must be a positive number, not {seconds:g}")
     if len(areas) < 2:
-        raise StudyError("a study needs two areas at least, but the map has only one")
+        raise StudyError("a study needs at least two areas, but the map has only one")
     if len(areas) > MOST_AREAS:
         raise StudyError(
             f"{len(areas):,} areas are more than the {MOST_AREAS:,} for which judges can be planned; use a coarser map"

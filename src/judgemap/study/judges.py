@@ -204,7 +204,7 @@ def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
     if row["comparisons"] >= 10 and row["seconds_median"] < min(usual / 3, 2.0):
         yield f"Half of the answers took less than {row['seconds_median']:.1f} seconds."
     if row["repeats"] >= 5 and row["consistency"] <= 0.5:
-        yield f"Saw {row['repeats']} pairs again, and answered only {row['consistency']:.0%} of them the same way."
+        yield f"Saw {row['repeats']:,} pairs again, and answered only {row['consistency']:.0%} of them the same way."
     if row["comparisons"] >= 10 and row["undecided"] > 0.5:
         yield f"Did not decide on {row['undecided']:.0%} of the pairs."
 
@@ -216,10 +216,7 @@ def _told_apart(row: dict[Any, Any]) -> Iterator[str]:
     if row.get("p_little", 0.0) > SURE:
         yield f"Answers carry little information about any map (probability {row['p_little']:.0%})."
     if row.get("p_another_view", 0.0) > SURE:
-        yield (
-            f"Follows a map of their own, which has nothing to do with the other judges' (probability "
-            f"{row['p_another_view']:.0%})."
-        )
+        yield f"Answers follow a map unrelated to the other judges' (probability {row['p_another_view']:.0%})."
 
 
 def _groups(code: IntArray) -> Iterator[IntArray]:

@@ -48,10 +48,10 @@ def describe(values: int) -> str | None:
     """Say in a sentence what is kept of so many draws × areas; None where it is everything.
 
     >>> describe(1_000), describe(150_000_000)
-    (None, 'posterior.nc keeps one draw in 2 of each chain, risks rounded to five figures; areas.csv is of all draws.')
+    (None, 'posterior.nc keeps one draw in 2 of each chain, risks rounded to five figures; areas.csv uses all draws.')
     """
     if values <= LARGE_VALUES:
         return None
     every = keep_one_in(values)
     which = "every draw" if every == 1 else f"one draw in {every}"
-    return f"posterior.nc keeps {which} of each chain, risks rounded to five figures; areas.csv is of all draws."
+    return f"posterior.nc keeps {which} of each chain, risks rounded to five figures; areas.csv uses all draws."

@@ -103,7 +103,7 @@ def run_large(
     prior, variance = assumed
     if run.sampler != "hmc":
         raise StudyError(
-            f"the sampler '{run.sampler}' is for smaller maps than one of {len(areas):,} areas; leave --sampler out"
+            f"the sampler '{run.sampler}' cannot be used on a map of {len(areas):,} areas; leave --sampler out"
         )
     dense = choose_dense(len(areas), len(data), run.plan, run.memory)
     smoother = Independent(len(areas)) if prior is None else prior.smoother(areas)

@@ -358,7 +358,7 @@ def run_panel(
 
 
 def _silent_note(silent: tuple[str, ...]) -> list[Note]:
-    text = f"Judges without an answer of left, right or tie, about whom the fit says nothing: {quoted(silent, most=5)}."
+    text = f"The fit says nothing about judges who never answered left, right or tie: {quoted(silent, most=5)}."
     return [Note(NoteKind.SILENT_JUDGES, text)] if silent else []
 
 

@@ -175,21 +175,21 @@ class PanelSettings:
         )
         if unnamed := int((answered & (data.judge < 0)).sum()):
             raise StudyError(
-                f"{part}: {unnamed} of {int(answered.sum())} answers do not name their judge, so judges cannot be told "
-                "apart; fill in the column 'judge', or fit with judges alike",
+                f"{part}: {unnamed:,} of {int(answered.sum()):,} answers do not name their judge, so judges cannot be "
+                "told apart; fill in the column 'judge', or fit with judges alike",
                 field=part,
             )
         answers = np.bincount(data.judge[answered], minlength=len(data.judges))
         active = np.flatnonzero(answers)
         if len(active) == 1:
             raise StudyError(
-                f"{part}: all answers are those of one judge ({quoted([data.judges[active[0]]])}), so nothing can be "
-                "said of how judges differ; ask more judges, or fit with judges alike",
+                f"{part}: all answers come from one judge ({quoted([data.judges[active[0]]])}), so nothing can be "
+                "said about how judges differ; ask more judges, or fit with judges alike",
                 field=part,
             )
         if len(active) and answers.max() == 1:
             raise StudyError(
-                f"{part}: each of the {len(active)} answers has a judge of its own, so judges' views cannot be told "
+                f"{part}: each of the {len(active):,} answers has a judge of its own, so judges' views cannot be told "
                 "from chance; check the column 'judge', or fit with judges alike",
                 field=part,
             )

@@ -378,7 +378,8 @@ def _check(areas: Areas, judges: int, per_judge: int, simulations: int, designs:
     least = max(SHORTEST, len(areas) - 1)
     if judges * per_judge < least:
         raise StudyError(
-            f"{judges} × {per_judge} comparisons cannot even connect {len(areas)} areas; plan for at least {least}"
+            f"{judges:,} × {per_judge:,} comparisons cannot even connect {len(areas):,} areas; plan for at "
+            f"least {least:,}"
         )
     for name in designs:
         if name not in DESIGNS:

@@ -86,13 +86,13 @@ def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) 
     if len(silent):
         rests = "on the prior alone" if model == "standard" else "on their neighbours and the prior"
         names = quoted([areas.names[area] for area in silent], most=5)
-        text = f"{len(silent)} of {len(areas)} areas were never compared ({names}): their risk rests {rests}."
+        text = f"{len(silent):,} of {len(areas):,} areas were never compared ({names}): their risk rests {rests}."
         notes.append(Note(NoteKind.NEVER_COMPARED, text))
     parts = len(set(counts.components()[compared].tolist()))
     if parts > 1:
         text = (
             f"The compared areas fall into {parts} groups that were never compared with each other: "
-            "between groups, differences of risk rest on the prior."
+            "differences between groups depend on the prior alone."
         )
         notes.append(Note(NoteKind.GROUPS, text))
     answers = data.per_judge()

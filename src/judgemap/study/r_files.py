@@ -55,7 +55,7 @@ def import_speedybbt(paths: Sequence[str | Path], ones: Side = "first") -> Impor
     matrix = _adjacency(contents, where)
     areas = _areas(contents, name, answers, matrix)
     edges = () if matrix is None else tuple(_edges(matrix, areas.ids, where))
-    notes = [f"Comparisons were read from {name!r}: {len(answers)} rows."]
+    notes = [f"Comparisons were read from {name!r}: {len(answers):,} rows."]
     if columns.winner is None and columns.outcome is not None:
         notes.append(
             f"An outcome of 1 was read as a win of the {ones} area, as the packages compute it; "
@@ -108,7 +108,7 @@ def _objects(path: Path, systems: list[str]) -> dict[str, Any]:
             value = rdata.conversion.convert(parsed, constructor_dict=constructors)
         except Exception as error:
             raise StudyError(
-                f"{path.name}: this is no R data file that can be read ({error or type(error).__name__}); "
+                f"{path.name}: this R data file cannot be read ({error or type(error).__name__}); "
                 "write it in R with save(…, file = 'study.rda')"
             ) from None
     return value if isinstance(value, dict) and path.suffix.casefold() != ".rds" else {path.stem: value}
@@ -215,13 +215,15 @@ def _adjacency(contents: Contents, where: str) -> FloatArray | None:
         raise StudyError(f"{where}: several matrices could be the adjacency matrix, {quoted(chosen)}; save one of them")
     matrix = contents.matrices[chosen[0]]
     if not np.isfinite(matrix).all() or (matrix < 0).any() or not np.array_equal(matrix, matrix.T):
-        raise StudyError(f"{where}: {chosen[0]!r} is no adjacency matrix: it must be symmetric, of zeros and ones")
+        raise StudyError(
+            f"{where}: {chosen[0]!r} is not an adjacency matrix, which must be symmetric and hold zeros and ones"
+        )
     return matrix
 
 
 def _edges(matrix: FloatArray, ids: Sequence[str], where: str) -> Iterator[tuple[str, str]]:
     if len(matrix) != len(ids):
-        raise StudyError(f"{where}: the adjacency matrix has {len(matrix)} rows, but there are {len(ids)} areas")
+        raise StudyError(f"{where}: the adjacency matrix has {len(matrix):,} rows, but there are {len(ids):,} areas")
     for a, b in np.argwhere(np.triu(matrix, 1) > 0).tolist():
         yield ids[a], ids[b]
 

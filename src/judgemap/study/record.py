@@ -247,9 +247,9 @@ class FitRecord:
         try:
             return _read(_upgraded(told))
         except KeyError as error:
-            raise StudyError(f"fit.json says nothing of {error}") from None
+            raise StudyError(f"fit.json does not give {error}") from None
         except (TypeError, AttributeError, ValueError):
-            raise StudyError("fit.json makes no sense") from None
+            raise StudyError("fit.json is not the record of a fit") from None
 
 
 def json_value(value: Any, figures: int | None = None) -> Any:  # noqa: ANN401 - whatever JSON can hold

@@ -67,14 +67,14 @@ class Reliability:
     def note(self) -> str:
         """One sentence: what the figures say, or what is missing for them."""
         if self.answers < FEWEST:
-            some = "1 decided answer" if self.answers == 1 else f"{self.answers} decided answers"
+            some = "1 decided answer" if self.answers == 1 else f"{self.answers:,} decided answers"
             return f"With {some} it is too early to judge reliability; collect at least {FEWEST}."
         known = f"estimate and truth are expected to share {self.bayes:.0%} of their variation"
         if self.judges < 2:
             return f"According to the model, {known}; with one judge we cannot tell whether others would agree."
         if not np.isfinite(self.split_half):
             return f"According to the model, {known}; half of these judges have too few answers to compare."
-        halves = f"two halves of the {self.judges} judges agree with correlation {self.split_half:.2f}"
+        halves = f"two halves of the {self.judges:,} judges agree with correlation {self.split_half:.2f}"
         panels = ""
         if np.isfinite(self.another_panel):
             panels = f"; the estimates of another panel of the same size would share {self.another_panel:.0%}"
@@ -204,7 +204,7 @@ def _moments(data: Comparisons, order: ArrayLike | None) -> IntArray:
     """Give each decided answer its place in time: 0 for the first."""
     rows = np.arange(len(data)) if order is None else np.asarray(order, dtype=np.int64)
     if not np.array_equal(np.sort(rows), np.arange(len(data))):
-        raise StudyError(f"the order of answers must name each of the {len(data)} comparisons once")
+        raise StudyError(f"the order of answers must name each of the {len(data):,} comparisons once")
     when = np.empty(len(data), dtype=np.int64)
     when[rows] = np.arange(len(data))
     place: IntArray = np.argsort(np.argsort(when[data.decided]))

@@ -217,7 +217,7 @@ def _readme(fit: Fit, shown: Comparisons, command: str) -> str:
     made = f"judgemap {record.versions['judgemap']}, Python {record.versions['python']}, seed {record.seed}"
     return f"""# Replication archive
 
-A fit of the {record.model} model to {data.comparisons} comparisons of {data.areas} areas ({made}).
+A fit of the {record.model} model to {data.comparisons:,} comparisons of {data.areas:,} areas ({made}).
 To make it again, in an empty folder:
 
     python -m pip install -r requirements.txt

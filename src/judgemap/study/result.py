@@ -200,8 +200,8 @@ class Fit(Displayed):
             return independent(len(self.map))
         if correlation.kind not in PRIORS:
             raise StudyError(
-                f"the fit's prior, {correlation.kind!r}, was made by hand, and a saved fit does not hold it; "
-                "fit again, and ask the new fit before it is saved"
+                f"the fit's prior, {correlation.kind!r}, was built in Python, and a saved fit does not keep it; "
+                "fit again, and use the new fit before you save it"
             )
         return prior_covariance(self.map, correlation.kind, correlation.length)
 
@@ -217,26 +217,26 @@ class Fit(Displayed):
         draws = self.sample_stats.sizes.get("draw", draws)  # of a large map the folder keeps only some draws of risk
         texts = []
         if not self.record.complete:
-            texts.append(f"The run was interrupted after {draws} of {self.record.plan.draws} draws per chain.")
+            texts.append(f"The run was interrupted after {draws:,} of {self.record.plan.draws:,} draws per chain.")
         broke_down = int(self.sample_stats.get("divergences", xr.DataArray(0)).sum())  # older fits did not count them
         if broke_down:
             proposals = self.posterior.sizes["chain"] * draws * self.record.plan.thin
             texts.append(
-                f"{broke_down} of {proposals} proposals failed, so the chains may have missed part of the posterior: "
-                "try the other sampler, or a narrower prior for the strengths."
+                f"{broke_down:,} of {proposals:,} proposals failed, so the chains may have missed part of the "
+                "posterior: try the other sampler, or a narrower prior for the strengths."
             )
         if not judged.rhat_max <= GOOD_RHAT:
             worst = judged.rhat_max
             factor = (worst**2 - 1) / (GOOD_RHAT**2 - 1) if np.isfinite(worst) else 2.0
             texts.append(
                 f"The chains do not agree yet (largest R-hat {worst:.3f}, should be at most {GOOD_RHAT}): "
-                f"run about {_round_up(max(factor, 2.0) * draws)} draws per chain, and twice the warm-up."
+                f"run about {_round_up(max(factor, 2.0) * draws):,} draws per chain, and twice the warm-up."
             )
         if not judged.ess_bulk_min >= GOOD_ESS:
             needed = _round_up(draws * GOOD_ESS / max(judged.ess_bulk_min, 1.0))
             texts.append(
-                f"Effective sample size {judged.ess_bulk_min:.0f} for {judged.ess_bulk_min_of}; at least {GOOD_ESS} is "
-                f"needed: run about {needed} draws per chain."
+                f"Effective sample size {judged.ess_bulk_min:,.0f} for {judged.ess_bulk_min_of}; at least {GOOD_ESS} "
+                f"is needed: run about {needed:,} draws per chain."
             )
         return texts
 
@@ -255,7 +255,7 @@ class Fit(Displayed):
     def sampled(self) -> str:
         """How good the draws are, in a sentence: the first warning, or that there is none."""
         judged = self.record.diagnostics
-        good = f"effective sample size at least {judged.ess_bulk_min:.0f}, largest R-hat {judged.rhat_max:.3f}"
+        good = f"effective sample size at least {judged.ess_bulk_min:,.0f}, largest R-hat {judged.rhat_max:.3f}"
         return self.warnings[0] if self.warnings else f"The draws are good: {good}."
 
     def save(self, folder: str | Path) -> Path:

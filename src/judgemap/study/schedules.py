@@ -252,7 +252,9 @@ def known_around(areas: Areas, home: str, count: int) -> list[str]:
     place = int(areas.index([home])[0])
     near = areas.graph.around(place, count)
     if len(near) < 2:
-        raise StudyError(f"{home!r} has no neighbours, so nothing around it can be asked; list what the judge knows")
+        raise StudyError(
+            f"{home!r} has no neighbours, so there is nothing around it to ask about; list the areas the judge knows"
+        )
     return [areas.ids[area] for area in near.tolist()]
 
 
@@ -297,5 +299,5 @@ def _weight(text: str, where: str) -> float:
     except ValueError:
         weight = np.nan
     if not (np.isfinite(weight) and weight >= 0):
-        raise StudyError(f"{where}: {text!r} is no weight; write a number that is zero or more")
+        raise StudyError(f"{where}: {text!r} is not a weight; write a number that is zero or more")
     return weight

@@ -92,7 +92,7 @@ class FitSettings:
         "spatial",
         str,
         "Model",
-        "What is assumed of the areas.",
+        "What is assumed about the areas.",
         choices={
             "spatial": "Spatial: neighbours are alike, so an answer about one area tells us about the next",
             "standard": "Standard: every area on its own",
@@ -145,7 +145,7 @@ class FitSettings:
     disagreement: str = _of_panel(
         "disagreement",
         "Disagreement of judges",
-        "When judges differ: whether a judge's view of neighbours is alike.",
+        "When judges differ: whether a judge sees neighbouring areas alike.",
         {"map": "Follows the map", "independent": "Independent from area to area"},
     )
     side: bool = _of_panel("side", "Side", "Let each judge lean to the left or the right area.")

@@ -63,7 +63,7 @@ def export_speedybbt(fit: Fit, data: Comparisons, folder: str | Path) -> int:
             "speedyBBT has the standard and the spatial model with α² inferred and judges alike; fit one of these first"
         )
     if tuple(data.ids) != fit.map.ids:
-        raise StudyError("the comparisons are of other areas than the fit; give the file that was fitted")
+        raise StudyError("the comparisons and the fit are of different areas; give the file that was fitted")
     decided = np.flatnonzero(data.decided)
     first_won = data.outcome[decided] == 0
     winner = np.where(first_won, data.left[decided], data.right[decided]) + 1

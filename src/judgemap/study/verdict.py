@@ -21,7 +21,7 @@ BORDERLINE = 0.025
 ORDERS = (
     (0.9, "almost the same order of the areas"),
     (MUCH, "much the same order of the areas"),
-    (SOME, "a broadly similar order of the areas, with many in other places"),
+    (SOME, "a broadly similar order, with many areas in different places"),
     (-1.0, "a rather different order of the areas"),
 )
 """What a correlation between the results of two panels means for a reader."""
@@ -156,7 +156,7 @@ def judge_fit(
 def judge_convergence(warnings: Sequence[str]) -> Ground:
     """Judge the computation: one warning about the draws is enough to wait."""
     if warnings:
-        words = f"The computation has not settled, so the numbers may still change. {' '.join(warnings)}"
+        words = f"The computation has not settled, so the numbers may change. {' '.join(warnings)}"
         return Ground(Subject.CONVERGENCE, Grade.NO, words)
     words = "The computation has settled: the chains agree, and there are enough draws."
     return Ground(Subject.CONVERGENCE, Grade.SOUND, words)
@@ -181,7 +181,7 @@ def judge_checks(measures: Sequence[Measure] | None) -> Ground:
 def judge_reliability(known: ReliabilityFinding | None) -> Ground:
     """Judge how far another panel would give the same map: from 0.8 on it is sound, below 0.6 it cannot be used."""
     if known is None:
-        return Ground(Subject.RELIABILITY, Grade.CARE, "How far another panel would agree was not worked out.")
+        return Ground(Subject.RELIABILITY, Grade.CARE, "How far another panel would agree was not estimated.")
     found, _ = expected_correlation(known)
     words = reliability_words(known)
     if found is None:
@@ -195,7 +195,7 @@ def judge_judges(judges: Sequence[JudgeFinding] | None, differ: bool) -> Ground:
     if judges is None:
         return Ground(Subject.JUDGES, Grade.CARE, "Whether the judges agree was not checked.")
     if not judges:
-        words = "The answers do not say whose they are, so nobody can tell whether judges agree."
+        words = "The answers do not say whose they are, so it cannot be checked whether the judges agree."
         return Ground(Subject.JUDGES, Grade.CARE, words)
     if len(judges) == 1:
         return Ground(Subject.JUDGES, Grade.CARE, "All answers come from one judge: this is one person's view.")
@@ -205,10 +205,10 @@ def judge_judges(judges: Sequence[JudgeFinding] | None, differ: bool) -> Ground:
         found.append("Judges differ more than chance explains, so the intervals of this fit are too narrow.")
     if odd:
         stand = "stands" if odd == 1 else "stand"
-        found.append(f"{odd} of the {len(judges)} judges {stand} out from the others.")
+        found.append(f"{odd:,} of the {len(judges):,} judges {stand} out from the others.")
     grade = Grade.CARE if found else Grade.SOUND
     if not odd and not differ:
-        found.append(f"None of the {len(judges)} judges stands out from the others.")
+        found.append(f"None of the {len(judges):,} judges stands out from the others.")
     if untold := sum(bool(each.kind_note) for each in judges):
         found.append(
             f"For {untold} of them there are not enough draws to tell a judge who guesses, or answers the other way "
@@ -244,10 +244,10 @@ def reliability_words(known: ReliabilityFinding) -> str:
         return known.note or "It is too early to judge reliability: ask for more answers."
     order = next(words for least, words in ORDERS if found >= least or least < 0)
     if of_panels:
-        return f"Another panel of {known.judges} judges would give {order} (expected correlation {found:.2f})."
+        return f"Another panel of {known.judges:,} judges would give {order} (expected correlation {found:.2f})."
     return (
         f"If judges agree, the same number of answers again would give {order} (expected correlation {found:.2f}); "
-        "whether they agree cannot be told yet."
+        "whether they agree is not known yet."
     )
 
 

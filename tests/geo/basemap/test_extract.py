@@ -32,7 +32,7 @@ def test_a_town_is_read_by_kind(osm):
     assert (extract.count("green"), extract.count("water"), extract.count("built")) == (1, 1, 1)
     assert extract.names_of("suburb").tolist() == ["Sherwood <b>&amp;</b>"]
     assert extract.count("street") > 20
-    assert extract.left_out["paths and tracks"] == 1
+    assert extract.left_out["other lines"] == 0, "footpaths are not even read"
     assert told[0] == (0.0, "Reading the lines.")
 
 
@@ -57,11 +57,11 @@ def test_an_extract_of_another_continent_says_where_it_is(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "match"),
     [
-        ("a.osm.pbf", b"PK\x03\x04" + bytes(100), "no OpenStreetMap extract"),
-        ("a.osm.pbf", b"", "no OpenStreetMap extract"),
+        ("a.osm.pbf", b"PK\x03\x04" + bytes(100), "neither an OpenStreetMap extract"),
+        ("a.osm.pbf", b"", "neither an OpenStreetMap extract"),
         ("a.osm.pbf", b"\x00\x00\x00\x0d\x0a\x09OSMHeader\x18\x7c" + bytes(500), "damaged or cut short"),
         ("a.osm", b"<?xml version='1.0'?><osm version='0.6'><node id='1' lat=", "damaged or cut short"),
-        ("a.osm", gzip.compress(b"<osm/>", mtime=0), "no OpenStreetMap extract"),
+        ("a.osm", gzip.compress(b"<osm/>", mtime=0), "neither an OpenStreetMap extract"),
         ("a.gpkg", b"SQLite format 3\0" + bytes(500), "damaged or cut short"),
         ("a.osm", b"<?xml version='1.0'?><osm version='0.6'></osm>", "nothing to draw"),
     ],
@@ -103,7 +103,7 @@ def test_a_geopackage_says_what_things_are_as_openstreetmap_does(tmp_path):
     )
     frame.to_file(tmp_path / "own.gpkg", layer="lines")
     extract, _ = read(tmp_path / "own.gpkg")
-    assert (extract.count("motorway"), extract.left_out["paths and tracks"]) == (1, 1)
+    assert (extract.count("motorway"), extract.left_out["other lines"]) == (1, 1)
 
 
 def test_a_damaged_geopackage_is_refused(tmp_path):

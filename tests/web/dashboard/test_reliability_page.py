@@ -52,7 +52,7 @@ def test_words_for_every_case():
     assert "correlation 0.80" in reliability_words(
         ReliabilityFinding(split_half_full=0.93, another_panel=0.64, judges=4)
     )
-    assert "cannot be told yet" in reliability_words(ReliabilityFinding(bayes=0.7, judges=1))
+    assert "is not known yet" in reliability_words(ReliabilityFinding(bayes=0.7, judges=1))
     assert reliability_words(ReliabilityFinding(note="With 3 decided answers nothing can be said.")) == (
         "With 3 decided answers nothing can be said."
     )
@@ -77,7 +77,7 @@ def test_one_judges_study_has_words(owned, clients, edit, let_play, let_fit):
     owned.refresh_from_db()
     let_play(owned, np.random.default_rng(2), 30)
     let_fit(owned)
-    assert "whether they agree cannot be told yet" in page(clients["owner"], owned)
+    assert "whether they agree is not known yet" in page(clients["owner"], owned)
 
 
 def test_a_forecast_is_made_by_the_worker(played, fitted, clients, quick, carry_out):

@@ -10,6 +10,7 @@ from threading import Thread
 import numpy as np
 import pytest
 
+from judgemap.cli.demo import describe
 from judgemap.errors import StudyError
 from judgemap.study.example import PER_JUDGE, chicago, simulate_study
 from judgemap.web.accounts.models import Researcher
@@ -35,6 +36,9 @@ def test_two_studies_and_two_fits_are_made_once(tmp_path):
     )
     assert list(FitRun.objects.order_by("number").values_list("settings__model", flat=True)) == ["spatial", "clusters"]
     assert (tmp_path / "demo-password").stat().st_mode & 0o777 == 0o600
+    said = describe(first, "http://here", tmp_path)
+    assert "http://here/studies/try-judging/map" in said
+    assert f"judgemap study basemap try-judging Chicago.osm.pbf --data {tmp_path}" in said
 
 
 @pytest.mark.django_db

@@ -98,6 +98,47 @@ def test_the_outline_is_there_before_the_streets(at_pair):
     assert rgb("#f6f5f1") in colours(page, ".side[data-side=left] .map")
 
 
+def test_over_slow_3g_the_outline_comes_first_and_the_streets_follow(invited, browse):
+    """With 400 kbit/s and 400 ms to every answer, in a browser that has nothing yet; only the order is looked at."""
+    page = browse(viewport={"width": 390, "height": 844})
+    page.add_init_script(
+        """new MutationObserver(() => {
+             if (document.querySelector('.live path.own')) window.outlined ??= performance.now();
+           }).observe(document, { childList: true, subtree: true });"""
+    )
+    speed = {"downloadThroughput": 50_000, "uploadThroughput": 50_000, "latency": 400, "offline": False}
+    page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", speed)
+    page.set_default_timeout(90_000)
+    page.goto(f"/j/{next(invited).token}/")
+    page.check("input[name=agree]")
+    page.click("button[value=now]")
+    page.wait_for_function(
+        """() => {
+             const tiles = performance.getEntriesByType('resource').filter((each) => each.name.includes('/tiles/'));
+             return tiles.length && tiles.every((each) => each.responseEnd);
+           }"""
+    )
+    came = page.evaluate(
+        """() => performance.getEntriesByType('resource')
+             .filter((each) => each.name.includes('/tiles/')).map((each) => each.responseEnd)"""
+    )
+    assert page.evaluate("window.outlined") < min(came)
+    page.wait_for_timeout(1000)
+    assert rgb("#f6f5f1") in colours(page, ".side[data-side=left] .map")
+
+
+def test_a_printed_pair_has_its_streets_and_their_credit(at_pair):
+    page, _ = at_pair(390)
+    page.wait_for_timeout(1500)
+    page.emulate_media(media="print")
+    page.wait_for_timeout(500)
+    for side in ("left", "right"):
+        seen = colours(page, f".side[data-side={side}] .map")
+        assert rgb("#f6f5f1") in seen
+        assert {rgb("#d3cec4"), rgb("#c2bbae"), rgb("#b3a996")} & seen, side
+        assert page.locator(f".side[data-side={side}] .credit").is_visible()
+
+
 def test_a_page_that_loses_its_connection_keeps_its_streets(at_pair):
     page, _ = at_pair(390)
     page.wait_for_timeout(1500)

@@ -192,4 +192,4 @@ def test_one_judge_cannot_differ(answered, carry_out):
     run = actions.ask_for_fit(answered, FitSettings(judges="differ", seed=1), only=[JUDGE])
     carry_out(run)
     assert run.status == FitRun.Status.FAILED
-    assert "all answers are those of one judge" in run.said
+    assert "all answers come from one judge" in run.said

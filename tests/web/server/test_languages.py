@@ -1,6 +1,8 @@
 """Researchers' pages are translated by gettext catalogues, in languages that have one of their own."""
 
+import ast
 import importlib.util
+import re
 from pathlib import Path
 
 import polib
@@ -86,3 +88,42 @@ def test_an_update_keeps_what_is_translated(tmp_path):
     catalogue.save()
     messages.update(path, "fr")
     assert polib.pofile(str(path)).find("Your studies").msgstr == "Vos études"
+
+
+def test_a_sentence_made_in_python_is_translated_whole(clients, owned, in_french):
+    """An error with a number in it, and a note of the page; both are English where the browser asks for English."""
+    in_french(
+        **{
+            "type the title of the study exactly as it is: %(title)s": "tapez le titre exactement : %(title)s",
+            "Nobody has answered yet: invite judges, and come back when they have answered.": "Aucune réponse encore.",
+        }
+    )
+    french = {"accept-language": "fr"}
+    page = clients["owner"].post(f"/studies/{owned.slug}/delete", {"title": "no"}, headers=french).content.decode()
+    assert f"Tapez le titre exactement : {owned.version.title}" in page
+    address = f"/studies/{owned.slug}/dashboard/judges"
+    assert "Aucune réponse encore." in clients["owner"].get(address, headers=french).content.decode()
+    assert (
+        "Nobody has answered yet" in clients["owner"].get(address, headers={"accept-language": "en"}).content.decode()
+    )
+
+
+def test_every_value_of_a_sentence_has_a_name_and_is_given():
+    """A missing one would be an error on the page that nobody has tried, or a %s that no translator can move."""
+    wrong = []
+    for path in messages.WEB.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.right, ast.Dict):
+                for text, _ in messages.module_texts(ast.unparse(node.left)):
+                    given = {key.value for key in node.right.keys if isinstance(key, ast.Constant)}
+                    if set(re.findall(r"%\((\w+)\)[sd]", text)) != given:
+                        wrong.append((path.name, text, given))
+    assert wrong == []
+    assert [text for text, _ in messages.all_texts() if re.search(r"%[sd]", text)] == []
+
+
+def test_a_value_that_is_not_given_is_caught(tmp_path, monkeypatch):
+    (tmp_path / "planted.py").write_text('text = _("%(one)s of %(all)s") % {"one": 1}\n')
+    monkeypatch.setattr(messages, "WEB", tmp_path)
+    with pytest.raises(AssertionError):
+        test_every_value_of_a_sentence_has_a_name_and_is_given()

@@ -60,9 +60,9 @@ class ClusterModel:
 
     def __post_init__(self) -> None:
         if self.ties is TieRule.DAVIDSON:
-            raise ValueError("clusters take Rao and Kupper's ties or none; Davidson's are not offered with them")
+            raise ValueError("the cluster model has Rao and Kupper's ties or none, not Davidson's")
         if self.counts.n_areas != self.prior.n_areas:
-            raise ValueError(f"the comparisons know {self.counts.n_areas} areas, the prior {self.prior.n_areas}")
+            raise ValueError(f"the comparisons know {self.counts.n_areas:,} areas, the prior {self.prior.n_areas:,}")
 
 
 class ClusterState(NamedTuple):

@@ -11,7 +11,7 @@ from judgemap.geo.basemap.kinds import PLACES, ROADS
 from judgemap.geo.basemap.tiles import AROUND, WORLD, Tiles
 
 LEFT_OUT = {
-    "paths and tracks": "footpaths, tracks and the like",
+    "other lines": "other lines",
     "other land": "other uses of land",
     "other points": "other points",
     "broken": "broken shapes",
@@ -31,11 +31,13 @@ def describe(extract: Extract, tiles: Tiles, boxes: Sequence[tuple[float, float,
         _counted(extract.count("green"), "park and wood", "parks and woods"),
         _counted(extract.count(*(kind.name for kind in PLACES)), "named place"),
     ]
-    sentences = [f"Found {_listed(filter(None, found))}."]
+    sentences = [f"Found {_listed(filter(None, found))}.", "Footpaths, service roads and buildings are never drawn."]
     if left := [f"{number:,} {LEFT_OUT[what]}" for what, number in extract.left_out.most_common() if number]:
         sentences.append(f"Left out: {_listed(left)}.")
     if bare := _without_roads(roads, boxes):
-        sentences.append(f"The extract has no road in {bare} of the {len(boxes)} areas: check that it covers them all.")
+        sentences.append(
+            f"The extract has no road in {bare:,} of the {len(boxes):,} areas: check that it covers them all."
+        )
     if tiles.lightened:
         sentences.append(f"Small streets were left out where they are dense ({_counted(tiles.lightened, 'tile')}).")
     if tiles.dropped:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from judgemap.errors import StudyError
 from judgemap.geo.basemap.coast import sea
-from judgemap.geo.basemap.kinds import classify, classify_points
+from judgemap.geo.basemap.kinds import classify, classify_points, tagged
 
 Shapes = NDArray[Any]
 Tell = Callable[[float, str], None]
@@ -42,15 +42,20 @@ osm_id=no
 attributes=name,landuse,leisure,natural,waterway
 """
 KEPT = {
-    "lines": "highway IS NOT NULL OR railway IS NOT NULL OR waterway IS NOT NULL OR natural = 'coastline'",
+    # Only the kinds that are drawn: in a city, footpaths are most of the lines, and would take most of the memory.
+    "lines": f"{tagged('line')} OR natural = 'coastline'",
     "multipolygons": "landuse IS NOT NULL OR leisure IS NOT NULL OR natural IS NOT NULL OR waterway IS NOT NULL",
     "points": "name IS NOT NULL AND (place IS NOT NULL OR railway IS NOT NULL)",
 }
 NOT_AN_EXTRACT = (
-    "the file is no OpenStreetMap extract (.osm.pbf or .osm) and no GeoPackage (.gpkg); download one of the study's "
-    "region, unpacked, for example from download.geofabrik.de"
+    "the file is neither an OpenStreetMap extract (.osm.pbf or .osm) nor a GeoPackage (.gpkg); download an unzipped "
+    "one of the study's region, for example from download.geofabrik.de"
 )
 LONGEST_NAME = 60
+IN_MEMORY = 100
+"""Megabytes of scratch data that GDAL keeps in memory; more go to a file, which costs hardly any time."""
+LARGE = 30_000_000
+"""Bytes of an extract that may need more memory than its reader has; GDAL then says the same as of a damaged one."""
 
 
 @dataclass(slots=True)
@@ -86,7 +91,7 @@ def read_extract(path: Path, box: tuple[float, float, float, float], folder: Pat
     if is_osm:
         configuration = folder / "osmconf.ini"
         configuration.write_text(CONFIGURATION)
-        options = {"CONFIG_FILE": str(configuration), "MAX_TMPFILE_SIZE": "400"}
+        options = {"CONFIG_FILE": str(configuration), "MAX_TMPFILE_SIZE": str(IN_MEMORY)}
     extract = Extract()
     try:
         with warnings.catch_warnings():
@@ -101,7 +106,12 @@ def read_extract(path: Path, box: tuple[float, float, float, float], folder: Pat
                 raise StudyError(_elsewhere(path, box, layers[-1], options))
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, UnicodeDecodeError) as error:
         reason = re.split(r"[;.]\s", str(error).replace(f"{path.parent}/", ""))[0].strip().rstrip(".")
-        raise StudyError(f"the extract is damaged or cut short ({reason[:120]}); download it again") from None
+        if path.stat().st_size < LARGE:
+            raise StudyError(f"the extract is damaged or cut short ({reason[:120]}); download it again") from None
+        raise StudyError(
+            f"the extract is damaged, cut short, or too large to read here ({reason[:120]}); choose a smaller "
+            "region, or download it again"
+        ) from None
     return extract
 
 
@@ -157,7 +167,7 @@ def _take_lines(extract: Extract, table: Any, shapes: Shapes, box: Any, *, own: 
         west, south, east, north = box
         waters = sea(shapes[coast], (west, south, east, north))
         extract.add("water", project(waters), np.full(len(waters), "", dtype=object))
-    _sort(extract, kinds[~coast], shapes[~coast], _names(table)[~coast], "paths and tracks")
+    _sort(extract, kinds[~coast], shapes[~coast], _names(table)[~coast], "other lines")
 
 
 def _take_areas(extract: Extract, table: Any, shapes: Shapes, box: Any, *, own: bool) -> None:  # noqa: ANN401, ARG001

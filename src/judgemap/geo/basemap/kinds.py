@@ -118,6 +118,16 @@ LEAST_TO_GIVE_UP = ("street", "stream", "built", "green", "tertiary", "rail", "s
 """What a tile that would be too heavy does without, the first first."""
 
 
+def tagged(shape: str) -> str:
+    """Write the condition, in SQL, that a line or an area is of a kind that is drawn.
+
+    >>> tagged("line")[:31], tagged("area")[-35:]
+    ("waterway IN ('stream') OR water", "OR waterway IN ('riverbank','dock')")
+    """
+    tags = [tag for kind in KINDS if kind.shape == shape for tag in kind.tags]
+    return " OR ".join(f"{key} IN ({','.join(map(repr, values))})" for key, values in tags)
+
+
 def classify(table: pd.DataFrame, shape: str) -> NDArray[np.object_]:
     """Name the kind of each row of a table of lines or areas, by its columns of tags; empty where there is none.
 

@@ -57,5 +57,5 @@ def disagreement(fit: Fit, other: Fit) -> str:
 def groups(fit: ClusterFit) -> str:
     """Say how many clusters there may be, and how many areas sit between two."""
     between = len(fit.best.between)
-    doubt = f" {between} of {len(fit.map)} areas could belong to more than one." if between else ""
+    doubt = f" {between:,} of {len(fit.map):,} areas could belong to more than one." if between else ""
     return f"Neighbouring areas of similar risk form clusters. {number_sentence(fit.best.grouping.numbers)}{doubt}"

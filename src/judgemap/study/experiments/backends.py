@@ -34,7 +34,7 @@ def on_cores(cores: int) -> Backend:
             yield from Parallel(n_jobs=cores, return_as="generator_unordered")(calls)
         except TerminatedWorkerError:
             raise StudyError(
-                f"a worker process was ended from outside, perhaps for want of memory; {AGAIN}, with fewer --cores"
+                f"a worker process was killed, perhaps because it ran out of memory; {AGAIN}, with fewer --cores"
             ) from None
 
     return go
@@ -68,7 +68,7 @@ def _submitted(client: "Client", job: Job, numbers: Sequence[int], address: str)
             future.release()
     except KilledWorker:
         raise StudyError(
-            f"a set was lost with several workers of {address} in turn, perhaps for want of memory; {AGAIN}"
+            f"a set was lost with several workers of {address} in turn, perhaps because they ran out of memory; {AGAIN}"
         ) from None
     except ModuleNotFoundError as error:
         raise StudyError(
@@ -111,7 +111,7 @@ def _check_answers(address: str) -> None:
     except ValueError:
         host = port = None
     if not host or not port:
-        raise StudyError(f"the address of a cluster is such as tcp://10.0.0.1:8786, and this one is {address}")
+        raise StudyError(f"a cluster's address looks like tcp://10.0.0.1:8786, not {address}")
     try:
         with socket.create_connection((host, port), timeout=PATIENCE) as connection:
             greeting = connection.recv(8, socket.MSG_WAITALL)

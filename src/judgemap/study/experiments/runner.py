@@ -133,7 +133,7 @@ def run_set(experiment: Experiment, prepared: Any, seed: int, number: int) -> Se
         try:
             rows = experiment.run(rng, prepared)
         except FloatingPointError as error:
-            raise StudyError(f"set {number} broke down ({error}); check the map's edges") from None
+            raise StudyError(f"set {number} failed ({error}); check the map's edges") from None
     return SetResult(number, rows, round(time.process_time() - began, 3))
 
 

@@ -6,6 +6,7 @@ from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Count, Invitation, Researcher
@@ -13,7 +14,7 @@ from judgemap.web.server.tokens import hashed, make_token
 
 GOOD_FOR = timedelta(days=1)
 INVITED_FOR = timedelta(days=7)
-TAKEN = "a researcher already has this address; sign in with it instead"
+TAKEN = _("a researcher already has this address; sign in with it instead")
 
 
 def find_researcher(email: str) -> Researcher:
@@ -66,7 +67,7 @@ def accept_invitation(token: str, email: str, password: str, name: str = "") -> 
         try:
             researcher.save()
         except IntegrityError:  # two people with two invitations typed one address at the same moment
-            raise StudyError(TAKEN, "email") from None
+            raise StudyError(str(TAKEN), "email") from None
         invitation.used_at, invitation.used_by = timezone.now(), researcher
         invitation.save(update_fields=["used_at", "used_by"])
         return researcher

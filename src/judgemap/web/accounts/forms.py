@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth import password_validation
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judgemap.errors import StudyError
@@ -33,7 +34,7 @@ class PasswordForm(forms.Form):
         given: dict[str, Any] = super().clean() or self.cleaned_data
         password = given.get("password")
         if password and given.get("again") is not None and password != given["again"]:
-            self.add_error("again", "The two passwords differ. Type the same one twice.")
+            self.add_error("again", gettext("The two passwords differ. Type the same one twice."))
         if password:
             try:
                 password_validation.validate_password(password, self.researcher(given))
@@ -68,5 +69,5 @@ class NewResearcherForm(PasswordForm):
         """Check that nobody has the address already; in capitals it is the same address."""
         email = str(self.cleaned_data["email"]).lower()
         if Researcher.objects.filter(email=email).exists():
-            raise ValidationError(sentence(StudyError(TAKEN)))
+            raise ValidationError(sentence(StudyError(str(TAKEN))))
         return email

@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from judgemap.errors import StudyError
@@ -55,9 +56,11 @@ def _enter(request: HttpRequest, researcher: Researcher | None, *, is_new: bool)
 
 def _gone(request: HttpRequest) -> HttpResponse:
     if not WRONG_GUESSES.allows():
-        return kind_page(request, 429, "One moment", "Too many links were tried at once. Please wait a minute.")
-    text = "This link has already been used, has expired, or was not copied in full. Ask whoever sent it for a new one."
-    return kind_page(request, 404, "This link does not work", text)
+        return kind_page(request, 429, _("One moment"), _("Too many links were tried at once. Please wait a minute."))
+    text = _(
+        "This link has already been used, has expired, or was not copied in full. Ask whoever sent it for a new one."
+    )
+    return kind_page(request, 404, _("This link does not work"), text)
 
 
 @require_safe
@@ -96,7 +99,7 @@ def deactivate(request: HttpRequest, key: int) -> HttpResponse:
     if request.method != "POST":
         return render(request, "accounts/deactivate.html", {"researcher": researcher})
     actions.deactivate_researcher(researcher.email)
-    messages.success(request, f"{researcher.email} can no longer sign in.")
+    messages.success(request, _("%(email)s can no longer sign in.") % {"email": researcher.email})
     return redirect("accounts:researchers")
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
@@ -36,13 +37,16 @@ class Wanted:
 def make_token(study: Study, by: Researcher, wanted: Wanted) -> str:
     """Make a token on a study's page, and return it, this once; the study's log keeps that it was made."""
     if unknown := sorted(set(wanted.scopes) - set(SCOPES)):
-        raise StudyError(f"there is no scope {unknown[0]!r}; there are {', '.join(SCOPES)}")
+        raise StudyError(
+            _("there is no scope %(scope)s; there are %(scopes)s")
+            % {"scope": f"{unknown[0]!r}", "scopes": ", ".join(SCOPES)}
+        )
     token = f"jm_{secrets.token_urlsafe(32)}"
     now = timezone.now()
     with transaction.atomic():
         ApiToken.objects.filter(researcher=by, expires_at__lt=now - timedelta(days=30)).delete()
         if ApiToken.objects.filter(researcher=by).count() >= MOST:
-            raise StudyError(f"you have {MOST} tokens already; revoke one that is not used")
+            raise StudyError(_("you have %(most)s tokens already; revoke one that is not used") % {"most": MOST})
         ApiToken.objects.create(
             researcher=by,
             study=study if wanted.reach == "study" else None,

@@ -19,8 +19,8 @@ from judgemap.web.server.tokens import whole_address
 from judgemap.web.studies.access import owner_page, researcher_of
 from judgemap.web.studies.models import Study
 
-DAYS = ((7, "a week"), (30, "30 days"), (90, "90 days"), (365, "a year"))
-REACH = (("study", "This study only"), ("all", "Every study I own"))
+DAYS = ((7, _("a week")), (30, _("30 days")), (90, _("90 days")), (365, _("a year")))
+REACH = (("study", _("This study only")), ("all", _("Every study I own")))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -65,7 +65,7 @@ class TokenForm(forms.Form):
         choices=list(SCOPES.items()),
         widget=forms.CheckboxSelectMultiple,
         initial=list(SCOPES),
-        error_messages={"required": "Choose at least one thing it may read."},
+        error_messages={"required": _("Choose at least one thing it may read.")},
     )
     reach = forms.ChoiceField(label=_("It opens"), choices=REACH, widget=forms.RadioSelect, initial="study")
     days = forms.TypedChoiceField(label=_("It works for"), choices=DAYS, coerce=int, initial=90)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
 from judgemap.study.settings import FitSettings
@@ -24,7 +25,7 @@ BASE_NOTE = "for comparison"
 def leave_out(study: Study, names: Collection[str], reason: str, by: Researcher | None = None) -> list[str]:
     """Leave judges out of all fits from now on, with a reason; their answers stay."""
     if not reason.strip():
-        raise StudyError("give a reason for leaving these judges out; it is kept in the log")
+        raise StudyError(_("give a reason for leaving these judges out; it is kept in the log"))
     with transaction.atomic():
         judges = _named(study, names)
         for name in judges:
@@ -39,7 +40,7 @@ def take_back(study: Study, names: Collection[str], by: Researcher | None = None
         rows = Exclusion.objects.filter(judge_id__in=_named(study, names))
         judges = sorted(rows.values_list("judge_id", flat=True))
         if not judges:
-            raise StudyError("none of these judges is left out, so there is nothing to undo")
+            raise StudyError(_("none of these judges is left out, so there is nothing to undo"))
         rows.delete()
         record(study, by, "judges included again", {"judges": judges})
     return judges
@@ -68,7 +69,9 @@ def ask_for_forecast(study: Study, by: Researcher | None = None) -> Forecast:
     """Ask what more answers would bring, going by the last fit; a worker works it out. The same is not asked twice."""
     run = pilot_of(study)
     if run is None:
-        raise StudyError("a forecast needs a fit of the spatial or the standard model; ask for one on the Results page")
+        raise StudyError(
+            _("a forecast needs a fit of the spatial or the standard model; ask for one on the Results page")
+        )
     with transaction.atomic():
         fresh = {"asked_by": by, "seed": secrets.randbits(32)}
         forecast, made = Forecast.objects.select_for_update().get_or_create(fit=run, defaults=fresh)
@@ -134,11 +137,11 @@ def _named(study: Study, names: Collection[str]) -> list[str]:
     """Return the names of judges that there are; refuse none at all, and any that is not of this study."""
     wanted = set(names)
     if not wanted:
-        raise StudyError("choose at least one judge")
+        raise StudyError(_("choose at least one judge"))
     there = Judge.objects.filter(study=study, withdrawn_at=None, name__in=list(wanted)[:5000])
     judges = sorted(there.values_list("name", flat=True))
     if len(judges) < len(wanted):
         raise StudyError(
-            "some of these judges are not in the study, or have withdrawn; reload the page and choose again"
+            _("some of these judges are not in the study, or have withdrawn; reload the page and choose again")
         )
     return judges

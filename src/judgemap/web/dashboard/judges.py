@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.core.misfit import share_interval
@@ -94,10 +95,13 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
             return _compare(request, study, *refits[what](study, names, by, reason))
         if what == "leave out":
             done = actions.leave_out(study, names, reason, by)
-            messages.success(request, f"Left out of fits from now on: {', '.join(done)}. Their answers are kept.")
+            messages.success(
+                request,
+                _("Left out of fits from now on: %(done)s. Their answers are kept.") % {"done": ", ".join(done)},
+            )
         elif what == "take back":
             done = actions.take_back(study, names, by)
-            messages.success(request, f"Included in fits again from now on: {', '.join(done)}.")
+            messages.success(request, _("Included in fits again from now on: %(done)s.") % {"done": ", ".join(done)})
     except StudyError as error:
         messages.error(request, sentence(error))
     return redirect("dashboard:judges", study.slug)
@@ -117,8 +121,10 @@ def _compare(request: HttpRequest, study: Study, base: FitRun, new: FitRun) -> H
     address = f"{reverse('results:compare', args=[study.slug, base.number])}?{urlencode({'with': new.number})}"
     if base.status == FitRun.Status.DONE:
         return redirect(address)
-    news = "Fit {} of all judges and fit {} are being made. When both are ready, <a href='{}'>compare them</a>."
-    messages.success(request, format_html(news, base.number, new.number, address))
+    news = _(
+        "Fit {all} of all judges and fit {new} are being made. When both are ready, <a href='{there}'>compare them</a>."
+    )
+    messages.success(request, format_html(news, all=base.number, new=new.number, there=address))
     return redirect("fits:list", study.slug)
 
 
@@ -221,23 +227,29 @@ def time_chart(data: Comparisons) -> Chart:
     """Draw the times of one judge's comparisons."""
     low, middle, high = time_quartiles(data)[0].tolist()
     if not np.isfinite(middle):
-        return bar_chart("Time for a pair", "This judge has not answered any pairs yet.", [], [])
-    _, edges, counts = time_histogram(data, BINS)
+        return bar_chart(_("Time for a pair"), _("This judge has not answered any pairs yet."), [], [])
+    edges, counts = time_histogram(data, BINS)[1:]
     labels = [f"{start:g} to {end:g} s" for start, end in pairwise(edges[:-1].tolist())] + [f"{edges[-2]:g} s or more"]
-    alt = f"Half of the pairs took between {low:.1f} and {high:.1f} seconds, the middle one {middle:.1f}."
-    return bar_chart("Time for a pair", alt, counts[0].tolist(), labels, ("Time", "Pairs"))
+    alt = _("Half of the pairs took between %(low)s and %(high)s seconds, the middle one %(middle)s.") % {
+        "low": f"{low:.1f}",
+        "high": f"{high:.1f}",
+        "middle": f"{middle:.1f}",
+    }
+    return bar_chart(_("Time for a pair"), alt, counts[0].tolist(), labels, (_("Time"), _("Pairs")))
 
 
 def notes(rows: Sequence[JudgeRow], fit: FitRun | None) -> list[str]:
     """Say, a sentence each, what is missing, and what to do."""
     if not rows:
-        return ["Nobody has answered yet: invite judges, and come back when they have answered."]
+        return [_("Nobody has answered yet: invite judges, and come back when they have answered.")]
     sentences = []
     if len(rows) == 1:
-        sentences.append("There is only one judge so far: agreement cannot be checked without a second.")
+        sentences.append(_("There is only one judge so far: agreement cannot be checked without a second."))
     if fit is None:
         sentences.append(
-            "There is no fit yet, so agreement, infit, outfit and surprising decisions are missing: ask for one on the "
-            "Results page."
+            _(
+                "There is no fit yet, so agreement, infit, outfit and surprising decisions are missing: "
+                "ask for one on the Results page."
+            )
         )
     return sentences

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from judgemap.core.types import IntArray
@@ -192,7 +193,7 @@ def answers_over_time(hours: IntArray, counts: IntArray, ends: tuple[float, floa
 
     ``hours`` are those since 1970 in which there were answers, and ``counts`` how many.
     """
-    title, nothing = "Answers over time", "No answers yet."
+    title, nothing = _("Answers over time"), _("No answers yet.")
     if len(hours) == 0:
         return bar_chart(title, nothing, [], [])
     span = int(hours.max() - hours.min()) + 1
@@ -204,56 +205,75 @@ def answers_over_time(hours: IntArray, counts: IntArray, ends: tuple[float, floa
     format_ = "j M, H:i" if word == "hour" else "j M Y"
     labels = [date_format(start, format_) for start in starts]
     best = int(counts.argmax())
-    alt = (
-        f"{int(counts.sum()):,} answers from {date_format(_moment(ends[0]), 'j M Y, H:i')} to "
-        f"{date_format(_moment(ends[1]), 'j M Y, H:i')} UTC, most in the {word} of {labels[best]}: "
-        f"{int(counts[best]):,}."
+    earliest, latest = (date_format(_moment(each), "j M Y, H:i") for each in ends)
+    answers, when, most = int(counts.sum()), labels[best], int(counts[best])
+    alt = _("%(answers)s answers from %(first)s to %(last)s UTC, most in the %(word)s of %(when)s: %(most)s.") % {
+        "answers": f"{answers:,}",
+        "first": earliest,
+        "last": latest,
+        "word": word,
+        "when": when,
+        "most": f"{most:,}",
+    }
+    return bar_chart(
+        _("Answers by the %(word)s") % {"word": word}, alt, counts.tolist(), labels, (_("When (UTC)"), _("Answers"))
     )
-    return bar_chart(f"Answers by the {word}", alt, counts.tolist(), labels, ("When (UTC)", "Answers"))
 
 
 def drop_out(reached: IntArray) -> Chart:
     """Show how many judges answered their first pair, their second, and so on."""
     title = "How far judges get"
     if len(reached) == 0:
-        return bar_chart(title, "No answers yet.", [], [])
+        return bar_chart(title, _("No answers yet."), [], [])
     group = -(-len(reached) // 100)
     shown = reached[::group]
     labels = [f"pair {1 + i * group:,}" for i in range(len(shown))]
     half = int(np.flatnonzero(reached * 2 >= reached[0])[-1]) + 1
-    alt = (
-        f"Of the {int(reached[0]):,} who answered a first pair, at least half reached pair {half:,}, and "
-        f"{int(reached[-1]):,} reached pair {len(reached):,}."
-    )
-    return bar_chart(title, alt, shown.tolist(), labels, ("Pair", "Judges who answered it"))
+    alt = _(
+        "Of the %(judges)s who answered a first pair, at least half reached pair %(half)s, "
+        "and %(last)s reached pair %(pair)s."
+    ) % {
+        "judges": f"{int(reached[0]):,}",
+        "half": f"{half:,}",
+        "last": f"{int(reached[-1]):,}",
+        "pair": f"{len(reached):,}",
+    }
+    return bar_chart(title, alt, shown.tolist(), labels, (_("Pair"), _("Judges who answered it")))
 
 
 def notes(study: Study, numbers: Numbers, outcomes: Outcomes) -> list[str]:
     """Say, a sentence each, what is missing for a good map, and what to do."""
     if study.status == Study.Status.DRAFT:
-        return ["The study is a draft, so nobody can answer yet: open it on the overview."]
+        return [_("The study is a draft, so nobody can answer yet: open it on the overview.")]
     if not len(numbers.judge_judged):
-        return ["Nobody has been invited yet: make links for judges on the Invite page."]
+        return [_("Nobody has been invited yet: make links for judges on the Invite page.")]
     if outcomes.answered == 0:
-        return ["Nobody has answered yet: send the judges their links, or remind them."]
+        return [_("Nobody has answered yet: send the judges their links, or remind them.")]
     if outcomes.decided == 0:
-        return ["No pair has a winner yet (all are ties, skipped or unknown): a fit needs answers with a winner."]
+        return [_("No pair has a winner yet (all are ties, skipped or unknown): a fit needs answers with a winner.")]
     sentences = []
     if (numbers.judge_judged > 0).sum() == 1:
-        sentences.append("All answers come from one judge, so agreement cannot be checked: invite a second judge.")
+        sentences.append(_("All answers come from one judge, so agreement cannot be checked: invite a second judge."))
     n_areas = len(numbers.judged)
     compared, parts = numbers.linked.tolist()
     alone = n_areas - compared
     if alone and compared < n_areas / 2:
         sentences.append(
-            f"Only {compared} of {n_areas} areas have been in a pair with a winner so far: ask for more answers."
+            _("Only %(compared)s of %(areas)s areas have been in a pair with a winner so far: ask for more answers.")
+            % {"compared": f"{compared:,}", "areas": f"{n_areas:,}"}
         )
     elif alone:
-        sentences.append(f"{alone} of {n_areas} areas have not been in a pair with a winner yet: ask for more answers.")
+        sentences.append(
+            _("%(alone)s of %(areas)s areas have not been in a pair with a winner yet: ask for more answers.")
+            % {"alone": f"{alone:,}", "areas": f"{n_areas:,}"}
+        )
     if parts > 1:
         sentences.append(
-            f"The areas compared fall into {parts} groups that no answer links, so how one group compares with another "
-            "depends only on which areas are neighbours: ask for more answers."
+            _(
+                "The areas compared fall into %(groups)s groups that no answer links, so how one group "
+                "compares with another depends only on which areas are neighbours: ask for more answers."
+            )
+            % {"groups": parts}
         )
     return sentences
 

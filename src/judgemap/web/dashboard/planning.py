@@ -8,6 +8,7 @@ from django import forms
 from django.db.models import Count, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -156,11 +157,15 @@ def plan_page(plan: PanelPlan) -> PlanPage | None:
     answers, sd = [float(each) for each in result["per_judge"]], result["sd"]
     middle = result["judges"].index(result["planned"][0])
     courses = [
-        Course(f"{result['judges'][column]} judges", [(x, row[column]) for x, row in zip(answers, sd, strict=False)])
+        Course(f"{result['judges'][column]:,} judges", [(x, row[column]) for x, row in zip(answers, sd, strict=False)])
         for column in range(max(middle - 1, 0), min(middle + 2, len(result["judges"])))
     ]
     ends = [f"{course.name} from {plain(course.points[0][1])} to {plain(course.points[-1][1])}" for course in courses]
-    alt = f"As each judge gives {plain(answers[0])} to {plain(answers[-1])} answers: {'; '.join(ends)}."
-    chart = line_chart("Uncertainty of the population's map", alt, courses, COLUMNS)
+    alt = gettext("As each judge gives %(fewest)s to %(most)s answers: %(ends)s.") % {
+        "fewest": plain(answers[0]),
+        "most": plain(answers[-1]),
+        "ends": "; ".join(ends),
+    }
+    chart = line_chart(gettext("Uncertainty of the population's map"), alt, courses, COLUMNS)
     rows = [[(text, beside) for text, beside in row] for row in result["rows"]]
     return PlanPage(result["sentences"], result["heads"], rows, chart)

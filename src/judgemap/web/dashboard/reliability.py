@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
@@ -105,34 +106,41 @@ class ForecastPage:
 def figures(known: ReliabilityFinding) -> list[Figure]:
     """List the measures: three, and where judges differ in the fit, what another panel would give."""
     another = Figure(
-        "Another panel",
+        _("Another panel"),
         known.another_panel,
         None,
-        "The squared correlation with the estimates of another panel of as many judges and answers, by the fitted "
-        "model, in which judges differ.",
+        _(
+            "The squared correlation with the estimates of another panel of as many judges and "
+            "answers, by the fitted model, in which judges differ."
+        ),
     )
     return [
         *([another] if known.another_panel is not None else []),
         Figure(
-            "Split halves",
+            _("Split halves"),
             known.split_half_full,
             None,
-            f"The judges are split into halves ({known.splits} times), each half is fitted separately, and "
-            f"the two are correlated: {_or_dash(known.split_half)}, stepped up to all answers. It reflects "
-            "differences between judges.",
+            _(
+                "The judges are split into halves (%(splits)s times), each half is fitted separately, "
+                "and the two are correlated: %(correlation)s, stepped up to all answers. It reflects "
+                "differences between judges."
+            )
+            % {"splits": known.splits, "correlation": _or_dash(known.split_half)},
         ),
         Figure(
             "Bayesian",
             known.bayes,
             known.bayes_interval,
-            "The squared correlation of estimate and truth, according to the fitted model, including what it borrows "
-            "from neighbours.",
+            _(
+                "The squared correlation of estimate and truth, according to the fitted model, including "
+                "what it borrows from neighbours."
+            ),
         ),
         Figure(
-            "Scale separation (SSR)",
+            _("Scale separation (SSR)"),
             known.ssr,
             None,
-            "The same for estimates area by area, without neighbours, as in other comparative judgement tools.",
+            _("The same for estimates area by area, without neighbours, as in other comparative judgement tools."),
         ),
     ]
 
@@ -150,8 +158,8 @@ def over_time(rows: Sequence[ReliabilityFinding]) -> Chart | None:
     ends = [
         f"{course.name} from {_written(course.points[0][1])} to {_written(course.points[-1][1])}" for course in courses
     ]
-    alt = f"From the first to the last: {', '.join(ends)}."
-    return line_chart("Reliability as answers came in", alt, courses, COLUMNS, top=1.0)
+    alt = _("From the first to the last: %(ends)s.") % {"ends": ", ".join(ends)}
+    return line_chart(_("Reliability as answers came in"), alt, courses, COLUMNS, top=1.0)
 
 
 def forecast_page(forecast: Forecast) -> ForecastPage | None:
@@ -168,9 +176,15 @@ def forecast_page(forecast: Forecast) -> ForecastPage | None:
     charts = []
     for name, (title, words) in measures.items():
         rows = [(x, each) for x, each in zip(result.comparisons, result.expected[name], strict=True) if each]
-        course = Course(title, [(x, each.mean) for x, each in rows], [(each.low, each.high) for _, each in rows])
-        (few, at_first), *_, (many, at_last) = rows
-        alt = f"{words}: {plain(at_first.mean)} with {plain(few)} answers, {plain(at_last.mean)} with {plain(many)}."
+        course = Course(title, [(x, each.mean) for x, each in rows], [(each.low, each.high) for x, each in rows])
+        (few, at_first), (many, at_last) = rows[0], rows[-1]
+        alt = _("%(words)s: %(first)s with %(few)s answers, %(last)s with %(many)s.") % {
+            "words": words,
+            "first": plain(at_first.mean),
+            "few": plain(few),
+            "last": plain(at_last.mean),
+            "many": plain(many),
+        }
         charts.append(line_chart(title, alt, [course], COLUMNS, top=1.0 if name == "found" else None))
     return ForecastPage(_sentences(result), charts)
 
@@ -182,11 +196,17 @@ def _sentences(result: ForecastFinding) -> list[str]:
         return []
     off, off_later = now["rank_error"].mean, later["rank_error"].mean
     hits, hits_later = result.top * now["found"].mean, result.top * later["found"].mean
-    order = f"the average area is expected to be off by {off:.1f} places in the order"
-    among = f"{hits:.1f} are expected to be found now, and {hits_later:.1f} with twice as many"
     return [
-        f"With the {plain(result.answers)} answers so far, {order}; with twice as many, by {off_later:.1f}.",
-        f"Of the {result.top} areas of highest risk, {among}.",
+        _(
+            "With the %(answers)s answers so far, the average area is expected to be off by %(off)s "
+            "places in the order; with twice as many, by %(off_later)s."
+        )
+        % {"answers": plain(result.answers), "off": f"{off:.1f}", "off_later": f"{off_later:.1f}"},
+        _(
+            "Of the %(top)s areas of highest risk, %(hits)s are expected to be found now, and "
+            "%(hits_later)s with twice as many."
+        )
+        % {"top": result.top, "hits": f"{hits:.1f}", "hits_later": f"{hits_later:.1f}"},
     ]
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.db.models import Count, Q, Sum
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
@@ -31,7 +32,9 @@ def keep_group(study: Study, name: str, quota: int | None, by: Researcher | None
     with transaction.atomic():
         group = JudgeGroup.objects.filter(study=study, name=name).first()
         if group is None and JudgeGroup.objects.filter(study=study).count() >= MOST_GROUPS:
-            raise StudyError(f"a study has at most {MOST_GROUPS} groups; use an existing one", field="name")
+            raise StudyError(
+                _("a study has at most %(most)s groups; use an existing one") % {"most": MOST_GROUPS}, field="name"
+            )
         if group is not None and group.quota == quota:
             return group
         group = group or JudgeGroup(study=study, name=name)
@@ -44,7 +47,7 @@ def keep_group(study: Study, name: str, quota: int | None, by: Researcher | None
 def group_named(study: Study, name: str) -> JudgeGroup:
     """Return the group of a name; one that is not there yet is made, without a quota."""
     if not name.strip() or len(name.strip()) > LONGEST_NAME:
-        raise StudyError(f"the name of a group has 1 to {LONGEST_NAME} characters")
+        raise StudyError(_("the name of a group has 1 to %(most)s characters") % {"most": LONGEST_NAME})
     return JudgeGroup.objects.filter(study=study, name=name.strip()).first() or keep_group(study, name.strip(), None)
 
 
@@ -56,7 +59,9 @@ def check_room(group: JudgeGroup, count: int) -> None:
     # Somebody who withdrew leaves room for another judge.
     room = max(quota - Judge.objects.filter(group=group, withdrawn_at=None).count(), 0)
     if count > room:
-        text = f"the group {group.name} takes {quota} judges and has room for {room}; ask for fewer or raise its quota"
+        text = (
+            f"the group {group.name} takes {quota:,} judges and has room for {room:,}; ask for fewer or raise its quota"
+        )
         raise StudyError(text, field="group")
 
 

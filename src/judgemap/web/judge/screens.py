@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext as _
 
 from judgemap.web.judge.actions import has_consented
@@ -118,8 +119,8 @@ def counter(judge: Judge, pair: Pair) -> str:
         return _("Practice %(number)d of %(total)d") % {"number": number, "total": version.practice}
     number = judge.judged + 1
     if number > version.recommended:
-        return _("%(number)d of at most %(total)d") % {"number": number, "total": version.maximum}
-    return _("%(number)d of about %(total)d") % {"number": number, "total": version.recommended}
+        return _("%(number)s of at most %(total)s") % {"number": intcomma(number), "total": intcomma(version.maximum)}
+    return _("%(number)s of about %(total)s") % {"number": intcomma(number), "total": intcomma(version.recommended)}
 
 
 def pair_json(judge: Judge, pair: Pair, before: Answer | None = None) -> str:

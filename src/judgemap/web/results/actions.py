@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Max, Sum
+from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
@@ -85,10 +86,14 @@ def set_auto_fit(
 ) -> None:
     """Fit the study again after every ``every`` new answers; None turns this off."""
     if every is not None and every < LEAST_EVERY:
-        raise StudyError(f"every: fit after every {LEAST_EVERY} answers or more, not every {every}", field="every")
+        raise StudyError(
+            _("every: fit after every %(least)s answers or more, not every %(every)s")
+            % {"least": f"{LEAST_EVERY:,}", "every": f"{every:,}"},
+            field="every",
+        )
     with transaction.atomic():
         if every is None:
-            removed, _ = AutoFit.objects.filter(study=study).delete()
+            removed = AutoFit.objects.filter(study=study).delete()[0]
             if removed:
                 record(study, by, "automatic fits off", {})
             return
@@ -107,7 +112,7 @@ def ask_where_due(**_: object) -> list[FitRun]:
         with transaction.atomic():
             study = _locked(each.study)
             if _is_due(each) and has_decided(study):
-                judges = {"left_out": excluded_from(study), "only": [], "note": f"every {each.every} answers"}
+                judges = {"left_out": excluded_from(study), "only": [], "note": f"every {each.every:,} answers"}
                 asked.append(_ask(study, FitSettings.from_dict(each.settings), None, judges))
     return asked
 
@@ -135,27 +140,37 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
     """Refuse what cannot come to anything, before a worker is asked."""
     if not has_decided(study):
         raise StudyError(
-            "there is nothing to fit yet: nobody has chosen between two areas; invite judges, and come back when "
-            "they have answered"
+            _(
+                "there is nothing to fit yet: nobody has chosen between two areas; invite judges, and "
+                "come back when they have answered"
+            )
         )
     known = set(Judge.objects.filter(study=study).values_list("name", flat=True))
     for judge in sorted(judges - known):
         hint = did_you_mean(judge, known)
-        raise StudyError(f"there is no judge {judge!r}{hint}; the judges are {quoted(known)}", field="named")
+        raise StudyError(
+            _("there is no judge %(judge)s%(hint)s; the judges are %(known)s")
+            % {"judge": f"{judge!r}", "hint": hint, "known": quoted(known)},
+            field="named",
+        )
     areas = study.areas.count()
     plan = settings.plan_for(areas)
     most = MOST_NUMBERS // (areas * plan.chains)
     if areas <= LARGE and max(plan.draws, plan.most) > most:  # for larger maps the worker looks at its memory
-        text = f"draws: {plan.chains} chains of {areas} areas have room for {most} draws each; ask for fewer"
+        text = f"draws: {plan.chains} chains of {areas:,} areas have room for {most:,} draws each; ask for fewer"
         raise StudyError(text, field="draws")
     steps = plan.chains * (plan.warmup + plan.draws * plan.thin)
     if steps > MOST_STEPS:
         raise StudyError(
-            f"draws: that is {steps} steps in all; the server makes {MOST_STEPS} at most, so ask for fewer",
+            _("draws: that is %(steps)s steps in all; the server makes %(most)s at most, so ask for fewer")
+            % {"steps": f"{steps:,}", "most": f"{MOST_STEPS:,}"},
             field="draws",
         )
     if FitRun.objects.filter(study=study, status__in=FitRun.UNDER_WAY).count() >= MOST_WAITING:
-        raise StudyError(f"{MOST_WAITING} fits of this study are already waiting; cancel some, or come back later")
+        raise StudyError(
+            _("%(waiting)s fits of this study are already waiting; cancel some, or come back later")
+            % {"waiting": MOST_WAITING}
+        )
 
 
 def _ask(study: Study, settings: FitSettings, by: Researcher | None, judges: dict[str, Any]) -> FitRun:

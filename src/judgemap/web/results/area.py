@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from judgemap.report.text import number, percentage, signed, times_in_ten
@@ -182,10 +183,11 @@ def draw_posterior(
         bell = f"M0 {HIGH:g}L" + " ".join(f"{x} {y}" for x, y in points) + f" {WIDE:g} {HIGH:g}z"
     step = round_step(span / 8, (1, 2, 5, 10))
     ticks = [(across(step * each), number(step * each)) for each in range(-50, 51) if least <= step * each <= most]
-    says = (
-        f"Posterior of the risk of {row['name']}: median {signed(row['risk_median'])}, "
-        f"95 % interval {interval(row)}, on the scale of all areas, {signed(least)} to {signed(most)}."
-    )
+    name, middle = row["name"], signed(row["risk_median"])
+    says = _(
+        "Posterior of the risk of %(name)s: median %(middle)s, 95 %% interval %(interval)s, on "
+        "the scale of all areas, %(least)s to %(most)s."
+    ) % {"name": name, "middle": middle, "interval": interval(row), "least": signed(least), "most": signed(most)}
     low, median, high = (across(risk) for risk in _ends(row))
     return Posterior(bell, low, median, high, across(0.0), ticks, says)
 
@@ -204,9 +206,10 @@ def _unexpected(area: AreaFinding) -> str:
     if area.unexpected is None:
         return ""
     rate, low, high = area.unexpected
-    how = "more" if rate > high else "less"
-    expected = f"{percentage(low)} to {percentage(high)}"
-    return f"It was chosen {how} often ({percentage(rate)}) than this fit expects ({expected})."
+    shown = {"rate": percentage(rate), "low": percentage(low), "high": percentage(high)}
+    if rate > high:
+        return _("It was chosen more often (%(rate)s) than this fit expects (%(low)s to %(high)s).") % shown
+    return _("It was chosen less often (%(rate)s) than this fit expects (%(low)s to %(high)s).") % shown
 
 
 def _ends(row: RiskRow) -> tuple[float, float, float]:

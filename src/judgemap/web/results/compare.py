@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
@@ -64,15 +65,19 @@ def sensitivity(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse
 
 
 def _compared(ground: Ground, base: FitRun, others: Sequence[FitRun]) -> Compared:
-    here = Side(title_of(base), base.rows, "this fit")
+    here = Side(title_of(base), base.rows, _("this fit"))
     return compare_maps(
-        ground, here, [Side(title_of(each), each.rows, "the other", _answers(base, each)) for each in others]
+        ground, here, [Side(title_of(each), each.rows, _("the other"), _answers(base, each)) for each in others]
     )
 
 
 def _answers(base: FitRun, other: FitRun) -> str:
     """Say whether two fits were made of the same answers."""
     if base.data_sha256 and base.data_sha256 == other.data_sha256:
-        return "Both fits use the same answers."
+        return _("Both fits use the same answers.")
     counts = [run.record.data.comparisons for run in (base, other)]
-    return f"The fits use different answers: {counts[0]:,} comparisons here, {counts[1]:,} there."
+    here, there = counts
+    return _("The fits use different answers: %(here)s comparisons here, %(there)s there.") % {
+        "here": f"{here:,}",
+        "there": f"{there:,}",
+    }

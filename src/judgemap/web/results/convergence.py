@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from judgemap.core.diagnostics import GOOD_ESS, GOOD_RHAT
@@ -61,29 +62,45 @@ class Mixed:
 def figures(run: FitRun) -> list[Fact]:
     """Return the figures of a fit's sampling, each with what it should be and what it means."""
     judged = run.record.diagnostics
+    enough = _("at least %(limit)s") % {"limit": GOOD_ESS}
     facts = [
         Fact(
-            "Largest R-hat", _decimals(judged.rhat_max), f"at most {GOOD_RHAT}", judged.rhat_max <= GOOD_RHAT,
-            "Several chains start from different places. If they end up in the same place, R-hat is near 1.",
+            _("Largest R-hat"),
+            _decimals(judged.rhat_max),
+            _("at most %(limit)s") % {"limit": GOOD_RHAT},
+            judged.rhat_max <= GOOD_RHAT,
+            _("Several chains start from different places. If they end up in the same place, R-hat is near 1."),
         ),
         Fact(
-            "Smallest effective sample size", _count(judged.ess_bulk_min), f"at least {GOOD_ESS}",
+            _("Smallest effective sample size"),
+            _count(judged.ess_bulk_min),
+            enough,
             judged.ess_bulk_min >= GOOD_ESS,
-            "Draws resemble those before them. Those of "
-            f"{judged.ess_bulk_min_of} are equivalent to this many independent draws.",
+            _("Draws resemble those before them. Those of %(worst)s are equivalent to this many independent draws.")
+            % {"worst": judged.ess_bulk_min_of},
         ),
         Fact(
-            "The same in the tails", _count(judged.ess_tail_min), f"at least {GOOD_ESS}",
+            _("The same in the tails"),
+            _count(judged.ess_tail_min),
+            enough,
             judged.ess_tail_min >= GOOD_ESS,
-            "The ends of the 95 % intervals rest on the tails.",
+            _("The ends of the 95 % intervals rest on the tails."),
         ),
-    ]  # fmt: skip
+    ]
     if judged.clusters is not None:
         gap = judged.clusters.together_gap
         facts.append(
-            Fact("Largest difference between chains", _decimals(gap), f"at most {GOOD_GAP}", gap <= GOOD_GAP,
-                 "In the probability that two areas share a cluster, between chains with different starting clusters.")
-        )  # fmt: skip
+            Fact(
+                _("Largest difference between chains"),
+                _decimals(gap),
+                _("at most %(limit)s") % {"limit": GOOD_GAP},
+                gap <= GOOD_GAP,
+                _(
+                    "In the probability that two areas share a cluster, between chains with different starting "
+                    "clusters."
+                ),
+            )
+        )
     return facts
 
 
@@ -108,10 +125,16 @@ def how_drawn(run: FitRun) -> str:
     """Say how much was drawn, in a sentence."""
     plan = run.record.plan
     thin = f", one draw in {plan.thin} kept" if plan.thin > 1 else ""
-    return (
-        f"{plan.chains} chains of {plan.draws:,} draws, after {plan.warmup:,} to warm up{thin}; "
-        f"{run.record.seconds:.1f} seconds; seed {run.record.seed}."
-    )
+    return _(
+        "%(chains)s chains of %(draws)s draws, after %(warmup)s to warm up%(thin)s; %(seconds)s seconds; seed %(seed)s."
+    ) % {
+        "chains": plan.chains,
+        "draws": f"{plan.draws:,}",
+        "warmup": f"{plan.warmup:,}",
+        "thin": thin,
+        "seconds": f"{run.record.seconds:.1f}",
+        "seed": run.record.seed,
+    }
 
 
 def _decimals(value: float | None) -> str:

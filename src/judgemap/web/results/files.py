@@ -18,6 +18,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -72,7 +73,7 @@ OF_A_VIEW = ("csv", "geojson", "gpkg", "parquet", "draws")
 """What can be had of the panel's map too; a judge's is a table."""
 MOMENTS = 50
 """How many moments are tried at which as many pairs had been shown as the fit knows of."""
-ANSWERS_CHANGED = (
+ANSWERS_CHANGED = _(
     "not all answers of this fit are still there: a judge withdrew; make a new fit and download its archive"
 )
 
@@ -166,7 +167,7 @@ def download(request: HttpRequest, study: Study, run: FitRun, kind: str) -> Http
         try:
             _write(study, seen, kind, path)
         except StudyError as error:
-            return kind_page(request, 409, "This file is not available", sentence(error))
+            return kind_page(request, 409, gettext("This file is not available"), sentence(error))
         return FileResponse(path.open("rb"), as_attachment=True, filename=path.name, content_type=media_type)
 
 
@@ -182,7 +183,9 @@ def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
 
         text = _briefing(run)
         if not text:
-            raise StudyError("the briefing of this fit is not ready yet; come back in a minute, or make a new fit")
+            raise StudyError(
+                gettext("the briefing of this fit is not ready yet; come back in a minute, or make a new fit")
+            )
         write_pdf(text, path)
     elif kind == "replication":
         from judgemap.study.replication import replication
@@ -224,7 +227,7 @@ def kept_file(run: FitRun, name: str) -> bytes:
     """Return one file of a fit's folder."""
     archive = FitFiles.objects.filter(fit=run).values_list("archive", flat=True).first()
     if archive is None:
-        raise StudyError("this fit has no results; make a new one")
+        raise StudyError(gettext("this fit has no results; make a new one"))
     with zipfile.ZipFile(io.BytesIO(archive)) as packed:
         return packed.read(name)
 
@@ -261,7 +264,7 @@ def _open_fit(key: int) -> "Fit":
 
     files = FitFiles.objects.filter(fit=key).first()
     if files is None:
-        raise StudyError("this fit has no results; make a new one")
+        raise StudyError(gettext("this fit has no results; make a new one"))
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
         with zipfile.ZipFile(io.BytesIO(files.archive)) as archive:
             archive.extractall(folder)
@@ -287,7 +290,7 @@ def answers_of(run: FitRun) -> Comparisons:
         data = history.last(moment).comparisons(ids, winner_is)
         if data.digest() == run.data_sha256:
             return data
-    raise StudyError(ANSWERS_CHANGED)
+    raise StudyError(str(ANSWERS_CHANGED))
 
 
 def _moments(run: FitRun, times: IntArray) -> Iterator[datetime]:

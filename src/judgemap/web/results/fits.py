@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -36,7 +37,8 @@ class AutoFitForm(forms.Form):
         required=False,
         min_value=actions.LEAST_EVERY,
         max_value=10**6,
-        help_text=f"A fit is made after this many, {actions.LEAST_EVERY} or more. Leave empty for never.",
+        help_text=_("A fit is made after this many, %(least)s or more. Leave empty for never.")
+        % {"least": actions.LEAST_EVERY},
     )
     model = forms.ChoiceField(choices=[(each, each) for each in ("spatial", "clusters", "standard")])
 
@@ -125,7 +127,7 @@ def cancel(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Stop a fit."""
     run = actions.cancel_fit(_seen(study, number), researcher_of(request))
     if run.status == FitRun.Status.CANCELLED:
-        messages.success(request, f"Fit {number} is cancelled.")
+        messages.success(request, gettext("Fit %(number)s is cancelled.") % {"number": number})
         return redirect("fits:list", study.slug)
     return redirect("fits:progress", study.slug, number)
 
@@ -164,7 +166,11 @@ def auto(request: HttpRequest, study: Study) -> HttpResponse:
         return _list(request, study, form)
     every = form.cleaned_data["every"]
     actions.set_auto_fit(study, every, FitSettings(model=form.cleaned_data["model"]), researcher_of(request))
-    news = f"A fit is made after every {every} new answers." if every else "Automatic fits are off."
+    news = (
+        (gettext("A fit is made after every %(every)s new answers.") % {"every": every})
+        if every
+        else gettext("Automatic fits are off.")
+    )
     messages.success(request, news)
     return redirect("fits:list", study.slug)
 

@@ -3,6 +3,7 @@
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from judgemap.study.findings import Findings, JudgeFinding
@@ -40,14 +41,17 @@ def judge_maps(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "whose": run.record.view.words,
     }
     if chosen:
-        context["whose"] = f"{run.record.view.words} Beside it is the view of judge {chosen} alone."
+        context["whose"] = _("%(words)s Beside it is the view of judge %(chosen)s alone.") % {
+            "words": run.record.view.words,
+            "chosen": chosen,
+        }
         context["compared"] = _beside(ground, run, there.get(judge=chosen), here)
     elif there.exists():
         shown = Paginator(judges, FEW if ground.crowded else MANY).get_page(request.GET.get("page"))
         kept = {each.judge: each for each in there.filter(judge__in=["", *shown.object_list])}
         sides = [Side(POPULATION, run.rows, ""), Side(PANEL, kept[""].rows, "")]
         sides += [_side(kept[name], fitted.get(name), f"{here}?judge={name}") for name in shown.object_list]
-        whose = f"{run.record.view.words} Beside it are those of the panel and of each judge."
+        whose = _("%(words)s Beside it are those of the panel and of each judge.") % {"words": run.record.view.words}
         context |= {"shown": shown, "maps": draw_maps(sides), "whose": whose}
     return show_page(request, "results/judge_maps.html", study, run, context)
 
@@ -57,10 +61,10 @@ def how_far(findings: Findings) -> str:
     ratio = next((each for each in findings.parameters if each.symbol == "σ/α"), None)
     if ratio is None:
         return ""
-    return (
-        f"Judges’ views differ from the population’s by {ratio.median:.2f} of how far areas differ (σ/α; 95 % interval "
-        f"{ratio.low:.2f} to {ratio.high:.2f})."
-    )
+    return _(
+        "Judges’ views differ from the population’s by %(median)s of how far areas differ (σ/α; "
+        "95 %% interval %(low)s to %(high)s)."
+    ) % {"median": f"{ratio.median:.2f}", "low": f"{ratio.low:.2f}", "high": f"{ratio.high:.2f}"}
 
 
 def _order(fitted: dict[str, JudgeFinding], name: str) -> tuple[float, str]:
@@ -72,9 +76,9 @@ def _side(kept: FitView, fitted: JudgeFinding | None, address: str) -> Side:
     beside = ""
     if fitted is not None and fitted.distance is not None:
         beside = f"distance {fitted.distance:.2f} ({fitted.distance_low:.2f} to {fitted.distance_high:.2f})"
-    return Side(f"Judge {kept.judge}", kept.rows, "this judge’s map", beside=beside, address=address)
+    return Side(f"Judge {kept.judge}", kept.rows, _("this judge’s map"), beside=beside, address=address)
 
 
 def _beside(ground: Ground, run: FitRun, kept: FitView, here: str) -> Compared:
-    population = Side(POPULATION, run.rows, "the population’s map", address=here)
+    population = Side(POPULATION, run.rows, _("the population’s map"), address=here)
     return compare_maps(ground, population, [_side(kept, None, "")])

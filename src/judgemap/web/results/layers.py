@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from django.utils.translation import gettext as _
 
 from judgemap.report.cluster_words import UNPLACED, UNPLACED_WORDS, area_colour, cluster_colours
 from judgemap.report.colours import CHANCE, RANK, RANK_WIDTH, RISK, UNCERTAINTY, Scale
@@ -107,20 +108,22 @@ def places(row: RiskRow) -> str:
 def _risk(rows: Sequence[RiskRow]) -> Layer:
     values = [row["risk_median"] for row in rows]
     texts = [f"{signed(row['risk_median'])} ({interval(row)})" for row in rows]
-    says = "The darker an area, the higher its estimated risk; grey is the average, blue is below it and red above it."
+    says = _(
+        "The darker an area, the higher its estimated risk; grey is the average, blue is below it and red above it."
+    )
     return _layer(("risk", "Risk", says), RISK, values, texts)
 
 
 def _uncertainty(rows: Sequence[RiskRow]) -> Layer:
     values = [row["risk_sd"] for row in rows]
-    words = ("sd", "Uncertainty", "The darker an area, the less the answers tell us about it.")
+    words = ("sd", "Uncertainty", _("The darker an area, the less the answers tell us about it."))
     return _layer(words, UNCERTAINTY, values, [f"{value:.2f}" for value in values])
 
 
 def _rank(rows: Sequence[RiskRow]) -> Layer:
     values = [row["rank_median"] for row in rows]
     limits = (*(limit for limit in RANK_LIMITS if limit < len(rows)), len(rows) + 0.5)
-    words = ("rank", "Rank", "The darker an area, the nearer to the top of the list. Rank 1 is the highest risk.")
+    words = ("rank", "Rank", _("The darker an area, the nearer to the top of the list. Rank 1 is the highest risk."))
     texts = [f"{row['rank_median']} ({row['rank_low']} to {row['rank_high']})" for row in rows]
     scale = replace(RANK, limits=limits, low="highest", high="lowest")
     layer = _layer(words, scale, values, texts)
@@ -133,12 +136,12 @@ def _width(rows: Sequence[RiskRow]) -> Layer:
     texts = [
         f"{value} places ({row['rank_low']} to {row['rank_high']})" for row, value in zip(rows, values, strict=True)
     ]
-    words = ("width", "Rank interval", "The darker an area, the more places it could have in the list.")
+    words = ("width", "Rank interval", _("The darker an area, the more places it could have in the list."))
     return _layer(words, RANK_WIDTH, values, texts)
 
 
 def _top(k: int, chances: Sequence[float]) -> Layer:
-    says = f"The darker an area, the more likely it is to be among the {k} with the highest risk."
+    says = _("The darker an area, the more likely it is to be among the %(k)s with the highest risk.") % {"k": k}
     scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
     texts = [percentage(chance) for chance in chances]
     return replace(_layer((f"top{k}", f"Top {k}", says), scale, chances, texts), ticks=CHANCES)
@@ -171,7 +174,7 @@ def _clusters(rows: Sequence[RiskRow], found: Findings) -> Layer:
         name="cluster",
         label="Cluster",
         scale=replace(RISK, title="Clusters of neighbouring areas of similar risk"),
-        says="The fainter an area, the less certain that it belongs to its cluster; a dot marks areas between two.",
+        says=_("The fainter an area, the less certain that it belongs to its cluster; a dot marks areas between two."),
         values=[float(each) for each in clusters],
         texts=[cluster_text(row, placed=shown) for row, shown in zip(rows, placed, strict=True)],
         classes=[colours.index(fill) for fill in fills],
@@ -191,7 +194,11 @@ def cluster_text(row: RiskRow, *, placed: bool) -> str:
 def _membership(rows: Sequence[RiskRow], found: Findings) -> Layer:
     """Make the layer of how sure it is that each area belongs to its cluster."""
     chances = [row["probability"] for row in rows]
-    words = ("membership", "Cluster certainty", "The darker an area, the more certain that it belongs to its cluster.")
+    words = (
+        "membership",
+        "Cluster certainty",
+        _("The darker an area, the more certain that it belongs to its cluster."),
+    )
     scale = replace(CHANCE, title="Probability of belonging to its cluster")
     texts = [f"{percentage(row['probability'])} in cluster {row['cluster']}" for row in rows]
     return replace(_layer(words, scale, chances, texts), ticks=CHANCES, marked=_marked(found))

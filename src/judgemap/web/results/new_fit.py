@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
@@ -24,9 +25,9 @@ from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
 USES = (
-    ("all", "All judges, except those left out of this study’s fits"),
-    ("without", "All except the judges ticked below"),
-    ("only", "Only the judges ticked below"),
+    ("all", _("All judges, except those left out of this study’s fits")),
+    ("without", _("All except the judges ticked below")),
+    ("only", _("Only the judges ticked below")),
 )
 ON_TOP = ("model", "judges")
 """The settings that everybody sees; the others are in groups."""
@@ -118,7 +119,7 @@ class FitForm(StudyForm):
         excluded = excluded_from(study)
         judged = Judge.objects.filter(study=study, judged__gt=0).order_by("name").values_list("name", "judged")
         self.fields["named"].choices = [  # type: ignore[attr-defined]
-            (name, f"{name}, {pairs} pairs{' (left out of fits)' if name in excluded else ''}")
+            (name, f"{name}, {pairs:,} pairs{' (left out of fits)' if name in excluded else ''}")
             for name, pairs in judged
         ]
 
@@ -147,7 +148,7 @@ class FitForm(StudyForm):
         except StudyError as error:
             self.add_study_error(error)
         if given.get("use") in ("without", "only") and not given.get("named"):
-            self.add_error("named", "Tick the judges, or choose all of them.")
+            self.add_error("named", gettext("Tick the judges, or choose all of them."))
         return given
 
     def asked(self) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def facts_of(data: DataFacts) -> list[str]:
 
 def _listed(names: Iterable[str], most: int = 3) -> str:
     some = list(names)
-    return ", ".join(some[:most]) + (f" and {len(some) - most} more" if len(some) > most else "")
+    return ", ".join(some[:most]) + (f" and {len(some) - most:,} more" if len(some) > most else "")
 
 
 def find_run(study: Study, number: int) -> FitRun | None:

@@ -66,7 +66,7 @@ def make_fit(run: FitRun) -> Iterator[None]:
     run.version = StudyVersion.objects.defer("packed_design").get(pk=run.version_id)
     data = read_answers(run)
     run.said = WARMING_UP
-    run.write_line(f"read {len(data)} pairs shown to {len(data.per_judge())} judges")
+    run.write_line(f"read {len(data):,} pairs shown to {len(data.per_judge()):,} judges")
     areas = load_areas(run.version)
     settings = FitSettings.from_dict(run.settings)
     state_memory(run, settings, len(areas), len(data))
@@ -273,8 +273,8 @@ def describe(draws: Draws, wanted: int) -> str:
     if done < 8:
         return WARMING_UP
     size, largest = worst_so_far(draws.watched())
-    worth = f"effective sample size at least {size:.0f}; largest R-hat {largest:.3f}"
-    return f"{done} of {wanted} draws per chain; {worth}."
+    worth = f"effective sample size at least {size:,.0f}; largest R-hat {largest:.3f}"
+    return f"{done:,} of {wanted:,} draws per chain; {worth}."
 
 
 def findings_of(fit: Fit, explanation: Explanation) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from django.utils.translation import gettext as _
 
 from judgemap.core.reliability import likeness
 from judgemap.core.types import FloatArray
@@ -168,14 +169,16 @@ def draw_scatter(base: FloatArray, other: FloatArray, names: Sequence[str]) -> S
     y = np.round(SIDE - SIDE * (other - least) / span, 1).tolist()
     steps = [(round(SIDE * (limit - least) / span, 1), number(limit)) for limit in limits.tolist()]
     ticks = [(at, SIDE - at, text) for at, text in steps]
-    says = f"Scatter of the risk of {len(names)} areas on two maps; points on the line have the same risk on both."
+    says = _("Scatter of the risk of %(areas)s areas on two maps; points on the line have the same risk on both.") % {
+        "areas": f"{len(names):,}"
+    }
     return Scatter(list(zip(x, y, names, strict=True)), ticks, says)
 
 
 def _risk_map(side: Side, risk: FloatArray, limits: FloatArray, colours: Sequence[str]) -> ClassMap:
     classes = np.clip(np.searchsorted(limits, risk, side="right") - 1, 0, len(limits) - 2)
     highest = ", ".join(side.rows[position]["name"] for position in by_risk(side.rows)[:3])
-    says = f"Map of estimated risk. {side.title}. Highest: {highest}."
+    says = _("Map of estimated risk. %(title)s. Highest: %(highest)s.") % {"title": side.title, "highest": highest}
     return ClassMap(side.title, _groups(classes.tolist(), colours), [], says, side.beside, side.address)
 
 
@@ -222,11 +225,11 @@ def _leaders(base: Side, other: Side) -> str:
     """Say whether two maps put the same area first."""
     first, second = (side.rows[by_risk(side.rows)[0]]["name"] for side in (base, other))
     if first == second:
-        return f"Both put {first} first."
-    return (
-        f"They disagree about the area of highest risk: {base.short} puts {first} first, {other.short} {second}. "
-        "Do not rely on either being the highest."
-    )
+        return _("Both put %(first)s first.") % {"first": first}
+    return _(
+        "They disagree about the area of highest risk: %(this)s puts %(first)s first, %(that)s "
+        "%(second)s. Do not rely on either being the highest."
+    ) % {"this": base.short, "first": first, "that": other.short, "second": second}
 
 
 def _change_map(ground: Ground, base: Side, change: FloatArray, cuts: FloatArray) -> ClassMap:
@@ -238,11 +241,18 @@ def _change_map(ground: Ground, base: Side, change: FloatArray, cuts: FloatArray
             signs.append((*at, "+" if each > 3 else "−"))
     still = sum(each == 3 for each in classes)
     up, down = (base.rows[int(place)]["name"] for place in (change.argmax(), change.argmin()))
-    says = (
-        f"Map of the change in risk. It rises most in {up} ({signed(float(change.max()))}) and falls most in {down} "
-        f"({signed(float(change.min()))}); {still} of {len(classes)} areas hardly change."
-    )
-    return ClassMap("Change of risk", _groups(classes, CHANGE), signs, says)
+    says = _(
+        "Map of the change in risk. It rises most in %(up)s (%(rise)s) and falls most in "
+        "%(down)s (%(fall)s); %(unchanged)s of %(areas)s areas hardly change."
+    ) % {
+        "up": up,
+        "rise": signed(float(change.max())),
+        "down": down,
+        "fall": signed(float(change.min())),
+        "unchanged": f"{still:,}",
+        "areas": f"{len(classes):,}",
+    }
+    return ClassMap(_("Change of risk"), _groups(classes, CHANGE), signs, says)
 
 
 def _movers(base: Side, other: Side, orders: tuple[list[int], list[int]]) -> list[Mover]:

@@ -19,7 +19,7 @@ def with_streets(html: str, run: FitRun) -> str:
     study = run.study
     if not html or study.base_map is None or not study.base_map.in_results or not study.outline:
         return html
-    alt = f"Map of {len(run.rows)} areas shaded by estimated risk, over streets and places."
+    alt = f"Map of {len(run.rows):,} areas shaded by estimated risk, over streets and places."
     caption = (
         "Numbers as on the first page, and its colours made paler to let the streets show. Streets and places: "
         f"{study.base_map.credit}."

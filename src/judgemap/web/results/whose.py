@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from judgemap.study.findings import AreaFinding, RiskRow
 from judgemap.study.panel_settings import View
@@ -27,7 +28,9 @@ class SeenMap:
         if self.kept is None:
             return self.run.record.view.words
         if self.kept.judge:
-            return f"The map is the view of judge {self.kept.judge} alone, as far as the answers tell."
+            return _("The map is the view of judge %(judge)s alone, as far as the answers tell.") % {
+                "judge": self.kept.judge
+            }
         return View.PANEL.words
 
     @property
@@ -96,5 +99,5 @@ def view_links(study: Study, run: FitRun, seen: SeenMap) -> list[tuple[str, str,
         ("These judges’", f"{here}?view={View.PANEL.value}", seen.query.get("view") == View.PANEL.value),
     ]
     if seen.query.get("judge"):
-        links.append((f"Judge {seen.query['judge']}’s", f"{here}?{seen.address}", True))
+        links.append((_("Judge %(judge)s’s") % {"judge": seen.query["judge"]}, f"{here}?{seen.address}", True))
     return [*links, ("Each judge’s", reverse("results:judge_maps", args=[study.slug, run.number]), False)]

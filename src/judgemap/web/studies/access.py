@@ -8,6 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext_lazy as _
 
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.errors import Forbidden
@@ -15,7 +16,7 @@ from judgemap.web.studies.models import Study
 
 View = Callable[..., HttpResponseBase]
 SAFE = ("GET", "HEAD", "OPTIONS")
-READ_ONLY = "You can look at this study but not change it. Ask its owner if you need to."
+READ_ONLY = _("You can look at this study but not change it. Ask its owner if you need to.")
 
 
 def researcher_of(request: HttpRequest) -> Researcher:

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.text import slugify
+from django.utils.translation import gettext as _
 
 from judgemap.core.graph import AreaGraph
 from judgemap.errors import StudyError
@@ -71,7 +72,7 @@ def create_study(
     _check_languages(definition)
     check_end(definition.answers_until)
     if len(areas) < 2:
-        raise StudyError("a study needs at least two areas")
+        raise StudyError(_("a study needs at least two areas"))
     remove_unfinished()
     drawings = draw_areas(areas, lambda share: tell(0.9 * share, "Drawing the areas."))
     tell(0.9, "Preparing the choice of pairs.")
@@ -132,7 +133,9 @@ def edit_study(study: Study, definition: StudyDefinition, author: Researcher | N
     with transaction.atomic():
         study = _locked(study)
         if study.status == Study.Status.CLOSED:
-            raise StudyError(f"study {study.slug!r} is closed; make a new one instead of editing it")
+            raise StudyError(
+                _("study %(slug)s is closed; make a new one instead of editing it") % {"slug": f"{study.slug!r}"}
+            )
         if definition.access == "open" and study.join_code is None:
             study.join_code = make_token()
         elif definition.access == "personal":
@@ -156,7 +159,9 @@ def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None
         with transaction.atomic():
             study = _locked(study)
             if study.status == Study.Status.CLOSED:
-                raise StudyError(f"study {study.slug!r} is closed; its edges stay as they are")
+                raise StudyError(
+                    _("study %(slug)s is closed; its edges stay as they are") % {"slug": f"{study.slug!r}"}
+                )
             if study.version.pk != before.pk:
                 continue  # edited meanwhile: the design, which can take long to make, is of another graph
             definition, number = definition_of(study), before.number + 1
@@ -199,7 +204,10 @@ def find_study(slug: str) -> Study:
     if study is None:
         slugs = list(made.order_by("slug").values_list("slug", flat=True))
         there = f"there are {quoted(slugs)}" if slugs else "there are no studies yet"
-        raise StudyError(f"there is no study {slug!r}{did_you_mean(slug, slugs)}; {there}")
+        raise StudyError(
+            _("there is no study %(slug)s%(hint)s; %(there)s")
+            % {"slug": f"{slug!r}", "hint": did_you_mean(slug, slugs), "there": there}
+        )
     return study
 
 
@@ -222,7 +230,10 @@ def _move(study: Study, status: Study.Status, by: Researcher | None, allowed: se
         if study.status == status:
             return study
         if study.status not in allowed:
-            raise StudyError(f"study {study.slug!r} is {study.status} and cannot become {status.value}")
+            raise StudyError(
+                _("study %(slug)s is %(status)s and cannot become %(wanted)s")
+                % {"slug": f"{study.slug!r}", "status": study.status, "wanted": status.value}
+            )
         study.status = status
         study.opened_at = study.opened_at or (timezone.now() if status == Study.Status.OPEN else None)
         study.closed_at = timezone.now() if status == Study.Status.CLOSED else None
@@ -263,13 +274,13 @@ def _consent_digest(definition: StudyDefinition) -> str:
 
 def _new_study(title: str, outline: str) -> Study:
     """Make the row of a study under a free name; of two at once, one finds the name taken and tries the next."""
-    for _ in range(TRIES):
+    for _attempt in range(TRIES):
         try:
             with transaction.atomic():
                 return Study.objects.create(slug=_free_slug(title), outline=outline)
         except IntegrityError:
             continue
-    raise StudyError("many studies of this title are being made at once; try again")
+    raise StudyError(_("many studies of this title are being made at once; try again"))
 
 
 def _areas(areas: Areas, drawings: Drawings, regions: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -325,11 +336,17 @@ def check_limits(definition: StudyDefinition) -> None:
         field = key.rpartition(".")[2]
         longest = LONGEST[field]
         if not isinstance(text, str) or len(text) > longest:
-            raise StudyError(f"{key} is too long; write at most {longest} characters", field)
+            raise StudyError(
+                _("%(key)s is too long; write at most %(longest)s characters") % {"key": key, "longest": longest}, field
+            )
         if not all(each.isprintable() or each in "\n\r\t\u200e\u200f\u00ad\u200c\u200d\u00a0" for each in text):
-            raise StudyError(f"{key} has characters that cannot be shown; type it again", field)
+            raise StudyError(_("%(key)s has characters that cannot be shown; type it again") % {"key": key}, field)
     if definition.maximum > MOST:
-        raise StudyError(f"maximum is {definition.maximum}; nobody judges more than {MOST:,} pairs", field="maximum")
+        raise StudyError(
+            _("maximum is %(maximum)s; nobody judges more than %(most)s pairs")
+            % {"maximum": f"{definition.maximum:,}", "most": f"{MOST:,}"},
+            field="maximum",
+        )
 
 
 def change_study(study: Study, by: Researcher, changes: dict[str, Any]) -> bool:
@@ -347,9 +364,9 @@ def share_study(study: Study, email: str, by: Researcher, *, to_read: bool = Fal
     """Share a study with the researcher who has an address, or change what they may do."""
     colleague = Researcher.objects.filter(email=email.strip().lower(), is_active=True).first()
     if colleague is None:
-        raise StudyError("no researcher here has this address; invite them under Researchers first")
+        raise StudyError(_("no researcher here has this address; invite them under Researchers first"))
     if colleague == study.owner:
-        raise StudyError("this is the study's owner")
+        raise StudyError(_("this is the study's owner"))
     with transaction.atomic():
         now, before = (study.readers, study.colleagues) if to_read else (study.colleagues, study.readers)
         before.remove(colleague)

@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+from django.utils.translation import gettext as _
 
 from judgemap.core.communicability import PairValues
 from judgemap.core.designs import PairDesign, naive_spatial, principal_component, uniform
@@ -45,7 +46,11 @@ def prepare_design(name: str, graph: AreaGraph, recommended: int) -> bytes | Non
     True
     """
     if not can_run(name, graph.n_areas):
-        raise StudyError(f"the {name} design is for up to {LIMITS[name]:,} areas; choose 'uniform'", field="design")
+        raise StudyError(
+            _("the %(name)s design is for up to %(most)s areas; choose 'uniform'")
+            % {"name": name, "most": f"{LIMITS[name]:,}"},
+            field="design",
+        )
     if name != "optimal":
         return None
     offsets = optimal(communicability(graph), ALPHA, JUDGES * recommended).offsets
@@ -66,5 +71,8 @@ def make_design(name: str, graph: AreaGraph, packed: bytes | None) -> PairDesign
             return PairDesign(np.arange(n_areas), 0.0, PairValues(n_areas, stored["keys"], stored["values"]))
     makers = {"uniform": lambda each: uniform(each.n_areas), "naive": naive_spatial, "principal": principal_component}
     if name not in makers:
-        raise StudyError(f"there is no design {name!r}; there are {', '.join(sorted(makers))}")
+        raise StudyError(
+            _("there is no design %(name)s; there are %(designs)s")
+            % {"name": f"{name!r}", "designs": ", ".join(sorted(makers))}
+        )
     return makers[name](graph)

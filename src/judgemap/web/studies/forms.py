@@ -1,9 +1,10 @@
 """What researchers fill in about a study that is there."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.conf import settings
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judgemap.study.definition import MOST_REPEATS, TEXTS
@@ -14,21 +15,29 @@ from judgemap.web.studies.keeping import EndOfAnswersField
 from judgemap.web.studies.models import MUST_BE_TRANSLATED, Area, Study, StudyVersion
 from judgemap.web.studies.upload.pages import DIRECTIONS
 
-MARKDOWN = "You can use **bold**, lists with - and [links](https://…)."
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 DESIGNS = {
-    "adaptive": "Adaptive: learns from the answers so far which pair would tell most. Needed 29 % fewer answers than "
-    "uniform for the same precision",
-    "optimal": "Optimal for the map: the pairs that tell most before anybody has answered. Needed 10 % fewer answers "
-    "than uniform",
-    "uniform": "Uniform: every pair is equally likely",
-    "principal": "Spatial: areas that are likely to differ, because they are far apart, come up more often. No gain "
-    "over uniform was seen",
-    "naive": "Nearly uniform: neighbours come up a little less often. No gain over uniform was seen",
+    "adaptive": _(
+        "Adaptive: learns from the answers so far which pair would tell most. Needed 29 % fewer answers than "
+        "uniform for the same precision"
+    ),
+    "optimal": _(
+        "Optimal for the map: the pairs that tell most before anybody has answered. Needed 10 % fewer answers "
+        "than uniform"
+    ),
+    "uniform": _("Uniform: every pair is equally likely"),
+    "principal": _(
+        "Spatial: areas that are likely to differ, because they are far apart, come up more often. No gain "
+        "over uniform was seen"
+    ),
+    "naive": _("Nearly uniform: neighbours come up a little less often. No gain over uniform was seen"),
 }
 """What each design does, and the gain measured on the 76 wards of Nottinghamshire: docs/planning.md has the command."""
 ACCESS = (
-    ("personal", "By personal links, one for each judge: you know how many there are"),
-    ("open", "By one open link that can be passed on: anyone who has it can join"),
+    ("personal", _("By personal links, one for each judge: you know how many there are")),
+    ("open", _("By one open link that can be passed on: anyone who has it can join")),
 )
 
 
@@ -45,7 +54,9 @@ class VersionForm(StudyForm):
         """Notice a colleague's edit since the form was shown."""
         based_on: int | None = self.cleaned_data["based_on"]
         if based_on is not None and based_on != self.version.number:
-            self.add_error(None, "Someone else has changed this study. Reload the page and make your change again.")
+            self.add_error(
+                None, gettext("Someone else has changed this study. Reload the page and make your change again.")
+            )
         return based_on or 0
 
     def changes(self) -> dict[str, Any]:
@@ -53,7 +64,7 @@ class VersionForm(StudyForm):
         return {key: value for key, value in self.cleaned_data.items() if key != "based_on"}
 
 
-def text_field(rows: int, help_text: str, *, required: bool = False) -> forms.CharField:
+def text_field(rows: int, help_text: "StrOrPromise", *, required: bool = False) -> forms.CharField:
     """Make a field for a text in Markdown."""
     area = forms.Textarea({"rows": rows, "data-markdown": ""})
     return forms.CharField(required=required, max_length=20_000, widget=area, help_text=help_text)
@@ -65,15 +76,23 @@ class TextsForm(VersionForm):
     title = forms.CharField(max_length=200, help_text=_("At the top of every page."))
     question = forms.CharField(max_length=300, help_text=_("Always in view. State the direction in it."))
     direction = forms.ChoiceField(label=_("Judges choose"), choices=DIRECTIONS, widget=forms.RadioSelect)
-    example = text_field(3, f"An example under the question, so that nobody gets the direction wrong. {MARKDOWN}")
-    instructions = text_field(5, "How to decide, what counts and what does not.")
+    example = text_field(
+        3,
+        _(
+            "An example under the question, so that nobody gets the direction wrong. You can use **bold**, lists with "
+            "- and [links](https://…)."
+        ),
+    )
+    instructions = text_field(5, _("How to decide, what counts and what does not."))
     consent = text_field(
         7,
-        "What judges agree to before they begin. If you change it, judges who agreed to the old text are asked again. "
-        "Say who runs the study and whom to contact.",
+        _(
+            "What judges agree to before they begin. If you change it, judges who agreed to the old text are asked "
+            "again. Say who runs the study and whom to contact."
+        ),
         required=True,
     )
-    thanks = text_field(3, "Shown at the end.")
+    thanks = text_field(3, _("Shown at the end."))
 
 
 class TranslationForm(VersionForm):
@@ -90,7 +109,7 @@ class TranslationForm(VersionForm):
         super().__init__(version, *args, **kwargs)
         self.language = language
         for field in MUST_BE_TRANSLATED:
-            self.fields[field].help_text = "Needed before judges can choose this language."
+            self.fields[field].help_text = gettext("Needed before judges can choose this language.")
 
     @property
     def beside(self) -> list[tuple[forms.BoundField, str]]:
@@ -204,7 +223,7 @@ class EdgeForm(forms.Form):
         """Check that the areas are two."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
         if given.get("a") is not None and given.get("a") == given.get("b"):
-            self.add_error("b", "Choose two different areas.")
+            self.add_error("b", gettext("Choose two different areas."))
         return given
 
 
@@ -212,10 +231,10 @@ class NamedEdgeForm(forms.Form):
     """Two areas of a large map to join or to part, by name or id: a list of all would be too long."""
 
     a = forms.CharField(
-        label="One area, by name or id", max_length=200, widget=forms.TextInput({"autocomplete": "off"})
+        label=_("One area, by name or id"), max_length=200, widget=forms.TextInput({"autocomplete": "off"})
     )
     b = forms.CharField(
-        label="Another area, by name or id", max_length=200, widget=forms.TextInput({"autocomplete": "off"})
+        label=_("Another area, by name or id"), max_length=200, widget=forms.TextInput({"autocomplete": "off"})
     )
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
@@ -230,7 +249,7 @@ class NamedEdgeForm(forms.Form):
         """Find the second area, which is another one."""
         other = self._find("b")
         if other == self.cleaned_data.get("a"):
-            raise forms.ValidationError("Choose two different areas.")
+            raise forms.ValidationError(gettext("Choose two different areas."))
         return other
 
     def _find(self, field: str) -> Area:
@@ -241,10 +260,14 @@ class NamedEdgeForm(forms.Form):
         if len(called) == 1:
             return called[0]
         if called:
-            raise forms.ValidationError(f"Several areas are called “{text}”. Give the id of the one you mean.")
+            raise forms.ValidationError(
+                gettext("Several areas are called “%(text)s”. Give the id of the one you mean.") % {"text": text}
+            )
         like = list(areas.filter(name__icontains=text).order_by("name").values_list("name", flat=True)[:5])
-        hint = f"Did you mean {', '.join(like)}?" if like else "Check the spelling."
-        raise forms.ValidationError(f"No area is called “{text}”. {hint}")
+        hint = (
+            (gettext("Did you mean %(like)s?") % {"like": ", ".join(like)}) if like else gettext("Check the spelling.")
+        )
+        raise forms.ValidationError(gettext("No area is called “%(text)s”. %(hint)s") % {"text": text, "hint": hint})
 
 
 class DeleteForm(StudyForm):
@@ -265,8 +288,8 @@ class ColleagueForm(forms.Form):
         label=_("They may"),
         required=False,
         choices=(
-            ("change", "Do everything except share the study or close it"),
-            ("read", "Look at everything and change nothing"),
+            ("change", _("Do everything except share the study or close it")),
+            ("read", _("Look at everything and change nothing")),
         ),
         widget=forms.RadioSelect,
         initial="change",

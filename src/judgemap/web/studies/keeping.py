@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judgemap.errors import StudyError
@@ -51,7 +52,9 @@ def change_end(study: Study, until: date | None, by: Researcher | None) -> None:
     promised = study.answers_until
     if study.answers_removed_at is not None:
         raise StudyError(
-            f"the answers of study {study.slug!r} were removed; their end stays as it was", "answers_until"
+            gettext("the answers of study %(slug)s were removed; their end stays as it was")
+            % {"slug": f"{study.slug!r}"},
+            "answers_until",
         )
     later = promised is not None and (until is None or until > promised)
     if later and study.judges.filter(consents__isnull=False).exists():
@@ -64,7 +67,10 @@ def change_end(study: Study, until: date | None, by: Researcher | None) -> None:
 def check_end(until: date | None) -> None:
     """Refuse a last day that is over."""
     if until is not None and until < timezone.now().date():
-        raise StudyError(f"answers_until is {until}, which is over; name a day in the future", field="answers_until")
+        raise StudyError(
+            gettext("answers_until is %(until)s, which is over; name a day in the future") % {"until": until},
+            field="answers_until",
+        )
 
 
 def days_left(study: Study) -> int | None:

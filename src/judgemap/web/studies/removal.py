@@ -5,6 +5,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.dispatch import Signal
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
@@ -24,7 +25,10 @@ def delete_study(study: Study, typed: str, by: Researcher | None = None) -> Stud
     with transaction.atomic():
         study = Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=study.pk)
         if " ".join(typed.split()) not in (" ".join(study.version.title.split()), study.slug):
-            raise StudyError(f"type the title of the study exactly as it is: {study.version.title}", field="title")
+            raise StudyError(
+                _("type the title of the study exactly as it is: %(title)s") % {"title": study.version.title},
+                field="title",
+            )
         if study.deleted_at is None:
             was = study.status
             study.deleted_at = timezone.now()

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import translation
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -105,8 +106,9 @@ def area(request: HttpRequest, study: Study, position: int) -> HttpResponse:  # 
 def _edge_changed(request: HttpRequest, study: Study, form: EdgeForm | NamedEdgeForm) -> HttpResponse:
     a, b = form.cleaned_data["a"], form.cleaned_data["b"]
     edge = actions.change_edge(study, a, b, researcher_of(request))
-    verb = "are now neighbours" if edge else "are no longer neighbours"
-    news = f"{a.name} and {b.name} {verb}."
+    names = {"one": a.name, "other": b.name}
+    apart = gettext("%(one)s and %(other)s are no longer neighbours.") % names
+    news = gettext("%(one)s and %(other)s are now neighbours.") % names if edge else apart
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse(
             {"said": news, "joined": edge is not None, "lines": {} if has_tiles(study) else draw_lines(study)}
@@ -158,7 +160,7 @@ def _edit(request: HttpRequest, study: Study, form: VersionForm, template: str, 
     elif form.is_valid():
         try:
             changed = change_study(study, researcher_of(request), form.changes())
-            messages.success(request, "Saved." if changed else "Nothing was changed.")
+            messages.success(request, gettext("Saved.") if changed else gettext("Nothing was changed."))
             return redirect(after, study.slug)
         except StudyError as error:
             form.add_study_error(error)
@@ -186,7 +188,7 @@ def status(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("studies:overview", study.slug)
     try:
         moved = act(study, researcher_of(request))
-        messages.success(request, f"The study is {moved.status} now.")
+        messages.success(request, gettext("The study is %(status)s now.") % {"status": moved.status})
     except StudyError as error:
         messages.error(request, sentence(error))
     return redirect("studies:overview", study.slug)
@@ -212,7 +214,9 @@ def delete(request: HttpRequest, study: Study) -> HttpResponse:
         try:
             delete_study(study, form.cleaned_data["title"], researcher_of(request))
             messages.success(
-                request, f"“{study.version.title}” is deleted. You can bring it back for {GRACE.days} days."
+                request,
+                gettext("“%(title)s” is deleted. You can bring it back for %(days)s days.")
+                % {"title": study.version.title, "days": GRACE.days},
             )
             return redirect("studies:list")
         except StudyError as error:
@@ -258,7 +262,7 @@ def share(request: HttpRequest, study: Study) -> HttpResponse:
         try:
             to_read = form.cleaned_data["may"] == "read"
             colleague = share_study(study, form.cleaned_data["email"], by, to_read=to_read)
-            messages.success(request, f"Shared with {colleague}.")
+            messages.success(request, gettext("Shared with %(colleague)s.") % {"colleague": colleague})
             return redirect("studies:colleagues", study.slug)
         except StudyError as error:
             form.add_error("email", sentence(error))

@@ -55,10 +55,10 @@ def test_a_judge_of_another_study_is_no_judge(judged, draft, answers, ask, how):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"draws": 1_600_000}, "draws: 2 chains of 16 areas have room for 1562500 draws each"),
+        ({"draws": 1_600_000}, "draws: 2 chains of 16 areas have room for 1,562,500 draws each"),
         ({"chains": 10**6}, "draws: 1000000 chains of 16 areas have room for 3 draws each"),
-        ({"warmup": 10**6, "chains": 8}, "draws: that is 8000480 steps in all; the server makes 5000000 at most"),
-        ({"thin": 10**6}, "draws: that is 120000040 steps"),
+        ({"warmup": 10**6, "chains": 8}, "draws: that is 8,000,480 steps in all; the server makes 5,000,000 at most"),
+        ({"thin": 10**6}, "draws: that is 120,000,040 steps"),
     ],
 )
 def test_more_than_the_server_can_do(judged, ask, more, said):

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
-from town_making import CREDIT, town
+from town_making import CREDIT, pbf_bomb, town
 
 from judgemap.errors import StudyError
 from judgemap.geo.basemap.tiles import unpack
@@ -53,7 +53,7 @@ def test_an_extract_becomes_a_base_map(made):
     base_map = made.base_map
     assert base_map.status == "done"
     assert base_map.said.startswith("Found 48 roads, 1 railway line, 2 waters, 1 park and wood and 3 named places.")
-    assert "Left out: 1 footpaths, tracks and the like" in base_map.said
+    assert "Footpaths, service roads and buildings are never drawn." in base_map.said
     assert base_map.credit == CREDIT
     assert base_map.size == sum(len(tile.content) for tile in BaseMapTile.objects.all()) > 1000
     kinds = {kind for tile in BaseMapTile.objects.all() for kind in unpack(bytes(tile.content))}
@@ -111,7 +111,7 @@ def test_a_part_that_is_too_long_or_of_nobody_is_refused(owned, clients, osm):
 @pytest.mark.parametrize(
     ("name", "size", "match"),
     [
-        ("town.osm.pbf", 2_000_000_000, r"has 2\.0 GB; up to 250 MB are taken"),
+        ("town.osm.pbf", 2_000_000_000, r"has 2\.0 GB; at most 250 MB can be read"),
         ("town.osm.bz2", 5, "has to be unpacked first"),
         ("wards.geojson", 5, "choose an .osm.pbf"),
         ("town.osm", 0, "is empty"),
@@ -125,10 +125,13 @@ def test_what_cannot_be_an_extract_is_refused_before_it_is_sent(owned, name, siz
 @pytest.mark.parametrize(
     ("content", "name", "match"),
     [
-        (b"PK\x03\x04" + bytes(300), "bomb.osm.pbf", "no OpenStreetMap extract"),
+        (b"PK\x03\x04" + bytes(300), "bomb.osm.pbf", "neither an OpenStreetMap extract"),
         (b"<?xml version='1.0'?><osm version='0.6'><node id='1' la", "cut.osm", "damaged or cut short"),
+        (pbf_bomb(), "bomb.osm.pbf", "damaged or cut short"),
     ],
+    ids=["zip", "cut", "bomb"],
 )
+@pytest.mark.usefixtures("read_here")
 def test_a_bad_extract_leaves_the_study_as_it_was(made, upload, carry_out, clients, content, name, match):
     before = made.base_map_id
     upload(content, name)

@@ -1,13 +1,23 @@
 """Numbers as people read them."""
 
 from django import template
+from django.contrib.humanize.templatetags.humanize import intcomma
 
 from judgemap.report import text
 
 register = template.Library()
-register.filter("plain", text.plain)
 register.filter("percent", text.share)
 register.filter("chance", text.percentage)
+
+
+@register.filter
+def plain(value: float) -> str:
+    """Write a number: a whole one in thousands, as the page's language does it.
+
+    >>> plain(1848), plain(0.251)
+    ('1,848', '0.25')
+    """
+    return intcomma(value) if isinstance(value, int) else text.plain(value)
 
 
 @register.filter

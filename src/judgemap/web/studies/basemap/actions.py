@@ -6,6 +6,7 @@ from pathlib import Path
 from django.db import IntegrityError, transaction
 from django.db.models import Count
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
 from judgemap.geo.basemap.extract import ENDINGS
@@ -26,12 +27,13 @@ def check_extract(name: str, size: int, largest: int = LARGEST) -> str:
     """Refuse an extract by its name or its size, before any of it is sent; return its name."""
     name = safe_name(name)
     if not name.lower().endswith(ENDINGS):
-        raise StudyError("choose an .osm.pbf, .osm or .gpkg file; one that is zipped has to be unpacked first")
+        raise StudyError(_("choose an .osm.pbf, .osm or .gpkg file; one that is zipped has to be unpacked first"))
     if not size:
-        raise StudyError("the file is empty; download it again")
+        raise StudyError(_("the file is empty; download it again"))
     if size > largest:
         raise StudyError(
-            f"the extract has {_megabytes(size)}; up to {_megabytes(largest)} are taken. Choose one of a smaller region"
+            _("the extract has %(size)s; at most %(largest)s can be read. Choose a smaller region")
+            % {"size": _megabytes(size), "largest": _megabytes(largest)}
         )
     return name
 
@@ -50,7 +52,7 @@ def begin_extract(study: Study, name: str, size: int) -> Extract:
 def add_part(extract: Extract, number: int, content: bytes) -> int:
     """Keep a part, and return how many there are; one that comes again counts once."""
     if len(content) > PART or number * PART + len(content) > extract.size:
-        raise StudyError("the parts do not fit together; upload the file again")
+        raise StudyError(_("the parts do not fit together; upload the file again"))
     try:
         with transaction.atomic():
             ExtractPart.objects.create(extract=extract, number=number, content=content)
@@ -91,7 +93,7 @@ def remove_base_map(study: Study, by: Researcher | None = None) -> None:
 def show_in_results(study: Study, by: Researcher, *, on: bool) -> None:
     """Draw the base map on the results map, on the dashboard and in the briefing too, or no longer."""
     if study.base_map is None:
-        raise StudyError("there is no base map; upload an extract first")
+        raise StudyError(_("there is no base map; upload an extract first"))
     with transaction.atomic():
         BaseMap.objects.filter(pk=study.base_map.pk).update(in_results=on)
         record(study, by, "base map shown in results" if on else "base map hidden in results", {})
@@ -100,13 +102,13 @@ def show_in_results(study: Study, by: Researcher, *, on: bool) -> None:
 def check_file(path: Path) -> str:
     """Refuse a file on this machine that a command cannot take; return its name."""
     if not path.is_file():
-        raise StudyError(f"there is no file {path}")
+        raise StudyError(_("there is no file %(path)s") % {"path": path})
     return check_extract(path.name, path.stat().st_size, 4 * LARGEST)
 
 
 def _check_free(study: Study) -> None:
     if BaseMap.objects.filter(study=study, status__in=BaseMap.UNDER_WAY).exists():
-        raise StudyError("another base map of this study is being made; wait until it is done, or stop it")
+        raise StudyError(_("another base map of this study is being made; wait until it is done, or stop it"))
 
 
 def _megabytes(size: int) -> str:

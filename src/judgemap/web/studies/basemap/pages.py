@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
@@ -62,21 +63,21 @@ def _act(request: HttpRequest, study: Study) -> None:
     act, by = request.POST.get("act", ""), researcher_of(request)
     if act == "remove":
         actions.remove_base_map(study, by)
-        messages.success(request, "The base map is removed.")
+        messages.success(request, _("The base map is removed."))
     elif act == "stop":
         for job in BaseMap.objects.filter(study=study, status__in=BaseMap.UNDER_WAY):
             job.cancel()
     elif act == "results":
         actions.show_in_results(study, by, on="on" in request.POST)
-        messages.success(request, "Saved.")
+        messages.success(request, _("Saved."))
     else:
-        raise StudyError("choose a file first")
+        raise StudyError(_("choose a file first"))
 
 
 def _uploaded(request: HttpRequest, study: Study) -> HttpResponse:
     form = PartForm(request.POST, request.FILES)
     if not form.is_valid():
-        raise StudyError("the file is empty, or its name is too long; choose another one")
+        raise StudyError(_("the file is empty, or its name is too long; choose another one"))
     given, by = form.cleaned_data, researcher_of(request)
     sent = given["content"]
     if given["number"] is None:
@@ -90,7 +91,7 @@ def _uploaded(request: HttpRequest, study: Study) -> HttpResponse:
     else:
         found = Extract.objects.filter(pk=given["extract"], study=study).first()
         if found is None:
-            raise StudyError("another upload began meanwhile; choose the file again")
+            raise StudyError(_("another upload began meanwhile; choose the file again"))
         extract = found
     there = actions.add_part(extract, given["number"], sent.read())
     if there == actions.parts_of(extract):

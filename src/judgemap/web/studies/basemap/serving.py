@@ -1,7 +1,6 @@
 """Tiles and pictures as browsers get them: compressed once, and kept by the browser alone."""
 
 import gzip
-from collections.abc import Callable, Iterable
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -20,18 +19,20 @@ def find_tile(key: int, level: int, column: int, row: int) -> "QuerySet[BaseMapT
     return BaseMapTile.objects.filter(base_map=key, level=level, column=column, row=row).only("content")
 
 
-def tile_response(
-    current: int | None, key: int, place: Place, find: Callable[..., Iterable[BaseMapTile]] = find_tile
-) -> HttpResponse:
+def tile_response(current: int | None, key: int, place: Place) -> HttpResponse:
     """Answer with a tile of the base map that a study uses; a place where nothing is has an empty one."""
     if current is None or current != key or max(place) > LARGEST_NUMBER:
         raise Http404
-    level, column, row = place
-    for tile in find(key=key, level=level, column=column, row=row):
-        response = kept_by_browser(bytes(tile.content), "application/json")
-        response["Content-Encoding"] = "gzip"
-        return response
+    for tile in find_tile(key, *place):
+        return content_response(tile)
     return kept_by_browser(EMPTY, "application/json")
+
+
+def content_response(tile: BaseMapTile) -> HttpResponse:
+    """Answer with what a tile holds, as it was compressed."""
+    response = kept_by_browser(bytes(tile.content), "application/json")
+    response["Content-Encoding"] = "gzip"
+    return response
 
 
 def picture_response(request: HttpRequest, drawn: str) -> HttpResponse:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
 from judgemap.study.definition import StudyDefinition, parse_definition
@@ -31,11 +32,11 @@ def read_toml(sent: "UploadedFile | None") -> str:
     if sent is None:
         return ""
     if (sent.size or 0) > LARGEST_DEFINITION:
-        raise StudyError("this is too long for a study.toml; check that it is the right file")
+        raise StudyError(_("this is too long for a study.toml; check that it is the right file"))
     try:
         text = bytes(sent.read()).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise StudyError("this is not a text file in UTF-8; save it as one") from None
+        raise StudyError(_("this is not a text file in UTF-8; save it as one")) from None
     parse_toml(text)
     return text
 
@@ -45,7 +46,7 @@ def parse_toml(text: str) -> StudyDefinition:
     try:
         definition = parse_definition(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise StudyError(f"this is not TOML ({error}); correct it") from None
+        raise StudyError(_("this is not TOML (%(error)s); correct it") % {"error": error}) from None
     check_limits(definition)
     return definition
 

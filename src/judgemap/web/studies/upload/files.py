@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from django.utils.translation import gettext as _
 
 from judgemap.core.graph import AreaGraph
 from judgemap.errors import StudyError
@@ -64,13 +65,16 @@ def take_file(sent: "UploadedFile") -> tuple[str, bytes]:
     name = safe_name(sent.name or "")
     if Path(name).suffix.lower() not in ENDINGS:
         raise StudyError(
-            "choose a .geojson, .topojson, .json, .gpkg or .kml file, or a .zip file with a Shapefile in it"
+            _("choose a .geojson, .topojson, .json, .gpkg or .kml file, or a .zip file with a Shapefile in it")
         )
     if (sent.size or 0) > LARGEST:
-        raise StudyError(f"the file has {(sent.size or 0) / 1e6:.0f} MB; up to {LARGEST / 1e6:.0f} MB are accepted")
+        raise StudyError(
+            _("the file has %(size)s MB; up to %(largest)s MB are accepted")
+            % {"size": f"{(sent.size or 0) / 1e6:.0f}", "largest": f"{LARGEST / 1e6:.0f}"}
+        )
     content = sent.read()
     if not content:
-        raise StudyError("the file is empty; export the map again")
+        raise StudyError(_("the file is empty; export the map again"))
     if name.lower().endswith(".zip"):
         check_zip(content)
     return name, content
@@ -92,13 +96,19 @@ def check_zip(content: bytes) -> None:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
-        raise StudyError("the zip file cannot be opened; zip the map again, without a password") from None
+        raise StudyError(_("the zip file cannot be opened; zip the map again, without a password")) from None
     if len(members) > MOST_FILES:
-        raise StudyError(f"the zip file holds {len(members)} files; put only the Shapefile's own into it")
+        raise StudyError(
+            _("the zip file holds %(files)s files; put only the Shapefile's own into it")
+            % {"files": f"{len(members):,}"}
+        )
     if sum(each.file_size for each in members) > LARGEST_UNZIPPED:
-        raise StudyError(f"the zip file unpacks into over {LARGEST_UNZIPPED / 1e6:.0f} MB; simplify the boundaries")
+        raise StudyError(
+            _("the zip file unpacks into over %(largest)s MB; simplify the boundaries")
+            % {"largest": f"{LARGEST_UNZIPPED / 1e6:.0f}"}
+        )
     if any(each.flag_bits & 1 for each in members):
-        raise StudyError("the zip file has a password; zip the map again, without one")
+        raise StudyError(_("the zip file has a password; zip the map again, without one"))
 
 
 def inspect_file(name: str, content: bytes, layer: str = "") -> Inspection:

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -24,13 +25,13 @@ from judgemap.web.studies.upload.drafts import define
 
 PATIENCE = timedelta(seconds=5)
 """A worker looks several times a second: a draft that waits for longer has none, or a busy one."""
-NOWHERE = (
+NOWHERE = _(
     "The file does not state one, and its coordinates fit none that we know: they may be those of a drawing. If you "
     "know the system, enter it, such as EPSG:27700; otherwise look for the same map in longitude and latitude."
 )
 MAP_FIELDS = ("place", "crs", "id", "name")
 """What is asked about the map comes first, with what to do about its faults; then what is asked of judges."""
-DIRECTIONS = (("lower", "The area with the LOWER rate"), ("higher", "The area with the HIGHER rate"))
+DIRECTIONS = (("lower", _("The area with the LOWER rate")), ("higher", _("The area with the HIGHER rate")))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -188,14 +189,16 @@ class ColumnsForm(StudyForm):
         label=_("Column with the names"), required=False, help_text=_("What judges will read on the screen.")
     )
     region = forms.ChoiceField(
-        label="Column with the larger places",
+        label=_("Column with the larger places"),
         required=False,
-        help_text="The town or district that an area is in. Judges of a large map choose from these which places they "
-        "know. Without a column, names such as “Nottingham 012A” are used.",
+        help_text=_(
+            "The town or district that an area is in. Judges of a large map choose from these which places they know. "
+            "Without a column, names such as “Nottingham 012A” are used."
+        ),
     )
     contiguity = forms.ChoiceField(
         label=_("Two areas are neighbours when they share"),
-        choices=[("queen", "a border or a corner"), ("rook", "a stretch of border")],
+        choices=[("queen", _("a border or a corner")), ("rook", _("a stretch of border"))],
         widget=forms.RadioSelect,
         initial="queen",
         help_text=_("You can add and remove neighbours on the map in the next step."),
@@ -255,7 +258,8 @@ class ColumnsForm(StudyForm):
     def settled(self) -> list[str]:
         """Say what becomes of the rows about which there is nothing to choose."""
         alone = [each for each in self._faults() if len(WORDING[FaultKind(each["kind"])].remedies) == 1]
-        return [f"{faulty(fault)} {'It' if fault['count'] == 1 else 'They'} will be left out." for fault in alone]
+        one, many = gettext("%(fault)s It will be left out."), gettext("%(fault)s They will be left out.")
+        return [(one if each["count"] == 1 else many) % {"fault": faulty(each)} for each in alone]
 
     def _faults(self) -> list[dict[str, Any]]:
         """Return the faults of the outlines, and those of the ids in the column that is chosen."""
@@ -274,12 +278,15 @@ class ColumnsForm(StudyForm):
         """Ask for what the file leaves open: a place, and what to do about ids that are no ids."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
         if not (given.get("crs") or given.get("place") or self.found["crs"]):
-            self.add_error("crs", "Enter the coordinate reference system: the file does not state it.")
+            self.add_error("crs", gettext("Enter the coordinate reference system: the file does not state it."))
         for kind in (FaultKind.NO_ID, FaultKind.SAME_ID):
             field = fault_field(kind)
             if field in self.fields and field not in self.data:
                 text = str(self.fields[field].label)
-                self.add_error("id", f"{text} Choose another column, or choose below what to do about them.")
+                self.add_error(
+                    "id",
+                    gettext("%(text)s Choose another column, or choose below what to do about them.") % {"text": text},
+                )
         return given
 
     def chosen(self) -> dict[str, Any]:
@@ -302,7 +309,7 @@ def faulty(fault: dict[str, Any]) -> str:
     if fault["kind"] == FaultKind.SAME_ID:
         what, several, one = "id", "are in more than one row", "is in more than one row"
     rest = fault["count"] - len(fault["labels"])
-    listed = ", ".join(fault["labels"]) + (f" and {rest} more" if rest else "")
+    listed = ", ".join(fault["labels"]) + (f" and {rest:,} more" if rest else "")
     return f"1 {what} {one}: {listed}." if fault["count"] == 1 else f"{fault['count']} {what}s {several}: {listed}."
 
 

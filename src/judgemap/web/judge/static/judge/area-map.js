@@ -61,6 +61,7 @@ export class AreaMap {
     const { map } = this;
     map.invalidateSize({ pan: false });
     if (!map.getSize().x) return;
+    if (!matchMedia("print").matches) this.section.style.setProperty("--drawn", map.getSize().x); // for the print's zoom
     const whole = L.latLngBounds(this.place(0, 0), this.place(UNITS, UNITS));
     map.setMinZoom(0).setMaxBounds(null);
     const own = this.own.getBounds();

@@ -209,6 +209,7 @@ rove(Number.isInteger(chosen) && areas[chosen] ? chosen : Number(body.rows[0].da
 
 // Filter and order.
 const places = new Map([...rows].map(([area, row]) => [area, parseInt(row.cells[0].textContent, 10)]));
+const grouped = (number) => number.toLocaleString(document.documentElement.lang);
 const fold = (text) => text.toLocaleLowerCase();
 $("q").addEventListener("input", () => {
   const words = fold($("q").value.trim());
@@ -219,7 +220,7 @@ $("q").addEventListener("input", () => {
     areas[area].classList.toggle("out", !meant);
     shown += meant;
   }
-  $("counted").textContent = `${shown} of ${rows.size} areas`;
+  $("counted").textContent = `${grouped(shown)} of ${grouped(rows.size)} areas`;
   remember({ q: $("q").value.trim() });
 });
 $("q").addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });

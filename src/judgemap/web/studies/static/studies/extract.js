@@ -49,7 +49,7 @@ form?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const [file] = form.elements.content.files;
   const button = form.querySelector("button");
-  if (file.size > Number(form.dataset.largest)) return say(`The extract has ${Math.round(file.size / 1e6)} MB; up to ${form.dataset.largest / 1e6} MB are taken. Choose one of a smaller region.`);
+  if (file.size > Number(form.dataset.largest)) return say(`The extract has ${Math.round(file.size / 1e6)} MB; at most ${form.dataset.largest / 1e6} MB can be uploaded. Choose a smaller region.`);
   button.disabled = true;
   try {
     await send(file);

@@ -1,0 +1,111 @@
+"""How far a newcomer walks: the files and functions of ours that a fit, an answer and a fit from the page pass.
+
+    python tools/walks.py
+
+Chicago's map with simulated judges stands for a study; each walk is run once before it is counted, so that what is read
+only once is not in it.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+OURS = str(Path(__file__).parent.parent / "src" / "judgemap")
+
+
+@contextmanager
+def counted(name: str) -> Iterator[None]:
+    """Count what is called within, and print it; threads count too."""
+    import threading
+
+    passed: set[tuple[str, str]] = set()
+
+    def note(frame: FrameType, event: str, _value: object) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(OURS) and not code.co_name.startswith("<"):
+            passed.add((code.co_filename, code.co_qualname))
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    sys.stdout.write(f"{name}: {len({file for file, _ in passed})} files, {len(passed)} functions\n")
+
+
+def twice(name: str, walk: Callable[[], None]) -> None:
+    """Walk once, and count the second time."""
+    walk()
+    with counted(name):
+        walk()
+
+
+def fit_from_the_shell(folder: Path) -> None:
+    """Count `judgemap fit`."""
+    import judgemap as jm
+    from judgemap.cli.main import app
+
+    areas, data = jm.example_study(seed=1)
+    data.to_frame().to_csv(folder / "comparisons.csv", index=False)
+    areas.to_frame().to_file(folder / "areas.gpkg")
+    words = [str(folder / "comparisons.csv"), "--areas", str(folder / "areas.gpkg"), "-o", str(folder / "fit")]
+    options = ["--chains", "2", "--warmup", "20", "--draws", "50", "--seed", "1", "--force"]
+    twice("judgemap fit", lambda: app(["fit", *words, *options], standalone_mode=False))
+
+
+def answers_and_fits(folder: Path) -> None:
+    """Count an answer with the next pair, and a fit from the page."""
+    from judgemap.web import start
+
+    start.use_data_folder(folder / "data")
+    start.migrate()
+    from django.conf import settings
+    from django.test import Client
+
+    from judgemap.web.accounts.models import Researcher
+    from judgemap.web.demo.study import prepare_demo
+    from judgemap.web.judge import actions
+    from judgemap.web.server.worker import take_one
+
+    settings.ALLOWED_HOSTS = ["*"]
+    demo = prepare_demo(folder, 1, lambda _news: None)
+    token = actions.invite(demo.open, 1)[0].token
+    actions.give_consent(token, "en", 0)
+    first = actions.current_pair(token)
+    judge, pairs = Client(headers={"accept": "application/json"}), [first.token if first else ""]
+
+    def answer() -> None:
+        given = judge.post(f"/j/{token}/answer", {"pair": pairs[-1], "outcome": "left"})
+        pairs.append(given.json()["pair"])
+
+    twice("an answer, with the next pair", answer)
+    client = Client()
+    client.force_login(Researcher.objects.get(email=demo.email))
+    quick = {"model": "spatial", "use": "all", "chains": 2, "warmup": 20, "draws": 50}
+
+    def fit() -> None:
+        if client.post(f"/studies/{demo.finished.slug}/fits/new", quick).status_code != 302:
+            raise SystemExit("the form refuses the fit")
+        while take_one():
+            pass
+
+    demo.finished.fits.all().delete()
+    twice("a fit from the page", fit)
+
+
+def main() -> None:
+    """Count the three walks in folders of their own."""
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    with tempfile.TemporaryDirectory() as folder:
+        fit_from_the_shell(Path(folder))
+        answers_and_fits(Path(folder))
+
+
+if __name__ == "__main__":
+    main()
