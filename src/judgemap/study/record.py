@@ -242,7 +242,7 @@ class FitRecord:
         >>> FitRecord.from_dict({})
         Traceback (most recent call last):
             ...
-        judgemap.errors.StudyError: fit.json says nothing of 'model'
+        judgemap.errors.StudyError: fit.json does not give 'model'
         """
         try:
             return _read(_upgraded(told))

@@ -4,10 +4,13 @@ Levels are those of `judgemap.geo.basemap.tiles`: a tile of level n is drawn 512
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:  # the server draws tiles, and does without what only a reader of files needs
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +131,10 @@ def tagged(shape: str) -> str:
     return " OR ".join(f"{key} IN ({','.join(map(repr, values))})" for key, values in tags)
 
 
-def classify(table: pd.DataFrame, shape: str) -> NDArray[np.object_]:
+def classify(table: "pd.DataFrame", shape: str) -> NDArray[np.object_]:
     """Name the kind of each row of a table of lines or areas, by its columns of tags; empty where there is none.
 
+    >>> import pandas as pd
     >>> classify(pd.DataFrame({"highway": ["primary", "footway"], "railway": [None, None]}), "line").tolist()
     ['primary', '']
     """
@@ -149,9 +153,10 @@ def classify(table: pd.DataFrame, shape: str) -> NDArray[np.object_]:
     return kinds
 
 
-def classify_points(table: pd.DataFrame) -> NDArray[np.object_]:
+def classify_points(table: "pd.DataFrame") -> NDArray[np.object_]:
     """Name the kind of place of each row of a table of points; empty where it is none that is named.
 
+    >>> import pandas as pd
     >>> classify_points(pd.DataFrame({"place": ["town", None], "railway": [None, "halt"]})).tolist()
     ['town', 'station']
     """

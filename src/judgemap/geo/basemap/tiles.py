@@ -11,14 +11,16 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from gzip import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from judgemap.geo.basemap.extract import Extract
 from judgemap.geo.basemap.kinds import BY_NAME, KINDS, LEAST_TO_GIVE_UP, NAMED_FROM, PLACES
+
+if TYPE_CHECKING:
+    from judgemap.geo.basemap.extract import Extract  # imports geopandas
 
 Shapes = NDArray[Any]
 Place = tuple[int, int, int]
@@ -104,7 +106,7 @@ def _latitude(y: float) -> float:
     return math.degrees(math.atan(math.sinh(math.pi * (1 - 2 * y))))
 
 
-def cut_tiles(extract: Extract, places: set[Place], tell: Callable[[float, str], None]) -> Tiles:
+def cut_tiles(extract: "Extract", places: set[Place], tell: Callable[[float, str], None]) -> Tiles:
     """Cut what was read into tiles, the coarsest level first, as far as there is room."""
     made = Tiles()
     levels = sorted({place[0] for place in places})
@@ -152,7 +154,7 @@ def unpack(tile: bytes) -> dict[str, Any]:
 class _Level:
     """All that one level shows, simplified for it."""
 
-    def __init__(self, extract: Extract, level: int) -> None:
+    def __init__(self, extract: "Extract", level: int) -> None:
         self.unit = 1 / 2**level / UNITS
         self.shapes: dict[str, tuple[Shapes, shapely.STRtree]] = {}
         for kind in KINDS:
@@ -173,7 +175,7 @@ class _Level:
         large = shapes[shapely.area(shapes) >= SMALLEST_AREA * self.unit**2]
         return shapely.get_parts(shapely.simplify(large, 1.5 * self.unit))
 
-    def _named_lines(self, extract: Extract, kind: str) -> tuple[Shapes, Shapes, shapely.STRtree]:
+    def _named_lines(self, extract: "Extract", kind: str) -> tuple[Shapes, Shapes, shapely.STRtree]:
         """Join the lines of each name, so that a name has room on them."""
         lines, names = extract.of(kind), extract.names_of(kind)
         joined, said = [], []
