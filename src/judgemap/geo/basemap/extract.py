@@ -25,7 +25,6 @@ from judgemap.geo.basemap.kinds import classify, classify_points, tagged
 Shapes = NDArray[Any]
 Tell = Callable[[float, str], None]
 NORTHERNMOST = 85.0
-ENDINGS = (".osm.pbf", ".pbf", ".osm", ".gpkg")
 OWN_LINE, OWN_POINT = "secondary", "suburb"
 """What lines and named points of a GeoPackage are that does not say what they are."""
 CONFIGURATION = """\

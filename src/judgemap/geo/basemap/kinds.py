@@ -39,6 +39,8 @@ class PlaceKind:
     """Of its letters, in pixels."""
 
 
+ENDINGS = (".osm.pbf", ".pbf", ".osm", ".gpkg")
+"""Of the files that are read."""
 MIDDLE = 12
 """The level at which lines are as wide as their kind says."""
 GROWTH = 1.35

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
-from judgemap.geo.basemap.extract import ENDINGS
+from judgemap.geo.basemap.kinds import ENDINGS
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.studies.basemap.making import remove_extract, remove_tiles
 from judgemap.web.studies.log import record
