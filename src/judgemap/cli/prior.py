@@ -16,7 +16,7 @@ def prior(
     areas: Areas,
     of: Annotated[str, typer.Option("--of", help="The area whose correlation with the others is drawn: id or name.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Picture to write: .svg, .png or .pdf.")],
-    kind: Annotated[str, typer.Option("--prior", help=f"One of {', '.join(PRIORS)}.")] = PRIORS[0],
+    kind: Annotated[str, typer.Option("--prior", help=f"One of {', '.join(PRIORS)}.")] = "communicability",
     length: Annotated[
         float | None, typer.Option(help="Length scale, in km (graph-exponential: in borders crossed).")
     ] = None,

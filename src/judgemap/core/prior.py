@@ -2,6 +2,7 @@
 
 Each covariance is one function that returns a `Covariance`. The paper's is `communicability`; `independent` is the
 standard model's; the others are the alternatives that the paper names: kernels on centroids and on graph distance.
+Those that also work without a matrix are in `core.car` and `core.multiresolution`.
 `Model` puts counts and prior together; samplers of the standard and the spatial model take nothing else.
 """
 

@@ -110,7 +110,7 @@ class PanelSettings:
         part = next(iter(self.options()), "ties")
         leave = "fit with ties left out (--ties leave-out)" if part == "ties" else "leave it out"
         raise StudyError(
-            f"{part}: with more than {DENSE_LIMIT:,} areas only the paper's model can be fitted, and this map has "
+            f"{part}: with more than {DENSE_LIMIT:,} areas judges and ties cannot be modelled, and this map has "
             f"{n_areas:,}; {leave}, or use a coarser map",
             field=part,
         )

@@ -21,7 +21,16 @@ KERNELS: dict[str, Callable[..., Covariance]] = {
     "squared-exponential": prior.squared_exponential,
 }
 ON_CENTROIDS = (*KERNELS, "multi-resolution")
-PRIORS = ("communicability", "car", *ON_CENTROIDS, "graph-exponential")
+PRIORS = {
+    "communicability": "Communicability: many short paths between areas make them alike, as in the paper",
+    "car": "CAR: an area is like the mean of its neighbours",
+    "exponential": "Exponential in the distance of centroids",
+    "matern32": "Matérn 3/2 in the distance of centroids",
+    "squared-exponential": "Squared exponential in the distance of centroids",
+    "multi-resolution": "Multi-resolution: differences at every scale, by the distance of centroids",
+    "graph-exponential": "Exponential in the number of borders crossed",
+}
+"""Every prior, with words for people."""
 FOR_LARGE_MAPS = ("communicability", "car", "multi-resolution")
 """Priors that need no matrix."""
 
@@ -30,7 +39,7 @@ FOR_LARGE_MAPS = ("communicability", "car", "multi-resolution")
 class Prior:
     """The prior correlation that a fit of the spatial model assumes: one by name, or one made by hand."""
 
-    kind: str = PRIORS[0]
+    kind: str = "communicability"
     length: float | None = None
     given: Covariance | None = None
 
@@ -74,7 +83,7 @@ def prior_covariance(areas: Areas, kind: str = "communicability", length: float 
     """
     if kind not in PRIORS:
         hint = did_you_mean(kind, PRIORS)
-        raise StudyError(f"there is no prior {kind!r}{hint}; the priors are {quoted(PRIORS)}", field="prior")
+        raise StudyError(f"there is no prior {kind!r}{hint}; the priors are {quoted(tuple(PRIORS))}", field="prior")
     try:
         return _build(areas, kind, length)
     except StudyError:

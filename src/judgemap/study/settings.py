@@ -100,11 +100,11 @@ class FitSettings:
         },
     )
     prior: str = new_setting(
-        PRIORS[0],
+        "communicability",
         str,
         "Prior correlation",
         "Correlation of areas in the spatial model.",
-        choices={each: each for each in PRIORS},
+        choices=PRIORS,
         models=("spatial",),
     )
     length: float | None = new_setting(
