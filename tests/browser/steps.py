@@ -41,6 +41,11 @@ def invite(page, study: str, judges: int) -> list[str]:
     return links
 
 
+def plain(name: str, planted: dict[str, float]) -> str:
+    """Return the name as it is in the file: pages tell areas of one name apart, as in "Ina-machi, near Ageo-shi"."""
+    return name if name in planted else name.split(", ", maxsplit=1)[0]
+
+
 def answer(server, links: list[str], planted: dict[str, float], answers: int, wait=lambda: None) -> None:
     """Answer as judges who are right as often as the model says; ``wait`` is called before each answer."""
     rng = np.random.default_rng(1)
@@ -49,7 +54,7 @@ def answer(server, links: list[str], planted: dict[str, float], answers: int, wa
         judge.agree()
         shown = judge.pair()
         for _ in range(answers):
-            surplus = planted[shown["right"]] - planted[shown["left"]]
+            surplus = planted[plain(shown["right"], planted)] - planted[plain(shown["left"], planted)]
             wait()
             outcome = "left" if rng.random() < 1 / (1 + np.exp(-surplus)) else "right"
             shown = judge.answer_and_next(shown["pair"], outcome, rng.lognormal(np.log(4), 0.6))
@@ -58,8 +63,9 @@ def answer(server, links: list[str], planted: dict[str, float], answers: int, wa
 def recovered(page, planted: dict[str, float]) -> float:
     """Return the rank correlation of the risk map's table with the ranking that the judges had in mind."""
     names = page.locator("#table tbody tr .name, #table tbody tr th").all_inner_texts()
-    order = [planted[name] for name in names]
-    assert set(names) == set(planted)
+    named = [plain(name, planted) for name in names]
+    order = [planted[name] for name in named]
+    assert set(named) == set(planted)
     ranks = np.argsort(np.argsort([-risk for risk in order]))
     return float(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1])
 

@@ -116,6 +116,11 @@ def tell(share: float, doing: str) -> None:
 
 
 @cache
+def out_of_memory(error: Exception) -> bool:
+    """Say whether a reader reached its memory limit: Python has an exception for it, GEOS only a message."""
+    return isinstance(error, MemoryError) or "bad_alloc" in str(error)
+
+
 def missing_walls() -> list[str]:
     """Ask a process of its own which walls this machine lacks."""
     command = [sys.executable, "-m", "judgemap.web.server.sandbox"]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from unittest.mock import Mock
 
 import geopandas
 import numpy as np
@@ -157,6 +158,16 @@ def test_a_reader_that_breaks_down_gives_a_sentence_and_logs_why(frame, tmp_path
     with pytest.raises(StudyError, match="this map cannot be read; run “Fix geometries”"):
         files.inspect_file("wards.gpkg", b"")
     assert "KeyError: 'wards.gpkg'" in caplog.text
+
+
+@pytest.mark.parametrize("error", [MemoryError(), shapely.GEOSException("std::bad_alloc")])
+def test_a_reader_that_runs_out_of_memory_says_so(error, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(reading, "confine", lambda folder: [])
+    monkeypatch.setattr(reading, "inspect", Mock(side_effect=error))
+    reading.main(["inspect", str(tmp_path / "wards.gpkg"), "{}"])
+    assert json.loads(capsys.readouterr().out)["error"] == (
+        "wards.gpkg: the file needs too much memory; simplify its boundaries"
+    )
 
 
 @pytest.mark.slow  # it takes the reader half a minute to fill its memory; tests/web/server/test_sandbox.py is quick

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from judgemap.errors import StudyError
-from judgemap.web.server.sandbox import Limits, confine, tell
+from judgemap.web.server.sandbox import Limits, confine, out_of_memory, tell
 
 LIMITS = Limits(memory=2 << 30, addresses=8 << 30, seconds=900, longest_file=3 << 30)
 READING = 0.6
@@ -26,7 +26,9 @@ def main(arguments: list[str]) -> int:
         result = make(path, json.loads(options.read_text()), options.parent)
     except StudyError as error:
         result = {"error": str(error)}
-    except MemoryError:
+    except Exception as error:
+        if not out_of_memory(error):
+            raise
         result = {"error": "the extract needs too much memory; choose one of a smaller region"}
     sys.stdout.write(json.dumps(result | {"missing_walls": missing}))
     return 0

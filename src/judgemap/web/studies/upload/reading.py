@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgemap.errors import StudyError
-from judgemap.web.server.sandbox import confine, tell
+from judgemap.web.server.sandbox import confine, out_of_memory, tell
 
 if TYPE_CHECKING:
     import geopandas
@@ -37,10 +37,11 @@ def main(arguments: list[str]) -> int:
         result = (inspect if action == "inspect" else read)(path, json.loads(arguments[2]))
     except StudyError as error:
         result = {"error": str(error), "field": error.field}
-    except MemoryError:
-        result = {"error": f"{path.name}: the file needs too much memory; simplify its boundaries"}
-    except Exception:  # whatever a file provokes, its owner gets a sentence and the log a traceback
-        result = {"error": UNREADABLE, "traceback": traceback.format_exc()}
+    except Exception as error:  # whatever a file provokes, its owner gets a sentence and the log a traceback
+        if out_of_memory(error):
+            result = {"error": f"{path.name}: the file needs too much memory; simplify its boundaries"}
+        else:
+            result = {"error": UNREADABLE, "traceback": traceback.format_exc()}
     sys.stdout.write(json.dumps(result | {"missing_walls": missing}))
     return 0
 
