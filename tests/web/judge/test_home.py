@@ -37,7 +37,7 @@ def test_reload_a_second_tab_and_a_second_device_show_the_same_pair(judge, clien
 def test_a_stranger_with_a_wrong_link_gets_a_kind_page(client, judge):
     page = client.get("/j/AAAAAAAAAAAAAAAAAAAAAA/")
     assert page.status_code == 404
-    assert "We do not know this link" in page.text
+    assert "We do not recognise this link" in page.text
 
 
 def test_guessing_links_is_slowed_and_right_links_are_not(client, judge, monkeypatch):
@@ -62,7 +62,7 @@ def test_a_link_without_its_last_stroke_is_led_home(judge):
     assert response["Location"] == f"/j/{judge.token}/"
 
 
-@pytest.mark.parametrize(("act", "words"), [(actions.pause_study, "resting"), (actions.close_study, "closed")])
+@pytest.mark.parametrize(("act", "words"), [(actions.pause_study, "paused"), (actions.close_study, "closed")])
 def test_a_study_that_is_not_open_shows_no_pair(judge, study, act, words):
     act(study)
     page = judge.get()
@@ -73,7 +73,7 @@ def test_a_study_that_is_not_open_shows_no_pair(judge, study, act, words):
 
 def test_a_draft_has_not_begun(areas, definition, visit):
     page = visit(agreed=False, of=actions.create_study(definition, areas)).get()
-    assert "has not begun" in page.text
+    assert "has not started yet" in page.text
 
 
 def test_at_the_recommended_number_comes_a_pause_and_then_more(judge):

@@ -62,7 +62,7 @@ def test_an_area_is_found_by_name_and_brings_those_around_it(judge, study, monke
 
 
 def test_a_search_that_finds_nothing_says_so(judge):
-    assert "No place has this in its name" in judge.client.get(f"/j/{judge.token}/places?q=xyzzy").content.decode()
+    assert "No place name contains this" in judge.client.get(f"/j/{judge.token}/places?q=xyzzy").content.decode()
 
 
 def test_a_search_keeps_what_was_chosen(judge):

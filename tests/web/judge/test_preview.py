@@ -25,7 +25,7 @@ def player(draft, clients):
 def test_a_whole_study_is_played_and_nothing_is_stored(player, draft):
     acts = Act.objects.count()
     page = play(player).content.decode()
-    assert "Nothing that you answer here is stored." in page
+    assert "Your answers here are not stored." in page
     assert "Before you begin" in page
     page = play(player, "consent", agree="yes", begin="practice").content.decode()
     assert "Practice 1 of 2" in page

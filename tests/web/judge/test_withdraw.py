@@ -58,7 +58,7 @@ def test_a_wrong_code_removes_nothing(judge, client, code):
     judge.answer("left")
     page = client.post("/withdraw", {"code": code})
     assert page.status_code == 404
-    assert "We do not know this code" in page.text
+    assert "We do not recognise this code" in page.text
     assert Answer.objects.exists()
 
 

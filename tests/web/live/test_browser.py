@@ -105,7 +105,7 @@ def test_a_whole_study_by_tapping_names(browse, link, stored, kind):
         after(page, lambda side=side: page.click(f".choose[value={side}]"))
     page.wait_for_selector("text=That is all we asked for")
     assert_accessible(page)
-    page.click("text=Go on judging")
+    page.click("text=Carry on judging")
     page.wait_for_selector("#answer")
     for _ in range(2):
         after(page, lambda: page.click(f".choose[value={better(page)}]"))
@@ -156,7 +156,7 @@ def test_without_a_script(browse, link, stored):
     assert "You chose Ward" in page.inner_text("#said")
     assert page.locator(".side.before").count() == 1
     page.click(".choose[value=left]")
-    page.click("text=Go on judging")
+    page.click("text=Carry on judging")
     page.click(".unknown[value=unknown-left]")
     page.click("text=Areas I don't know")
     assert page.locator("input:checked").count() == 1

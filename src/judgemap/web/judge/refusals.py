@@ -4,8 +4,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 SENTENCES: dict[str, tuple[int, Promise]] = {
-    "no link": (404, _("We do not know this link. Check that all of it was copied.")),
-    "withdrawn": (410, _("You have withdrawn from this study, and your answers were removed. Thank you.")),
+    "no link": (404, _("We do not recognise this link. Check that you copied all of it.")),
+    "withdrawn": (410, _("You have withdrawn from this study, and your answers have been deleted. Thank you.")),
     "not open": (409, _("This study is not taking answers at the moment.")),
     "no consent": (403, _("Please read the first page and agree to it before you answer.")),
     "not shown": (409, _("That pair was not shown to you, so nothing was saved. Here is the one to judge now.")),
@@ -17,11 +17,11 @@ SENTENCES: dict[str, tuple[int, Promise]] = {
     "no ties": (400, _("Ties are not allowed in this study. Please choose one of the two areas.")),
     "no skips": (400, _("Pairs cannot be skipped in this study. Please choose one of the two areas.")),
     "no answer": (400, _("We did not understand that answer, so nothing was saved. Please try again.")),
-    "maximum": (409, _("You have given as many answers as this study takes from one person. Thank you.")),
-    "too fast": (429, _("That was faster than anybody can judge. Please wait a few seconds and go on.")),
+    "maximum": (409, _("You have given all the answers this study takes from one person. Thank you.")),
+    "too fast": (429, _("That was faster than anyone can judge. Please wait a few seconds, then carry on.")),
     "too many": (429, _("Too many people are trying at once. Please wait a minute and try again.")),
-    "full": (409, _("This group has as many judges as it takes. Thank you for offering your help.")),
-    "no code": (404, _("We do not know this code. Check that all of it was copied.")),
+    "full": (409, _("This group is full. Thank you for offering to help.")),
+    "no code": (404, _("We do not recognise this code. Check that you copied all of it.")),
 }
 
 

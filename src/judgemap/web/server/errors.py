@@ -34,7 +34,7 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001 - Django's
     """Answer an address that does not exist, or a link that is not one of ours."""
-    text = _("There is nothing at this address. If you were sent a link, check that all of it was copied.")
+    text = _("There is nothing at this address. If you were sent a link, check that you copied all of it.")
     of_judge = request.path.startswith(("/s/", "/j/"))  # the start page is for researchers
     return kind_page(request, 404, _("Page not found"), text, home="" if of_judge else "/")
 
@@ -45,7 +45,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if error is not None and is_outage(error):
         return _unavailable(request)
     title = _("Our mistake")
-    text = _("Something went wrong on our side. Nothing that was saved is lost. Please try again in a minute.")
+    text = _("Something went wrong at our end. Nothing you saved has been lost. Please try again in a minute.")
     return _bare_page(500, title, text)
 
 
@@ -53,7 +53,7 @@ def _unavailable(request: HttpRequest) -> HttpResponse:
     """Answer while nothing can be stored; a browser that reloads the page sends an answer again."""
     with translation.override(translation.get_language_from_request(request)):
         title, text = _("One moment, please"), _("The server cannot save anything at the moment.")
-        again = _("Reload this page in a minute, and what you sent will be sent again.")
+        again = _("Reload this page in a minute to send it again.")
         response = _bare_page(503, title, f"{text} {again}" if request.method == "POST" else text)
     if request.path.startswith("/api/"):
         response = JsonResponse({"error": "The database does not answer; try again in a minute."}, status=503)
@@ -70,5 +70,5 @@ def _bare_page(status: int, title: str, text: str) -> HttpResponse:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - Django's
     """Answer a form without its token: an old page, or a browser that keeps no cookies."""
-    text = _("This page was too old, or your browser does not keep cookies. Go back, reload the page, and try again.")
+    text = _("This page has expired, or your browser does not accept cookies. Go back, reload the page and try again.")
     return kind_page(request, 403, _("Please try again"), text)
