@@ -175,7 +175,7 @@ def test_answers_are_kept_until_a_day_and_then_removed(drafted):
     assert "kept until 2126-06-30, " in drafted("retain", "wards", "--until", "2126-06-30")
     with pytest.raises(StudyError, match="--until needs a study"):
         drafted("retain", "--until", "2126-06-30")
-    with pytest.raises(StudyError, match="which is over"):
+    with pytest.raises(StudyError, match="in the past"):
         drafted("retain", "wards", "--until", "2001-06-30")
     drafted("open", "wards")
     drafted("invite", "wards", "--judges", "3")

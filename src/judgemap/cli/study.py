@@ -171,7 +171,7 @@ def delete(
 def basemap(
     study: Slug,
     file: Annotated[Path | None, typer.Argument(help="An extract: .osm.pbf, .osm, or a GeoPackage.")] = None,
-    credit: Annotated[str, typer.Option(help="Whose map it is, shown wherever it is drawn.")] = "",
+    credit: Annotated[str, typer.Option(help="Map credit, shown wherever it is drawn.")] = "",
     data: DataFolder = DATA,
     *,
     remove: Annotated[bool, typer.Option("--remove", help="Go on without a base map.")] = False,

@@ -70,7 +70,7 @@ def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Seq
     title
         The page's heading.
     sections
-        What it says, in order.
+        Meaning, in order.
     notice
         What a reader must know first, set apart at the top.
     numbers

@@ -163,7 +163,7 @@ class FitRecord:
     panel: PanelSettings | None = None
     """What was assumed of judges and ties, where that is not the paper's model."""
     view: View = View.POOLED
-    """Whose map it is."""
+    """Map credit."""
     verdict: Verdict | None = None
     """Whether it can be used; None where that was not judged."""
 

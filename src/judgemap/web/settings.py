@@ -142,8 +142,8 @@ def read_secret_key(data: Path) -> str:
     if key := read_text("JUDGEMAP_SECRET_KEY", ""):
         if len(key) < SHORTEST_KEY or len(set(key)) < SHORTEST_KEY // 4:
             raise ImproperlyConfigured(
-                f"JUDGEMAP_SECRET_KEY can be guessed; it must have at least {SHORTEST_KEY} random characters, "
-                "such as 'openssl rand -base64 48' prints"
+                f"JUDGEMAP_SECRET_KEY is too easy to guess; it must have at least {SHORTEST_KEY} random characters, "
+                "such as those printed by 'openssl rand -base64 48'"
             )
         return key
     return path.read_text(encoding="ascii").strip() if path.is_file() else secrets.token_urlsafe(50)

@@ -190,7 +190,10 @@ def first_researcher(options: ServerOptions, say: Callable[[str], None]) -> None
 
     token = first_invitation()
     if token is not None:
-        say(f"No researcher yet. Make the first one here, within a day: {public_address(options)}/first/{token}/")
+        say(
+            f"There are no researchers yet. Create the first account here, within a day: "
+            f"{public_address(options)}/first/{token}/"
+        )
 
 
 def collect_static() -> None:

@@ -57,7 +57,7 @@ def test_every_number_is_the_exports(played, clients, tmp_path):
     ]  # fmt: skip
     who = table_rows(html, "Judges")
     assert who["invited"] == ["6"]
-    assert who["have begun"] == [str(len(by_judge))]
+    assert who["have started"] == [str(len(by_judge))]
     assert who["reached the recommended 20"] == [str(sum(n >= 20 for n in by_judge.values()))]
     assert who["reached the maximum, 40"] == [str(sum(n >= 40 for n in by_judge.values()))]
     assert who["withdrew"] == ["1"]

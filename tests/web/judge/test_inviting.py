@@ -73,7 +73,7 @@ def test_links_carry_the_public_name_of_the_server(owned, clients, settings):
 
 def test_the_first_invitation_checks_the_address(owned, clients):
     page = clients["owner"].get(url(owned))
-    assert "no computer of the name &#x27;testserver&#x27; can be found" in page.content.decode()
+    assert "no computer called &#x27;testserver&#x27; can be found" in page.content.decode()
     refused = clients["owner"].post(url(owned), {"judges": "2"})
     assert list(refused.context["form"].errors) == ["anyway"]
     assert not Judge.objects.exists()
@@ -104,4 +104,4 @@ def test_reminders_are_the_links_not_used_yet(owned, clients, visit):
 @pytest.mark.parametrize("pasted", ["", "no links here", "http://x/j/" + "A" * 22])
 def test_reminders_without_a_link_of_the_study_say_what_to_paste(owned, clients, judge, pasted):
     page = clients["owner"].post(f"{url(owned)}/reminders", {"links": pasted}).text
-    assert "There is no link of this study in what you pasted" in page
+    assert "What you pasted contains no link to this study" in page

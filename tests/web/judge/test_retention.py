@@ -85,10 +85,10 @@ def test_a_promised_day_comes_sooner_but_not_later(ending, visit):
     set_end(ending, in_days(50))
     visit()
     for day in (in_days(51), None):
-        with pytest.raises(StudyError, match=r"judges have agreed .* the day can only come sooner"):
+        with pytest.raises(StudyError, match=r"judges have agreed .* you can only bring the date forward"):
             set_end(ending, day)
     assert set_end(ending, in_days(2)).answers_until == in_days(2)
-    with pytest.raises(StudyError, match="which is over"):
+    with pytest.raises(StudyError, match="in the past"):
         set_end(ending, in_days(-1))
 
 
@@ -100,7 +100,7 @@ def test_answers_without_an_end_can_be_given_one_when_the_study_is_closed(study,
 def test_a_day_is_set_with_the_study_and_edited_with_its_form(owned, clients, areas, definition):
     made = actions.create_study(replace(definition, answers_until=in_days(9)), areas)
     assert actions.definition_of(made).answers_until == in_days(9)
-    with pytest.raises(StudyError, match="which is over"):
+    with pytest.raises(StudyError, match="in the past"):
         actions.create_study(replace(definition, answers_until=in_days(-9)), areas)
     page = clients["owner"].get("/studies/wards/judging")
     fields = {name: value for name, value in page.context["form"].initial.items() if value not in (None, False)}
@@ -109,7 +109,7 @@ def test_a_day_is_set_with_the_study_and_edited_with_its_form(owned, clients, ar
     owned.refresh_from_db()
     assert owned.answers_until == in_days(12)
     page = clients["owner"].post("/studies/wards/judging", fields | {"answers_until": "2001-01-01", "based_on": "2"})
-    assert "which is over" in page.text
+    assert "in the past" in page.text
 
 
 def test_a_definition_names_a_day():

@@ -124,7 +124,7 @@ def test_from_upload_to_invitation(browse, links, boundaries):
 
 def edit(page, study: str) -> None:
     """From the map to a draft that is ready."""
-    assert "Joined because they would be cut off" in page.inner_text("main")
+    assert "Joined because they would otherwise be cut off" in page.inner_text("main")
     look(page, "map")
     page.set_viewport_size({"width": 1280, "height": 800})
     page.wait_for_timeout(500)  # the map fits itself to the new width
@@ -139,7 +139,7 @@ def edit(page, study: str) -> None:
     page.reload()
     assert page.locator("svg.network [data-lines=added]").get_attribute("d").count("L") == 1
 
-    page.click("text=continue to the texts")
+    page.click("text=go on to the texts")
     page.fill("#id_example", "For **example**")
     page.wait_for_selector(".rendered strong")
     look(page, "texts")
@@ -216,7 +216,7 @@ def play(page, study: str) -> None:
     look(page, "the preview's thanks")
     page.click("text=Back to the study")
     page.wait_for_url(study)
-    assert "Judges who have begun\n0" in page.inner_text("main")
+    assert "Judges who have started\n0" in page.inner_text("main")
 
 
 def one_answer(browse, link: str) -> None:

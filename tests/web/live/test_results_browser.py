@@ -254,7 +254,7 @@ def test_whose_view_the_map_is(open_page):
     assert "the population of judges" in page.inner_text(".whose")
     population = page.inner_text("#table tr[data-row='0'] td:nth-child(3)")
     page.click(".views a:text-is('These judges’')")
-    assert "these judges, each counting alike" in page.inner_text(".whose")
+    assert "these judges, each with equal weight" in page.inner_text(".whose")
     assert page.inner_text("#table tr[data-row='0'] td:nth-child(3)") != population
     page.click("#table tr[data-row='0'] a")
     wait_for_detail(page, "Ward 1.1")
@@ -269,6 +269,6 @@ def test_whose_view_the_map_is(open_page):
     assert page.locator(".small-map").count() == 4  # two maps, the scatter and the change
     look(page, "a judge beside the population")
     page.click("text=This judge’s map with its table")
-    assert "alone, as far as the answers tell" in page.inner_text(".whose")
+    assert "alone, as far as the answers show it" in page.inner_text(".whose")
     for path in ("3/convergence", "3/files", "../dashboard/judges", "../dashboard/reliability", "new"):
         look(open_page(path), path)

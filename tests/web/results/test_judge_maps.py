@@ -88,7 +88,7 @@ def test_judges_maps_small_and_one_beside_the_populations(differ_run, page, diff
 
 def test_a_fit_of_judges_alike_has_no_judges_maps(run, page):
     html = page(run, "judge_maps").content.decode()
-    assert "all judges see one map" in html
+    assert "all judges share one map" in html
     assert "small-map" not in html
 
 

@@ -94,8 +94,8 @@ def test_a_sentence_made_in_python_is_translated_whole(clients, owned, in_french
     """An error with a number in it, and a note of the page; both are English where the browser asks for English."""
     in_french(
         **{
-            "type the title of the study exactly as it is: %(title)s": "tapez le titre exactement : %(title)s",
-            "Nobody has answered yet: invite judges, and come back when they have answered.": "Aucune réponse encore.",
+            "type the title of the study exactly: %(title)s": "tapez le titre exactement : %(title)s",
+            "Nobody has answered yet: invite judges, and come back once they have answered.": "Aucune réponse encore.",
         }
     )
     french = {"accept-language": "fr"}

@@ -40,7 +40,7 @@ def test_http_is_said_to_be_readable(found):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (OSError("unreachable"), "gets no answer from itself"),
+        (OSError("unreachable"), "cannot reach itself"),
         (urllib.error.HTTPError("", 404, "", None, None), "something other than this server"),
     ],
 )

@@ -92,8 +92,8 @@ def test_an_edited_backup_is_refused(made, tmp_path, statement, why):
     [
         (["DROP TRIGGER answer_append_only"], "its trigger answer_append_only is missing"),
         (["DROP TABLE judge_unknownarea"], "its table judge_unknownarea is missing"),
-        (["DELETE FROM judge_pair WHERE id = 1"], "rows that belong to nothing"),
-        (["UPDATE studies_study SET status = 'gone'"], "its pages do not match each other"),
+        (["DELETE FROM judge_pair WHERE id = 1"], "orphaned rows"),
+        (["UPDATE studies_study SET status = 'gone'"], "its pages are inconsistent"),
         (
             [
                 """UPDATE sqlite_master SET sql = replace(sql, '''skipped''', '''skipped'', ''both''')

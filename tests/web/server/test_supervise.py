@@ -20,7 +20,7 @@ def taken(monkeypatch):
 
 
 def test_a_port_is_not_shared_with_another_server(taken):
-    with pytest.raises(StudyError, match=f"port {taken} is taken by another program; .* --port"):
+    with pytest.raises(StudyError, match=f"port {taken} is already in use; .* --port"):
         supervise.check_port("127.0.0.1", taken)
 
 

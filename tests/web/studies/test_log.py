@@ -131,7 +131,9 @@ def test_a_log_rewritten_from_its_beginning_is_found_by_a_head_kept_elsewhere(ac
     for number in range(acts[-1].number):
         record(None, None, "forged", {"n": number})
     assert verify_log() == []
-    assert verify_log(kept) == [f"entry {kept.number} is not the one that the kept head names: the log was rewritten"]
+    assert verify_log(kept) == [
+        f"entry {kept.number} is not the one recorded in the head you kept: the log was rewritten"
+    ]
 
 
 def test_acts_outlive_researchers_and_the_chain_holds(acts, people):

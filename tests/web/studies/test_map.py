@@ -72,7 +72,7 @@ def test_parts_without_a_line_between_them_are_named(draft, clients):
     for neighbour in ("1", "4"):
         clients["owner"].post(url(draft), {"a": "0", "b": neighbour})
     page = " ".join(clients["owner"].get(url(draft)).content.decode().split())
-    assert "The map is in 2 parts that nothing joins; without any neighbour: Ward 1.1." in page
+    assert "The map is in 2 separate parts; without any neighbour: Ward 1.1." in page
 
 
 @pytest.mark.parametrize("fields", [{}, {"a": "0"}, {"a": "0", "b": "0"}, {"a": "0", "b": "99"}, {"a": "x", "b": "1"}])

@@ -19,7 +19,7 @@ def test_the_title_must_be_typed(owned, clients):
     assert clients["owner"].get(page).status_code == 200
     refused = clients["owner"].post(page, {"title": "wrong"})
     assert refused.status_code == 400
-    assert "exactly as it is: Wards" in str(refused.context["form"].errors["title"])
+    assert "exactly: Wards" in str(refused.context["form"].errors["title"])
     assert clients["teammate"].post(page, {"title": "Wards"}).status_code == 403
     owned.refresh_from_db()
     assert owned.deleted_at is None

@@ -23,7 +23,7 @@ class PasswordForm(forms.Form):
         widget=forms.PasswordInput(NEW_PASSWORD),
         strip=False,
         max_length=200,
-        help_text=_("At least 10 characters. Three or four words that do not belong together are easy to remember."),
+        help_text=_("At least 10 characters. Three or four unrelated words are easy to remember."),
     )
     again = forms.CharField(
         label=_("Password again"), widget=forms.PasswordInput(NEW_PASSWORD), strip=False, max_length=200

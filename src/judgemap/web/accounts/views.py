@@ -58,7 +58,8 @@ def _gone(request: HttpRequest) -> HttpResponse:
     if not WRONG_GUESSES.allows():
         return kind_page(request, 429, _("One moment"), _("Too many links were tried at once. Please wait a minute."))
     text = _(
-        "This link has already been used, has expired, or was not copied in full. Ask whoever sent it for a new one."
+        "This link has already been used, has expired, or was not copied in full. Ask the person who "
+        "sent it for a new one."
     )
     return kind_page(request, 404, _("This link does not work"), text)
 

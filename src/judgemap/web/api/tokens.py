@@ -48,7 +48,7 @@ def tokens(request: HttpRequest, study: Study) -> HttpResponse:
 def revoke(request: HttpRequest, study: Study) -> HttpResponse:
     """Take a token back."""
     if revoke_token(study, researcher_of(request), request.POST.get("token", "")):
-        messages.success(request, _("The token is revoked. Programs that use it are refused from now on."))
+        messages.success(request, _("The token is revoked. Programs that use it will be refused from now on."))
     return redirect("api:tokens", study.slug)
 
 

@@ -25,7 +25,7 @@ BASE_NOTE = "for comparison"
 def leave_out(study: Study, names: Collection[str], reason: str, by: Researcher | None = None) -> list[str]:
     """Leave judges out of all fits from now on, with a reason; their answers stay."""
     if not reason.strip():
-        raise StudyError(_("give a reason for leaving these judges out; it is kept in the log"))
+        raise StudyError(_("give a reason for leaving these judges out; the log records it"))
     with transaction.atomic():
         judges = _named(study, names)
         for name in judges:

@@ -230,7 +230,7 @@ def time_chart(data: Comparisons) -> Chart:
         return bar_chart(_("Time for a pair"), _("This judge has not answered any pairs yet."), [], [])
     edges, counts = time_histogram(data, BINS)[1:]
     labels = [f"{start:g} to {end:g} s" for start, end in pairwise(edges[:-1].tolist())] + [f"{edges[-2]:g} s or more"]
-    alt = _("Half of the pairs took between %(low)s and %(high)s seconds, the middle one %(middle)s.") % {
+    alt = _("Half of the pairs took between %(low)s and %(high)s seconds; the median is %(middle)s.") % {
         "low": f"{low:.1f}",
         "high": f"{high:.1f}",
         "middle": f"{middle:.1f}",
@@ -241,15 +241,14 @@ def time_chart(data: Comparisons) -> Chart:
 def notes(rows: Sequence[JudgeRow], fit: FitRun | None) -> list[str]:
     """Say, a sentence each, what is missing, and what to do."""
     if not rows:
-        return [_("Nobody has answered yet: invite judges, and come back when they have answered.")]
+        return [_("Nobody has answered yet: invite judges, and come back once they have answered.")]
     sentences = []
     if len(rows) == 1:
-        sentences.append(_("There is only one judge so far: agreement cannot be checked without a second."))
+        sentences.append(_("There is only one judge so far, and checking agreement takes at least two."))
     if fit is None:
         sentences.append(
             _(
-                "There is no fit yet, so agreement, infit, outfit and surprising decisions are missing: "
-                "ask for one on the Results page."
+                "Agreement, infit, outfit and surprising decisions need a fit: ask for one on the Results page."
             )
         )
     return sentences

@@ -216,13 +216,13 @@ def answers_over_time(hours: IntArray, counts: IntArray, ends: tuple[float, floa
         "most": f"{most:,}",
     }
     return bar_chart(
-        _("Answers by the %(word)s") % {"word": word}, alt, counts.tolist(), labels, (_("When (UTC)"), _("Answers"))
+        _("Answers by %(word)s") % {"word": word}, alt, counts.tolist(), labels, (_("When (UTC)"), _("Answers"))
     )
 
 
 def drop_out(reached: IntArray) -> Chart:
     """Show how many judges answered their first pair, their second, and so on."""
-    title = "How far judges get"
+    title = "How far judges have got"
     if len(reached) == 0:
         return bar_chart(title, _("No answers yet."), [], [])
     group = -(-len(reached) // 100)
@@ -244,7 +244,7 @@ def drop_out(reached: IntArray) -> Chart:
 def notes(study: Study, numbers: Numbers, outcomes: Outcomes) -> list[str]:
     """Say, a sentence each, what is missing for a good map, and what to do."""
     if study.status == Study.Status.DRAFT:
-        return [_("The study is a draft, so nobody can answer yet: open it on the overview.")]
+        return [_("The study is a draft, so nobody can answer yet: open it on the Overview page.")]
     if not len(numbers.judge_judged):
         return [_("Nobody has been invited yet: make links for judges on the Invite page.")]
     if outcomes.answered == 0:
@@ -253,7 +253,7 @@ def notes(study: Study, numbers: Numbers, outcomes: Outcomes) -> list[str]:
         return [_("No pair has a winner yet (all are ties, skipped or unknown): a fit needs answers with a winner.")]
     sentences = []
     if (numbers.judge_judged > 0).sum() == 1:
-        sentences.append(_("All answers come from one judge, so agreement cannot be checked: invite a second judge."))
+        sentences.append(_("All answers come from one judge, so agreement cannot be checked: invite another judge."))
     n_areas = len(numbers.judged)
     compared, parts = numbers.linked.tolist()
     alone = n_areas - compared
@@ -270,8 +270,8 @@ def notes(study: Study, numbers: Numbers, outcomes: Outcomes) -> list[str]:
     if parts > 1:
         sentences.append(
             _(
-                "The areas compared fall into %(groups)s groups that no answer links, so how one group "
-                "compares with another depends only on which areas are neighbours: ask for more answers."
+                "The areas compared fall into %(groups)s groups that no answer links, so comparisons between groups "
+                "depend only on which areas are neighbours: ask for more answers."
             )
             % {"groups": parts}
         )

@@ -44,7 +44,10 @@ class PlanForm(StudyForm):
         label=_("How far judges differ (a guess)"),
         min_value=0.01,
         max_value=10,
-        help_text=_("As a share of how far areas differ, σ/α. 0.5 is usual; a fit with judges who differ replaces it."),
+        help_text=_(
+            "As a share of how far areas differ, σ/α. 0.5 is usual. If there is a fit with "
+            "judges who differ, its estimate is used instead."
+        ),
         widget=forms.NumberInput({"step": "any"}),
     )
 
@@ -161,7 +164,7 @@ def plan_page(plan: PanelPlan) -> PlanPage | None:
         for column in range(max(middle - 1, 0), min(middle + 2, len(result["judges"])))
     ]
     ends = [f"{course.name} from {plain(course.points[0][1])} to {plain(course.points[-1][1])}" for course in courses]
-    alt = gettext("As each judge gives %(fewest)s to %(most)s answers: %(ends)s.") % {
+    alt = gettext("As answers per judge go from %(fewest)s to %(most)s: %(ends)s.") % {
         "fewest": plain(answers[0]),
         "most": plain(answers[-1]),
         "ends": "; ".join(ends),

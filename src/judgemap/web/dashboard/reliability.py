@@ -110,8 +110,8 @@ def figures(known: ReliabilityFinding) -> list[Figure]:
         known.another_panel,
         None,
         _(
-            "The squared correlation with the estimates of another panel of as many judges and "
-            "answers, by the fitted model, in which judges differ."
+            "The squared correlation with the estimates of another panel with as many judges and answers, according "
+            "to the fitted model, in which judges differ."
         ),
     )
     return [
@@ -121,9 +121,8 @@ def figures(known: ReliabilityFinding) -> list[Figure]:
             known.split_half_full,
             None,
             _(
-                "The judges are split into halves (%(splits)s times), each half is fitted separately, "
-                "and the two are correlated: %(correlation)s, stepped up to all answers. It reflects "
-                "differences between judges."
+                "The judges are split into halves (%(splits)s times), each half is fitted separately, and the two "
+                "are correlated: %(correlation)s, scaled up to all answers. It reflects differences between judges."
             )
             % {"splits": known.splits, "correlation": _or_dash(known.split_half)},
         ),
@@ -140,7 +139,7 @@ def figures(known: ReliabilityFinding) -> list[Figure]:
             _("Scale separation (SSR)"),
             known.ssr,
             None,
-            _("The same for estimates area by area, without neighbours, as in other comparative judgement tools."),
+            _("The same, but estimating each area without its neighbours, as other comparative judgement tools do."),
         ),
     ]
 
@@ -169,7 +168,7 @@ def forecast_page(forecast: Forecast) -> ForecastPage | None:
     result = ForecastFinding.from_dict(forecast.result)
     top = result.top
     measures = {
-        "rank_error": ("Places off", "How many places the average area is off in the order"),
+        "rank_error": ("Places off", "How many places out of order the average area is"),
         "found": (f"Of the top {top} found", f"The share of the {top} areas of highest risk that are found"),
         "sd": ("Uncertainty of an area", "Standard deviation of an area's risk, on the scale of the map"),
     }
@@ -198,13 +197,13 @@ def _sentences(result: ForecastFinding) -> list[str]:
     hits, hits_later = result.top * now["found"].mean, result.top * later["found"].mean
     return [
         _(
-            "With the %(answers)s answers so far, the average area is expected to be off by %(off)s "
-            "places in the order; with twice as many, by %(off_later)s."
+            "With the %(answers)s answers so far, we expect the average area to be %(off)s places out of order; with "
+            "twice as many, %(off_later)s."
         )
         % {"answers": plain(result.answers), "off": f"{off:.1f}", "off_later": f"{off_later:.1f}"},
         _(
-            "Of the %(top)s areas of highest risk, %(hits)s are expected to be found now, and "
-            "%(hits_later)s with twice as many."
+            "Of the %(top)s areas of highest risk, we expect to find %(hits)s now, and %(hits_later)s with twice as "
+            "many answers."
         )
         % {"top": result.top, "hits": f"{hits:.1f}", "hits_later": f"{hits_later:.1f}"},
     ]

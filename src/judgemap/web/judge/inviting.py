@@ -54,7 +54,7 @@ class InviteForm(StudyForm):
         JudgeGroup.objects.none(), label=_("In which group?"), required=False, empty_label=_("No group")
     )
 
-    anyway = forms.BooleanField(label=_("Make the links anyway: I am only trying it out"))
+    anyway = forms.BooleanField(label=_("Make the links anyway: I am just trying it out"))
 
     def __init__(self, study: Study, *args: Any, problem: Problem | None = None, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **kwargs)
@@ -76,11 +76,11 @@ class GroupForm(StudyForm):
         help_text=_("A profession or an organisation, such as “Social workers”. Never a person’s name."),
     )
     quota = forms.IntegerField(
-        label=_("At most how many judges?"),
+        label=_("Maximum number of judges"),
         required=False,
         min_value=1,
         max_value=100_000,
-        help_text=_("Leave empty for no limit. To change a group’s quota, write its name again."),
+        help_text=_("Leave empty for no limit. To change a group’s quota, enter its name again."),
     )
 
 
@@ -91,7 +91,7 @@ class LinksForm(forms.Form):
         label=_("Your links"),
         max_length=200_000,
         widget=forms.Textarea({"rows": 5}),
-        help_text=_("Paste the links or the whole table that you downloaded. Nothing of it is kept."),
+        help_text=_("Paste the links, or the whole table you downloaded. None of it is kept."),
     )
 
 

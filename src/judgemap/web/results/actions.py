@@ -141,8 +141,8 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
     if not has_decided(study):
         raise StudyError(
             _(
-                "there is nothing to fit yet: nobody has chosen between two areas; invite judges, and "
-                "come back when they have answered"
+                "there is nothing to fit yet: nobody has chosen between two areas; invite judges, and come back once "
+                "they have answered"
             )
         )
     known = set(Judge.objects.filter(study=study).values_list("name", flat=True))
@@ -162,7 +162,7 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
     steps = plan.chains * (plan.warmup + plan.draws * plan.thin)
     if steps > MOST_STEPS:
         raise StudyError(
-            _("draws: that is %(steps)s steps in all; the server makes %(most)s at most, so ask for fewer")
+            _("draws: that is %(steps)s steps in all; the server allows at most %(most)s, so ask for fewer")
             % {"steps": f"{steps:,}", "most": f"{MOST_STEPS:,}"},
             field="draws",
         )

@@ -69,14 +69,14 @@ def figures(run: FitRun) -> list[Fact]:
             _decimals(judged.rhat_max),
             _("at most %(limit)s") % {"limit": GOOD_RHAT},
             judged.rhat_max <= GOOD_RHAT,
-            _("Several chains start from different places. If they end up in the same place, R-hat is near 1."),
+            _("Several chains start from different points. If they all converge to the same place, R-hat is near 1."),
         ),
         Fact(
             _("Smallest effective sample size"),
             _count(judged.ess_bulk_min),
             enough,
             judged.ess_bulk_min >= GOOD_ESS,
-            _("Draws resemble those before them. Those of %(worst)s are equivalent to this many independent draws.")
+            _("Successive draws are correlated. Those of %(worst)s are worth this many independent draws.")
             % {"worst": judged.ess_bulk_min_of},
         ),
         Fact(
@@ -84,7 +84,7 @@ def figures(run: FitRun) -> list[Fact]:
             _count(judged.ess_tail_min),
             enough,
             judged.ess_tail_min >= GOOD_ESS,
-            _("The ends of the 95 % intervals rest on the tails."),
+            _("The ends of the 95 % intervals depend on the tails."),
         ),
     ]
     if judged.clusters is not None:
@@ -126,7 +126,8 @@ def how_drawn(run: FitRun) -> str:
     plan = run.record.plan
     thin = f", one draw in {plan.thin} kept" if plan.thin > 1 else ""
     return _(
-        "%(chains)s chains of %(draws)s draws, after %(warmup)s to warm up%(thin)s; %(seconds)s seconds; seed %(seed)s."
+        "%(chains)s chains of %(draws)s draws, after %(warmup)s warm-up draws%(thin)s; %(seconds)s "
+        "seconds; seed %(seed)s."
     ) % {
         "chains": plan.chains,
         "draws": f"{plan.draws:,}",

@@ -74,7 +74,7 @@ OF_A_VIEW = ("csv", "geojson", "gpkg", "parquet", "draws")
 MOMENTS = 50
 """How many moments are tried at which as many pairs had been shown as the fit knows of."""
 ANSWERS_CHANGED = _(
-    "not all answers of this fit are still there: a judge withdrew; make a new fit and download its archive"
+    "some answers in this fit have gone because a judge withdrew; make a new fit and download its archive"
 )
 
 
@@ -88,7 +88,7 @@ class WordsForm(StudyForm):
         required=False,
         max_length=1500,
         widget=forms.Textarea({"rows": 5}),
-        help_text=_("In your own words, on the second page. An empty line begins a new paragraph."),
+        help_text=_("In your own words, on the second page. Leave an empty line to start a new paragraph."),
     )
 
 
@@ -107,7 +107,7 @@ def words(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     if not form.is_valid():
         return _show(request, study, run, form)
     actions.set_words(study, OwnWords(**form.cleaned_data), researcher_of(request))
-    messages.success(request, _("Saved: every briefing of this study says so from now on."))
+    messages.success(request, _("Saved: every briefing of this study will show it from now on."))
     return redirect("results:files", study.slug, run.number)
 
 

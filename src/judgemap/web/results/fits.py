@@ -37,7 +37,7 @@ class AutoFitForm(forms.Form):
         required=False,
         min_value=actions.LEAST_EVERY,
         max_value=10**6,
-        help_text=_("A fit is made after this many, %(least)s or more. Leave empty for never.")
+        help_text=_("How many new answers trigger a fit (%(least)s or more). Leave empty for no automatic fits.")
         % {"least": actions.LEAST_EVERY},
     )
     model = forms.ChoiceField(choices=[(each, each) for each in ("spatial", "clusters", "standard")])

@@ -27,7 +27,7 @@ REMOVED_OF_EACH = (
     "A judge in this fit withdrew. The fit describes every judge, so its results were removed; make the fit again."
 )
 
-ALL_REMOVED = "The day up to which this study keeps its answers is over, so this fit was removed."
+ALL_REMOVED = "This study no longer keeps its answers, so this fit was removed."
 TEXTS = (".json", ".csv", ".txt", ".md", ".html", ".toml", ".sh")
 
 

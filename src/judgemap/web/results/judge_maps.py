@@ -16,7 +16,7 @@ from judgemap.web.studies.models import Study
 MANY, FEW = 18, 6
 """Judges' maps on a page; fewer where a map has many areas."""
 POPULATION = "The population of judges"
-PANEL = "These judges, each counting alike"
+PANEL = "These judges, each with equal weight"
 
 
 @require_safe

@@ -123,7 +123,7 @@ def _uncertainty(rows: Sequence[RiskRow]) -> Layer:
 def _rank(rows: Sequence[RiskRow]) -> Layer:
     values = [row["rank_median"] for row in rows]
     limits = (*(limit for limit in RANK_LIMITS if limit < len(rows)), len(rows) + 0.5)
-    words = ("rank", "Rank", _("The darker an area, the nearer to the top of the list. Rank 1 is the highest risk."))
+    words = ("rank", "Rank", _("The darker an area, the higher it ranks. Rank 1 is the highest risk."))
     texts = [f"{row['rank_median']} ({row['rank_low']} to {row['rank_high']})" for row in rows]
     scale = replace(RANK, limits=limits, low="highest", high="lowest")
     layer = _layer(words, scale, values, texts)
@@ -136,7 +136,7 @@ def _width(rows: Sequence[RiskRow]) -> Layer:
     texts = [
         f"{value} places ({row['rank_low']} to {row['rank_high']})" for row, value in zip(rows, values, strict=True)
     ]
-    words = ("width", "Rank interval", _("The darker an area, the more places it could have in the list."))
+    words = ("width", "Rank interval", _("The darker an area, the wider the range of ranks it could have."))
     return _layer(words, RANK_WIDTH, values, texts)
 
 

@@ -99,7 +99,7 @@ class Asked:
     words: str
     area: int | None
     view: str = ""
-    """Whose map it is, as the address has it; empty for the fit's own."""
+    """Map credit, as the address has it; empty for the fit's own."""
 
     @classmethod
     def read(cls, given: Mapping[str, str], layers: Collection[str], count: int) -> "Asked":

@@ -82,7 +82,7 @@ def state_memory(run: FitRun, settings: FitSettings, n_areas: int, n_answers: in
     plan = settings.plan_for(n_areas)
     dense = choose_dense(n_areas, n_answers, plan, None)
     needed, free = needed_memory(n_areas, n_answers, plan, dense=dense), free_memory()
-    run.said = f"The fit needs about {needed / GIGABYTE:.1f} GB of memory; {free / GIGABYTE:.1f} GB are free."
+    run.said = f"The fit needs about {needed / GIGABYTE:.1f} GB of memory; {free / GIGABYTE:.1f} GB is free."
     run.write_line(run.said.removesuffix("."))
 
 
@@ -96,7 +96,9 @@ def read_answers(run: FitRun) -> "Comparisons":
         data = data.only(set(data.judges) & set(run.only))
     data = data.without(set(data.judges) & set(run.left_out))
     if not len(data):
-        raise StudyError("no answers are left for this fit: its judges have given none, or are left out; choose others")
+        raise StudyError(
+            "this fit has no answers to use: its judges have given none, or are left out; choose other judges"
+        )
     return data
 
 

@@ -21,7 +21,7 @@ def with_streets(html: str, run: FitRun) -> str:
         return html
     alt = f"Map of {len(run.rows):,} areas shaded by estimated risk, over streets and places."
     caption = (
-        "Numbers as on the first page, and its colours made paler to let the streets show. Streets and places: "
+        "Numbered as on the first page, with paler colours so that the streets show through. Streets and places: "
         f"{study.base_map.credit}."
     )
     return add_streets(html, _picture(run, study.base_map.pk), alt, caption)

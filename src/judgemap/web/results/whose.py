@@ -28,7 +28,7 @@ class SeenMap:
         if self.kept is None:
             return self.run.record.view.words
         if self.kept.judge:
-            return _("The map is the view of judge %(judge)s alone, as far as the answers tell.") % {
+            return _("The map shows the view of judge %(judge)s alone, as far as the answers show it.") % {
                 "judge": self.kept.judge
             }
         return View.PANEL.words

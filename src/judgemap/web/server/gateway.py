@@ -101,7 +101,7 @@ class Gateway:
         text = environ.get("CONTENT_LENGTH") or "0"
         length = int(text) if text.isdecimal() else settings.LONGEST_BODY + 1
         if "HTTP_TRANSFER_ENCODING" in environ:
-            raise RefusedError(411, "Please say how long the request is.")
+            raise RefusedError(411, "Please state the length of the request.")
         if not 0 < length <= settings.LONGEST_BODY:
             return io.BytesIO()
         large = length > SMALL
@@ -117,7 +117,7 @@ class Gateway:
             self._large -= large
         if body.seek(0, io.SEEK_END) != length:
             body.close()
-            raise RefusedError(400, "The request did not arrive whole. Please try again.")
+            raise RefusedError(400, "The request arrived incomplete. Please try again.")
         body.seek(0)
         return body
 

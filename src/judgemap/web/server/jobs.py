@@ -208,7 +208,7 @@ class Job(models.Model):
         try:
             return self.work()
         except TakenAwayError:
-            logger.warning("%s was given up while it was done", self)
+            logger.warning("%s was abandoned while it was running", self)
         except CancelledError:
             self._end(self.Status.CANCELLED, "Cancelled.")
         except StoppingError:
@@ -217,7 +217,7 @@ class Job(models.Model):
             self._end(self.Status.FAILED, sentence(error))
         except Exception:
             logger.exception("%s broke down", self)
-            text = "failed, which is our fault, not yours; the server's log has the details."
+            text = "failed. This is our fault, not yours; the server's log has the details."
             self._end(self.Status.FAILED, f"The {self.NAME} {text} {self.AGAIN}")
         return None
 

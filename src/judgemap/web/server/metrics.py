@@ -55,7 +55,7 @@ def observer() -> Observe | None:
     from prometheus_client import Counter, Histogram
 
     count = Counter("judgemap_requests", "Requests by kind of page and status.", ("kind", "status"))
-    seconds = Histogram("judgemap_request_seconds", "Seconds until an answer was ready.", ("kind",), buckets=BUCKETS)
+    seconds = Histogram("judgemap_request_seconds", "Seconds until the response was ready.", ("kind",), buckets=BUCKETS)
 
     def observe(method: str, path: str, status: int, taken: float) -> None:
         kind = kind_of(method, path)
@@ -79,7 +79,7 @@ class _Machine:
         problem = find_problem()
         yield Gauge("judgemap_healthy", "1 while answers can be stored, as /healthz says.", value=float(not problem))
         free = shutil.disk_usage(settings.DATA).free
-        yield Gauge("judgemap_disk_free_bytes", "Room on the disk of the data folder.", value=float(free))
+        yield Gauge("judgemap_disk_free_bytes", "Free space on the data folder's disk.", value=float(free))
         jobs = Gauge("judgemap_jobs", "Fits and forecasts that wait or run.", labels=("kind", "status"))
         for kind in kinds() if not problem else ():
             for status in kind.UNDER_WAY:

@@ -33,7 +33,7 @@ def check_address(address: str) -> Problem | None:
     """Say what is wrong with the address of judges' links; None where nothing is seen to be.
 
     >>> print(check_address("http://127.0.0.1:8000").text)
-    Links would begin with http://127.0.0.1:8000, which works on this computer only.
+    Links would start with http://127.0.0.1:8000, which works on this computer only.
     """
     return _check(address.rstrip("/"), int(time.time()) // REMEMBERED)
 
@@ -42,14 +42,14 @@ def check_address(address: str) -> Problem | None:
 def _check(address: str, minute: int) -> Problem | None:  # noqa: ARG001 - what is remembered is asked for again
     parts = urlsplit(address)
     host = parts.hostname or ""
-    begin = f"Links would begin with {address},"
+    begin = f"Links would start with {address},"
     if _is_here(host):
         return Problem(f"{begin} which works on this computer only.", f"{SET_IT}.")
     try:
         found = {entry[4][0] for entry in socket.getaddrinfo(host, parts.port or 443)}
     except (OSError, UnicodeError):
         return Problem(
-            f"{begin} and no computer of the name {host!r} can be found.", f"{SET_IT}, and check its spelling."
+            f"{begin} and no computer called {host!r} can be found.", f"{SET_IT}, and check its spelling."
         )
     if parts.scheme != "https":
         where = (
@@ -57,7 +57,7 @@ def _check(address: str, minute: int) -> Problem | None:  # noqa: ARG001 - what 
         )
         only = f" They also work only {where}." if where else ""
         return Problem(
-            f"{begin} without encryption: others on the way can read the answers.{only}",
+            f"{begin} without encryption: others on the network can read the answers.{only}",
             f"Put the server behind a proxy with TLS, and use its https address. {SET_IT}.",
         )
     return _ask(address, begin)
@@ -81,6 +81,6 @@ def _ask(address: str, begin: str) -> Problem | None:
         return Problem(f"{begin} where something other than this server answers.", "Check the proxy, and JUDGEMAP_URL.")
     except (OSError, ValueError):
         return Problem(
-            f"{begin} where this server gets no answer from itself within {SECONDS:.0f} seconds.",
-            "Check the proxy and the firewall, or open the address on a phone: if it works there, all is well.",
+            f"{begin} where this server cannot reach itself within {SECONDS:.0f} seconds.",
+            "Check the proxy and the firewall, or open the address on a phone: if it works there, ignore this.",
         )

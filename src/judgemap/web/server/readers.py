@@ -103,10 +103,10 @@ def missing_sentence(walls: Sequence[str]) -> str:
     """Say which walls are missing, and what they are for.
 
     >>> missing_sentence(["Landlock"])
-    'Uploaded maps are read without Landlock (no files but its own): this system does not have it.'
+    'Uploaded maps are read without Landlock (no files but its own): this system does not offer it.'
     """
     named = " and ".join(f"{name} ({WALLS[name]})" for name in walls)
-    return f"Uploaded maps are read without {named}: this system does not have {'it' if len(walls) == 1 else 'them'}."
+    return f"Uploaded maps are read without {named}: this system does not offer {'it' if len(walls) == 1 else 'them'}."
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def _check_file(path: Path, draft: Path) -> None:
     """Check what the file says of itself, before any of our code runs on it."""
     with closing(sqlite3.connect(draft)) as copy:
         if copy.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
-            raise _damaged(path, "its pages do not match each other")
+            raise _damaged(path, "its pages are inconsistent")
         done = set(copy.execute("SELECT app, name FROM django_migrations"))
         if later := later_migrations(done):
             raise StudyError(f"{path} was written by a later version of judgemap ({later[0]}); install that version")
@@ -81,7 +81,7 @@ def _check_file(path: Path, draft: Path) -> None:
         if digest != content_digest(copy) and (digest or FIRST_SEALED in done):
             raise _damaged(path, "its content does not match its seal")
         if copy.execute("PRAGMA foreign_key_check").fetchone():
-            raise _damaged(path, "it has rows that belong to nothing")
+            raise _damaged(path, "it has orphaned rows")
 
 
 def _bring_up_to_date(path: Path) -> None:
@@ -104,7 +104,7 @@ def _fill(path: Path, fresh: Path, draft: Path) -> None:
             database.execute(f'INSERT INTO main."{name}" ({columns}) SELECT {columns} FROM draft."{name}"')  # noqa: S608
         database.commit()
         if database.execute("PRAGMA main.foreign_key_check").fetchone():
-            raise _damaged(path, "it has rows that belong to nothing")
+            raise _damaged(path, "it has orphaned rows")
 
 
 def _damaged(path: Path, why: str) -> StudyError:

@@ -144,7 +144,7 @@ def _refuse_calls() -> None:
     """Have the kernel refuse sockets, other programs and processes, and whatever could reach into them."""
     linux = _linux()
     if platform.machine() not in MACHINES:
-        raise OSError("the numbers of this machine's system calls are not known")
+        raise OSError("this machine's system call numbers are unknown")
     mark, clone, refused = MACHINES[platform.machine()]
     program = [
         (LOAD, 0, 0, MACHINE),

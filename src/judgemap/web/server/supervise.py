@@ -43,7 +43,9 @@ def check_port(host: str, port: int) -> None:
         if problem.errno != errno.EADDRINUSE:
             raise StudyError(_sentence(problem, host, port))
         if time.monotonic() > until:
-            raise StudyError(f"port {port} is taken by another program; stop that, or name another port with --port")
+            raise StudyError(
+                f"port {port} is already in use; stop the other program, or choose another port with --port"
+            )
         time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
@@ -79,7 +81,7 @@ def _try_to_listen(host: str, port: int) -> OSError | None:
 
 def _sentence(problem: OSError, host: str, port: int) -> str:
     if problem.errno == errno.EACCES:
-        return f"port {port} needs rights that this account lacks; name one from 1024 up with --port"
+        return f"port {port} needs rights that this account lacks; choose 1024 or above with --port"
     return f"the server cannot listen on {host!r} ({problem.strerror}); name an address of this machine with --host"
 
 

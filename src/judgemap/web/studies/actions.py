@@ -280,7 +280,7 @@ def _new_study(title: str, outline: str) -> Study:
                 return Study.objects.create(slug=_free_slug(title), outline=outline)
         except IntegrityError:
             continue
-    raise StudyError(_("many studies of this title are being made at once; try again"))
+    raise StudyError(_("several studies with this title are being made at once; try again"))
 
 
 def _areas(areas: Areas, drawings: Drawings, regions: Sequence[str]) -> Iterator[dict[str, Any]]:

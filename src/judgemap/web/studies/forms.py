@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 DESIGNS = {
     "adaptive": _(
-        "Adaptive: learns from the answers so far which pair would tell most. Needed 29 % fewer answers than "
+        "Adaptive: works out from the answers so far which pair would tell us most. Needed 29 % fewer answers than "
         "uniform for the same precision"
     ),
     "optimal": _(
-        "Optimal for the map: the pairs that tell most before anybody has answered. Needed 10 % fewer answers "
-        "than uniform"
+        "Optimal for the map: the pairs that tell us most before anyone has answered. Needed 10 % fewer answers than "
+        "uniform"
     ),
     "uniform": _("Uniform: every pair is equally likely"),
     "principal": _(
-        "Spatial: areas that are likely to differ, because they are far apart, come up more often. No gain "
-        "over uniform was seen"
+        "Spatial: areas that are likely to differ, because they are far apart, come up more often. No measurable "
+        "gain over uniform"
     ),
-    "naive": _("Nearly uniform: neighbours come up a little less often. No gain over uniform was seen"),
+    "naive": _("Nearly uniform: neighbours come up a little less often. No measurable gain over uniform"),
 }
 """What each design does, and the gain measured on the 76 wards of Nottinghamshire: docs/planning.md has the command."""
 ACCESS = (
-    ("personal", _("By personal links, one for each judge: you know how many there are")),
-    ("open", _("By one open link that can be passed on: anyone who has it can join")),
+    ("personal", _("By personal link, one for each judge: you know how many judges there are")),
+    ("open", _("By a single open link: anyone who has it can join")),
 )
 
 
@@ -74,12 +74,12 @@ class TextsForm(VersionForm):
     """What judges read."""
 
     title = forms.CharField(max_length=200, help_text=_("At the top of every page."))
-    question = forms.CharField(max_length=300, help_text=_("Always in view. State the direction in it."))
+    question = forms.CharField(max_length=300, help_text=_("Always on screen. Say which direction you mean."))
     direction = forms.ChoiceField(label=_("Judges choose"), choices=DIRECTIONS, widget=forms.RadioSelect)
     example = text_field(
         3,
         _(
-            "An example under the question, so that nobody gets the direction wrong. You can use **bold**, lists with "
+            "An example under the question, so nobody gets the direction wrong. You can use **bold**, lists with "
             "- and [links](https://…)."
         ),
     )
@@ -130,7 +130,7 @@ class JudgingForm(VersionForm):
         label=_("Pairs you ask each judge for"),
         min_value=1,
         max_value=MOST,
-        help_text=_("A pair takes about ten seconds. At this number judges are thanked and may continue."),
+        help_text=_("A pair takes about ten seconds. After this many, judges are thanked and may carry on."),
     )
     maximum = forms.IntegerField(label=_("Most pairs one judge can answer"), min_value=1, max_value=MOST)
     ties = forms.BooleanField(required=False, label=_("Judges may say “about the same”"))
@@ -141,8 +141,8 @@ class JudgingForm(VersionForm):
         min_value=0,
         max_value=MOST_REPEATS,
         help_text=_(
-            "0.1 shows one pair in ten a second time, later and with sides swapped, so that you see whether "
-            "judges agree with themselves. With 0, no pair is repeated on purpose."
+            "0.1 shows one pair in ten again later, with the sides swapped, so you can see whether judges agree with "
+            "themselves. With 0, no pair is repeated on purpose."
         ),
     )
     access = forms.ChoiceField(label=_("How judges join"), choices=ACCESS, widget=forms.RadioSelect)
@@ -151,8 +151,8 @@ class JudgingForm(VersionForm):
         choices=list(DESIGNS.items()),
         widget=forms.RadioSelect,
         help_text=_(
-            "The gains come from simulated studies on 76 areas with 500 answers. “judgemap plan” tries the "
-            "designs on your own map."
+            "The gains come from simulated studies of 76 areas with 500 answers. Try the designs on your own map "
+            "with “judgemap plan”."
         ),
     )
     answers_until = EndOfAnswersField()
@@ -172,8 +172,8 @@ class JudgingForm(VersionForm):
         required=False,
         max_length=300,
         help_text=_(
-            "Leave it empty unless you need one. With a base map, streets are drawn behind the areas, but "
-            "the company that serves them learns the internet address of every judge. Form: https://tiles.example.org/{z}/{x}/{y}.png"
+            "Leave it empty unless you need one. A base map draws streets behind the areas, but the company that "
+            "serves it learns every judge’s internet address. Format: https://tiles.example.org/{z}/{x}/{y}.png"
         ),
     )
     base_map_credit = forms.CharField(
@@ -282,7 +282,9 @@ class ColleagueForm(forms.Form):
     email = forms.EmailField(
         label=_("Your colleague's e-mail address"),
         max_length=254,
-        help_text=_("The one they sign in with here. Invite someone new under Researchers first."),
+        help_text=_(
+            "The address they sign in with here. If they have no account, invite them under Researchers first."
+        ),
     )
     may = forms.ChoiceField(
         label=_("They may"),

@@ -27,9 +27,9 @@ class EndOfAnswersField(forms.DateField):
             required=False,
             widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"),
             help_text=_(
-                "Judges read this day before they agree. When it is over, the server removes all answers, links and "
-                "figures of single judges. Once a judge has agreed, it can come sooner but not later. Leave it empty "
-                "to keep answers indefinitely."
+                "Judges see this date before they agree. After it, the server deletes all answers, links and figures "
+                "about individual judges. Once a judge has agreed, you can bring the date forward but not put it "
+                "back. Leave it empty to keep answers indefinitely."
             ),
             **given,
         )
@@ -52,13 +52,16 @@ def change_end(study: Study, until: date | None, by: Researcher | None) -> None:
     promised = study.answers_until
     if study.answers_removed_at is not None:
         raise StudyError(
-            gettext("the answers of study %(slug)s were removed; their end stays as it was")
+            gettext("the answers in study %(slug)s have been deleted, so the date cannot be changed")
             % {"slug": f"{study.slug!r}"},
             "answers_until",
         )
     later = promised is not None and (until is None or until > promised)
     if later and study.judges.filter(consents__isnull=False).exists():
-        text = f"judges have agreed that their answers are deleted after {promised}; the day can only come sooner"
+        text = (
+            f"judges have agreed that their answers will be deleted after {promised}; you can only "
+            f"bring the date forward"
+        )
         raise StudyError(text, field="answers_until")
     study.answers_until = until
     record(study, by, "end of answers set", {"until": str(until or "no end")})
@@ -68,7 +71,7 @@ def check_end(until: date | None) -> None:
     """Refuse a last day that is over."""
     if until is not None and until < timezone.now().date():
         raise StudyError(
-            gettext("answers_until is %(until)s, which is over; name a day in the future") % {"until": until},
+            gettext("answers_until is %(until)s, which is in the past; choose a date in the future") % {"until": until},
             field="answers_until",
         )
 

@@ -93,9 +93,11 @@ def verify_log(kept: Head | None = None) -> list[str]:
     chain = acts.exclude(number=None)
     found = [f"an entry {act.verb!r} of {act.at:%Y-%m-%d %H:%M} was inserted" for act in acts.filter(number=None)]
     found += broken_links(((_entry(act), act.digest) for act in chain.iterator()), log_head())
-    found += [f"entry {act.number} was changed: it is of another study or researcher" for act in chain if _moved(act)]
+    found += [
+        f"entry {act.number} was changed: it belongs to another study or researcher" for act in chain if _moved(act)
+    ]
     if kept is not None and not acts.filter(number=kept.number, digest=kept.digest).exists():
-        found.append(f"entry {kept.number} is not the one that the kept head names: the log was rewritten")
+        found.append(f"entry {kept.number} is not the one recorded in the head you kept: the log was rewritten")
     return found
 
 

@@ -14,7 +14,7 @@ MUST_BE_TRANSLATED = ("question", "instructions", "consent")
 
 
 class Study(models.Model):
-    """A question about the areas of a map. What it says is in its versions; its areas stay once it is open."""
+    """A question about the areas of a map. Meaning is in its versions; its areas stay once it is open."""
 
     class Status(models.TextChoices):
         """Where a study is in its life."""
@@ -351,7 +351,7 @@ class BaseMap(Job):
     extract = models.ForeignKey(Extract, models.SET_NULL, null=True, related_name="base_maps")
     file = models.CharField(max_length=100)
     credit = models.CharField(max_length=200)
-    """Whose map it is, written wherever it is drawn."""
+    """Map credit, written wherever it is drawn."""
     size = models.PositiveBigIntegerField(default=0)
     """Bytes of all its tiles."""
     in_results = models.BooleanField(default=False)

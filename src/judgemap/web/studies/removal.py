@@ -26,7 +26,7 @@ def delete_study(study: Study, typed: str, by: Researcher | None = None) -> Stud
         study = Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=study.pk)
         if " ".join(typed.split()) not in (" ".join(study.version.title.split()), study.slug):
             raise StudyError(
-                _("type the title of the study exactly as it is: %(title)s") % {"title": study.version.title},
+                _("type the title of the study exactly: %(title)s") % {"title": study.version.title},
                 field="title",
             )
         if study.deleted_at is None:

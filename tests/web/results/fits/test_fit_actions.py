@@ -57,7 +57,7 @@ def test_a_judge_of_another_study_is_no_judge(judged, draft, answers, ask, how):
     [
         ({"draws": 1_600_000}, "draws: 2 chains of 16 areas have room for 1,562,500 draws each"),
         ({"chains": 10**6}, "draws: 1000000 chains of 16 areas have room for 3 draws each"),
-        ({"warmup": 10**6, "chains": 8}, "draws: that is 8,000,480 steps in all; the server makes 5,000,000 at most"),
+        ({"warmup": 10**6, "chains": 8}, "draws: that is 8,000,480 steps in all; the server allows at most 5,000,000"),
         ({"thin": 10**6}, "draws: that is 120,000,040 steps"),
     ],
 )
@@ -98,7 +98,7 @@ def test_again_is_the_same_fit_of_the_answers_there_are_now(judged, people, ask,
 def test_again_where_the_judges_withdrew(judged, ask, make):
     run = ask(judged, only=judged.judge_names[:1])
     Judge.objects.get(name=judged.judge_names[0]).pairs.all().delete()
-    assert make(actions.again(run)).said.startswith("No answers are left for this fit")
+    assert make(actions.again(run)).said.startswith("This fit has no answers to use")
 
 
 def test_fits_by_themselves(judged, people, answers, make):

@@ -205,11 +205,11 @@ def test_what_it_waits_for(judged, page, ask):
     run = ask(judged)
     assert "Waiting for 1 other fit." in text(page("2/progress"))
     FitRun.objects.filter(number=1).update(status="done")
-    assert "No worker has taken it yet" not in text(page("2/progress"))
+    assert "No worker has picked it up yet" not in text(page("2/progress"))
     FitRun.objects.filter(pk=run.pk).update(asked_at=timezone.now() - timedelta(minutes=1))
     assert "judgemap worker" in text(page("2/progress"))
     FitRun.objects.filter(number=1).update(status="running", heard_at=timezone.now())
-    assert "No worker has taken it yet" not in text(page("2/progress"))
+    assert "No worker has picked it up yet" not in text(page("2/progress"))
 
 
 def test_cancelling_on_the_page(judged, page, send, ask):
@@ -218,7 +218,7 @@ def test_cancelling_on_the_page(judged, page, send, ask):
     ask(judged)
     FitRun.objects.filter(number=2).update(status="running", heard_at=timezone.now())
     assert send("2/cancel")["Location"].endswith("/fits/2/progress")
-    assert "Stopping: the worker has been told." in text(page("2/progress"))
+    assert "Stopping." in text(page("2/progress"))
 
 
 def test_the_log_has_the_command_that_does_the_same(judged, page, ask, make):

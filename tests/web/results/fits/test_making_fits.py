@@ -209,7 +209,9 @@ def test_a_mistake_of_the_user_s_is_a_sentence(owned, answers, make):
     run = FitRun.objects.create(study=owned, number=1, version=owned.version, settings=QUICK.to_dict(), left_out=names)
     run = make(run)
     assert run.status == FitRun.Status.FAILED
-    assert run.said == "No answers are left for this fit: its judges have given none, or are left out; choose others."
+    assert (
+        run.said == "This fit has no answers to use: its judges have given none, or are left out; choose other judges."
+    )
     assert run.said in run.log
     assert run.finished_at
 
@@ -222,7 +224,7 @@ def test_a_fault_of_ours_is_logged_and_never_shown(judged, ask, make, monkeypatc
     with caplog.at_level(logging.ERROR):
         run = make(ask(judged))
     assert run.status == FitRun.Status.FAILED
-    assert run.said.startswith("The fit failed, which is our fault, not yours;")
+    assert run.said.startswith("The fit failed. This is our fault, not yours;")
     assert "secret detail" not in run.said + run.log
     assert "secret detail" in caplog.text
 

@@ -78,7 +78,7 @@ def test_the_page_shows_progress_while_a_worker_makes_it(owned, upload, osm, cli
     part = clients["teammate"].get(f"/studies/{owned.slug}/base-map/news").content.decode()
     assert "Reading the lines." in part
     assert 'value="0.400"' in part
-    assert "another base map of this study is being made" in news(upload(osm))[0].lower()
+    assert "another base map for this study is being made" in news(upload(osm))[0].lower()
     clients["owner"].post(f"/studies/{owned.slug}/base-map", {"act": "stop"})
     assert BaseMap.objects.get().cancel_asked
 
@@ -111,8 +111,8 @@ def test_a_part_that_is_too_long_or_of_nobody_is_refused(owned, clients, osm):
 @pytest.mark.parametrize(
     ("name", "size", "match"),
     [
-        ("town.osm.pbf", 2_000_000_000, r"has 2\.0 GB; at most 250 MB can be read"),
-        ("town.osm.bz2", 5, "has to be unpacked first"),
+        ("town.osm.pbf", 2_000_000_000, r"is 2\.0 GB; the limit is 250 MB"),
+        ("town.osm.bz2", 5, "unzip it first"),
         ("wards.geojson", 5, "choose an .osm.pbf"),
         ("town.osm", 0, "is empty"),
     ],

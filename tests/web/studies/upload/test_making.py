@@ -211,7 +211,7 @@ def test_a_draft_whose_areas_changed_says_that_its_base_map_is_gone(clients, upl
     Upload.objects.update(content=collection(((0, 0), (1, 0), (2, 0), (30, 0))))
     again = make(uploaded)
     assert again.context["study"].base_map is None
-    assert "base map from town.osm does not reach as far as the areas do now. Upload" in again.content.decode()
+    assert "base map from town.osm no longer covers all the areas. Upload" in again.content.decode()
     assert not BaseMapTile.objects.exists()
 
 
@@ -283,7 +283,7 @@ def test_the_coordinates_of_a_drawing_are_called_that(clients):
         {"type": "Polygon", "arcs": [[i]], "properties": {"code": f"W{i}", "ward": f"Ward {i}"}} for i in range(3)
     ]
     step = send(clients["owner"], json.dumps(arcs).encode(), "drawing.json")["Location"]
-    assert "may be those of a drawing" in clients["owner"].get(step).content.decode()
+    assert "it may be a drawing" in clients["owner"].get(step).content.decode()
     assert list(clients["owner"].post(step, CHOSEN).context["form"].errors) == ["crs"]
 
 

@@ -143,7 +143,7 @@ def test_who_hears_the_news_can_end_the_reader(frame, tmp_path):
 def test_a_reader_that_takes_too_long_is_ended(frame, tmp_path, monkeypatch):
     frame.to_file(tmp_path / "wards.gpkg")
     monkeypatch.setattr(readers, "SECONDS", 0.01)
-    with pytest.raises(StudyError, match="too big or too complicated"):
+    with pytest.raises(StudyError, match="too large or too complex"):
         files.inspect_file("wards.gpkg", (tmp_path / "wards.gpkg").read_bytes())
 
 
@@ -183,7 +183,7 @@ def test_a_small_file_that_asks_for_much_memory_is_refused():
     content = json.dumps({"type": "FeatureCollection", "features": features}).encode()
     assert len(content) < 70_000
     options = {"id": "id", "name": "id", "contiguity": "queen", "crs": ""}
-    with pytest.raises(StudyError, match=r"too big or too complicated|too much memory|crosses itself"):
+    with pytest.raises(StudyError, match=r"too large or too complex|too much memory|crosses itself"):
         files.read_file("wards.geojson", content, options)
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1_300_000
 

@@ -27,12 +27,12 @@ def check_extract(name: str, size: int, largest: int = LARGEST) -> str:
     """Refuse an extract by its name or its size, before any of it is sent; return its name."""
     name = safe_name(name)
     if not name.lower().endswith(ENDINGS):
-        raise StudyError(_("choose an .osm.pbf, .osm or .gpkg file; one that is zipped has to be unpacked first"))
+        raise StudyError(_("choose an .osm.pbf, .osm or .gpkg file; unzip it first if necessary"))
     if not size:
         raise StudyError(_("the file is empty; download it again"))
     if size > largest:
         raise StudyError(
-            _("the extract has %(size)s; at most %(largest)s can be read. Choose a smaller region")
+            _("the extract is %(size)s; the limit is %(largest)s. Choose a smaller region")
             % {"size": _megabytes(size), "largest": _megabytes(largest)}
         )
     return name
@@ -108,7 +108,7 @@ def check_file(path: Path) -> str:
 
 def _check_free(study: Study) -> None:
     if BaseMap.objects.filter(study=study, status__in=BaseMap.UNDER_WAY).exists():
-        raise StudyError(_("another base map of this study is being made; wait until it is done, or stop it"))
+        raise StudyError(_("another base map for this study is being made; wait until it is done, or stop it"))
 
 
 def _megabytes(size: int) -> str:

@@ -26,7 +26,7 @@ SECONDS = 1800.0
 """How long a reader of an extract may take; it has half of this in processor time."""
 STORING = 0.9
 """The share of the work that is done when the tiles are there."""
-TOO_MUCH = "the extract is too large or too complicated to read here; choose one of a smaller region"
+TOO_MUCH = "the extract is too large or too complex to read here; choose a smaller region"
 PATH = re.compile(r"[Mlz0-9 -]*")
 
 
@@ -75,7 +75,7 @@ def make_here(study: Study, path: Path, credit: str, tell: Hear) -> BaseMap:
         with transaction.atomic():
             row.save(force_insert=True)
     except IntegrityError:
-        raise StudyError("another base map of this study is being made; wait until it is done") from None
+        raise StudyError("another base map for this study is being made; wait until it is done") from None
     _store(row, made)
     return row
 
@@ -125,7 +125,7 @@ def _put_together(extract: Extract, folder: Path) -> Path:
         for part in extract.parts.order_by("number").values_list("content", flat=True).iterator(chunk_size=4):
             file.write(part)
     if path.stat().st_size != extract.size:
-        raise StudyError("the extract did not arrive whole; upload it again")
+        raise StudyError("the upload was incomplete; upload the extract again")
     return path
 
 
@@ -181,7 +181,7 @@ def move_base_map(replaced: Study, study: Study) -> None:
         BaseMap.objects.filter(pk=drawn.pk).update(study=study)
         Study.objects.filter(pk=study.pk).update(base_map=drawn)
     elif lost is None:
-        lost, why = drawn, "does not reach as far as the areas do now"
+        lost, why = drawn, "no longer covers all the areas"
     if lost is not None:
         said = f"The draft was made again, and the base map from {lost.file} {why}. Upload the extract again."
         BaseMap.objects.create(

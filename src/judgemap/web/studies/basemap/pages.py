@@ -91,7 +91,7 @@ def _uploaded(request: HttpRequest, study: Study) -> HttpResponse:
     else:
         found = Extract.objects.filter(pk=given["extract"], study=study).first()
         if found is None:
-            raise StudyError(_("another upload began meanwhile; choose the file again"))
+            raise StudyError(_("another upload has started since; choose the file again"))
         extract = found
     there = actions.add_part(extract, given["number"], sent.read())
     if there == actions.parts_of(extract):

@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
     except Exception as error:
         if not out_of_memory(error):
             raise
-        result = {"error": "the extract needs too much memory; choose one of a smaller region"}
+        result = {"error": "the extract needs too much memory; choose a smaller region"}
     sys.stdout.write(json.dumps(result | {"missing_walls": missing}))
     return 0
 

@@ -32,7 +32,7 @@ def read_toml(sent: "UploadedFile | None") -> str:
     if sent is None:
         return ""
     if (sent.size or 0) > LARGEST_DEFINITION:
-        raise StudyError(_("this is too long for a study.toml; check that it is the right file"))
+        raise StudyError(_("this file is too long to be a study.toml; check that it is the right one"))
     try:
         text = bytes(sent.read()).decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -38,7 +38,7 @@ NO_NETWORK = {
     "PROJ_NETWORK": "OFF",
 }
 READER = "judgemap.web.studies.upload.reading"
-TOO_MUCH = "the file is too big or too complicated to read here; simplify its boundaries and try again"
+TOO_MUCH = "the file is too large or too complex to read here; simplify its boundaries and try again"
 logger = logging.getLogger(__name__)
 
 
@@ -69,7 +69,7 @@ def take_file(sent: "UploadedFile") -> tuple[str, bytes]:
         )
     if (sent.size or 0) > LARGEST:
         raise StudyError(
-            _("the file has %(size)s MB; up to %(largest)s MB are accepted")
+            _("the file is %(size)s MB; the limit is %(largest)s MB")
             % {"size": f"{(sent.size or 0) / 1e6:.0f}", "largest": f"{LARGEST / 1e6:.0f}"}
         )
     content = sent.read()
@@ -104,7 +104,7 @@ def check_zip(content: bytes) -> None:
         )
     if sum(each.file_size for each in members) > LARGEST_UNZIPPED:
         raise StudyError(
-            _("the zip file unpacks into over %(largest)s MB; simplify the boundaries")
+            _("the zip file unpacks to more than %(largest)s MB; simplify the boundaries")
             % {"largest": f"{LARGEST_UNZIPPED / 1e6:.0f}"}
         )
     if any(each.flag_bits & 1 for each in members):

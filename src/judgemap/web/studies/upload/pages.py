@@ -26,8 +26,8 @@ from judgemap.web.studies.upload.drafts import define
 PATIENCE = timedelta(seconds=5)
 """A worker looks several times a second: a draft that waits for longer has none, or a busy one."""
 NOWHERE = _(
-    "The file does not state one, and its coordinates fit none that we know: they may be those of a drawing. If you "
-    "know the system, enter it, such as EPSG:27700; otherwise look for the same map in longitude and latitude."
+    "The file does not state one, and its coordinates fit none that we know: it may be a drawing. If you know the "
+    "system, enter it, for example EPSG:27700; otherwise look for the same map in longitude and latitude."
 )
 MAP_FIELDS = ("place", "crs", "id", "name")
 """What is asked about the map comes first, with what to do about its faults; then what is asked of judges."""
@@ -178,7 +178,9 @@ class ColumnsForm(StudyForm):
         label=_("Coordinate reference system"),
         required=False,
         max_length=60,
-        help_text=_("Only if the file states it wrongly, or none of the places is right. Great Britain: EPSG:27700."),
+        help_text=_(
+            "Fill this in only if the file is wrong, or none of the places is right. Great Britain: EPSG:27700."
+        ),
     )
     id = forms.ChoiceField(
         label=_("Column with the ids"),
@@ -192,7 +194,7 @@ class ColumnsForm(StudyForm):
         label=_("Column with the larger places"),
         required=False,
         help_text=_(
-            "The town or district that an area is in. Judges of a large map choose from these which places they know. "
+            "The town or district an area is in. On a large map, judges choose the places they know from this list. "
             "Without a column, names such as “Nottingham 012A” are used."
         ),
     )
@@ -208,14 +210,14 @@ class ColumnsForm(StudyForm):
     )
     question = forms.CharField(
         max_length=300,
-        help_text=_("Always in view. For example: Which ward has the LOWER rate of forced marriage?"),
+        help_text=_("Always on screen. For example: Which ward has the LOWER rate of forced marriage?"),
     )
     direction = forms.ChoiceField(
         label=_("Judges choose"),
         choices=DIRECTIONS,
         widget=forms.RadioSelect,
         initial="lower",
-        help_text=_("Say it in the question too. The analysis uses this to read the answers the right way round."),
+        help_text=_("Say so in the question too. The analysis uses this to read the answers the right way round."),
     )
     answers_until = EndOfAnswersField()
 

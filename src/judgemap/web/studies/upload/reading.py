@@ -151,7 +151,7 @@ def read(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     remedies = {FaultKind(kind): Remedy(remedy) for kind, remedy in options.get("remedies", {}).items()}
     frame, ids, settled = settle(placed(frame, options.get("crs", "")), ids, remedies)
     if len(frame) < 2:
-        raise StudyError("fewer than two areas are left on the map; a comparison needs two")
+        raise StudyError("fewer than two areas are left on the map; a comparison needs at least two")
     # Names keep the rows' own values where ids and names share a column.
     name = options.get("name")
     named = frame.assign(**{NAMES: column_texts(frame, name) if name else ids}).assign(**{NUMBERED: ids})
@@ -161,7 +161,7 @@ def read(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     check_labels(areas)
     region = options.get("region")
     regions = [tidy(each)[:LONGEST_LABEL] for each in column_texts(frame, region)] if region else []
-    tell(0.9, "Taking the outlines over.")
+    tell(0.9, "Copying the outlines.")
     outlines = areas.to_frame().geometry.to_crs("EPSG:4326")
     return {
         "ids": areas.ids,
@@ -183,7 +183,8 @@ def load(path: Path, layer: str) -> "geopandas.GeoDataFrame":
     frame, _ = boundaries.load(path, layer or None)
     if len(frame) > MOST_AREAS:
         raise StudyError(
-            f"the file has {len(frame):,} areas; up to {MOST_AREAS:,} can be judged, so use larger areas, or a part"
+            f"the file has {len(frame):,} areas; up to {MOST_AREAS:,} can be judged, so use larger areas "
+            f"or part of the map"
         )
     if (points := int(shapely.get_num_coordinates(frame.geometry.to_numpy()).sum())) > MOST_POINTS:
         raise StudyError(f"the outlines have {points:,} points; simplify them to at most {MOST_POINTS:,}")

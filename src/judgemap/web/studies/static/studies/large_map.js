@@ -8,7 +8,7 @@ const SHADES = ["#c9d6c5", "#d9d3bd", "#c3d3dc", "#dcc9cf", "#d3dcc3"];
 
 const large = new LargeMap(canvas, document.getElementById("picture"), (area) => SHADES[area % SHADES.length]);
 large.showTiles();
-said.textContent = "Zoom in to see single areas, and choose one to see its neighbours.";
+said.textContent = "Zoom in to see individual areas, and choose one to see its neighbours.";
 large.onChoice(async (area) => {
   const response = await fetch(canvas.dataset.areas.replace(/0$/, area));
   if (!response.ok) return;
