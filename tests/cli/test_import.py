@@ -120,4 +120,4 @@ def test_an_archive_of_a_fit_whose_prior_rests_on_centroids(judgemap, tmp_path, 
     geopandas.GeoDataFrame({"code": [f"W{8 - i}" for i in range(9)]}, geometry=geometry).to_file("other.gpkg")
     refused = judgemap("export", "results", "-o", "b.zip", *words[:3], "other.gpkg", *words[4:])
     assert refused.status == 2
-    assert "not those of the fit" in refused.err
+    assert "does not have the fit's areas" in refused.err

@@ -68,7 +68,7 @@ def test_a_pilot(judgemap, edges, comparisons, tmp_path):
         (["--designs", ","], "no design was named; the designs are"),
         (["--simulations", "2"], "intervals need at least 6 simulated studies, not 2"),
         (["--pilot", "nowhere"], "nowhere holds no fit"),
-        (["-o", "plan.pdf"], "plan.pdf: a plan is a page, .html, or a folder without an ending"),
+        (["-o", "plan.pdf"], "plan.pdf: a plan is an .html page, or a folder whose name has no ending"),
         (["-o", "nowhere/plan.html"], "there is no folder nowhere to write plan.html into"),
         (["-o", "."], ". is not empty and holds no plan"),
     ],

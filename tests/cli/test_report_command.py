@@ -157,7 +157,7 @@ def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_p
     refused(judgemap("report", spatial, "-o", tmp_path / "report.docx"), r"written as \.html or \.pdf")
     refused(judgemap("report", spatial, "-o", tmp_path / "absent" / "report.html"), "there is no folder")
     refused(judgemap("report", spatial, *page, "--clusters", spatial), "is a fit of the spatial model")
-    refused(judgemap("report", spatial, *page, "--clusters", spatial, "--spatial", spatial), "give one of them")
+    refused(judgemap("report", spatial, *page, "--clusters", spatial, "--spatial", spatial), "give only one")
     refused(judgemap("report", spatial, *page, "--study", tmp_path / "absent.toml"), "there is no such file")
     refused(judgemap("report", spatial, "--figures", tmp_path), "is not empty")
     study_file.write_text('title = "T"\nquestion = "Q?"\ndirection = "higher"\n')

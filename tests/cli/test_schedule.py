@@ -126,4 +126,4 @@ def test_a_judge_who_knows_what_is_around_home(judgemap, edges, tmp_path):
     (tmp_path / "knows.csv").write_text("area\nAsh\nElm\n")
     refused = judgemap(*words, "--knows", tmp_path / "knows.csv")
     assert refused.status == 2
-    assert "leave one of them out" in refused.err
+    assert "give only one" in refused.err

@@ -217,4 +217,4 @@ def test_the_whole_demonstration(server, tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     done = run(server / "judgemap", "demo", "--once", "--port", port, cwd=tmp_path)
-    assert "of a judge answer" in done.stdout
+    assert "judges' pages work" in done.stdout

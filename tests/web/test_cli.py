@@ -86,7 +86,7 @@ def test_new_says_what_was_found_and_what_comes_next(study_command, areas, tmp_p
     printed = study_command("new", "study.toml")
     assert "a draft with 16 areas" in printed
     assert "judgemap study open wards" in printed
-    assert "tells whoever serves its tiles" in printed
+    assert "whoever serves its tiles can see" in printed
 
 
 def test_a_study_made_for_a_researcher_is_in_the_browser(drafted, people, clients):
@@ -188,7 +188,7 @@ def test_answers_are_kept_until_a_day_and_then_removed(drafted):
 
 def test_the_log_is_verified_and_its_head_printed(drafted):
     printed = drafted("verify")
-    assert printed.startswith("The log is whole: 1 entries. Its head: 1-")
+    assert printed.startswith("The log is intact: 1 entries. Its head: 1-")
     head = printed.split()[-1]
     drafted("open", "wards")
     assert "2 entries" in drafted("verify", "--head", head)

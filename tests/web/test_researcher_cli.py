@@ -69,7 +69,7 @@ def test_a_researcher_is_deactivated_and_activated_again(command, owned, clients
 
 def test_a_second_step_without_its_phone_is_turned_off(command, people):
     TOTP.activate(people["owner"], "JBSWY3DPEHPK3PXP")
-    assert command("reset-step", "owner@example.org").startswith("owner@example.org signs in with the password alone")
+    assert command("reset-step", "owner@example.org").startswith("owner@example.org now signs in with just")
     assert not Authenticator.objects.exists()
 
 

@@ -9,17 +9,19 @@ from judgemap.cli.data_folder import DATA, DataFolder, connect
 
 
 def backup(
-    output: Annotated[Path, typer.Argument(help="A new file; or a folder that is there, for backups by schedule.")],
+    output: Annotated[Path, typer.Argument(help="A new file, or an existing folder for scheduled backups.")],
     to: Annotated[
         list[str] | None,
-        typer.Option(help="Public key to encrypt to; may be repeated. Else JUDGEMAP_BACKUP_TO.", show_default=False),
+        typer.Option(
+            help="Public key to encrypt to; may be repeated. Default: JUDGEMAP_BACKUP_TO.", show_default=False
+        ),
     ] = None,
-    daily: Annotated[int, typer.Option(help="In a folder: keep the last backup of so many days.", min=1)] = 7,
-    weekly: Annotated[int, typer.Option(help="In a folder: keep the last backup of so many weeks.", min=0)] = 4,
+    daily: Annotated[int, typer.Option(help="In a folder: keep daily backups for this many days.", min=1)] = 7,
+    weekly: Annotated[int, typer.Option(help="In a folder: keep weekly backups for this many weeks.", min=0)] = 4,
     data: DataFolder = DATA,
     *,
     passphrase: Annotated[bool, typer.Option("--passphrase", help="Ask for a passphrase to encrypt with.")] = False,
-    verify: Annotated[bool, typer.Option("--verify", help="Restore it into a scratch database, and compare.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Restore it into a scratch database and compare.")] = False,
 ) -> None:
     """Write a consistent copy of the whole database, while the server runs.
 
@@ -39,8 +41,8 @@ def backup(
         written = back_up_into(output, Rotation(daily, weekly), lock, verify=verify)
     else:
         written = make_backup(output, lock, verify=verify)
-    checked = " It was restored into a scratch database, and every row is the same." if verify else ""
-    typer.echo(f"Written: {written}.{checked} Keep the data folder's secret-key too, elsewhere.")
+    checked = " It was restored into a scratch database and every row matches." if verify else ""
+    typer.echo(f"Written: {written}.{checked} Keep a copy of the data folder's secret-key elsewhere too.")
 
 
 def backup_key(
@@ -54,7 +56,7 @@ def backup_key(
 
     recipient = make_key(output)
     typer.echo(recipient)
-    typer.echo(f"The server gets this public key: JUDGEMAP_BACKUP_TO={recipient}", err=True)
+    typer.echo(f"Give the server this public key: JUDGEMAP_BACKUP_TO={recipient}", err=True)
     typer.echo(f"Keep {output} away from the server: without it nobody can open the backups.", err=True)
 
 
@@ -63,7 +65,7 @@ def restore(
     key: Annotated[Path | None, typer.Option(help="The file with the secret key that opens it.")] = None,
     data: DataFolder = DATA,
     *,
-    check: Annotated[bool, typer.Option("--check", help="Check all of the backup, and restore nothing.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check the whole backup without restoring it.")] = False,
 ) -> None:
     """Fill a new data folder, or an empty PostgreSQL database, from a backup.
 
@@ -79,12 +81,12 @@ def restore(
     opener = encryption.Key(key, typer.prompt("Passphrase", hide_input=True) if asked else "")
     if check:
         with restoring.checked_copy(copy, opener):
-            typer.echo(f"{copy} is whole: it can be restored.")
+            typer.echo(f"{copy} is complete and can be restored.")
         return
     restoring.restore(copy, opener)
     typer.echo(f"Restored from {copy}.")
     for certificate in remove_due():
-        typer.echo(f"{certificate.study}: the answers' last day is over, so they were removed again.")
+        typer.echo(f"{certificate.study}: these answers were due to be deleted, so they were removed again.")
 
 
 def upgrade(data: DataFolder = DATA) -> None:

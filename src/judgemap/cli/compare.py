@@ -21,15 +21,17 @@ def compare(
     models: Annotated[
         str | None,
         typer.Option(
-            help="Some of alike, differ, independent, side, attention, lapses, smoothness, davidson, with commas "
-            "between; all that the answers can tell if left out."
+            help="Any of alike, differ, independent, side, attention, lapses, smoothness, davidson, separated by "
+            "commas. [default: every one the answers allow]"
         ),
     ] = None,
-    winner_is: Annotated[str, typer.Option(help="The chosen area has the 'lower' or the 'higher' rate.")] = "lower",
+    winner_is: Annotated[
+        str, typer.Option(help="Whether the chosen area has the 'lower' or the 'higher' rate.")
+    ] = "lower",
     model: Annotated[str, typer.Option(help="What is assumed about the areas: spatial or standard.")] = "spatial",
     output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV file for the table.")] = None,
     seed: inputs.Seed = None,
-    cores: Annotated[int | None, typer.Option(min=1, help="Threads; the results do not depend on it.")] = None,
+    cores: Annotated[int | None, typer.Option(min=1, help="Number of threads; results do not depend on it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the table.")] = False,
 ) -> None:
     """Compare models of the judges: how well each predicts the answers of a judge it has not seen.

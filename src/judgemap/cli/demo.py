@@ -24,8 +24,12 @@ PATIENCE = 1800.0
 def demo(
     data: Annotated[Path, typer.Option(help="Folder of the demonstration's database.")] = Path("demo"),
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed gives another truth and other answers.")] = 1,
-    once: Annotated[bool, typer.Option("--once", help="Visit every page, report whether all work, and stop.")] = False,
+    seed: Annotated[
+        int, typer.Option(min=0, help="A different seed gives a different truth and different answers.")
+    ] = 1,
+    once: Annotated[
+        bool, typer.Option("--once", help="Visit every page, report whether they all work, and stop.")
+    ] = False,
 ) -> None:
     """Serve a finished study of twelve simulated judges, fitted and clustered, and an open one to try.
 
@@ -60,7 +64,7 @@ def describe(made: "Demo", address: str, data: Path) -> str:
             f"            sign in as {made.email} with the password {made.password}",
             f"Judge       {address}/s/{made.open.join_code}/",
             "",
-            "The finished study is simulated. It is fitted when the server starts: its risk map is ready in a few",
+            "The finished study is simulated and fitted when the server starts. Its risk map is ready in a few",
             "seconds, its clusters within a minute.",
             "",
             "To show judges streets under the areas, get an .osm.pbf of Chicago, for example from",
@@ -86,13 +90,13 @@ def _visit(made: "Demo", options: "ServerOptions", address: str) -> None:
     wrong = [f"{at} answered {status}" for each in visits for at, status in each.visited.items() if status >= 400]
     if wrong:
         raise StudyError("; ".join(wrong))
-    typer.echo(f"{len(visits[0].visited)} pages of a researcher and {len(visits[1].visited)} of a judge answer.")
-    typer.echo(f"The risk map's correlation with the risk that was simulated is {nearness(made, options.data):.3f}.")
+    typer.echo(f"{len(visits[0].visited)} researchers' pages and {len(visits[1].visited)} judges' pages work.")
+    typer.echo(f"The risk map's correlation with the simulated risk is {nearness(made, options.data):.3f}.")
 
 
 @contextmanager
 def _running(options: "ServerOptions", address: str) -> Iterator[None]:
-    """Run the server in a process of its own."""
+    """Run the server in its own process."""
     import urllib.request
 
     words = [sys.executable, "-m", "judgemap", "serve", "--data", str(options.data), "--port", str(options.port)]
@@ -128,4 +132,4 @@ def _wait_for_fits(made: "Demo") -> None:
         time.sleep(0.5)
     unexplained = runs.filter(log__contains="broke down").first()
     if unexplained is not None:
-        raise StudyError(f"fit {unexplained.number} of the demonstration is not explained: {unexplained.log}")
+        raise StudyError(f"fit {unexplained.number} of the demonstration could not be explained: {unexplained.log}")

@@ -22,27 +22,27 @@ def export(
         str | None,
         typer.Option(
             "--as",
-            help="csv, geojson, gpkg, parquet, draws, draws-csv, netcdf, speedybbt or replication; "
-            "else by the file's ending.",
+            help="csv, geojson, gpkg, parquet, draws, draws-csv, netcdf, speedybbt or replication. [default: from "
+            "the file's ending]",
         ),
     ] = None,
     comparisons: Annotated[
-        Path | None, typer.Option(help="For a replication archive and for speedybbt: the comparisons.csv of the fit.")
+        Path | None, typer.Option(help="For a replication archive or speedyBBT: the comparisons.csv that was fitted.")
     ] = None,
-    study: Annotated[Path | None, typer.Option(help="For a replication archive: study.toml, if there is one.")] = None,
+    study: Annotated[Path | None, typer.Option(help="For a replication archive: study.toml, if you have one.")] = None,
     areas: Annotated[
         Path | None,
-        typer.Option(help="For a replication archive: the fit's map, where the prior rests on centroids."),
+        typer.Option(help="For a replication archive: the map, if the prior uses centroids."),
     ] = None,
-    id_column: Annotated[
-        str | None, typer.Option("--id", help="That map's column of ids; guessed if left out.")
-    ] = None,
+    id_column: Annotated[str | None, typer.Option("--id", help="The map's id column; guessed if left out.")] = None,
     view: Annotated[
         str | None,
-        typer.Option(help="When judges differ: the map of the 'population' or of the 'panel'; else the fit's own."),
+        typer.Option(
+            help="When judges differ: the map of the 'population' or of the 'panel'. [default: the fit's own]"
+        ),
     ] = None,
     judges: Annotated[
-        str, typer.Option(help="In a replication archive, judges are 'numbered', or their names 'kept'.")
+        str, typer.Option(help="In a replication archive: judges are 'numbered', or their names are 'kept'.")
     ] = "numbered",
 ) -> None:
     """Write results for another program: CSV, GeoJSON, GeoPackage, Parquet, NetCDF, for speedyBBT, or to replicate it.
@@ -81,7 +81,7 @@ def _for_speedybbt(results: Path, output: Path, comparisons: Path | None) -> Non
     from judgemap.study.speedybbt import export_speedybbt
 
     if comparisons is None:
-        raise StudyError("speedyBBT needs the data; say where they are: --comparisons comparisons.csv")
+        raise StudyError("speedyBBT needs the data; say where it is: --comparisons comparisons.csv")
     fit = open_fit(results)
     data = read_comparisons(comparisons, fit.map, fit.record.winner_is)
     read = export_speedybbt(fit, data, output)
@@ -102,7 +102,7 @@ def _archive(
     from judgemap.study.replication import Judges, replication
 
     if comparisons is None:
-        raise StudyError("a replication archive includes the data; say where they are: --comparisons comparisons.csv")
+        raise StudyError("a replication archive includes the data; say where it is: --comparisons comparisons.csv")
     fit = open_fit(results)
     data = read_comparisons(comparisons, fit.map, fit.record.winner_is)
     if study is not None:
@@ -115,7 +115,5 @@ def _archive(
 def _outlines(given: Areas, fitted: Areas) -> "geopandas.GeoSeries | None":
     """Return the outlines of a map, whose neighbours the fit knows best, if it is the fit's."""
     if given.ids != fitted.ids:
-        raise StudyError(
-            "this map's areas are not those of the fit, in their order; give the map of the fit, with --id"
-        )
+        raise StudyError("this map does not have the fit's areas in the same order; give the map you fitted, with --id")
     return given.geometry

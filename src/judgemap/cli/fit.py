@@ -47,18 +47,20 @@ def fit(
     areas: Areas,
     settings: FitSettings,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")],
-    winner_is: Annotated[str, typer.Option(help="The chosen area has the 'lower' or the 'higher' rate.")] = "lower",
+    winner_is: Annotated[
+        str, typer.Option(help="Whether the chosen area has the 'lower' or the 'higher' rate.")
+    ] = "lower",
     vary: Annotated[
         list[str] | None,
         typer.Option(
             "--sensitivity",
-            help="Refit with other values of chi, omega or both, or of the cluster model's numbers, as in both=0.01,1 "
-            "or beta=1e-10,1e-8. Repeatable.",
+            help="Refit with other values of chi, omega or both, or of the cluster model's parameters, as in "
+            "both=0.01,1 or beta=1e-10,1e-8. Repeatable.",
         ),
     ] = None,
-    cores: Annotated[int | None, typer.Option(min=1, help="Threads; the results do not depend on it.")] = None,
+    cores: Annotated[int | None, typer.Option(min=1, help="Number of threads; results do not depend on it.")] = None,
     memory: Annotated[
-        float | None, typer.Option(min=0.1, help="Gigabytes that a fit of a large map may use; default: what is free.")
+        float | None, typer.Option(min=0.1, help="Gigabytes that a fit of a large map may use. [default: what is free]")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print fit.json instead of the table.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier fit in the folder.")] = False,

@@ -12,12 +12,13 @@ from judgemap.study.exchange import Columns, Imported, Side, all_notes, import_t
 
 app = typer.Typer(
     name="import",
-    help="Read the data of other tools: R packages, the comparative-judgement interface, plain tables.",
+    help="Read data from other tools: R packages, the comparative-judgement interface, plain tables.",
     no_args_is_help=True,
 )
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the files.")]
 WinnerIs = Annotated[
-    str | None, typer.Option(help="The chosen area has the 'lower' or the 'higher' rate; most files do not say.")
+    str | None,
+    typer.Option(help="Whether the chosen area has the 'lower' or the 'higher' rate; most files do not say."),
 ]
 Ones = Annotated[str, typer.Option(help="An outcome of 1 means that the 'first' or the 'second' area won.")]
 
@@ -30,7 +31,7 @@ def speedybbt(
     winner_is: WinnerIs = None,
     ones: Ones = "first",
 ) -> None:
-    """Read lists of speedyBBT and BSBT: comparisons, areas, adjacency matrix and outlines.
+    """Read lists from speedyBBT and BSBT: comparisons, areas, adjacency matrix and outlines.
 
     Example: judgemap import speedybbt forcedMarriage.rda -o wards
     """
@@ -46,10 +47,10 @@ def interface(
     output: Output,
     winner_is: WinnerIs = None,
     item_id: Annotated[
-        str, typer.Option("--id", help="What areas are known by: item_id, name or display_name.")
+        str, typer.Option("--id", help="How to identify areas: by item_id, name or display_name.")
     ] = "item_id",
 ) -> None:
-    """Read the zip file that the comparative-judgement interface exports. No personal data are read.
+    """Read the zip file that the comparative-judgement interface exports. No personal data is read.
 
     Example: judgemap import interface database_export.zip -o wards
     """
@@ -65,14 +66,14 @@ def table(
     file: Annotated[Path, typer.Argument(help="A CSV file, with one comparison per row.")],
     *,
     output: Output,
-    winner: Annotated[str | None, typer.Option(help="Column of the area that won.")] = None,
-    loser: Annotated[str | None, typer.Option(help="Column of the area that lost.")] = None,
-    left: Annotated[str | None, typer.Option(help="Column of the first area.")] = None,
-    right: Annotated[str | None, typer.Option(help="Column of the second area.")] = None,
-    outcome: Annotated[str | None, typer.Option(help="Column of outcomes: left, right, tie, or 1, 0, 2.")] = None,
-    chosen: Annotated[str | None, typer.Option(help="Column that names the chosen area.")] = None,
-    judge: Annotated[str | None, typer.Option(help="Column of judges.")] = None,
-    seconds: Annotated[str | None, typer.Option(help="Column of seconds taken.")] = None,
+    winner: Annotated[str | None, typer.Option(help="Column with the area that won.")] = None,
+    loser: Annotated[str | None, typer.Option(help="Column with the area that lost.")] = None,
+    left: Annotated[str | None, typer.Option(help="Column with the first area.")] = None,
+    right: Annotated[str | None, typer.Option(help="Column with the second area.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="Column with outcomes: left, right, tie, or 1, 0, 2.")] = None,
+    chosen: Annotated[str | None, typer.Option(help="Column with the chosen area.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Column with judges.")] = None,
+    seconds: Annotated[str | None, typer.Option(help="Column with the seconds taken.")] = None,
     winner_is: WinnerIs = None,
     ones: Ones = "first",
 ) -> None:

@@ -17,35 +17,34 @@ Options = dict[str, tuple[Any, Any]]
 """Of a command: the annotation and the default of each, by name."""
 
 Seed = Annotated[
-    int | None, typer.Option(min=0, help="The same seed gives the same numbers; drawn and shown if left out.")
+    int | None, typer.Option(min=0, help="The same seed gives the same numbers; if left out, one is drawn and shown.")
 ]
 
 AREA_OPTIONS: dict[str, Any] = {
     "areas": Annotated[
         Path | None, typer.Option("--areas", help="Boundary file: GeoJSON, GeoPackage, Shapefile or zip.")
     ],
-    "id_column": Annotated[str | None, typer.Option("--id", help="The map's column of ids; guessed if left out.")],
-    "name_column": Annotated[
-        str | None, typer.Option("--name", help="The map's column of names; guessed if left out.")
-    ],
+    "id_column": Annotated[str | None, typer.Option("--id", help="The map's id column; guessed if left out.")],
+    "name_column": Annotated[str | None, typer.Option("--name", help="The map's name column; guessed if left out.")],
     "crs": Annotated[
-        str | None, typer.Option("--crs", help="The map's coordinate system, if its file does not say it.")
+        str | None, typer.Option("--crs", help="The map's coordinate system, if the file does not state it.")
     ],
     "contiguity": Annotated[
-        str | None, typer.Option(help="queen (default): areas that touch are neighbours; rook: that share a border.")
+        str | None, typer.Option(help="queen (default): neighbours touch; rook: they share a stretch of border.")
     ],
     "edges": Annotated[
         Path | None,
         typer.Option(
-            "--edges", help="Neighbours, edges.csv with area_a,area_b: without a map, or in place of its borders."
+            "--edges", help="CSV of neighbours, with area_a,area_b: use without a map, or instead of its borders."
         ),
     ],
     "area_names": Annotated[
-        Path | None, typer.Option("--area-names", help="Without a map: areas.csv with id,name; edges are optional.")
+        Path | None,
+        typer.Option("--area-names", help="Without a map: areas.csv with id,name; neighbours are optional."),
     ],
     "extra_edges": Annotated[
         Path | None,
-        typer.Option("--extra-edges", help="More neighbours, such as across a bridge: CSV with area_a,area_b."),
+        typer.Option("--extra-edges", help="CSV of extra neighbours, such as across a bridge, with area_a,area_b."),
     ],
 }
 
@@ -73,7 +72,7 @@ def _help(setting: Setting) -> str:
 
 def _settings(chosen: dict[str, Any]) -> FitSettings:
     if chosen["model"] != "clusters" and chosen["clusters"] is not None:
-        raise StudyError("--clusters belongs to --model clusters; add it, or leave it out")
+        raise StudyError("--clusters needs --model clusters; add that, or leave --clusters out")
     return FitSettings(**{name: value for name, value in chosen.items() if value is not None})
 
 

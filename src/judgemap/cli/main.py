@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
 
 SUMMARIES = {
-    "demo": "Look at a finished study, and judge in an open one.",
+    "demo": "Explore a finished study, and try judging in an open one.",
     "serve": "Serve studies to judges and researchers.",
     "study": "Make, run and export studies without a browser.",
-    "researcher": "Invite researchers, and help them sign in.",
-    "worker": "Make the fits that researchers ask for.",
-    "plan": "Forecast the precision for a number of judges and answers.",
+    "researcher": "Invite researchers and help them sign in.",
+    "worker": "Make the fits that researchers request.",
+    "plan": "Forecast the precision for given numbers of judges and answers.",
     "schedule": "Draw a list of pairs to ask.",
-    "prior": "Draw how an area relates to the others before any data.",
-    "import": "Read the data of other tools.",
+    "prior": "Draw the prior correlation of an area with the others.",
+    "import": "Read data from other tools.",
     "fit": "Fit a model to comparisons: the risk map.",
-    "compare": "Ask which model of the judges predicts a new judge best.",
-    "report": "Write the briefing of a fit, or its figures.",
-    "export": "Export a fit for other programs, or to replicate it.",
+    "compare": "Find out which model of the judges best predicts a new judge.",
+    "report": "Write a fit's briefing, or its figures.",
+    "export": "Export a fit for other programs or for replication.",
     "simulate": "Run the paper's simulation studies.",
 }
 """The commands in the order in which a study needs them, each in one line."""
@@ -69,7 +69,7 @@ app = typer.Typer(
     name="judgemap",
     cls=Commands,
     help="Comparative judgement on maps: from a boundary file and a table of answers to a risk map.",
-    epilog="Begin with 'judgemap demo'. 'judgemap COMMAND --help' gives details and an example.",
+    epilog="Start with 'judgemap demo'. 'judgemap COMMAND --help' gives details and an example.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

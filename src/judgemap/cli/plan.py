@@ -26,34 +26,36 @@ def plan(
     *,
     areas: Areas,
     judges: Annotated[int, typer.Option(help="How many judges.")] = 10,
-    per_judge: Annotated[int, typer.Option(help="How many comparisons each.")] = 50,
+    per_judge: Annotated[int, typer.Option(help="How many comparisons from each.")] = 50,
     alpha: Annotated[
         float | None, typer.Option(help="Guess at α, the standard deviation of the strengths.  [default: 3]")
     ] = None,
     pilot: Annotated[
-        Path | None, typer.Option(help="Folder of a fit of the same areas, in place of the guess.")
+        Path | None, typer.Option(help="Folder of a fit of the same areas, to use instead of the guess.")
     ] = None,
     designs: Annotated[
-        str, typer.Option(help=f"Designs to try, of {', '.join(DESIGNS)}.")
+        str, typer.Option(help=f"Designs to try, out of {', '.join(DESIGNS)}.")
     ] = "uniform,principal,optimal,adaptive",
     judges_differ: Annotated[
         float | None,
         typer.Option(
-            help="Guess at how far judges differ, against how far areas do (σ/α); 0 leaves this out.  "
+            help="Guess at how far judges differ, relative to areas (σ/α); 0 leaves this out.  "
             "[default: the pilot's, or 0.5]"
         ),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="What an answer takes a judge.")] = SECONDS,
+    seconds: Annotated[float, typer.Option(help="Seconds a judge takes per answer.")] = SECONDS,
     simulations: Annotated[int, typer.Option(help="Simulated studies under each design.")] = 40,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Page to write, plan.html, or a folder for page, data, picture."),
+        typer.Option(
+            "-o", "--output", help="Page to write, such as plan.html, or a folder for page, data and picture."
+        ),
     ] = None,
-    cores: Annotated[int | None, typer.Option(min=1, help="Processes; the results do not depend on it.")] = None,
+    cores: Annotated[int | None, typer.Option(min=1, help="Number of processes; results do not depend on it.")] = None,
     seed: inputs.Seed = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Simulate studies under each design and say what precision to expect, before anyone is asked.
+    """Simulate studies under each design and say what precision to expect, before you ask anyone.
 
     Example: judgemap plan --areas wards.gpkg --judges 12 --per-judge 50 -o plan.html --seed 1
     """
@@ -128,6 +130,6 @@ def _check_output(output: Path | None) -> None:
     if suffix in (".html", ".htm"):
         check_file(output)
     elif suffix and not output.is_dir():
-        raise StudyError(f"{output.name}: a plan is a page, .html, or a folder without an ending; choose one of them")
+        raise StudyError(f"{output.name}: a plan is an .html page, or a folder whose name has no ending; choose one")
     else:
         check_folder(output, "plan.json")

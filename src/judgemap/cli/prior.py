@@ -14,7 +14,7 @@ from judgemap.study.priors import PRIORS, prior_covariance
 def prior(
     *,
     areas: Areas,
-    of: Annotated[str, typer.Option("--of", help="The area whose correlation with the others is drawn: id or name.")],
+    of: Annotated[str, typer.Option("--of", help="The area whose correlations to draw: id or name.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Picture to write: .svg, .png or .pdf.")],
     kind: Annotated[str, typer.Option("--prior", help=f"One of {', '.join(PRIORS)}.")] = "communicability",
     length: Annotated[

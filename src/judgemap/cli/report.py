@@ -19,9 +19,12 @@ def report(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The briefing to write: .html, or .pdf.")
     ] = None,
-    study: Annotated[Path | None, typer.Option(help="study.toml, for the title and the question.")] = None,
+    study: Annotated[Path | None, typer.Option(help="study.toml, for the title and question.")] = None,
     comparisons: Annotated[
-        Path | None, typer.Option(help="The comparisons.csv of the fit, for the judges' numbers and times.")
+        Path | None,
+        typer.Option(
+            help="The comparisons.csv that was fitted, for how many judges there were and how long they took."
+        ),
     ] = None,
     clusters: Annotated[
         Path | None, typer.Option(help="Results of the clustering model: both models in one briefing.")
@@ -33,16 +36,18 @@ def report(
         list[str] | None,
         typer.Option(help="Another fit to compare with, as in 'without judge 12=DIR'. Repeatable."),
     ] = None,
-    pdf: Annotated[bool, typer.Option("--pdf", help="Write a PDF beside the page; needs Chromium or Chrome.")] = False,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Also write a PDF; needs Chromium or Chrome.")] = False,
     figures: Annotated[
-        Path | None, typer.Option(help="Folder for every figure, as SVG and PDF, the width of a journal column.")
+        Path | None, typer.Option(help="Folder for every figure as SVG and PDF, one journal column wide.")
     ] = None,
-    author: Annotated[str | None, typer.Option(help="Who wrote the briefing; else study.toml's [briefing].")] = None,
+    author: Annotated[str | None, typer.Option(help="Who wrote the briefing. [default: from study.toml]")] = None,
     contact: Annotated[str | None, typer.Option(help="Whom to ask about it.")] = None,
     next_steps: Annotated[str | None, typer.Option(help="What to do next, in your own words.")] = None,
     view: Annotated[
         str | None,
-        typer.Option(help="When judges differ: the map of the 'population' or of the 'panel'; else the fit's own."),
+        typer.Option(
+            help="When judges differ: the map of the 'population' or of the 'panel'. [default: the fit's own]"
+        ),
     ] = None,
     width: Annotated[float, typer.Option(min=20, max=400, help="Width of the figures in millimetres.")] = 88.0,
 ) -> None:
@@ -55,9 +60,9 @@ def report(
     if output is None and pdf:
         raise StudyError("--pdf needs -o: name the page, as in -o report.html")
     if output is not None and output.suffix.lower() not in (".html", ".htm", ".pdf"):
-        raise StudyError(f"{output.name}: a briefing is written as .html or .pdf; end the name in one of them")
+        raise StudyError(f"{output.name}: a briefing is .html or .pdf; end the name in one of them")
     if clusters is not None and spatial is not None:
-        raise StudyError("--clusters and --spatial each name a second model; give one of them")
+        raise StudyError("--clusters and --spatial each name a second model; give only one")
     from judgemap.cli.fit import verdict_lines
     from judgemap.report.briefing import Gallery, briefing, read_about
     from judgemap.report.briefing.front import verdict

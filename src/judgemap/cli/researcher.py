@@ -7,9 +7,9 @@ import typer
 from judgemap.cli.data_folder import DATA, DataFolder, connect, server_address
 
 Address = Annotated[str, typer.Option("--url", help="The server's address.", envvar="JUDGEMAP_URL")]
-Email = Annotated[str, typer.Argument(help="The e-mail address that the researcher signs in with.")]
+Email = Annotated[str, typer.Argument(help="The researcher's email address for signing in.")]
 
-app = typer.Typer(help="Invite researchers, and help them sign in.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Invite researchers and help them sign in.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command(name="list")
@@ -27,7 +27,7 @@ def list_researchers(data: DataFolder = DATA) -> None:
 
 @app.command()
 def invite(url: Address = "", data: DataFolder = DATA) -> None:
-    """Print a link, valid once and for a week, that creates a researcher.
+    """Print a link that creates a researcher's account. It works once, within a week.
 
     Example: judgemap researcher invite
     """
@@ -39,7 +39,7 @@ def invite(url: Address = "", data: DataFolder = DATA) -> None:
 
 @app.command()
 def password(email: Email, url: Address = "", data: DataFolder = DATA) -> None:
-    """Print a link, valid once and for a day, for a researcher to set a new password.
+    """Print a link for a researcher to set a new password. It works once, within a day.
 
     Example: judgemap researcher password anna@example.org
     """
@@ -51,19 +51,19 @@ def password(email: Email, url: Address = "", data: DataFolder = DATA) -> None:
 
 @app.command(name="reset-step")
 def reset_step(email: Email, data: DataFolder = DATA) -> None:
-    """Turn off the second step of a researcher who has neither the phone nor a recovery code.
+    """Turn off the second step for a researcher who has lost both phone and recovery codes.
 
     Example: judgemap researcher reset-step anna@example.org
     """
     connect(data)
     from judgemap.web.accounts.second_step import reset_second_step
 
-    typer.echo(f"{reset_second_step(email).email} signs in with the password alone, and can turn the step on again.")
+    typer.echo(f"{reset_second_step(email).email} now signs in with just the password, and can turn the step back on.")
 
 
 @app.command()
 def deactivate(email: Email, data: DataFolder = DATA) -> None:
-    """Sign a researcher out for good; their studies stay, and judges can go on.
+    """Stop a researcher from signing in. Their studies stay and judges can carry on.
 
     Example: judgemap researcher deactivate anna@example.org
     """
@@ -76,7 +76,7 @@ def deactivate(email: Email, data: DataFolder = DATA) -> None:
         f"{researcher.email} can no longer sign in. Undo it with: judgemap researcher activate {researcher.email}"
     )
     for slug in Study.objects.filter(owner=researcher).order_by("slug").values_list("slug", flat=True):
-        typer.echo(f"They own {slug}; give it to somebody else with: judgemap researcher own {slug} EMAIL")
+        typer.echo(f"They own {slug}; give it to someone else with: judgemap researcher own {slug} EMAIL")
 
 
 @app.command()
@@ -93,7 +93,7 @@ def activate(email: Email, data: DataFolder = DATA) -> None:
 
 @app.command()
 def own(
-    study: Annotated[str, typer.Argument(help="The study, as 'judgemap study list' names it.")],
+    study: Annotated[str, typer.Argument(help="The study's name, as shown by 'judgemap study list'.")],
     email: Email,
     data: DataFolder = DATA,
 ) -> None:

@@ -24,23 +24,22 @@ def schedule(
     areas: Areas,
     output: Annotated[Path, typer.Option("-o", "--output", help="The list to write, as CSV.")],
     design: Annotated[str, typer.Option(help=f"One of {', '.join(DESIGNS)}.")] = DESIGNS[0],
-    weights: Annotated[
-        Path | None, typer.Option(help="A design of your own instead: CSV with area_a,area_b,weight.")
-    ] = None,
+    weights: Annotated[Path | None, typer.Option(help="Use your own design: CSV with area_a,area_b,weight.")] = None,
     pairs: Annotated[int, typer.Option(help="How many pairs.")] = 500,
     knows: Annotated[
-        Path | None, typer.Option(help="Ask only the areas that a judge knows: CSV with a column 'area', ids or names.")
+        Path | None,
+        typer.Option(help="Ask only about areas the judge knows: CSV with a column 'area' of ids or names."),
     ] = None,
     home: Annotated[
-        str | None, typer.Option(help="Ask only the areas around this one, by id or name, in place of --knows.")
+        str | None, typer.Option(help="Instead of --knows: ask only about areas around this one, by id or name.")
     ] = None,
     around: Annotated[int, typer.Option(min=2, help="With --home: how many areas a judge knows around home.")] = 50,
-    connected: Annotated[bool, typer.Option(help="The first pairs connect all areas as early as possible.")] = True,
-    balanced_sides: Annotated[
-        bool, typer.Option(help="Each area is shown on the left as often as on the right.")
+    connected: Annotated[
+        bool, typer.Option(help="Connect all areas with as few pairs as possible at the start.")
     ] = True,
+    balanced_sides: Annotated[bool, typer.Option(help="Show each area on the left as often as on the right.")] = True,
     balanced_exposure: Annotated[
-        bool, typer.Option("--balanced-exposure", help="Areas are asked equally often; counts differ by at most one.")
+        bool, typer.Option("--balanced-exposure", help="Ask about areas equally often; counts differ by at most one.")
     ] = False,
     spacing: Annotated[int, typer.Option(help="Minimum number of other pairs before a pair is shown again.")] = 1,
     repeats: Annotated[float, typer.Option(help="Share of pairs shown again with sides swapped.")] = 0.0,
@@ -50,17 +49,17 @@ def schedule(
         typer.Option(
             "--judges",
             min=1,
-            help="Optimal design: how many judges, who differ from each other, share the list.",
+            help="Optimal design: how many judges, who differ from one another, share the list.",
         ),
     ] = None,
     judges_differ: Annotated[
-        float, typer.Option("--judges-differ", help="With --judges: how far judges differ, against how far areas do.")
+        float, typer.Option("--judges-differ", help="With --judges: how far judges differ, relative to areas.")
     ] = DIFFER,
     picture: Annotated[
-        Path | None, typer.Option(help="Map of how often each area is asked: .svg, .png or .pdf.")
+        Path | None, typer.Option(help="Map to write, of how often each area is asked about: .svg, .png or .pdf.")
     ] = None,
     seed: inputs.Seed = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Draw a list of pairs to ask, following a design.
 
@@ -101,7 +100,7 @@ def schedule(
 
 def _known(areas: Areas, knows: Path | None, home: str | None, around: int) -> list[str] | None:
     if knows is not None and home is not None:
-        raise StudyError("--knows lists what a judge knows, and --home takes it from the map; leave one of them out")
+        raise StudyError("--knows lists what a judge knows, and --home takes it from the map; give only one")
     if home is not None:
         return known_around(areas, home, around)
     return None if knows is None else read_known(knows, areas)

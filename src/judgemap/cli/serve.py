@@ -10,21 +10,23 @@ DataFolder = Annotated[Path, typer.Option(help="Folder of the database and the s
 
 def serve(
     data: DataFolder = Path("judgemap-data"),
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all of this machine's.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 for all of this machine's addresses.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
     workers: Annotated[
         int | None,
-        typer.Option(
-            help="Server processes; by default one with SQLite, one for each CPU with PostgreSQL.", min=1, max=64
-        ),
+        typer.Option(help="Server processes. [default: one with SQLite, one per CPU with PostgreSQL]", min=1, max=64),
     ] = None,
     fitters: Annotated[
         int,
-        typer.Option(help="Workers that make fits with the server; 0 if 'judgemap worker' runs.", min=0, max=64),
+        typer.Option(
+            help="Workers to start with the server for fits; 0 if 'judgemap worker' is running.", min=0, max=64
+        ),
     ] = 1,
     metrics_port: Annotated[
         int | None,
-        typer.Option(help="Port for Prometheus, at /metrics; keep it from strangers.", min=1, max=65535),
+        typer.Option(help="Port for Prometheus, at /metrics; do not expose it to the internet.", min=1, max=65535),
     ] = None,
 ) -> None:
     """Serve studies to judges and researchers, until Ctrl-C.

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from judgemap.study.experiments.runner import Experiment, Results
 
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the sets, the table and the picture.")]
-Quick = Annotated[bool, typer.Option("--quick", help="A small run, to see what it does; other options still apply.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A small trial run; other options still apply.")]
 Sets = Annotated[int | None, typer.Option(help="Sets of strengths to simulate.  [default: the paper's]")]
 Comparisons = Annotated[int | None, typer.Option(help="Comparisons in each set.  [default: the paper's]")]
 Alpha = Annotated[float | None, typer.Option(help="α, the strengths' standard deviation.  [default: 3]")]
 Chains = Annotated[int | None, typer.Option(help="Chains of each fit.")]
 Draws = Annotated[int | None, typer.Option(help="Draws kept from each chain.")]
-Cores = Annotated[int | None, typer.Option(min=1, help="Processes; the results do not depend on it.")]
+Cores = Annotated[int | None, typer.Option(min=1, help="Number of processes; results do not depend on it.")]
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: its scheduler, as tcp://host:8786.")
 ]
@@ -92,7 +92,7 @@ def clustering(
     beta: Annotated[float | None, typer.Option(help="β, weight of an area's link to itself.  [default: 1e-8]")] = None,
     kappa0: Annotated[
         float | None,
-        typer.Option(help="Weight of clusters' prior mean; if small, centres lie far apart.  [default: 1]"),
+        typer.Option(help="Weight of the clusters' prior mean; if small, centres lie far apart. [default: 1]"),
     ] = None,
     a0: Annotated[float | None, typer.Option(help="Shape of the variance within clusters.  [default: 1]")] = None,
     b0: Annotated[float | None, typer.Option(help="Scale of the variance within clusters.  [default: 1]")] = None,
@@ -145,9 +145,11 @@ def robustness(
     comparisons: Annotated[int | None, typer.Option(help="Comparisons in each set.  [default: 2000]")] = None,
     judges: Annotated[int | None, typer.Option(help="Judges in each set.  [default: 12]")] = None,
     alpha: Alpha = None,
-    behaviours: Annotated[str | None, typer.Option(help="Which to try, as careless,hot-spots.  [default: all]")] = None,
+    behaviours: Annotated[
+        str | None, typer.Option(help="Behaviours to try, as in careless,hot-spots. [default: all]")
+    ] = None,
 ) -> None:
-    """Let judges answer otherwise than the model says, and see what it does to the intervals, and what the remedy does.
+    """Simulate judges who depart from the model, and see what that does to the intervals and how well the remedy works.
 
     80 sets of strengths, 12 judges with 2,000 comparisons for each way of answering. If interrupted, run it again to
     continue.

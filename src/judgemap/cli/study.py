@@ -11,7 +11,7 @@ from judgemap.cli.backups import backup, backup_key, restore, upgrade
 from judgemap.cli.data_folder import DATA, DataFolder, connect, server_address
 from judgemap.errors import StudyError
 
-Slug = Annotated[str, typer.Argument(help="The study, as 'judgemap study list' names it.")]
+Slug = Annotated[str, typer.Argument(help="The study's name, as shown by 'judgemap study list'.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
 
 app = typer.Typer(help="Make, run and export studies.", no_args_is_help=True, rich_markup_mode=None)
@@ -19,11 +19,11 @@ app = typer.Typer(help="Make, run and export studies.", no_args_is_help=True, ri
 
 @app.command()
 def new(
-    definition: Annotated[Path, typer.Argument(help="The study.toml; its map is looked for in the same folder.")],
-    owner: Annotated[str, typer.Option(help="E-mail address of the researcher who sees it in the browser.")] = "",
+    definition: Annotated[Path, typer.Argument(help="The study.toml; its map should be in the same folder.")],
+    owner: Annotated[str, typer.Option(help="Email address of the researcher who will own it.")] = "",
     data: DataFolder = DATA,
 ) -> None:
-    """Make a draft of a study from a study.toml.
+    """Make a draft study from a study.toml.
 
     Example: judgemap study new wards/study.toml --owner anna@example.org
     """
@@ -39,9 +39,9 @@ def new(
     for note in areas.notes:
         typer.echo(note)
     if read.base_map:
-        typer.echo("The base map is on: it tells whoever serves its tiles which judges look at which areas.")
+        typer.echo("The base map is on: whoever serves its tiles can see which judges look at which areas.")
     if researcher is None:
-        typer.echo(f"It appears in no browser until it has an owner: judgemap researcher own {study.slug} EMAIL")
+        typer.echo(f"No researcher can see it until it has an owner: judgemap researcher own {study.slug} EMAIL")
     typer.echo(f"Study {study.slug}: a draft with {len(areas):,} areas. Open it with: judgemap study open {study.slug}")
 
 
@@ -65,15 +65,13 @@ def invite(
     study: Slug,
     judges: Annotated[int, typer.Option(help="How many links to make.", min=1, max=10_000)] = 1,
     url: Annotated[str, typer.Option(help="The server's address.", envvar="JUDGEMAP_URL")] = "",
-    group: Annotated[
-        str, typer.Option(help="The group of judges they join; made where there is none of this name.")
-    ] = "",
-    qr: Annotated[Path | None, typer.Option(help="Folder for the links as QR codes, an SVG file each.")] = None,
+    group: Annotated[str, typer.Option(help="The group of judges they join; created if it does not exist.")] = "",
+    qr: Annotated[Path | None, typer.Option(help="Folder for the links as QR codes, one SVG file each.")] = None,
     data: DataFolder = DATA,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Make personal links for judges. They are shown only once: only hashes are kept.
+    """Make personal links for judges. They are shown only once: the server keeps only hashes.
 
     Example: judgemap study invite wards --judges 12
     """
@@ -142,11 +140,11 @@ def close(study: Slug, data: DataFolder = DATA) -> None:
 @app.command()
 def delete(
     study: Slug,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Bring a deleted study back.")] = False,
     data: DataFolder = DATA,
 ) -> None:
-    """Delete a study, or bring back one that was deleted in the last seven days.
+    """Delete a study, or bring back one deleted in the last seven days.
 
     Example: judgemap study delete wards
     """
@@ -160,7 +158,7 @@ def delete(
         typer.echo(f"Study {study} is back.")
         return
     if not yes and typer.prompt(f"Type the name of the study, {study}, to delete it") != study:
-        raise StudyError("that is not its name; nothing was deleted")
+        raise StudyError("the name does not match; nothing was deleted")
     delete_study(found, study)
     typer.echo(
         f"Study {study} is deleted. For {GRACE.days} days, bring it back with: judgemap study delete {study} --undo"
@@ -171,14 +169,14 @@ def delete(
 def basemap(
     study: Slug,
     file: Annotated[Path | None, typer.Argument(help="An extract: .osm.pbf, .osm, or a GeoPackage.")] = None,
-    credit: Annotated[str, typer.Option(help="Map credit, shown wherever it is drawn.")] = "",
+    credit: Annotated[str, typer.Option(help="Map credit, shown wherever the map is drawn.")] = "",
     data: DataFolder = DATA,
     *,
-    remove: Annotated[bool, typer.Option("--remove", help="Go on without a base map.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the base map.")] = False,
 ) -> None:
     """Draw streets and places under the judges' maps, from an OpenStreetMap extract of the study's region.
 
-    Judges get them from this server alone. A base map that is there already is replaced.
+    Judges' browsers load them from this server only. Any earlier base map is replaced.
 
     Example: judgemap study basemap wards nottinghamshire-latest.osm.pbf
     """
@@ -199,7 +197,7 @@ def basemap(
     with share_progress("base map") as tell:
         made = make_here(found, file, credit or CREDIT, tell)
     typer.echo(made.said)
-    typer.echo(f"Study {study} has a base map of {made.size / 1e6:.1f} MB. It says: {made.credit}")
+    typer.echo(f"Study {study} has a base map of {made.size / 1e6:.1f} MB. Its credit: {made.credit}")
 
 
 @app.command()
@@ -208,7 +206,7 @@ def export(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The zip file to write.")] = None,
     data: DataFolder = DATA,
 ) -> None:
-    """Write every pair and answer of a study into a zip file.
+    """Write every pair and answer in a study to a zip file.
 
     Example: judgemap study export wards -o wards.zip
     """
@@ -225,15 +223,15 @@ def export(
 
 @app.command()
 def retain(
-    study: Annotated[str, typer.Argument(help="A study, to set its day or see it; all, where none is named.")] = "",
+    study: Annotated[str, typer.Argument(help="The study whose day to set or show; all studies if left out.")] = "",
     until: Annotated[
         datetime | None, typer.Option(help="The last day on which answers are kept.", formats=["%Y-%m-%d"])
     ] = None,
     data: DataFolder = DATA,
 ) -> None:
-    """Keep answers until a day; remove those whose day is over, and print the certificates.
+    """Set the day until which answers are kept; delete those that are due, and print the certificates.
 
-    A worker removes them by itself. Without one, run this once a day.
+    A running worker deletes them by itself. Without one, run this once a day.
 
     Example: judgemap study retain wards --until 2027-06-30
     """
@@ -256,12 +254,12 @@ def retain(
 
 @app.command()
 def verify(
-    head: Annotated[str, typer.Option(help="A head that this command printed earlier, to check against.")] = "",
+    head: Annotated[str, typer.Option(help="A head printed earlier by this command, to check against.")] = "",
     data: DataFolder = DATA,
 ) -> None:
-    """Check that nobody changed the audit log, and print its head; exit status 2 if somebody did.
+    """Check that nobody has changed the audit log, and print its head; exit status 2 if somebody has.
 
-    Keep the head elsewhere: with it, even a log that was rewritten from its beginning is found out.
+    Keep the head elsewhere: with it you can detect even a log rewritten from the start.
 
     Example: judgemap study verify --head "$(cat last-head)"
     """
@@ -273,7 +271,7 @@ def verify(
         typer.echo(f"{fault[:1].upper()}{fault[1:]}.")
     if faults:
         raise StudyError(f"the log was changed (places: {len(faults)}); compare it with a backup from before")
-    typer.echo(f"The log is whole: {log_head().number:,} entries. Its head: {log_head()}")
+    typer.echo(f"The log is intact: {log_head().number:,} entries. Its head: {log_head()}")
 
 
 for command in (backup, backup_key, restore, upgrade):

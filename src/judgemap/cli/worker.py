@@ -16,5 +16,5 @@ def worker(data: DataFolder = Path("judgemap-data")) -> None:
 
     start.use_data_folder(data)
     start.migrate()
-    typer.echo(f"Judgemap makes fits for the studies in {start.database_name()}. Stop it with Ctrl-C.")
+    typer.echo(f"judgemap is making fits for the studies in {start.database_name()}. Stop it with Ctrl-C.")
     start.work()

@@ -207,7 +207,7 @@ class FitSettings:
         draw_seed,
         int,
         "Seed",
-        "The same seed gives the same numbers; drawn and shown if left out.",
+        "The same seed gives the same numbers; if left out, one is drawn and shown.",
         least=0,
         most=LARGEST_SEED,
     )

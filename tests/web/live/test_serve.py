@@ -181,10 +181,10 @@ def test_from_sqlite_to_postgres_and_back_encrypted(server_class, long_path, pos
     for source, target in ((here, there), (there, again)):
         target.folder.mkdir()
         copy = source.folder / "copy.age"
-        assert "every row is the same" in source.study("backup", str(copy), "--to", made.stdout.strip(), "--verify")
+        assert "every row matches" in source.study("backup", str(copy), "--to", made.stdout.strip(), "--verify")
         target.study("restore", str(copy), "--key", str(key))
         assert rows_of(target) == before
-        assert "The log is whole" in target.study("verify")
+        assert "The log is intact" in target.study("verify")
     again.start()
     later = type(judge)(again, judge.name, judge.token, judge.csrf)
     assert later.answer(later.pair()["pair"], "left").status == 200

@@ -79,7 +79,7 @@ def ask_for_base_map(extract: Extract, credit: str, by: Researcher | None) -> Ba
 
 
 def remove_base_map(study: Study, by: Researcher | None = None) -> None:
-    """Go on without a base map."""
+    """Remove the base map."""
     if study.base_map is None:
         return
     base_map = study.base_map
