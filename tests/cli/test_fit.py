@@ -73,7 +73,7 @@ def test_a_map_with_an_island(judgemap, tmp_path):
         "fit", tmp_path / "answers.csv", "--areas", tmp_path / "wards.gpkg", "-o", tmp_path / "out", *QUICK
     )
     assert result.status == 0, result.err
-    assert "joined to the nearest, 'D'" in result.out
+    assert "joined to the nearest area, 'D'" in result.out
     assert "3 comparisons of 5 areas, spatial model" in result.out, "nobody said who judged"
     assert "1 of 5 areas were never compared ('E')" in result.out
     assert len(gpd.read_file(tmp_path / "out" / "areas.geojson")) == 5
@@ -85,7 +85,7 @@ def test_a_map_with_an_island(judgemap, tmp_path):
     [
         ("judge,left,right,outcome\n1,1,99,left\n", "comparisons.csv line 2: area '99' is not"),
         ("judge,left,right,outcome\n1,1,1,left\n", "comparisons.csv line 2: '1' is compared with itself"),
-        ("judge,left,right,outcome\n", "comparisons.csv: there is a header but no row"),
+        ("judge,left,right,outcome\n", "comparisons.csv: there is a header but there are no rows"),
         ("", "comparisons.csv: the file is empty"),
         ("judge,left,right\n1,1,2\n", "comparisons.csv: there is no column 'outcome'"),
         ("judge,left,right,outcome\n1,1,2,perhaps\n", "comparisons.csv line 2: 'perhaps' is not an outcome"),

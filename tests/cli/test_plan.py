@@ -60,7 +60,7 @@ def test_a_pilot(judgemap, edges, comparisons, tmp_path):
     ("words", "sentence"),
     [
         (["--judges", "0"], "there must be at least 1 of judges, not 0"),
-        (["--judges-differ", "-1"], "how far judges differ is a positive number, σ/α, such as 0.5, not -1"),
+        (["--judges-differ", "-1"], "how far judges differ must be a positive number, σ/α, such as 0.5, not -1"),
         (["--seconds", "0"], "the seconds that an answer takes must be a positive number, not 0"),
         (["--judges", "1", "--per-judge", "3"], "1 × 3 comparisons cannot even connect 6 areas"),
         (["--alpha", "-2"], "the guess at α must be a positive number, not -2"),
@@ -89,7 +89,7 @@ def test_a_pilot_of_another_map(judgemap, edges, tmp_path, comparisons):
     (tmp_path / "others.csv").write_text("area_a,area_b\n1,2\n2,3\n")
     result = judgemap("plan", "--edges", tmp_path / "others.csv", *QUICK, "--pilot", tmp_path / "pilot")
     assert result.status == 2
-    assert result.err.startswith("judgemap: the pilot is a fit of other areas")
+    assert result.err.startswith("judgemap: the pilot is a fit of different areas")
 
 
 def test_ctrl_c_leaves_nothing_behind(edges, tmp_path):

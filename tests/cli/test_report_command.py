@@ -79,7 +79,7 @@ def test_other_fits_to_hold_it_against(judgemap, edges, comparisons, spatial, tm
     other = tmp_path / "other"
     result = judgemap("report", spatial, "-o", page, "--against", f"a = b={other}", "--against", other)
     assert result.status == 0, result.err
-    assert "If it had been done differently" in page.read_text(encoding="utf-8")
+    assert "What if it had been done differently?" in page.read_text(encoding="utf-8")
     assert "A = b: The two estimates" in page.read_text(encoding="utf-8")
     twice = judgemap("report", spatial, "-o", page, "--against", other, "--against", other)
     refused(twice, "two fits called 'other'")
@@ -163,7 +163,7 @@ def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_p
     study_file.write_text('title = "T"\nquestion = "Q?"\ndirection = "higher"\n')
     refused(judgemap("report", spatial, *page, "--study", study_file), "asks for the area with the higher rate")
     timed.write_text("\n".join(timed.read_text().splitlines()[:-1]) + "\n")
-    refused(judgemap("report", spatial, *page, "--comparisons", timed), "not the ones that were fitted")
+    refused(judgemap("report", spatial, *page, "--comparisons", timed), "not the comparisons that were fitted")
     assert not page[1].exists()
 
 

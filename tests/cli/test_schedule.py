@@ -82,7 +82,7 @@ def test_weights_of_ones_own(judgemap, edges, tmp_path):
         (["--design", "optimum"], "there is no design 'optimum' (did you mean 'optimal'?)"),
         (["--design", "adaptive"], "the adaptive design chooses each pair after the last answer"),
         (["--repeats", "0.9"], "planned repeats may be up to a third of the list, received 0.9"),
-        (["--spacing", "-1"], "spacing counts the pairs between two showings of a pair, received -1"),
+        (["--spacing", "-1"], "spacing is the number of pairs before a pair is shown again, received -1"),
         (["--spacing", "15"], "6 areas have too few pairs to keep 15 others between"),
         (["--design", "optimal", "--alpha", "0"], "α must be a positive number, received 0.0"),
         (["--picture", "asked.doc"], "asked.doc: a picture can be .svg, .png or .pdf"),

@@ -64,7 +64,7 @@ def test_other_settings_are_refused(judgemap, edges, tmp_path):
     result = judgemap(*words, "--alpha", "2")
     assert result.status == 2
     assert result.err.endswith(
-        "with alpha = 3.0, and 2.0 was asked for; name a new folder, or ask for the same again\n"
+        "with alpha = 3.0, and 2.0 was asked for; name a new folder, or repeat the same request\n"
     )
     assert (tmp_path / "out" / "summary.csv").read_text() == before
 

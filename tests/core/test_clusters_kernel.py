@@ -236,7 +236,7 @@ def test_bad_priors():
 def test_bad_uses():
     model, _ = example()
     sampler, rng = clusters.kernel(model), np.random.default_rng(1)
-    with pytest.raises(ValueError, match="the comparisons know 3 areas, the prior 8"):
+    with pytest.raises(ValueError, match="the comparisons cover 3 areas, the prior 8"):
         ClusterModel(count_pairs([0], [1], n_areas=3), PRIOR)
     with pytest.raises(ValueError, match="one label an area"):
         sampler.init(rng, np.zeros((1, 3), dtype=int))

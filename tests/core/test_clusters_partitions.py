@@ -201,7 +201,7 @@ def test_convergence_where_nothing_moves():
 
 
 def test_bad_partitions():
-    with pytest.raises(ValueError, match="draws of partitions are an array"):
+    with pytest.raises(ValueError, match="partition draws must be an array"):
         co_clustering(np.zeros(4, dtype=int))
     with pytest.raises(ValueError, match="received 3 and 4 labels"):
         rand_index(np.zeros(3, dtype=int), np.zeros(4, dtype=int))

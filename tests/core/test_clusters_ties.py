@@ -80,5 +80,5 @@ def test_ties_left_out_are_not_looked_at(sampler):
 
 
 def test_davidson_is_refused():
-    with pytest.raises(ValueError, match="Rao and Kupper's ties or none"):
+    with pytest.raises(ValueError, match="supports Rao and Kupper's ties, not Davidson's"):
         ClusterModel(COUNTS, PRIOR, TieRule.DAVIDSON)

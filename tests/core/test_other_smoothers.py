@@ -119,7 +119,7 @@ def test_the_process_from_coarse_to_fine_is_close_to_the_process():
 
 def test_two_areas_at_one_point():
     twice = np.concatenate([POINTS[:40], POINTS[:1]])
-    with pytest.raises(ValueError, match="the same centroid; choose a prior that rests on borders"):
+    with pytest.raises(ValueError, match="the same centroid; choose a prior based on borders"):
         MultiResolution(twice, 1.0)
 
 

@@ -106,7 +106,7 @@ def test_agrees_with_integration(sampler, name):
 
 
 def test_gibbs_has_no_davidson():
-    with pytest.raises(ValueError, match="Davidson's ties have no Gibbs sampler"):
+    with pytest.raises(ValueError, match="no Gibbs sampler for Davidson's ties"):
         sample_panel(np.random.default_rng(1), MODELS["Davidson's ties"][0], "gibbs")
 
 

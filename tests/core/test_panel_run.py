@@ -111,7 +111,7 @@ def test_mistakes():
     counts = count_judged([0], [0], [1], [1], n_areas=2, n_judges=1, sides=False)
     with pytest.raises(ValueError, match="which area was on the left"):
         PanelModel(counts, independent(2), InverseGamma(), Parts(side=Side()))
-    with pytest.raises(ValueError, match="the comparisons know 2 areas, the disagreement 12"):
+    with pytest.raises(ValueError, match="the comparisons cover 2 areas, the disagreement 12"):
         PanelModel(counts, independent(2), InverseGamma(), Parts(disagreement=Disagreement(MAP)))
     with pytest.raises(ValueError, match="must be a positive number"):
         Disagreement(MAP, scale=0.0)

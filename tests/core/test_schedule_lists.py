@@ -217,7 +217,7 @@ def one_pair_only():
         (uniform(4), 20, {"spacing": 6}, None, "4 areas have too few pairs"),
         (uniform(4), 3, {"repeats": 0.33, "spacing": 5, "connected": False}, None, "no room for 1 planned repeats"),
         (apart(), 20, {}, None, "does not connect these 4 areas"),
-        (one_pair_only(), 20, {"connected": False}, None, "nearly always asks the same few pairs"),
+        (one_pair_only(), 20, {"connected": False}, None, "nearly always picks the same few pairs"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(design, n_pairs, options, allowed, message):

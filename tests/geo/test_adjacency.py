@@ -72,7 +72,7 @@ def test_an_area_drawn_over_another_borders_it_and_is_noted(contiguity):
     )
     areas = areas_from_frame(frame, contiguity=contiguity)
     assert pairs(areas.graph) == {(0, 1), (1, 2)}
-    assert "Areas that lie over each other should be checked on the map: 'town – county'." in areas.notes
+    assert "These areas overlap; check them on the map: 'town – county'." in areas.notes
 
 
 def test_an_island_is_joined_to_the_nearest_area():

@@ -68,11 +68,11 @@ def test_every_id_finds_its_area_whatever_the_names(names, random):
 
 def test_fields_must_fit_together():
     graph = AreaGraph(2, [[0, 1]])
-    with pytest.raises(ValueError, match="must be of one length"):
+    with pytest.raises(ValueError, match="must have the same length"):
         Areas(("a", "b"), ("x",), graph)
-    with pytest.raises(ValueError, match="must be of one length"):
+    with pytest.raises(ValueError, match="must have the same length"):
         Areas(("a", "b"), ("x", "y"), graph, geopandas.GeoSeries([shapely.box(0, 0, 1, 1)]))
-    with pytest.raises(ValueError, match="an id of its own"):
+    with pytest.raises(ValueError, match="needs its own id"):
         Areas(("a", "a"), ("x", "y"), graph)
 
 

@@ -99,8 +99,8 @@ def test_columns_are_chosen_or_guessed(tmp_path):
     wards(gss=["E1", "E2"], WD23CD=["W1", "W2"], WD23NM=["Castle", "Trent"]).to_file(path)
     assert read_areas(path, id="gss", name="WD23CD").names == ("W1", "W2")
     assert read_areas(path).notes == (
-        "The ids were guessed to be in the column 'WD23CD'.",
-        "The names were guessed to be in the column 'WD23NM'.",
+        "The ids appear to be in the column 'WD23CD'.",
+        "The names appear to be in the column 'WD23NM'.",
     )
 
 
@@ -151,7 +151,7 @@ def test_rings_that_are_not_closed_are_closed(tmp_path):
     path = geojson(tmp_path, {"type": "Polygon", "coordinates": [square]}, {"type": "Polygon", "coordinates": [other]})
     areas = read_areas(path, id="id", name="id")
     assert areas.geometry.iloc[0].equals(shapely.box(0, 0, 1, 1))
-    assert areas.notes == ("Some outlines did not end where they began and were closed.",)
+    assert areas.notes == ("Some outlines did not end where they started; they were closed.",)
 
 
 def test_islands_are_joined_or_left_apart_and_both_are_said(tmp_path):
@@ -161,16 +161,17 @@ def test_islands_are_joined_or_left_apart_and_both_are_said(tmp_path):
     joined = read_areas(tmp_path / "wards.gpkg", id="code", name="name")
     assert joined.bridges == (Bridge("4", "5", 0.5), Bridge("4", "3", 3.5))
     assert joined.graph.edges.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4]]
+    isle = "'Isle' borders nothing outside its part of the map, so it was joined to the nearest area"
     assert joined.notes == (
-        "'Isle' borders no area outside its part of the map and was joined to the nearest, 'Skerry', 0.50 km away.",
-        "'Isle' borders no area outside its part of the map and was joined to the nearest, 'c', 3.50 km away.",
+        f"{isle}, 'Skerry', 0.50 km away.",
+        f"{isle}, 'c', 3.50 km away.",
     )
     apart = read_areas(tmp_path / "wards.gpkg", id="code", name="name", bridge="none")
     assert apart.graph.edges.tolist() == [[0, 1], [1, 2]]
     assert apart.bridges == ()
     assert apart.notes == (
         "These areas have no neighbour: 'Isle', 'Skerry'.",
-        "The areas are left in 3 parts that no edge joins, of 3, 1, 1 areas: one part tells nothing about another.",
+        "The map is in 3 separate parts, with 3, 1, 1 areas: one part tells us nothing about another.",
     )
 
 
@@ -194,10 +195,10 @@ def test_edges_by_hand_come_before_bridges(tmp_path):
         ([("W1", "W9")], r"^extra edges: area 'W9' is not on the map; correct it, or add the area to the map$"),
         ([("W1", "Shirwood")], r"^extra edges: area 'Shirwood' is not on the map \(did you mean 'Sherwood'\?\)"),
         ([("W1", "Castle")], r"^extra edges: the edge joins area 'W1' to itself; remove it"),
-        ([("W1",)], r"^extra edges: an edge joins two areas, and this one reads 'W1'; name both"),
+        ([("W1",)], r"^extra edges: an edge joins two areas, but this one reads 'W1'; name both"),
         ([("W1", "W2", "W3")], r"this one reads 'W1', 'W2', 'W3'"),
         ("area_a,area_b\nW1,W2\nW1,W7\n", r"^ferries\.csv line 3: area 'W7' is not on the map"),
-        ("area_a,area_b\nW1,\n", r"^ferries\.csv line 2: an edge joins two areas, and this one reads 'W1', ''"),
+        ("area_a,area_b\nW1,\n", r"^ferries\.csv line 2: an edge joins two areas, but this one reads 'W1', ''"),
         ("a,b\nW1,W2\n", r"^ferries\.csv: there is no column 'area_a'.*; the columns are 'a', 'b'"),
     ],
 )
@@ -216,14 +217,14 @@ def test_borders_that_do_not_meet_at_all_are_suspected(tmp_path):
     frame.to_file(tmp_path / "wards.gpkg")
     areas = read_areas(tmp_path / "wards.gpkg")
     assert len(areas.bridges) == 29
-    assert areas.notes[-2] == "9 more areas were joined to the nearest in the same way."
-    assert areas.notes[-1].startswith("This many parts suggest that the borders in the file do not meet")
+    assert areas.notes[-2] == "9 more areas were joined to their nearest area in the same way."
+    assert areas.notes[-1].startswith("So many parts suggest that the borders in the file do not meet")
 
 
 def test_a_reference_system_that_the_file_does_not_say(tmp_path):
     path = shapefile(tmp_path, wards())
     path.with_suffix(".prj").unlink()
-    with pytest.raises(StudyError, match=r"wards\.shp: the file does not say its coordinate .* crs='EPSG:27700'"):
+    with pytest.raises(StudyError, match=r"wards\.shp: the file does not state its coordinate .* crs='EPSG:27700'"):
         read_areas(path)
     for crs in ("EPSG:27700", 27700, "27700"):
         assert read_areas(path, crs=crs).geometry.crs == BRITISH_GRID
@@ -239,7 +240,7 @@ def test_metres_in_a_geojson_file_that_means_degrees(tmp_path):
         read_areas(path)
     areas = read_areas(path, crs=BRITISH_GRID)
     assert areas.geometry.crs == BRITISH_GRID
-    assert "The coordinates were taken to be EPSG:27700, where the file says WGS 84." in areas.notes
+    assert "The coordinates were read as EPSG:27700, where the file says WGS 84." in areas.notes
 
 
 def test_degrees_in_a_file_that_says_metres_are_doubted(tmp_path):

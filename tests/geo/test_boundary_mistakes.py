@@ -124,7 +124,7 @@ def test_areas_without_outlines_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("corner", "sentence"),
     [
-        ((1000, 500), "these areas have no surface: '2'; redraw"),
+        ((1000, 500), "these areas enclose no area: '2'; redraw"),
         ((np.inf, 0), "these areas have coordinates that are not on Earth: '2'; redraw"),
         ((1e300, 0), "these areas have coordinates that are not on Earth: '2'; redraw"),
         ((1e11, 0), "are nowhere on Earth in OSGB36"),
@@ -146,7 +146,9 @@ def test_one_area_is_not_enough(tmp_path):
 
 def test_choices_that_do_not_exist(tmp_path):
     wards().to_file(tmp_path / "wards.gpkg")
-    with pytest.raises(StudyError, match=r"contiguity='qeen' is not known \(did you mean 'queen'\?\); it is one of"):
+    with pytest.raises(
+        StudyError, match=r"contiguity='qeen' is not recognised \(did you mean 'queen'\?\); it is one of"
+    ):
         read_areas(tmp_path / "wards.gpkg", contiguity="qeen")
     with pytest.raises(StudyError, match=r"bridge='no' is not known"):
         read_areas(tmp_path / "wards.gpkg", bridge="no")

@@ -46,7 +46,7 @@ def test_parts_are_left_apart_and_said(saved):
     assert areas.graph.components().tolist() == [0, 0, 1, 1, 2]
     assert areas.notes == (
         "These areas have no neighbour: 'ward 5'.",
-        "The areas are left in 3 parts that no edge joins, of 2, 2, 1 areas: one part tells nothing about another.",
+        "The map is in 3 separate parts, with 2, 2, 1 areas: one part tells us nothing about another.",
     )
     whole = read_edges(edges, names, extra_edges=[("2", "3"), ("4", "5")])
     assert whole.graph.components().tolist() == [0] * 5
@@ -78,13 +78,13 @@ NAMES = ("id,name", "E01001,Castle", "E01002,Trent", "E01003,Trent")
             NAMES,
             r"^edges\.csv line 2: 2 areas are called 'Trent': use an id, one of",
         ),
-        (("area_a,area_b", "", "E01001,"), NAMES, r"^edges\.csv line 3: an edge joins two areas, and this one reads"),
+        (("area_a,area_b", "", "E01001,"), NAMES, r"^edges\.csv line 3: an edge joins two areas, but this one reads"),
         (
             ("from,to", "E01001,E01002"),
             NAMES,
             r"^edges\.csv: there is no column 'area_a'; the columns are 'from', 'to'$",
         ),
-        (("area_a,area_b",), NAMES, r"^edges\.csv: there is a header but no row below it"),
+        (("area_a,area_b",), NAMES, r"^edges\.csv: there is a header but there are no rows"),
         (
             ("area_a,area_b", "1,2"),
             ("id,title", "1,x", "2,y"),
@@ -97,7 +97,7 @@ NAMES = ("id,name", "E01001,Castle", "E01002,Trent", "E01003,Trent")
             r"^areas\.csv line 4: the id '1' is on line 2 alr",
         ),
         (("area_a,area_b", "1,2"), ("id,name", "1,x"), r"^areas\.csv: there is only one area; a comparison needs two$"),
-        (("area_a,area_b", ","), None, r"^edges\.csv: there is a header but no row below it"),
+        (("area_a,area_b", ","), None, r"^edges\.csv: there is a header but there are no rows"),
         (("area_a,area_b", "1,1"), None, r"^edges\.csv line 2: the edge joins area '1' to itself"),
         (("area_a,area_b", "1,"), None, r"^edges\.csv line 2: an edge joins two areas"),
     ],

@@ -78,8 +78,8 @@ def test_columns_are_guessed_by_their_names_and_values(columns, id_column, name_
     assert list(labels.ids) == ids
     assert list(labels.names) == (columns[name_column] if name_column else ids)
     said = " ".join(labels.notes)
-    assert (f"ids were guessed to be in the column {id_column!r}" if id_column else "numbered from 1") in said
-    assert (f"names were guessed to be in the column {name_column!r}" if name_column else "go by their ids") in said
+    assert (f"ids appear to be in the column {id_column!r}" if id_column else "numbered from 1") in said
+    assert (f"names appear to be in the column {name_column!r}" if name_column else "go by their ids") in said
 
 
 def test_columns_that_are_given_are_not_noted():
@@ -95,8 +95,8 @@ def test_areas_without_a_name_and_names_of_several_areas_are_noted():
     labels = choose_labels(table(id=[1, 2, 3, 4], name=["Castle", None, "Castle", " "]), "id", "name")
     assert labels.names == ("Castle", "2", "Castle", "4")
     assert labels.notes == (
-        "Areas without a name go by their id: '2', '4'.",
-        "More than one area is called 'Castle'; in files, write their ids.",
+        "These areas have no name, so their ids are used: '2', '4'.",
+        "More than one area is called 'Castle'; use their ids in files.",
     )
 
 

@@ -36,7 +36,7 @@ def test_chicagos_neighbours(city):
     adjacency = city.graph.adjacency()
     loop = {city.names[i] for i in np.flatnonzero(adjacency[city.lookup["Loop"]])}
     assert loop == {"Near North Side", "Near West Side", "Near South Side"}
-    assert city.notes == ("Borders that almost meet, or overlap, were taken to meet: 'Portage Park – Hermosa'.",)
+    assert city.notes == ("Borders that nearly meet, or overlap, were treated as shared: 'Portage Park – Hermosa'.",)
 
 
 def test_chicago_is_as_large_as_it_is(city):

@@ -42,7 +42,7 @@ def test_names_that_differ_stay_and_the_notes_say_what_changed(tmp_path):
     assert read_areas(tmp_path / "a.gpkg", id="id", name="name").names == ("Ash", "Beech")
     squares(["Ash", "Beech", "Ash"]).to_file(tmp_path / "b.gpkg")
     areas = read_areas(tmp_path / "b.gpkg", id="id", name="name")
-    assert "Areas of the same name are told apart: 'Ash, west', 'Ash, east'." in areas.notes
+    assert "Areas with the same name are distinguished: 'Ash, west', 'Ash, east'." in areas.notes
     assert areas.index(["Ash, east"]).tolist() == [2]
 
 

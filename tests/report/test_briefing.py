@@ -189,7 +189,7 @@ def test_the_fit_is_held_against_others(fit, study, read_page, bare_fit):
     parts = {"without judge 12": study.data.without(["12"]), "judge 12 alone": study.data.only(["12"])}
     others = {name: jm.fit_spatial(part, study.areas, seed=1, chains=2, draws=60) for name, part in parts.items()}
     told = read_page(briefing(fit, About(others=others)))
-    assert "If it had been done differently" in told.headings
+    assert "What if it had been done differently?" in told.headings
     rows = {(row[0], row[1]): row[2] for row in told.tables[1][1:]}
     medians = {name: np.median(each.risk, axis=0) for name, each in {"this fit": fit, **others}.items()}
     assert len(rows) == 3
@@ -200,7 +200,7 @@ def test_the_fit_is_held_against_others(fit, study, read_page, bare_fit):
 
 
 def test_comparisons_of_another_fit_are_refused(fit, study):
-    with pytest.raises(jm.StudyError, match="not the ones that were fitted"):
+    with pytest.raises(jm.StudyError, match="not the comparisons that were fitted"):
         briefing(fit, About(data=study.data.without(["12"])))
 
 
@@ -261,7 +261,7 @@ def test_the_briefing_says_whose_view_the_map_is(settled, document):
     fit = jm.fit_spatial(data, areas, seed=1, judges="differ", chains=2, warmup=50, draws=60)
     for seen, sample in (
         (fit, "The twelve judges are a sample of that population, with views that differ"),
-        (fit.seen_by("panel"), "with another panel of twelve judges it would be another map"),
+        (fit.seen_by("panel"), "another panel of twelve judges would give a different map"),
     ):
         point = dict(limits.points(seen, About()))["Whose view it is"]
         assert point.startswith(seen.record.view.words)

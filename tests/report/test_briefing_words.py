@@ -74,7 +74,7 @@ def test_two_areas_and_one_judge(ring, read_page):
         == "One judge compared two areas, four times in all, and said each time which of the two has the lower rate."
     )
     assert "the probability that it truly is the highest is" in found
-    assert "least is known about" not in mind, "of two areas, both are known as well"
+    assert "we know least about" not in mind, "of two areas, both are known as well"
     told = read_page(briefing(fit, About(data=data)))
     assert "One judge made all 4 comparisons" in told.words
     assert [row[1] for row in told.tables[0][1:]] == ["Beech", "Ash"]

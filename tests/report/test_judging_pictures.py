@@ -55,7 +55,7 @@ def test_what_cannot_be_drawn_is_told(fit, study, table):
         judging.left_shares(table.assign(left_share=np.nan))
     with pytest.raises(jm.StudyError, match="only one judge"):
         judging.mean_squares(table.assign(infit=np.nan))
-    with pytest.raises(jm.StudyError, match="no others to agree"):
+    with pytest.raises(jm.StudyError, match="agreement with others cannot be drawn"):
         judging.agreement(table.assign(agreement=np.nan))
     one_chain = jm.fit_spatial(study.data, study.areas, seed=1, chains=1, draws=50)
     with pytest.raises(jm.StudyError, match="two chains"):

@@ -193,7 +193,7 @@ def test_variations_are_read():
     assert read_variation("a0=1,2.5") == ("a0", [1.0, 2.5])
     with pytest.raises(jm.StudyError, match=r"no hyperparameter 'betta' \(did you mean 'beta'\?\)"):
         read_variation("betta=1")
-    with pytest.raises(jm.StudyError, match=r"write numbers with commas between, as in beta=0.5,1,2"):
+    with pytest.raises(jm.StudyError, match=r"write numbers separated by commas, as in beta=0.5,1,2"):
         read_variation("beta=small")
 
 
@@ -236,7 +236,7 @@ def test_ties_are_in_the_model_where_there_are_any(tied_answers, tmp_path):
 def test_clusters_have_no_davidson(tied_answers, tmp_path):
     with pytest.raises(StudyError, match="choose 'model' or 'leave-out'"):
         jm.fit_clusters(tied_answers, read_ring(tmp_path), seed=1, ties="davidson")
-    with pytest.raises(StudyError, match="Rao and Kupper's ties or none") as refused:
+    with pytest.raises(StudyError, match="supports Rao and Kupper's ties, not Davidson's") as refused:
         FitSettings(model="clusters", ties="davidson")
     assert refused.value.field == "ties"
 

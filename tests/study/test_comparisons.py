@@ -42,7 +42,7 @@ def test_numbers_with_a_decimal_point_are_ids(tmp_path):
     ("text", "sentence"),
     [
         ("", "comparisons.csv: the file is empty"),
-        ("judge,left,right,outcome\n", "comparisons.csv: there is a header but no row"),
+        ("judge,left,right,outcome\n", "comparisons.csv: there is a header but there are no rows"),
         ("a\nb\n", "comparisons.csv: there is no column 'left'; the columns are 'a'"),
         ("winner,looser\na,b\n", "comparisons.csv: there is no column 'loser' (did you mean 'looser'?)"),
         ("left,right\na,b\n", "comparisons.csv: there is no column 'outcome'"),
@@ -57,7 +57,7 @@ def test_numbers_with_a_decimal_point_are_ids(tmp_path):
         (HEADER + "1,a,b,left,nan\n", "comparisons.csv line 2: 'nan' is not a number of seconds"),
         (HEADER + "1,a,b,left,-1\n", "comparisons.csv line 2: '-1' is not a number of seconds"),
         (HEADER + "1,a,b\n", "comparisons.csv line 2: there are 3 cells where the header has 5"),
-        ("winner,loser\nE1,E2\n", "comparisons.csv and the map share no area: the table names 'E1'"),
+        ("winner,loser\nE1,E2\n", "comparisons.csv and the map have no area in common: the table names 'E1'"),
     ],
 )
 def test_bad_tables(tmp_path, square, text, sentence):

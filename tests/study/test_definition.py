@@ -42,7 +42,7 @@ def test_the_least_definition(tmp_path):
         ('ties = "yes"', "ties is 'yes'; it must be true or false"),
         ('design = "principle"', "did you mean 'principal'"),
         ('access = "everybody"', "it is one of 'personal', 'open'"),
-        ('languages = "en"', "languages is 'en'; it must be a list of texts"),
+        ('languages = "en"', "languages is 'en'; it must be a list of strings"),
         ('languages = ["en", "en"]', "each once"),
         ("consent = 'x'", "there is no key 'consent'"),
         ("[areas]\nfil = 'x'", "there is no key 'areas.fil' (did you mean 'file'?)"),

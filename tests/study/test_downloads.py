@@ -99,7 +99,7 @@ def test_mistakes(fitted, tmp_path):
         write_download(fitted, "gkpg", tmp_path / "a")
     with pytest.raises(StudyError, match="there is no folder"):
         write_download(fitted, "csv", tmp_path / "nowhere" / "a.csv")
-    with pytest.raises(StudyError, match="the ending of its name is not a format"):
+    with pytest.raises(StudyError, match="its ending is not a known format"):
         kind_of("wards.shp")
 
 

@@ -80,7 +80,7 @@ def test_what_the_interface_stores_unchecked_is_left_out_and_said(tmp_path):
               comparison(7, "4", "5", "7", "selected"), comparison(8, "4", "5", "None", "<script>")]  # fmt: skip
     found = import_interface(export(tmp_path / "a.zip", comparisons=GOOD + forged))
     assert len(found.answers) == 4
-    assert "4 comparisons name an unknown item, or the same one twice" in found.notes[0]
+    assert "4 comparisons name an unknown item, or the same item twice" in found.notes[0]
     assert "'5', '6', '7', '8'" in found.notes[0]
 
 

@@ -100,7 +100,7 @@ def test_json_and_back():
         ({"chi": -1.0}, "the shape χ of the prior of α² must be a positive number, received -1.0"),
         ({"beta": 0.0}, "beta of the cluster prior must be a positive number, received 0.0"),
         ({"mu0": float("inf")}, "mu0 must be a finite number, received inf"),
-        ({"clusters": 3}, "clusters: only the model 'clusters' has a number of them"),
+        ({"clusters": 3}, "clusters: only the model 'clusters' has clusters"),
         ({"model": "clusters", "clusters": 0}, "clusters must be at least 1, received 0"),
         ({"draws": 3}, "draws must be at least 4, received 3"),
         ({"chains": "8"}, "chains must be a whole number, received '8'"),

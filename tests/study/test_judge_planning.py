@@ -87,7 +87,7 @@ def test_the_optimal_design_for_these_judges():
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"differ": -1.0}, "how far judges differ is a positive number"),
+        ({"differ": -1.0}, "how far judges differ must be a positive number"),
         ({"seconds": 0.0}, "the seconds that an answer takes must be a positive number"),
         ({"judges": 0}, "there must be at least 1 of judges, not 0"),
         ({"simulations": 0}, "there must be at least 1 of simulated maps, not 0"),

@@ -90,7 +90,7 @@ def test_the_engine_is_chosen_by_memory_and_said(areas):
     fit = FitSettings(seed=1, alpha=1.0, **QUICK).run(data, areas, memory=needed + 1e-6)
     notes = [note.text for note in fit.record.notes if note.kind is NoteKind.ENGINE]
     assert notes == [
-        "With 145 areas, strengths were drawn with conjugate gradients, which need little memory and more time."
+        "With 145 areas, strengths were drawn with conjugate gradients, which use less memory but take longer."
     ]
     with pytest.raises(StudyError, match=r"145 areas .* needs about 0\.5 GB of memory, and 0\.1 GB are allowed"):
         FitSettings(seed=1, **QUICK).run(data, areas, memory=0.1)

@@ -127,7 +127,7 @@ def test_ties_are_modelled_where_there_are_any(answers, row):
     assert "nu" in davidson.posterior
     with pytest.raises(StudyError, match="one map for all judges"):
         fit.seen_by("panel")
-    with pytest.raises(StudyError, match="judges are alike in it"):
+    with pytest.raises(StudyError, match="it treats judges as alike"):
         _ = fit.judge_maps
 
 
@@ -159,7 +159,7 @@ BAD = {
     "every answer a new judge": (
         [("ann", "a", "b", "left"), ("bob", "b", "c", "right")],
         {"judges": "differ"},
-        "each of the 2 answers has a judge of its own",
+        "each of the 2 answers has a different judge",
     ),
     "names missing": (
         [("ann", "a", "b", "left"), ("", "b", "c", "right"), ("bob", "a", "c", "right")],
@@ -186,7 +186,7 @@ BAD = {
     "Davidson by Gibbs": (
         [("ann", "a", "b", "left"), ("bob", "b", "c", "tie")],
         {"ties": "davidson", "sampler": "gibbs"},
-        "Davidson's ties have no Gibbs sampler",
+        "no Gibbs sampler for Davidson's ties",
     ),
 }
 
@@ -226,7 +226,7 @@ def test_the_briefing_says_whose_view_it_is(fit):
 
     text = " ".join(methods(fit))
     assert "Ties are part of the model (Rao and Kupper, 1967)." in text
-    assert "The map is the view of the population of judges" in text
+    assert "The map shows the view of the population of judges" in text
     assert dict(points(fit.seen_by("panel"), About()))["Whose view it is"].startswith(
         "The map is the view of these judges"
     )

@@ -151,7 +151,7 @@ def test_sentences_are_computed_from_the_curves(ring):
     assert plan.against("adaptive", "u1").middle == pytest.approx(1 / 0.7, rel=0.02)
     first, principal, naive, adaptive, enough = sentences(plan)
     assert first.startswith("600 comparisons (12 judges × 50) with the uniform design give each area's risk")
-    assert principal.startswith("Principal component design: no gain can be seen in 40 simulated studies")
+    assert principal.startswith("Principal component design: no gain is visible in 40 simulated studies")
     assert "20 % more" in naive
     assert "30 % fewer (30 to 31 %)" in adaptive
     assert "fewer" not in principal
@@ -169,7 +169,7 @@ def test_beyond_what_was_simulated(ring, factor, words):
 def test_a_difference_within_noise_is_not_called_a_gain(ring):
     plan = made_up(ring, {"uniform": 1.0, "optimal": 0.97}, sims=12, noise=0.3)
     assert plan.needed("optimal", "sd").gain == 0
-    assert "no gain can be seen in 12 simulated studies" in sentences(plan)[1]
+    assert "no gain is visible in 12 simulated studies" in sentences(plan)[1]
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_mistakes_are_one_sentence(ring, options, sentence):
 
 
 def test_a_pilot_of_other_areas_or_beside_a_guess(ring, square, alike):
-    with pytest.raises(jm.StudyError, match="the pilot is a fit of other areas"):
+    with pytest.raises(jm.StudyError, match="the pilot is a fit of different areas"):
         quick(square, pilot=alike)
     with pytest.raises(jm.StudyError, match="both a guess at α and a pilot were given"):
         quick(ring, pilot=alike, alpha=3.0)

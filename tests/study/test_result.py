@@ -143,7 +143,7 @@ def test_uncompared_areas_and_ties_are_said(square):
     left_out = jm.fit_spatial(few(square), square, seed=1, chains=2, draws=50, ties="leave-out")
     assert "1 of 3 shown pairs have no winner (1 tie)" in " ".join(left_out.info["notes"])
     assert "1 of 4 areas were never compared ('Dogwood'): their risk rests on their neighbours and the prior" in notes
-    assert "Judges with a single answer, used like any other: '2'." in notes
+    assert "Judges with only one answer, treated like any other: '2'." in notes
 
 
 def test_groups_never_compared_are_said(square):

@@ -108,7 +108,7 @@ def test_a_design_of_ones_own(ring, tmp_path):
         ("area_a,area_b,weight\nw0,w1,nan\n", "weights.csv line 2: 'nan' is not a weight"),
         ("area_a,area_b,weight\nw0,w1,many\n", "weights.csv line 2: 'many' is not a weight"),
         ("area_a,area_b,weight\nw0,w0,1\n", "weights.csv line 2: 'w0' is paired with itself"),
-        ("area_a,area_b,weight\nw0,w1,1\nw1,w0,1\n", "weights.csv line 3: this pair is there already"),
+        ("area_a,area_b,weight\nw0,w1,1\nw1,w0,1\n", "weights.csv line 3: this pair appears more than once"),
         ("area_a,area_b,weight\nw0,w99,1\n", "weights.csv line 2: area 'w99' is not"),
         ("area_a,area_b,weight\nw0,Park,1\n", "weights.csv line 2: 2 areas are called 'Park'"),
         ("area_a,area_b\nw0,w1\n", "weights.csv: there is no column 'weight'"),
@@ -125,7 +125,7 @@ def test_bad_weights(ring, tmp_path, table, sentence):
 def test_zero_for_all_that_a_judge_knows(ring, tmp_path):
     path = tmp_path / "weights.csv"
     path.write_text("area_a,area_b,weight\nw0,w1,3\n")
-    with pytest.raises(jm.StudyError, match="weight zero to every pair of these 2 areas"):
+    with pytest.raises(jm.StudyError, match="zero weight to every pair of these 2 areas"):
         jm.schedule(ring, read_weights(path, ring), 5, seed=1, knows=["w4", "w5"])
 
 
@@ -141,7 +141,7 @@ def test_known_areas_from_a_file(ring, tmp_path, column):
     [
         ("area\nWard 99\n", "knows.csv line 2: area 'Ward 99' is not"),
         ("place\nw1\n", "knows.csv: there is no column 'area'"),
-        ("area\n", "knows.csv: there is a header but no row"),
+        ("area\n", "knows.csv: there is a header but there are no rows"),
     ],
 )
 def test_bad_lists_of_known_areas(ring, tmp_path, table, sentence):
@@ -177,7 +177,9 @@ def test_the_optimal_design_is_refused_on_a_large_map_at_once():
     areas = jm.Areas(
         tuple(map(str, range(size))), tuple(map(str, range(size))), AreaGraph(size, [[i, i + 1] for i in range(2_000)])
     )
-    with pytest.raises(jm.StudyError, match="2,001 areas are more than the 2,000 for which the optimal design"):
+    with pytest.raises(
+        jm.StudyError, match="2,001 areas are too many: the optimal design can be computed for up to 2,000"
+    ):
         jm.schedule(areas, "optimal", 3_000, seed=1)
     assert len(jm.schedule(areas, "uniform", 3_000, seed=1)) == 3_000
 
@@ -199,7 +201,7 @@ def test_a_panel_of_judges_who_differ_has_a_design_of_its_own(tmp_path):
     path = jm.read_edges(tmp_path / "edges.csv")
     alone, shared = (jm.schedule(path, "optimal", 200, seed=1, panel=panel) for panel in (None, (4, 0.7)))
     assert np.abs(probabilities(alone) - probabilities(shared)).max() > 0.001
-    with pytest.raises(jm.StudyError, match="only the optimal design looks at judges"):
+    with pytest.raises(jm.StudyError, match="only the optimal design takes account of judges"):
         jm.schedule(path, "uniform", 20, seed=1, panel=(4, 0.7))
     with pytest.raises(jm.StudyError, match="at least 1 judge"):
         jm.schedule(path, "optimal", 20, seed=1, panel=(4, 0.0))
@@ -229,5 +231,5 @@ def test_a_home_without_neighbours(ring):
     alone = jm.Areas(("a", "b"), ("Ash", "Beech"), AreaGraph(2, []))
     with pytest.raises(jm.StudyError, match="'Ash' has no neighbours"):
         known_around(alone, "Ash", 10)
-    with pytest.raises(jm.StudyError, match="at least 2 around home, not 1"):
+    with pytest.raises(jm.StudyError, match="at least 2 areas around home, not 1"):
         known_around(ring, "w1", 1)

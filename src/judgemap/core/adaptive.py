@@ -44,7 +44,7 @@ class AdaptiveState:
         object.__setattr__(self, "covariance", frozen_floats(self.covariance))
         n_areas = self.model.counts.n_areas
         if self.mode.shape != (n_areas,) or self.covariance.shape != (n_areas, n_areas):
-            raise ValueError(f"mode and covariance must be of the model's {n_areas} areas")
+            raise ValueError(f"mode and covariance must cover the model's {n_areas} areas")
 
 
 class NextPair(NamedTuple):
@@ -120,7 +120,7 @@ def draw_by_gain(
     areas = known_areas(np.arange(n_areas) if allowed is None else allowed, n_areas)
     weights = gain[np.ix_(areas, areas)] if len(areas) < n_areas else gain.copy()
     if not weights.max() > 0:
-        raise ValueError("no pair of these areas can tell anything more; ask about other areas, or end the study")
+        raise ValueError("no pair of these areas would tell us anything more; ask about other areas, or end the study")
     weights /= weights.max()
     if temperature != 1:
         np.power(weights, 1 / temperature, out=weights)

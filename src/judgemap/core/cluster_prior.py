@@ -53,8 +53,8 @@ class ClusterPrior:
         alone = np.flatnonzero((affinity.sum(axis=0) + affinity.sum(axis=1)) == 0)
         if len(alone) and len(affinity) > 1:
             raise ValueError(
-                f"area {alone[0]} has no affinity with any other, so it could never share a cluster; "
-                "join it to a neighbour, or choose a wider affinity"
+                f"area {alone[0]} has no affinity with any other, so it could never share a cluster; join it to a "
+                "neighbour, or choose a wider affinity"
             )
         for name in ("beta", "kappa0", "a0", "b0"):
             value = getattr(self, name)

@@ -30,7 +30,7 @@ def canonical_draws(labels: IntArray) -> IntArray:
     """Renumber the clusters of every draw, shape (draws, areas), in the order of their first areas."""
     labels = np.asarray(labels)
     if labels.ndim != 2 or labels.size == 0:
-        raise ValueError(f"draws of partitions are an array (draws, areas), received shape {labels.shape}")
+        raise ValueError(f"partition draws must be an array (draws, areas), received shape {labels.shape}")
     values, place = np.unique(labels, return_inverse=True)
     place = place.reshape(labels.shape)
     number = np.full((len(labels), len(values)), -1)

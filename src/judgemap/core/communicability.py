@@ -49,7 +49,7 @@ class PairValues:
         if self.keys.ndim != 1 or self.keys.shape != self.values.shape:
             raise ValueError(f"{self.keys.shape} keys do not match {self.values.shape} values")
         if np.any(np.diff(self.keys) <= 0):
-            raise ValueError("the keys of pairs must be sorted and different")
+            raise ValueError("the keys of pairs must be sorted and distinct")
         if np.any(self.first >= self.second) or (len(self.keys) and self.first[-1] >= self.n_areas):
             raise ValueError(f"the key of a pair i < j is i·N + j, with areas in 0 … {self.n_areas - 1}")
         if not np.all(np.isfinite(self.values)):
@@ -107,7 +107,7 @@ def from_matrix(matrix: FloatArray) -> PairValues:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"values of pairs must be a square matrix, received shape {matrix.shape}")
     if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-10):
-        raise ValueError("values of pairs must be a symmetric matrix: a pair has no first and second")
+        raise ValueError("values of pairs must be a symmetric matrix: the order within a pair does not matter")
     first, second = np.nonzero(np.triu(matrix, 1))
     return PairValues(len(matrix), first * len(matrix) + second, matrix[first, second])
 
@@ -178,8 +178,8 @@ def sparse_pairs(graph: AreaGraph) -> Communicability:
         stored += len(keys[-1])
         if stored > STORED_LIMIT:
             raise ValueError(
-                f"this map of {n:,} areas is so closely knit that more than {STORED_LIMIT:,} pairs are connected; "
-                "check its edges for areas that border very many others, or use the uniform design"
+                f"this map of {n:,} areas is so densely connected that more than {STORED_LIMIT:,} pairs are connected; "
+                "check its edges for areas with very many neighbours, or use the uniform design"
             )
     lost = _lost(A, scale, first_drop, last_term)
     pairs = PairValues(n, np.concatenate(keys), np.concatenate(values))

@@ -152,7 +152,7 @@ class JudgedCounts:
         if np.any(self.judge < 0) or np.any(self.judge >= self.n_judges):
             raise ValueError(f"judges must lie in 0 … {self.n_judges - 1}")
         if not np.isin(self.first_left, (-1, 0, 1)).all():
-            raise ValueError("first_left must be 1 (left), 0 (right) or −1 (not known)")
+            raise ValueError("first_left must be 1 (left), 0 (right) or −1 (unknown)")
         key = _judged_key(self.judge, self.first, self.second, self.first_left, self.n_areas)
         if len(np.unique(key)) != len(key):
             raise ValueError("each judge, pair and side is stored once; add up its counts")
@@ -226,7 +226,7 @@ def _check_counts(counts: PairCounts | JudgedCounts) -> None:
     if np.any(counts.wins < 0) or np.any(counts.wins > counts.n) or np.any(counts.ties < 0):
         raise ValueError("counts must satisfy 0 ≤ wins ≤ n and ties ≥ 0")
     if np.any(counts.n + counts.ties < 1):
-        raise ValueError("a pair that was never compared has no row: n + ties ≥ 1")
+        raise ValueError("a row needs at least one comparison: n + ties ≥ 1")
 
 
 def _in_order(left: IntArray, right: IntArray, n_areas: int) -> tuple[IntArray, IntArray]:

@@ -121,7 +121,7 @@ class PairDesign:
     def _positive(self, total: float) -> float:
         if not total > 0:
             raise ValueError(
-                f"the design gives weight zero to every pair of these {len(self.areas):,} areas; "
+                f"the design gives zero weight to every pair of these {len(self.areas):,} areas; "
                 "use another design here, or mix this one with the uniform design"
             )
         return total
@@ -147,7 +147,7 @@ class PairDesign:
             batch = min(2 * batch, 1_000_000)
         if len(self.areas) > TABLE_LIMIT:
             raise ValueError(
-                f"the design hardly ever asks a pair of these {len(self.areas):,} areas; use the uniform design"
+                f"the design hardly ever picks a pair of these {len(self.areas):,} areas; use the uniform design"
             )
         return np.concatenate([drawn, self._listed().draw(rng, size - len(drawn))])
 
@@ -225,7 +225,7 @@ def weighted(weights: ArrayLike) -> PairDesign:
     if listed.lowest < 0:
         raise ValueError(f"the weights of pairs must be zero or more, received {listed.lowest:g}")
     if not listed.values.sum() > 0:
-        raise ValueError("the weights of all pairs are zero, so that no pair can be drawn; give some pair a weight")
+        raise ValueError("all pairs have weight zero, so none can be drawn; give at least one pair a weight")
     return PairDesign(np.arange(listed.n_areas), 0.0, listed)
 
 
@@ -273,6 +273,6 @@ def known_areas(areas: ArrayLike, n_areas: int) -> IntArray:
         raise ValueError(f"areas must lie in 0 … {n_areas - 1}")
     if len(known) < 2:
         has = "only one area" if len(known) else "no area"
-        raise ValueError(f"a pair needs two different areas, but {has} can be asked; add areas that this judge knows")
+        raise ValueError(f"a pair needs two different areas, but {has} can be asked about; add areas this judge knows")
     known.setflags(write=False)
     return known

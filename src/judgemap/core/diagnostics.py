@@ -92,7 +92,7 @@ def _split(draws: FloatArray) -> FloatArray:
     """Cut every chain in two halves, so that a drifting chain disagrees with itself."""
     draws = np.asarray(draws, dtype=np.float64)
     if draws.ndim < 2 or draws.shape[1] < 4:
-        raise ValueError("diagnostics need an array (chain, draw, …) with at least four draws a chain")
+        raise ValueError("diagnostics need an array (chain, draw, …) with at least four draws per chain")
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, -half:]], axis=0)
 

@@ -38,7 +38,7 @@ def mean_squares(won: ArrayLike, chance: ArrayLike, group: IntArray, n_groups: i
     y, p = np.asarray(won, dtype=np.float64), np.asarray(chance, dtype=np.float64)
     v = p * (1 - p)
     if np.any(v <= 0):
-        raise ValueError("a chance must lie between 0 and 1, and be neither")
+        raise ValueError("a probability must lie strictly between 0 and 1")
     squared = (y - p) ** 2
 
     def total(values: FloatArray) -> FloatArray:

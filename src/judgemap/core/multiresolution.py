@@ -146,7 +146,7 @@ def whitening(points: FloatArray, lengths: FloatArray) -> sparse.csr_array:
         near = np.empty((last - first, 0), dtype=np.int64) if known is None else np.sort(known, axis=1)
         weights, variance = conditionals(points[first:last], points[near], lengths)
         if variance.min() < LEAST_VARIANCE:
-            raise ValueError("two areas have the same centroid; choose a prior that rests on borders")
+            raise ValueError("two areas have the same centroid; choose a prior based on borders")
         scale = 1 / np.sqrt(variance)
         places = np.arange(first, last)
         rows.append(np.repeat(places, given + 1))

@@ -56,7 +56,7 @@ def optimal(
     n_areas = covariance.n_areas
     if n_areas > OPTIMAL_LIMIT:
         raise ValueError(
-            f"{n_areas:,} areas are more than the {OPTIMAL_LIMIT:,} for which the optimal design can be computed; "
+            f"{n_areas:,} areas are too many: the optimal design can be computed for up to {OPTIMAL_LIMIT:,}; "
             "use the principal component design"
         )
     if n_areas < 2:
@@ -75,7 +75,7 @@ def optimal(
             trial = _normalised(q * np.sqrt(factor))
             trial_value, trial_slope = _value_and_slope(prior, information, trial, panel)
         q, value, slope = trial, trial_value, trial_slope
-    raise ValueError(f"the optimal design did not come within {tolerance:g} of the best; allow a larger tolerance")
+    raise ValueError(f"the optimal design did not get within {tolerance:g} of the best; allow a larger tolerance")
 
 
 def expected_trace(

@@ -119,13 +119,15 @@ class PanelModel:
     def __post_init__(self) -> None:
         n = self.counts.n_areas
         if n != self.covariance.n_areas:
-            raise ValueError(f"the comparisons know {n:,} areas, the covariance {self.covariance.n_areas:,}")
+            raise ValueError(f"the comparisons cover {n:,} areas, the covariance {self.covariance.n_areas:,}")
         views = self.parts.disagreement
         if views is not None and views.covariance.n_areas != n:
-            raise ValueError(f"the comparisons know {n:,} areas, the disagreement {views.covariance.n_areas:,}")
+            raise ValueError(f"the comparisons cover {n:,} areas, the disagreement {views.covariance.n_areas:,}")
         sides = self.counts.first_left
         if self.parts.side is not None and len(sides) and np.all(sides < 0):
-            raise ValueError("a side for each judge needs to know which area was on the left; these counts do not")
+            raise ValueError(
+                "a side effect for each judge needs to know which area was on the left, and these counts do not say"
+            )
 
     @property
     def n_areas(self) -> int:

@@ -40,7 +40,7 @@ class Covariance:
             object.__setattr__(self, field, frozen_floats(getattr(self, field)))
         n = len(self.matrix)
         if not self.matrix.shape == self.factor.shape == self.inverse.shape == (n, n):
-            raise ValueError("matrix, factor and inverse must be square and of one size")
+            raise ValueError("matrix, factor and inverse must be square and the same size")
 
     @property
     def n_areas(self) -> int:
@@ -122,7 +122,7 @@ def euclidean(points: FloatArray) -> FloatArray:
     """Measure the distance of each two centroids."""
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2 or not np.all(np.isfinite(points)):
-        raise ValueError("centroids must be an array of finite (x, y), one row an area")
+        raise ValueError("centroids must be an array of finite (x, y), one row per area")
     steps = points[:, None, :] - points[None, :, :]
     return np.hypot(steps[..., 0], steps[..., 1])
 
@@ -158,7 +158,7 @@ def check_size(n_areas: int) -> None:
     """Refuse what would need gigabytes and hours."""
     if n_areas > DENSE_LIMIT:
         raise ValueError(
-            f"{n_areas:,} areas are more than the {DENSE_LIMIT:,} that dense linear algebra handles; "
+            f"{n_areas:,} areas are too many: dense linear algebra handles up to {DENSE_LIMIT:,}; "
             "use a coarser map, or split it"
         )
 
@@ -214,5 +214,5 @@ class Model:
     def __post_init__(self) -> None:
         if self.counts.n_areas != self.covariance.n_areas:
             raise ValueError(
-                f"the comparisons know {self.counts.n_areas:,} areas, the covariance {self.covariance.n_areas:,}"
+                f"the comparisons cover {self.counts.n_areas:,} areas, the covariance {self.covariance.n_areas:,}"
             )

@@ -56,7 +56,7 @@ class ListOptions:
 
     def __post_init__(self) -> None:
         if self.spacing < 0:
-            raise ValueError(f"spacing counts the pairs between two showings of a pair, received {self.spacing}")
+            raise ValueError(f"spacing is the number of pairs before a pair is shown again, received {self.spacing}")
         if not 0 <= self.repeats <= 1 / 3:
             raise ValueError(f"planned repeats may be up to a third of the list, received {self.repeats}")
 
@@ -119,7 +119,7 @@ def draw_list_with_repeats(
             if repeats_left == left:
                 raise ValueError(
                     f"a list of {n_pairs:,} pairs has no room for {n_repeats:,} planned repeats with "
-                    f"{options.spacing:,} other pairs between; draw a longer list, or plan fewer repeats"
+                    f"{options.spacing:,} other pairs in between; draw a longer list, or plan fewer repeats"
                 )
             order.show(next(fresh))
     return PairList(_with_sides(rng, order, options), np.array(order.repeat_of, dtype=np.int64))
@@ -165,12 +165,12 @@ def _check_length(design: PairDesign, n_pairs: int, n_repeats: int, options: Lis
         besides = f" besides {n_repeats} repeats" if n_repeats else ""
         raise ValueError(
             f"{n_pairs - n_repeats:,} pairs{besides} cannot connect {n_areas:,} areas; ask for at least "
-            f"{n_areas - 1:,}, or do without a connected start"
+            f"{n_areas - 1:,}, or turn off the connected start"
         )
     if n_areas * (n_areas - 1) // 2 <= options.spacing and n_pairs > 1:
         raise ValueError(
-            f"{n_areas:,} areas have too few pairs to keep {options.spacing:,} others between two showings of one; "
-            "use a smaller spacing"
+            f"{n_areas:,} areas have too few pairs to keep {options.spacing:,} others between repeats of a pair; use "
+            "a smaller spacing"
         )
 
 
@@ -191,7 +191,7 @@ def _independent_pairs(rng: np.random.Generator, design: PairDesign, recent: deq
             if pair not in recent:
                 idle = 0
                 yield pair
-    raise ValueError("the design nearly always asks the same few pairs; mix it with the uniform design")
+    raise ValueError("the design nearly always picks the same few pairs; mix it with the uniform design")
 
 
 def _balanced_pairs(
@@ -312,7 +312,7 @@ def random_tree(rng: np.random.Generator, design: PairDesign) -> IntArray:
         batch = min(2 * batch, BATCH_LIMIT)
     raise ValueError(
         f"the design does not connect these {size:,} areas: it never, or hardly ever, compares some with the others; "
-        "mix it with the uniform design, or do without a connected start"
+        "mix it with the uniform design, or turn off the connected start"
     )
 
 

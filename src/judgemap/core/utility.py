@@ -127,7 +127,7 @@ def _checked(draws: ArrayLike) -> FloatArray:
     strengths = np.asarray(draws, dtype=np.float64)
     if strengths.ndim != 2 or strengths.shape[0] < 2 or strengths.shape[1] < 2:
         raise ValueError(
-            f"utilities need draws as an array (draws, areas), two of each at least, received {strengths.shape}"
+            f"utilities need draws as an array (draws, areas), at least two of each, received {strengths.shape}"
         )
     if not np.all(np.isfinite(strengths)):
         raise ValueError("utilities need finite draws of the strengths")

@@ -90,13 +90,13 @@ def load(path: Path, layer: str | None = None) -> tuple[geopandas.GeoDataFrame, 
                 frame = geopandas.read_file(source, layer=layer, on_invalid="fix")
             except UnicodeDecodeError:
                 frame = geopandas.read_file(source, layer=layer, on_invalid="fix", encoding="cp1252")
-                notes.append("The file's text is not in the encoding that it claims and was read as Windows-1252.")
+                notes.append("The file's text is not in the encoding it claims, so it was read as Windows-1252.")
         except UNREADABLE as error:
             reason = str(error).replace(f"{source.rpartition('/')[0]}/", "")
             first = re.split(r"[;.]\s", reason)[0].strip().rstrip(".")
             raise StudyError(f"the file cannot be read as a map ({first}); {_advice(source)}") from None
     if any("Non closed ring" in str(warning.message) for warning in caught):
-        notes.append("Some outlines did not end where they began and were closed.")
+        notes.append("Some outlines did not end where they started; they were closed.")
     if len(frame) == 0:
         raise StudyError("there are no areas in the file; check that the right layer was exported")
     if not isinstance(frame, geopandas.GeoDataFrame):
@@ -126,11 +126,11 @@ def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopand
             ) from None
         geometry = geometry.set_crs(wanted, allow_override=True)
         if stated is not None and not stated.equals(wanted, ignore_axis_order=True):
-            notes.append(f"The coordinates were taken to be {wanted.to_string()}, where the file says {stated.name}.")
+            notes.append(f"The coordinates were read as {wanted.to_string()}, where the file says {stated.name}.")
     elif stated is None:
         raise StudyError(
-            "the file does not say its coordinate reference system (a Shapefile says it in a .prj file beside it); "
-            "say which, for example crs='EPSG:27700' (--crs EPSG:27700 on the command line)",
+            "the file does not state its coordinate reference system (a Shapefile has it in a .prj file beside it); "
+            "give it, for example crs='EPSG:27700' (--crs EPSG:27700 on the command line)",
             field="crs",
         )
     return geometry, notes + _doubts(geometry)
@@ -141,7 +141,7 @@ def _doubts(geometry: geopandas.GeoSeries) -> list[str]:
     crs = geometry.crs
     west, south, east, north = geometry.total_bounds
     seen = f"the coordinates (x {west:.6g} … {east:.6g}, y {south:.6g} … {north:.6g})"
-    true = "say the true reference system, for example crs='EPSG:27700'"
+    true = "give the correct reference system, for example crs='EPSG:27700'"
     degrees = west >= -360 and east <= 360 and south >= -90.001 and north <= 90.001
     if crs.is_geographic and not degrees:
         raise StudyError(f"{seen} cannot be degrees, as {crs.name} has them; {true}", field="crs")
@@ -149,7 +149,7 @@ def _doubts(geometry: geopandas.GeoSeries) -> list[str]:
     if crs.is_projected and not np.isfinite(corners.to_crs("EPSG:4326").total_bounds).all():
         raise StudyError(f"{seen} are nowhere on Earth in {crs.name}; {true}", field="crs")
     if crs.is_projected and degrees:
-        return [f"T{seen[1:]} look like degrees, which {crs.name} does not have; check the reference system."]
+        return [f"T{seen[1:]} look like degrees, which {crs.name} does not use; check the reference system."]
     return []
 
 
@@ -168,7 +168,7 @@ def mend(geometry: geopandas.GeoSeries, names: Sequence[str]) -> tuple[geopandas
     _check_polygons(shapes, labels)
     broken = ~shapely.is_valid(shapes)
     shapes = repaired(shapes)
-    _refuse(labels[shapely.area(shapes) <= 0], "have no surface", "redraw or remove them")
+    _refuse(labels[shapely.area(shapes) <= 0], "enclose no area", "redraw or remove them")
     notes = [f"Outlines that crossed themselves were repaired: {quoted(labels[broken])}."] if broken.any() else []
     return geopandas.GeoSeries(shapes, crs=geometry.crs), notes
 
@@ -231,7 +231,9 @@ def _source(path: Path) -> tuple[str, list[str]]:
         raise StudyError("there is no such file; check its name and folder")
     suffix = path.suffix.casefold()
     if suffix not in {*BEGINNINGS, ".zip"}:
-        raise StudyError(f"maps are read from {', '.join(BEGINNINGS)} and .zip files; export it as a GeoPackage, say")
+        raise StudyError(
+            f"maps are read from {', '.join(BEGINNINGS)} and .zip files; export yours as a GeoPackage, for example"
+        )
     if path.stat().st_size == 0:
         raise StudyError("the file is empty; export the map again")
     if suffix != ".zip":

@@ -89,7 +89,7 @@ def read_table(path: str | Path, required: Sequence[str] = ()) -> Table:
         table.rows.append(dict(zip(columns, (undefused(cell.strip()).strip() for cell in cells), strict=True)))
         table.lines.append(line)
     if not table.rows:
-        raise StudyError(f"{path.name}: there is a header but no row below it; add the rows")
+        raise StudyError(f"{path.name}: there is a header but there are no rows below it; add them")
     if "" in columns:
         for row in table.rows:
             del row[""]
@@ -189,7 +189,7 @@ def _named(path: Path, columns: Sequence[str], required: Sequence[str]) -> tuple
             "separate the columns by commas, semicolons or tabs"
         )
     if repeated := [column for column in named if named.count(column) > 1]:
-        raise StudyError(f"{path.name}: the column {repeated[0]!r} is there more than once; rename one of them")
+        raise StudyError(f"{path.name}: the column {repeated[0]!r} appears more than once; rename one of them")
     return named
 
 

@@ -57,7 +57,7 @@ class Wording(NamedTuple):
 
 
 OUT = {Remedy.LEAVE_OUT: "Leave them out"}
-KEEP = {Remedy.KEEP: "Keep them as areas of their own"}
+KEEP = {Remedy.KEEP: "Keep them as separate areas"}
 WORDING: dict[FaultKind, Wording] = {
     FaultKind.NO_OUTLINE: Wording("have no outline", "has no outline", OUT),
     FaultKind.NOT_POLYGONS: Wording("are points or lines, not areas", "is a point or a line, not an area", OUT),
@@ -68,7 +68,7 @@ WORDING: dict[FaultKind, Wording] = {
     FaultKind.NO_ID: Wording(
         "have no id",
         "has no id",
-        {Remedy.REPAIR: "Give each one an id of its own, such as row-12", Remedy.LEAVE_OUT: "Leave them out"},
+        {Remedy.REPAIR: "Give each one its own id, such as row-12", Remedy.LEAVE_OUT: "Leave them out"},
     ),
     FaultKind.SAME_ID: Wording(
         "share an id with an earlier row",

@@ -16,23 +16,23 @@ def hairline_notes(hairline: IntArray, overlaps: IntArray, names: Sequence[str])
     """Say which borders almost meet, and which areas lie over each other."""
     notes = []
     if len(hairline):
-        notes.append(f"Borders that almost meet, or overlap, were taken to meet: {pair_words(hairline, names)}.")
+        notes.append(f"Borders that nearly meet, or overlap, were treated as shared: {pair_words(hairline, names)}.")
     if len(overlaps):
-        notes.append(f"Areas that lie over each other should be checked on the map: {pair_words(overlaps, names)}.")
+        notes.append(f"These areas overlap; check them on the map: {pair_words(overlaps, names)}.")
     return notes
 
 
 def bridge_notes(bridges: Sequence[Bridge], names: dict[str, str]) -> list[str]:
     """Say which areas were joined to the nearest one outside their part of the map."""
     notes = [
-        f"{names[each.a]!r} borders no area outside its part of the map and was joined to the nearest, "
+        f"{names[each.a]!r} borders nothing outside its part of the map, so it was joined to the nearest area, "
         f"{names[each.b]!r}, {each.km:.2f} km away."
         for each in bridges[:MOST_LISTED]
     ]
     if len(bridges) > MOST_LISTED:
-        notes.append(f"{len(bridges) - MOST_LISTED:,} more areas were joined to the nearest in the same way.")
+        notes.append(f"{len(bridges) - MOST_LISTED:,} more areas were joined to their nearest area in the same way.")
     if len(bridges) > max(5, len(names) // 10):
-        notes.append("This many parts suggest that the borders in the file do not meet; check them, or repair the map.")
+        notes.append("So many parts suggest that the borders in the file do not meet; check them, or repair the map.")
     return notes
 
 
@@ -47,8 +47,8 @@ def parts_notes(graph: AreaGraph, names: Sequence[str]) -> list[str]:
     shown = ", ".join(f"{size:,}" for size in sorted(sizes.tolist(), reverse=True)[:10])
     more = " …" if len(sizes) > 10 else ""
     notes.append(
-        f"The areas are left in {len(sizes):,} parts that no edge joins, of {shown}{more} areas: "
-        "one part tells nothing about another."
+        f"The map is in {len(sizes):,} separate parts, with {shown}{more} areas: one part tells us nothing about "
+        "another."
     )
     return notes
 

@@ -81,14 +81,14 @@ def complete_names(ids: Sequence[str], names: Sequence[str], notes: Sequence[str
     """Call an area without a name by its id, and note that, and the names that several areas have.
 
     >>> complete_names(["1", "2"], ["Kenwood", ""])
-    Labels(ids=('1', '2'), names=('Kenwood', '2'), notes=("Areas without a name go by their id: '2'.",))
+    Labels(ids=('1', '2'), names=('Kenwood', '2'), notes=("These areas have no name, so their ids are used: '2'.",))
     """
     notes = list(notes)
     if nameless := [key for key, name in zip(ids, names, strict=True) if not name]:
-        notes.append(f"Areas without a name go by their id: {quoted(nameless)}.")
+        notes.append(f"These areas have no name, so their ids are used: {quoted(nameless)}.")
     names = [name or key for key, name in zip(ids, names, strict=True)]
     if shared := [name for name, count in Counter(names).items() if count > 1]:
-        notes.append(f"More than one area is called {quoted(shared)}; in files, write their ids.")
+        notes.append(f"More than one area is called {quoted(shared)}; use their ids in files.")
     return Labels(tuple(ids), tuple(names), tuple(notes))
 
 
@@ -100,7 +100,7 @@ def check_ids(ids: Sequence[str], where: str) -> None:
     if repeated := [key for key, count in Counter(ids).items() if count > 1]:
         raise StudyError(
             f"{where} has the same id more than once: {quoted(repeated)}; "
-            "every area needs an id of its own, and one row with all of its parts",
+            "every area needs its own id, and one row with all its parts",
             field="id",
         )
 
@@ -118,8 +118,8 @@ def _guess_id(columns: dict[str, list[str]]) -> tuple[str | None, str]:
         if column.casefold() == "id" and any(texts):
             check_ids(texts, f"the column {column!r}")
         if all(texts) and len(set(texts)) == len(texts):
-            return column, f"The ids were guessed to be in the column {column!r}."
-    return None, "No column looks like an id for every area, so the areas are numbered from 1 in the file's order."
+            return column, f"The ids appear to be in the column {column!r}."
+    return None, "No column looks like an id, so the areas are numbered from 1 in file order."
 
 
 def _guess_name(columns: dict[str, list[str]], id_column: str | None) -> tuple[str | None, str]:
@@ -132,8 +132,8 @@ def _guess_name(columns: dict[str, list[str]], id_column: str | None) -> tuple[s
     for pattern in NAME_COLUMNS:
         if called := _called(wordy, [pattern]):
             best = max(called, key=lambda column: len(set(wordy[column])))
-            return best, f"The names were guessed to be in the column {best!r}."
-    return None, "No column looks like a name, so the areas go by their ids."
+            return best, f"The names appear to be in the column {best!r}."
+    return None, "No column looks like a name, so ids are used as names."
 
 
 def _called(columns: dict[str, list[str]], patterns: Sequence[str]) -> list[str]:

@@ -64,9 +64,9 @@ class Areas(Displayed):
             lengths.add(len(self.geometry))
             object.__setattr__(self, "geometry", self.geometry.reset_index(drop=True))
         if len(lengths) != 1:
-            raise ValueError(f"ids, names, graph and geometry must be of one length, received {sorted(lengths)}")
+            raise ValueError(f"ids, names, graph and geometry must have the same length, received {sorted(lengths)}")
         if len(set(self.ids)) != len(self.ids):
-            raise ValueError("every area needs an id of its own")
+            raise ValueError("every area needs its own id")
 
     def __repr__(self) -> str:
         place = "no map" if self.geometry is None else "a map"
@@ -263,7 +263,7 @@ def read_names(path: str | Path) -> Areas:
     """
     labels = _read_names(read_table(path, required=("id", "name")))
     graph = AreaGraph(len(labels.ids), np.empty((0, 2), dtype=np.int64))
-    return Areas(labels.ids, labels.names, graph, notes=(*labels.notes, "No area is taken to have neighbours."))
+    return Areas(labels.ids, labels.names, graph, notes=(*labels.notes, "No area has neighbours."))
 
 
 def _joined_by(outlines: "Outlines", edges_path: str | Path, extra_edges: ExtraEdges) -> Areas:
@@ -302,7 +302,7 @@ def _read_names(table: Table) -> Labels:
             raise StudyError(f"{table.where(row)}: the id is missing; fill it in")
         if key in lines:
             raise StudyError(
-                f"{table.where(row)}: the id {key!r} is on line {lines[key]} already; give each area its own"
+                f"{table.where(row)}: the id {key!r} is already on line {lines[key]}; give each area its own"
             )
         lines[key] = table.lines[row]
     if len(lines) == 1:
@@ -324,7 +324,7 @@ def _table_edges(areas: Areas, table: Table) -> IntArray:
 def _edge(areas: Areas, lookup: dict[str, int], pair: Sequence[str]) -> tuple[int, int]:
     ends = [clean_label(end) for end in pair]
     if len(ends) != 2 or not all(ends):
-        raise StudyError(f"an edge joins two areas, and this one reads {quoted(ends)}; name both")
+        raise StudyError(f"an edge joins two areas, but this one reads {quoted(ends)}; name both")
     for end in ends:
         if end not in lookup:
             raise StudyError(areas.unknown(end))
@@ -356,5 +356,5 @@ def _number_first(label: str) -> tuple[bool, int, str]:
 def _check_choice(what: str, chosen: str, choices: Sequence[str]) -> None:
     if chosen not in choices:
         raise StudyError(
-            f"{what}={chosen!r} is not known{did_you_mean(chosen, choices)}; it is one of {quoted(choices)}"
+            f"{what}={chosen!r} is not recognised{did_you_mean(chosen, choices)}; it is one of {quoted(choices)}"
         )

@@ -37,7 +37,7 @@ def told_apart(areas: Areas, columns: Mapping[str, Sequence[str]]) -> Areas:
                     names[row] = each
                 break
     new = [each for row, each in enumerate(names) if each != areas.names[row]]
-    note = f"Areas of the same name are told apart: {quoted(new[:MOST_NOTED])}"
+    note = f"Areas with the same name are distinguished: {quoted(new[:MOST_NOTED])}"
     more = f" and {len(new) - MOST_NOTED:,} more" if len(new) > MOST_NOTED else ""
     return replace(areas, names=tuple(names), notes=(*areas.notes, f"{note}{more}."))
 

@@ -72,7 +72,7 @@ def cluster_map(
         if len(doubtful)
         else ""
     )
-    doubt += f" {unplaced:,} areas (white) belong clearly to no cluster." if unplaced else ""
+    doubt += f" {unplaced:,} areas (white) do not clearly belong to any cluster." if unplaced else ""
     caption = (
         "Neighbouring areas of similar risk. The fainter an area, the less certain that it belongs to its cluster. "
         f"{number_sentence(shown.grouping.numbers)} {partition_sentence(shown.grouping)}{doubt}"
@@ -98,7 +98,8 @@ def cluster_violins(fit: ClusterFit, partition: Partition | None = None) -> Pict
         axes.set(xlabel="cluster", ylabel="risk", xticks=range(1, shown.n_clusters + 1))
     middles = ", ".join(f"{k}: {signed(np.median(draws))}" for k, draws in enumerate(pooled, start=1))
     caption = (
-        "Risk of the areas in each cluster, without the extreme thousandth at each end. The bar spans the middle half."
+        "Risk of the areas in each cluster, leaving out the most extreme thousandth at each end. The bar "
+        "spans the middle half."
     )
     return Picture(figure, f"Violins of risk in {shown.n_clusters} clusters. Medians by cluster: {middles}.", caption)
 

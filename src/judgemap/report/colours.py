@@ -164,4 +164,4 @@ VARIANCE = Scale("Blues", "Posterior variance of the risk", "more certain", "les
 CHANCE = Scale("BuPu", "Probability", "unlikely", "nearly certain", (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1))
 LIKENESS = Scale("YlGn", "Correlation before any data", "tells nothing", "tells much", (0, 0.05, 0.1, 0.2, 0.4, 0.7, 1))
 RANK = Scale("Oranges", "Median rank (1 is the highest risk)", "lower risk", "higher risk")
-RANK_WIDTH = Scale("GnBu", "Width of the 95 % interval of rank", "place well known", "place hardly known")
+RANK_WIDTH = Scale("GnBu", "Width of the 95 % interval of rank", "rank well known", "rank hardly known")

@@ -55,7 +55,7 @@ def remarks(results: Results) -> list[str]:
             sentences.append(
                 f"{SAMPLERS[row['sampler']]}: chains agreed (R-hat of every area ≤ 1.01) in {row['sets_converged']} of "
                 f"{row['sets']} sets, and the largest R-hat is {row['rhat_max']:.3f}; where chains do not agree, the "
-                "effective sample size is a guess, and usually too high."
+                "effective sample size is unreliable, and usually too high."
             )
     agreed = results.summary()[0].get("sets_agreed", len(results.sets))
     if agreed < len(results.sets):
@@ -186,7 +186,7 @@ def _robustness_table(summary: Sequence[Row], sets: int) -> Table:
         )
         for before, after in zip(summary[::2], summary[1::2], strict=True)
     )
-    return Table(f"Coverage of 95 % intervals over {sets:,} sets, judges taken as alike → with the remedy", heads, rows)
+    return Table(f"Coverage of 95 % intervals over {sets:,} sets, judges assumed alike → with the remedy", heads, rows)
 
 
 def _robustness_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
@@ -203,7 +203,7 @@ def _robustness_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
         f"{BEHAVIOURS[before['behaviour']].words} {before['scaled']:.3f}, then {after['scaled']:.3f}"
         for before, after in pairs
     )
-    caption = "Rings: judges taken as alike. Diamonds: with the remedy. The dashed line is what was promised."
+    caption = "Rings: judges assumed alike. Diamonds: with the remedy. The dashed line is the nominal level."
     return Picture(figure, f"Coverage of 95 % intervals over {len(rows) // len(summary):,} sets: {results}.", caption)
 
 

@@ -239,7 +239,7 @@ def traces(fit: Fit) -> Picture:
         panels[-1].set_xlabel("draw")
     thinned = f", one draw in {every}" if every > 1 else ""
     those = f"{capital(first)}, and the areas" if first else "The areas"
-    caption = f"{those} that mix worst, a colour for each chain{thinned}. Chains that agree overlap throughout."
+    caption = f"{those} that mix worst, one colour per chain{thinned}. Chains that agree overlap throughout."
     return Picture(figure, f"Traces of {len(risk)} chains. {'; '.join(facts)}.", caption)
 
 

@@ -9,9 +9,9 @@ from judgemap.report.text import counted
 from judgemap.study.judge_planning import JudgePlan
 
 MEANT = (
-    "Judges are taken as a sample of the people whose view the map is to show, each with a view of their own. The "
-    "uncertainty here is of that common view, and stays above zero however much the same judges answer. Correlation is "
-    "that of estimated and true risk over the areas. Hours are the judges', answers alone."
+    "Judges are treated as a sample of the people whose view the map should show, each with their own view. The "
+    "uncertainty shown is of their common view, and it stays above zero however many answers the same judges give. "
+    "Correlation is between estimated and true risk over the areas. Hours are the judges' time spent answering."
 )
 
 
@@ -22,7 +22,7 @@ def judge_sentences(plan: JudgePlan) -> list[str]:
     sd, endless = plan.sd[row, column], plan.sd[-1, column]
     first = (
         f"If judges differ from each other by {plan.differ:.2g} of how far areas differ, {counted(judges, 'judge')} "
-        f"with {answers:,} answers each know the population's map to a standard deviation of {sd:.2f}, a correlation "
+        f"with {answers:,} answers each give the population's map with a standard deviation of {sd:.2f}, a correlation "
         f"of {plan.correlation[row, column]:.2f} with the truth, in {_hours(plan.hours[row, column])}."
     )
     doubled = (
@@ -44,7 +44,7 @@ def judge_table(plan: JudgePlan) -> Table:
     ]
     endless = zip(plan.sd[-1], plan.correlation[-1], strict=True)
     rows.append((Cell("without end"), *(Cell(f"{sd:.2f}", f"{r:.2f}") for sd, r in endless)))
-    caption = "Uncertainty (sd) of the population's map; beside it the correlation with the truth, and judges' hours"
+    caption = "Uncertainty (sd) of the population's map, with its correlation with the truth and judges' hours"
     return Table(caption, heads, tuple(rows))
 
 
@@ -92,7 +92,7 @@ def judge_picture(plan: JudgePlan) -> Picture:
     )
     caption = (
         "Darker is less certain; the diamond is the planned study. Below, each line falls towards a dashed one: the "
-        "best that this many judges can do, however much they answer."
+        "best that this many judges can do, however many answers they give."
     )
     return Picture(figure, alt, caption)
 
@@ -111,17 +111,17 @@ def _where_it_ends(plan: JudgePlan, judges: int) -> str:
     from_here = plan.helps_little(judges)
     if from_here == 0:
         return (
-            f"With {plan.per_judge[0]:,} answers each or fewer, twice as many already lower the uncertainty by less "
-            "than a tenth: ask more judges."
+            f"With {plan.per_judge[0]:,} answers each or fewer, doubling them lowers the uncertainty by less than a "
+            "tenth: ask more judges."
         )
     if np.isinf(from_here):
         return (
-            f"Up to {plan.per_judge[-2]:,} answers each, twice as many still lower the uncertainty by a tenth or more; "
-            "more judges lower it further."
+            f"Up to {plan.per_judge[-2]:,} answers each, doubling them still lowers the uncertainty by a tenth or "
+            "more; more judges lower it further."
         )
     return (
-        f"From about {from_here:.0f} answers each, twice as many lower the uncertainty by less than a tenth: "
-        "ask more judges, not more of each."
+        f"From about {from_here:.0f} answers each, doubling them lowers the uncertainty by less than a tenth: ask "
+        "more judges, not more of each judge."
     )
 
 

@@ -59,7 +59,7 @@ def left_shares(table: pd.DataFrame) -> Picture:
         axes.set(xlabel="share of left choices, with 95 % interval", xlim=(-0.02, 1.02))
     names = listed(shown["judge"][off].tolist())
     summary = f"The intervals of {names} do not contain one half" if names else "All intervals contain one half"
-    caption = f"{summary}; by chance alone one judge in twenty would miss it."
+    caption = f"{summary}; by chance alone, one judge in twenty would miss it."
     return Picture(figure, f"Share of left choices of {len(shown):,} judges. {summary}.", caption)
 
 
@@ -83,7 +83,7 @@ def mean_squares(table: pd.DataFrame) -> Picture:
         axes.set(xlabel="infit", ylabel="outfit")
     names = listed(shown["judge"][odd].tolist())
     summary = f"{names} answered further from the others than chance explains" if names else "No judge stands out"
-    caption = f"{summary}. 1 is what the other judges' answers lead us to expect; larger points have more answers."
+    caption = f"{summary}. 1 is what the other judges' answers lead us to expect; larger points mean more answers."
     return Picture(figure, f"Infit and outfit of {len(shown):,} judges against the others. {summary}.", caption)
 
 
@@ -91,7 +91,7 @@ def agreement(table: pd.DataFrame) -> Picture:
     """Draw each judge's agreement with the other judges' fit, with its 95 % interval, and the agreement expected."""
     shown = _most(table[table["agreement"].notna()])
     if not len(shown):
-        raise StudyError("there is only one judge, so there are no others to agree with")
+        raise StudyError("there is only one judge, so agreement with others cannot be drawn")
     below = shown["agreement_high"] < shown["agreement_expected"]
     with drawing(50 + 15 * len(shown)) as (figure, [axes]):
         _forest(axes, shown, "agreement", np.where(below, MISSED, BLUE))
@@ -100,7 +100,9 @@ def agreement(table: pd.DataFrame) -> Picture:
         axes.set(xlabel="share of answers that match the other judges", xlim=(-0.02, 1.02))
     names = listed(shown["judge"][below].tolist())
     summary = f"{names} agreed less with the others than expected" if names else "All judges agreed as much as expected"
-    caption = f"{summary}. Points with 95 % intervals show what was observed, upright marks what the model expects."
+    caption = (
+        f"{summary}. Points with 95 % intervals show what was observed; vertical marks show what the model expects."
+    )
     return Picture(figure, f"Agreement of {len(shown):,} judges with the others. {summary}.", caption)
 
 

@@ -29,7 +29,7 @@ BADGE = 8.3
 """Radius of the numbered circles, in points."""
 
 NO_MAP = (
-    " There is no boundary file, so areas are drawn as circles and lines join neighbours; position means nothing else."
+    " There is no boundary file, so areas are drawn as circles joined to their neighbours; positions mean nothing more."
 )
 
 

@@ -43,7 +43,7 @@ def html(value: object) -> str:
     >>> "1,848 pairs shown" in html(data)
     True
     """
-    raise TypeError(f"a notebook has nothing special to show of a {type(value).__name__}")
+    raise TypeError(f"a notebook has nothing special to show for a {type(value).__name__}")
 
 
 @html.register

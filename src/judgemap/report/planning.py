@@ -135,7 +135,7 @@ def plan_page(plan: StudyPlan, people: JudgePlan | None = None) -> str:
     reference = plan.reference
     best = min(plan.designs, key=lambda design: plan.at_planned(design, "sd").middle)
     record = plan.record
-    lengths = [Section("How many are enough", tuple(_enough(plan)), table=by_length(plan, reference))]
+    lengths = [Section("How many are enough?", tuple(_enough(plan)), table=by_length(plan, reference))]
     if best != reference:
         lengths.append(Section(f"The same with the {NAMES[best]}", table=by_length(plan, best)))
     facts = (
@@ -162,7 +162,7 @@ def plan_page(plan: StudyPlan, people: JudgePlan | None = None) -> str:
         numbers=[
             (f"{plan.planned:,}", f"comparisons, {plan.judges} judges × {plan.per_judge}"),
             (f"{plan.at_planned(reference, 'sd').middle:.2f}", "uncertainty of risk (sd)"),
-            (f"{plan.at_planned(reference, 'rank_error').middle:.1f}", "places off in rank, on average"),
+            (f"{plan.at_planned(reference, 'rank_error').middle:.1f}", "places out in rank, on average"),
             (f"{_found(plan, reference):.1f}", _found_words(plan)),
         ],
     )
@@ -170,14 +170,14 @@ def plan_page(plan: StudyPlan, people: JudgePlan | None = None) -> str:
 
 MEANT = (
     "Uncertainty is the posterior standard deviation of an area's risk, averaged over the areas; a difference in risk "
-    "of 1 means that in about 73 of 100 comparisons the riskier area is judged riskier. Rank error is how many places "
-    "an area's estimated rank is from its true one, on average. One of the worst areas counts as found if its estimate "
-    "is among the same number of highest estimates."
+    "of 1 means that in about 73 of 100 comparisons the riskier area is judged riskier. Rank error is how many "
+    "places, on average, an area's estimated rank is from its true one. One of the k worst areas counts as found if "
+    "its estimate is among the k highest."
 )
 UTILITIES = (
     "For statisticians: U1 is one over the trace of the posterior covariance of centred strengths, U2 the mean over "
-    "pairs of one over the posterior variance of a pair's probability. A few nearly certain pairs dominate the mean in "
-    "U2, so its median over studies is given, with a robust version beside it, 1 / median variance."
+    "pairs of one over the posterior variance of a pair's probability. A few nearly certain pairs dominate the mean "
+    "in U2, so we give its median over studies, with a robust version alongside, 1 / median variance."
 )
 
 
@@ -237,7 +237,7 @@ def _savings(plan: StudyPlan) -> list[str]:
         if not any(gains.values()):
             middle, low, high = (_count(plan, each) for each in needed["sd"][:3])
             notes.append(
-                f"{name}: no gain can be seen in {plan.record.simulations} simulated studies; the same uncertainty "
+                f"{name}: no gain is visible in {plan.record.simulations} simulated studies; the same uncertainty "
                 f"takes {middle} ({low} to {high}) comparisons."
             )
         else:

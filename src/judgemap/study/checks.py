@@ -23,7 +23,7 @@ WORDS = {
     "areas": "how far the areas' win rates are from what the model expects",
     "pairs": "how far single pairs are from what the model expects",
     "left": "answers for the area on the left",
-    "triads": "circles, A chosen over B, B over C and C over A",
+    "triads": "circles: A chosen over B, B over C and C over A",
 }
 
 
@@ -64,7 +64,7 @@ class PredictiveCheck:
         where = f"{self.n_outside:,} of {compared:,} areas have a win rate outside its 95 % interval"
         if not self.misfits:
             return f"The model could have produced these answers: {where}, and no measure is unusual."
-        return f"The model does not fit in one respect or more: {'; '.join(MEANING[name] for name in self.misfits)}."
+        return f"The model does not fit in at least one respect: {'; '.join(MEANING[name] for name in self.misfits)}."
 
 
 def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, draws: int = 500) -> PredictiveCheck:

@@ -215,7 +215,7 @@ class ClusterFit(Fit):
         if judged and (judged.together_gap > GOOD_GAP or judged.rhat_together > 1 + 5 * (GOOD_RHAT - 1)):
             texts.append(
                 "Chains that started from different partitions still differ: the probability that two areas share a "
-                f"cluster differs by up to {judged.together_gap:.2f} between them; run twice the draws."
+                f"cluster differs by up to {judged.together_gap:.2f} between them; run twice as many draws."
             )
         return texts
 

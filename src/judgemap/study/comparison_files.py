@@ -72,7 +72,7 @@ def _positions(table: Table, first: str, second: str, areas: Areas) -> tuple[Int
     right = [lookup.get(clean_label(row[second]), -1) for row in table.rows]
     if all(place < 0 for place in (*left, *right)):
         raise StudyError(
-            f"{table.path.name} and the map share no area: the table names {quoted(_some(table, first))}, "
+            f"{table.path.name} and the map have no area in common: the table names {quoted(_some(table, first))}, "
             f"the map {quoted(areas.ids[:3])} ({quoted(areas.names[:3])}); "
             "check that both use the same ids, or choose the map's id column"
         )

@@ -127,7 +127,7 @@ class StudyDefinition:
             )
         if not 0 <= self.repeats <= MOST_REPEATS:
             raise StudyError(
-                f"repeats is {self.repeats:g}; it is the share of pairs that come again, from 0 to {MOST_REPEATS}",
+                f"repeats is {self.repeats:g}; it is the share of pairs shown again, from 0 to {MOST_REPEATS}",
                 field="repeats",
             )
         self._check_languages()
@@ -140,7 +140,7 @@ class StudyDefinition:
 
     def _check_languages(self) -> None:
         if not self.languages or len(set(self.languages)) != len(self.languages):
-            text = "languages must name at least one language, each once; for example ['en', 'fr']"
+            text = "languages must list at least one language, each only once; for example ['en', 'fr']"
             raise StudyError(text, field="languages")
         for language, texts in self.translations.items():
             if language not in self.languages:
@@ -250,7 +250,7 @@ def _checked(cls: type, key: str, value: Any, prefix: str = "") -> Any:  # noqa:
         return _checked_pairs(prefix + key, value)
     if "tuple[str" in kind:
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise StudyError(f"{prefix}{key} is {value!r}; it must be a list of texts")
+            raise StudyError(f"{prefix}{key} is {value!r}; it must be a list of strings")
         return tuple(value)
     if "date" in kind:
         return _checked_day(prefix + key, value)
@@ -263,7 +263,7 @@ def _checked(cls: type, key: str, value: Any, prefix: str = "") -> Any:  # noqa:
     if "int" in kind and (not isinstance(value, int) or isinstance(value, bool)):
         raise StudyError(f"{prefix}{key} is {value!r}; it must be a whole number")
     if not isinstance(value, bool | int | str):
-        raise StudyError(f"{prefix}{key} is {value!r}; it must be a text")
+        raise StudyError(f"{prefix}{key} is {value!r}; it must be text")
     return value if "bool" in kind or "int" in kind else str(value)
 
 
@@ -316,7 +316,7 @@ def read_study_areas(study: StudyDefinition, folder: str | Path) -> Areas:
     """Read the areas that a definition names, from files beside it."""
     source = study.areas
     if bool(source.file) == bool(source.edges):
-        raise StudyError("areas names no map; give areas.file, a boundary file, or areas.edges, an edge list")
+        raise StudyError("areas does not name a map; give areas.file, a boundary file, or areas.edges, an edge list")
     if source.file:
         areas = read_areas(
             Path(folder, source.file),

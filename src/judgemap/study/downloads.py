@@ -96,7 +96,7 @@ def kind_of(path: str | Path) -> str:
     fitting = [kind for kind, each in FORMATS.items() if name.endswith(each.ending)]
     if not fitting:
         endings = quoted([each.ending for each in FORMATS.values()])
-        raise StudyError(f"{name}: the ending of its name is not a format; use one of {endings}, or say --as")
+        raise StudyError(f"{name}: its ending is not a known format; use one of {endings}, or say --as")
     return max(fitting, key=lambda kind: len(FORMATS[kind].ending))
 
 

@@ -131,12 +131,12 @@ class Explanation:
     def judges_note(self) -> str:
         """What the table of judges cannot say, in a sentence, or nothing."""
         if len(self.judges) == 0:
-            return "The answers do not name their judges, so nothing can be said about them."
+            return "The answers do not name their judges, so we can say nothing about judges."
         missing = []
         if self.judges["infit"].isna().all():
             missing.append("only one judge has made decisions, so agreement with others cannot be checked")
         if self.judges["left_share"].isna().all():
-            missing.append("no answer was for the right area, so sides cannot be judged")
+            missing.append("no answer was for the area on the right, so side preferences cannot be checked")
         if self.judges["seconds_median"].isna().all():
             missing.append("no times were recorded")
         text = "; ".join(missing)

@@ -37,7 +37,7 @@ def import_interface(path: str | Path, item_id: ItemId = "item_id") -> Imported:
     names = tuple(row.get("display_name") or row.get("name") or row["item_id"] for row in items.rows)
     answers, notes = _answers(comparisons, labels)
     if not answers:
-        raise StudyError(f"{path.name}: it has no comparison of two items; export it again once people have judged")
+        raise StudyError(f"{path.name}: it has no comparisons; export it again once people have judged")
     return Imported(tuple(labels.values()), names, tuple(answers), notes=tuple(notes))
 
 
@@ -49,7 +49,7 @@ def _answers(table: Table, labels: dict[str, str]) -> tuple[list[Answer], list[s
         sound, guess_columns(table.columns), [f"comparison {row.get('comparison_id')}" for row in sound]
     )
     answers = [answer._replace(left=labels[answer.left], right=labels[answer.right]) for answer in read]
-    note = f"{len(refused):,} comparisons name an unknown item, or the same one twice, and were left out: "
+    note = f"{len(refused):,} comparisons name an unknown item, or the same item twice, and were left out: "
     return answers, [f"{note}{quoted(refused, most=5)}."] if refused else []
 
 
@@ -70,7 +70,8 @@ def _table(path: Path, name: str, folder: Path) -> Table:
             if not tables:
                 there = quoted([each.filename for each in entries])
                 raise StudyError(
-                    f"{path.name}: there is no {name}.csv in it, as the interface's export has; it holds {there}"
+                    f"{path.name}: there is no {name}.csv in it, which the interface's export should "
+                    f"have; it holds {there}"
                 )
             if len(tables) > 1:
                 raise StudyError(f"{path.name}: there are several tables {name!r} in it; zip one export alone")

@@ -228,7 +228,7 @@ def _ratio(differ: float | None, pilot: "Fit | None") -> float:
             return DIFFER
         return float(np.median(np.sqrt(pilot.posterior["sigma2"] / pilot.posterior["alpha2"])))
     if not (np.isfinite(differ) and differ > 0):
-        raise StudyError(f"how far judges differ is a positive number, σ/α, such as {DIFFER}, not {differ:g}")
+        raise StudyError(f"how far judges differ must be a positive number, σ/α, such as {DIFFER}, not {differ:g}")
     return differ
 
 
@@ -247,5 +247,5 @@ def _check(areas: Areas, judges: int, per_judge: int, seconds: float, simulation
         raise StudyError("a study needs at least two areas, but the map has only one")
     if len(areas) > MOST_AREAS:
         raise StudyError(
-            f"{len(areas):,} areas are more than the {MOST_AREAS:,} for which judges can be planned; use a coarser map"
+            f"{len(areas):,} areas are too many: judges can be planned for up to {MOST_AREAS:,}; use a coarser map"
         )

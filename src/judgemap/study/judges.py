@@ -206,7 +206,7 @@ def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
     if row["repeats"] >= 5 and row["consistency"] <= 0.5:
         yield f"Saw {row['repeats']:,} pairs again, and answered only {row['consistency']:.0%} of them the same way."
     if row["comparisons"] >= 10 and row["undecided"] > 0.5:
-        yield f"Did not decide on {row['undecided']:.0%} of the pairs."
+        yield f"Left undecided {row['undecided']:.0%} of the pairs."
 
 
 def _told_apart(row: dict[Any, Any]) -> Iterator[str]:

@@ -137,7 +137,7 @@ def run_large(
 
 def engine_note(n_areas: int, *, dense: bool) -> Note:
     """Say how a large map was fitted, so that its numbers can be had again."""
-    how = "a factored mass matrix" if dense else "conjugate gradients, which need little memory and more time"
+    how = "a factored mass matrix" if dense else "conjugate gradients, which use less memory but take longer"
     return Note(NoteKind.ENGINE, f"With {n_areas:,} areas, strengths were drawn with {how}.")
 
 

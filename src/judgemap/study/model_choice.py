@@ -74,7 +74,8 @@ class ModelComparison:
             )
         rivals = self.table["model"][1:][-self.table["difference"][1:] <= 2 * self.table["difference_se"][1:]]
         return (
-            f"{command} comes first, but these predict a new judge's answers about as well: {quoted(tuple(rivals))}; "
+            f"{command} comes first, but these predict a new judge's answers about equally well: "
+            f"{quoted(tuple(rivals))}; "
             "choose the simplest of them."
         )
 
@@ -105,7 +106,7 @@ def compare_models(
     data, _ = with_answers(data.where(data.decided | data.tied))
     if len(data.judges) < FEWEST_JUDGES or (data.judge < 0).any():
         raise StudyError(
-            f"models are compared by leaving out one judge at a time, which needs {FEWEST_JUDGES} judges, and "
+            f"models are compared by leaving out one judge at a time, which takes {FEWEST_JUDGES} judges, and "
             "every answer with its judge's name; fill in the column 'judge', or ask more judges"
         )
     chosen = _applicable(data) if models is None else list(models)

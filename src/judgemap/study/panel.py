@@ -300,8 +300,12 @@ class PanelFit(Fit):
     def _judge_risk(self, place: int | None = None) -> FloatArray:
         """Draws of each judge's map, (samples, judges, areas), or of one judge's."""
         if not self.has_judge_maps:
-            why = "judges have too many maps to keep" if self.settings.differ else "judges are alike in it"
-            raise StudyError(f"this fit has no map of each judge: {why}")
+            why = (
+                "there are too many judges to keep a map for each"
+                if self.settings.differ
+                else "it treats judges as alike"
+            )
+            raise StudyError(f"this fit has no map for each judge: {why}")
         draws: FloatArray = self.views["judge_risk"].to_numpy()
         return (draws if place is None else draws[:, place]).astype(np.float64)
 
@@ -327,7 +331,7 @@ def run_panel(
     parts = panel.parts(data, covariance)
     if parts.ties is TieRule.DAVIDSON and run.sampler == "gibbs":
         raise StudyError(
-            "Davidson's ties have no Gibbs sampler; choose the sampler hmc, or the ties 'model'", field="ties"
+            "there is no Gibbs sampler for Davidson's ties; choose the sampler hmc, or the ties 'model'", field="ties"
         )
     used, silent = with_answers(data) if panel.by_judge else (data, ())
     pairs = data.counts() if parts.ties else data.counts().decided()

@@ -32,15 +32,15 @@ class View(StrEnum):
         """Whose view the map is, in a sentence.
 
         >>> View.PANEL.words
-        'The map is the view of these judges, each counting alike.'
+        'The map shows the view of these judges, each with equal weight.'
         """
         return _WORDS[self]
 
 
 _WORDS = {
     View.POOLED: "The map pools all answers, as if one person had given them.",
-    View.POPULATION: "The map is the view of the population of judges: what others like these would see on average.",
-    View.PANEL: "The map is the view of these judges, each counting alike.",
+    View.POPULATION: "The map shows the view of the population of judges: what others like them would see on average.",
+    View.PANEL: "The map shows the view of these judges, each with equal weight.",
 }
 
 
@@ -136,7 +136,10 @@ class PanelSettings:
     def check_clusters(self) -> None:
         """Raise unless the cluster model has the rule of ties."""
         if self.ties == "davidson":
-            text = "ties: the model 'clusters' has Rao and Kupper's ties or none; choose 'model' or 'leave-out'"
+            text = (
+                "ties: the model 'clusters' supports Rao and Kupper's ties, not Davidson's; choose "
+                "'model' or 'leave-out'"
+            )
             raise StudyError(text, field="ties")
 
     def options(self) -> dict[str, Any]:
@@ -164,8 +167,8 @@ class PanelSettings:
         answered = data.decided | data.tied
         if self.side and not data.sides:
             raise StudyError(
-                "side: no answer is 'right', so the table tells winners from losers but not left from right, and no "
-                "judge's lean can be told; leave it out, or give the columns left, right and outcome",
+                "side: no answer is 'right', so the table shows winners and losers but not sides, and no judge's "
+                "lean can be estimated; leave it out, or give the columns left, right and outcome",
                 field="side",
             )
         if not self.by_judge:
@@ -183,13 +186,13 @@ class PanelSettings:
         active = np.flatnonzero(answers)
         if len(active) == 1:
             raise StudyError(
-                f"{part}: all answers come from one judge ({quoted([data.judges[active[0]]])}), so nothing can be "
-                "said about how judges differ; ask more judges, or fit with judges alike",
+                f"{part}: all answers come from one judge ({quoted([data.judges[active[0]]])}), so we cannot say how "
+                "judges differ; ask more judges, or fit with judges alike",
                 field=part,
             )
         if len(active) and answers.max() == 1:
             raise StudyError(
-                f"{part}: each of the {len(active):,} answers has a judge of its own, so judges' views cannot be told "
+                f"{part}: each of the {len(active):,} answers has a different judge, so judges' views cannot be told "
                 "from chance; check the column 'judge', or fit with judges alike",
                 field=part,
             )

@@ -12,7 +12,7 @@ from judgemap.study.result import Fit
 NAMES = {
     "alpha2": ("α", "How far areas differ: the prior standard deviation of an area's strength."),
     "sigma2": ("σ", "How far judges differ: the standard deviation of a judge's view around the population's."),
-    "theta": ("θ", "Ties (Rao and Kupper): how near two areas must be to be called alike, in log-odds."),
+    "theta": ("θ", "Ties (Rao and Kupper): how close two areas must be to be called alike, in log-odds."),
     "nu": ("ν", "Ties (Davidson): how readily two areas are called alike."),
     "rho": ("ρ", "How smooth the map is: the share of its variance that follows the neighbours."),
     "lean": ("b", "The judges' mean lean to the left area, in log-odds; 0 is none."),
@@ -46,6 +46,6 @@ def _draws(fit: Fit) -> Iterator[tuple[str, str, FloatArray]]:
             yield symbol, words, np.sqrt(draws) if name.endswith("2") else draws
     if isinstance(fit, PanelFit):
         if fit.settings.differ:
-            yield "σ/α", "How far judges differ, against how far areas do.", fit.sigma / fit.alpha
+            yield "σ/α", "How far judges differ, relative to areas.", fit.sigma / fit.alpha
         if "theta" in fit.posterior or "nu" in fit.posterior:
             yield "P(tie)", "The probability that two areas of equal risk are called alike.", fit.tie_chance

@@ -293,11 +293,11 @@ class TruthSource:
                 raise StudyError(f"the guess at α must be a positive number, not {guess:g}")
             return cls(guess, None, f"drawn from the spatial prior with α = {guess:g}")
         if alpha is not None:
-            raise StudyError("both a guess at α and a pilot were given; the pilot says what α is, so give one of them")
+            raise StudyError("both a guess at α and a pilot were given; the pilot estimates α, so give only one")
         if pilot.map.ids != areas.ids:
-            raise StudyError("the pilot is a fit of other areas; plan with the map that it was fitted on")
+            raise StudyError("the pilot is a fit of different areas; plan with the map it was fitted on")
         if "alpha2" not in pilot.posterior:
-            raise StudyError("the pilot has no α in its posterior; take a fit of the spatial or the standard model")
+            raise StudyError("the pilot has no α in its posterior; use a fit of the spatial or the standard model")
         words = f"drawn from the posterior of a pilot with {pilot.record.data.comparisons:,} comparisons"
         notes = ["The pilot's own answers are not counted in the planned study."]
         if pilot.record.prior != "communicability":

@@ -22,12 +22,12 @@ KERNELS: dict[str, Callable[..., Covariance]] = {
 }
 ON_CENTROIDS = (*KERNELS, "multi-resolution")
 PRIORS = {
-    "communicability": "Communicability: many short paths between areas make them alike, as in the paper",
+    "communicability": "Communicability: areas joined by many short paths are alike, as in the paper",
     "car": "CAR: an area is like the mean of its neighbours",
-    "exponential": "Exponential in the distance of centroids",
-    "matern32": "Matérn 3/2 in the distance of centroids",
-    "squared-exponential": "Squared exponential in the distance of centroids",
-    "multi-resolution": "Multi-resolution: differences at every scale, by the distance of centroids",
+    "exponential": "Exponential in the distance between centroids",
+    "matern32": "Matérn 3/2 in the distance between centroids",
+    "squared-exponential": "Squared exponential in the distance between centroids",
+    "multi-resolution": "Multi-resolution: differences at every scale, by the distance between centroids",
     "graph-exponential": "Exponential in the number of borders crossed",
 }
 """Every prior, with words for people."""

@@ -99,10 +99,11 @@ def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) 
     lone = [judge for judge, count in answers.items() if count == 1]
     if len(answers) == 1:
         text = (
-            "All answers are one judge's: the map shows what one person thinks, and cannot be checked against others."
+            "All answers come from one judge: the map shows what one person thinks, and cannot be "
+            "checked against others."
         )
         notes.append(Note(NoteKind.ONE_JUDGE, text))
     elif lone:
-        text = f"Judges with a single answer, used like any other: {quoted(lone, most=5)}."
+        text = f"Judges with only one answer, treated like any other: {quoted(lone, most=5)}."
         notes.append(Note(NoteKind.SINGLE_ANSWERS, text))
     return tuple(notes)

@@ -242,7 +242,7 @@ def _areas(contents: Contents, comparisons: str, answers: Sequence[Answer], matr
         if found_ids is None and matrix is not None:
             stray = sorted(used - numbered, key=in_order)
             raise StudyError(
-                f"{comparisons}: {quoted(stray, most=5)} are no areas; they are numbered from 1 to {size}, "
+                f"{comparisons}: {quoted(stray, most=5)} are not areas; they are numbered from 1 to {size}, "
                 "in the order of the adjacency matrix"
             )
         ids, table = (found_ids, table) if found_ids else (tuple(sorted(used, key=in_order)), None)

@@ -54,7 +54,7 @@ class NoteKind(StrEnum):
 class Note:
     """A sentence that a reader of the fit must know.
 
-    >>> Note(NoteKind.SINGLE_ANSWERS, "Judges with a single answer, used like any other: 'ann'.").names_judges
+    >>> Note(NoteKind.SINGLE_ANSWERS, "Judges with only one answer, treated like any other: 'ann'.").names_judges
     True
     """
 

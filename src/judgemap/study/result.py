@@ -122,7 +122,7 @@ class Fit(Displayed):
         if view == self.record.view.value:
             return self
         raise StudyError(
-            f"this fit has one map for all judges, and none of the {view}; fit with --judges differ for the "
+            f"this fit has one map for all judges, not one of the {view}; fit with --judges differ for the "
             "population's and the panel's"
         )
 
@@ -200,8 +200,8 @@ class Fit(Displayed):
             return independent(len(self.map))
         if correlation.kind not in PRIORS:
             raise StudyError(
-                f"the fit's prior, {correlation.kind!r}, was built in Python, and a saved fit does not keep it; "
-                "fit again, and use the new fit before you save it"
+                f"the fit's prior, {correlation.kind!r}, was built in Python, which a saved fit does not keep; fit "
+                "again, and use the new fit before you save it"
             )
         return prior_covariance(self.map, correlation.kind, correlation.length)
 

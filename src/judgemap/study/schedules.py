@@ -160,7 +160,9 @@ def schedule(
     name = design if isinstance(design, str) else "weights"
     try:
         if panel is not None and design != "optimal":
-            raise StudyError("judges: only the optimal design looks at judges; choose it, or leave the judges out")
+            raise StudyError(
+                "judges: only the optimal design takes account of judges; choose it, or leave the judges out"
+            )
         if isinstance(design, str) and known is not None and len(areas) > OPTIMAL_LIMIT:
             chosen = local_design(areas.graph, known, design, alpha, pairs, panel)
         else:
@@ -186,7 +188,7 @@ def pair_design(
     """
     if name == "adaptive":
         raise StudyError(
-            "the adaptive design chooses each pair after the last answer, so it has no list; it runs on the study "
+            "the adaptive design chooses each pair after the last answer, so it has no list; run it on the study "
             f"server, or choose one of {quoted(DESIGNS)}"
         )
     try:
@@ -200,8 +202,8 @@ def pair_design(
             case "optimal":
                 if graph.n_areas > OPTIMAL_LIMIT:
                     raise StudyError(
-                        f"{graph.n_areas:,} areas are more than the {OPTIMAL_LIMIT:,} for which the optimal design can "
-                        "be computed; choose 'principal', or name what each judge knows"
+                        f"{graph.n_areas:,} areas are too many: the optimal design can be computed for up to "
+                        f"{OPTIMAL_LIMIT:,}; choose 'principal', or name what each judge knows"
                     )
                 return _optimal(communicability(graph), alpha, comparisons, panel)
     except ValueError as error:
@@ -248,7 +250,7 @@ def known_around(areas: Areas, home: str, count: int) -> list[str]:
     ['32', '8', '28', '33']
     """
     if count < 2:
-        raise StudyError(f"a pair needs two areas, so a judge must know at least 2 around home, not {count}")
+        raise StudyError(f"a pair needs two areas, so a judge must know at least 2 areas around home, not {count}")
     place = int(areas.index([home])[0])
     near = areas.graph.around(place, count)
     if len(near) < 2:
@@ -285,7 +287,7 @@ def read_weights(path: str | Path, areas: Areas) -> PairDesign:
             raise StudyError(f"{table.where(row)}: {cells['area_a']!r} is paired with itself; correct it or remove it")
         key = min(ends) * size + max(ends)
         if key in weights:
-            raise StudyError(f"{table.where(row)}: this pair is there already; give each pair one weight")
+            raise StudyError(f"{table.where(row)}: this pair appears more than once; give each pair one weight")
         weights[key] = _weight(cells["weight"], table.where(row))
     if not any(weights.values()):
         raise StudyError(f"{table.path.name}: all weights are zero, so no pair can be drawn; give some pairs a weight")

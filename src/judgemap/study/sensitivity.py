@@ -46,7 +46,7 @@ def read_variation(text: str, names: Sequence[str] = NUMBERS) -> Variation:
     try:
         return name, [float(value) for value in values.split(",")]
     except ValueError:
-        raise StudyError(f"--sensitivity {text}: write numbers with commas between, as in {name}=0.5,1,2") from None
+        raise StudyError(f"--sensitivity {text}: write numbers separated by commas, as in {name}=0.5,1,2") from None
 
 
 def variance_sensitivity(
@@ -69,8 +69,8 @@ def variance_sensitivity(
     prior = base.record.hyperparameters
     if not isinstance(prior, InverseGamma):
         raise StudyError(
-            "α² was fixed in this fit, or it is one of clusters, so it has no prior of α² to vary; "
-            "fit the standard or the spatial model with χ and ω"
+            "this fit has no prior of α² to vary (α² was fixed, or it is a cluster fit); fit the standard or the "
+            "spatial model with χ and ω"
         )
     rows = [{"parameter": "(as fitted)", "value": np.nan, **_against(base, base)}]
     for name, values in variations:

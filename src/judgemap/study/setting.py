@@ -67,6 +67,6 @@ def new_setting(default: Any, kind: type, label: str, text: str, **more: Any) ->
 def plan_setting(name: str, label: str, text: str, least: int) -> Any:  # noqa: ANN401 - as `field` has it
     """Make a number of the plan; None is the model's default, which the help text names."""
     default, clusters, panel = (getattr(plan, name) for plan in (NORMAL_PLAN, CLUSTER_PLAN, PANEL_PLAN))
-    usual = f"{default}" if default == clusters else f"{default}, clusters {clusters}"
-    usual += "" if default == panel else f", where judges are told apart {panel}"
+    usual = f"{default}" if default == clusters else f"{default}, or {clusters} for clusters"
+    usual += "" if default == panel else f", or {panel} when judges differ"
     return new_setting(None, int, label, f"{text} Default: {usual}.", least=least, most=None)

@@ -94,7 +94,7 @@ class FitSettings:
         "Model",
         "What is assumed about the areas.",
         choices={
-            "spatial": "Spatial: neighbours are alike, so an answer about one area tells us about the next",
+            "spatial": "Spatial: neighbours are similar, so an answer about one area tells us about the next",
             "standard": "Standard: every area on its own",
             "clusters": "Clusters: areas fall into groups of similar risk, by location and answers together",
         },
@@ -111,8 +111,8 @@ class FitSettings:
         None,
         float,
         "Length scale",
-        "Length scale of the prior correlation or of the cluster affinity, where it has one; by default one border or "
-        "the typical distance of neighbours.",
+        "Length scale of the prior correlation or of the cluster affinity, if it has one; by default one border, or "
+        "the typical distance between neighbours.",
         models=("spatial", "clusters"),
         check=_check_length,
     )
@@ -128,7 +128,7 @@ class FitSettings:
     ties: str = _of_panel(
         "ties",
         "Ties",
-        "Answers of 'about the same', where there are any.",
+        "How to treat answers of 'about the same'.",
         {
             "model": "In the model (Rao and Kupper)",
             "davidson": "In the model (Davidson)",
@@ -139,8 +139,8 @@ class FitSettings:
     judges: str = _of_panel(
         "judges",
         "Judges",
-        "Whether every judge sees the same map, or each has a view of their own around the population's.",
-        {"alike": "Alike, as in the paper", "differ": "Differ: each has a view of their own"},
+        "Whether all judges share one map, or each has their own view around the population's.",
+        {"alike": "Alike, as in the paper", "differ": "Differ: each has their own view"},
     )
     disagreement: str = _of_panel(
         "disagreement",
@@ -148,7 +148,7 @@ class FitSettings:
         "When judges differ: whether a judge sees neighbouring areas alike.",
         {"map": "Follows the map", "independent": "Independent from area to area"},
     )
-    side: bool = _of_panel("side", "Side", "Let each judge lean to the left or the right area.")
+    side: bool = _of_panel("side", "Side", "Let each judge favour the left or the right area.")
     attention: bool = _of_panel(
         "attention",
         "Attention",
@@ -159,7 +159,7 @@ class FitSettings:
         "smoothness",
         "Smoothness",
         "How smooth the map is.",
-        {"paper": "As smooth as the prior, as in the paper", "infer": "As smooth as the answers say"},
+        {"paper": "As smooth as the prior, as in the paper", "infer": "As smooth as the answers suggest"},
         models=("spatial",),
     )
     sampler: str = new_setting(
@@ -169,7 +169,7 @@ class FitSettings:
         AFFINITIES[0],
         str,
         "Cluster affinity",
-        "How near areas draw each other into a cluster.",
+        "How strongly nearby areas attract each other into a cluster.",
         choices={each: each for each in AFFINITIES},
         models=("clusters",),
     )
@@ -182,7 +182,7 @@ class FitSettings:
         None,
         int,
         "Number of clusters to show",
-        "Show the best partition with this many clusters; otherwise the best of all.",
+        "Show the best partition with this many clusters; otherwise the best overall.",
         models=("clusters",),
         least=1,
     )
@@ -199,7 +199,7 @@ class FitSettings:
     draws: int | None = plan_setting(
         "draws",
         "Draws per chain",
-        "Draws kept from each chain; by default up to eight times as many where chains need them to agree.",
+        "Draws kept from each chain. By default, up to eight times as many if the chains need them to agree.",
         least=4,
     )
     thin: int | None = plan_setting("thin", "Keep one draw in", "Keep one draw in this many.", least=1)
@@ -218,7 +218,7 @@ class FitSettings:
             if value is not None or DEFAULTS.get(name, "seed") is not None:
                 setting.check_value(name, value)
         if self.clusters is not None and self.model != "clusters":
-            text = "clusters: only the model 'clusters' has a number of them; choose it, or leave this out"
+            text = "clusters: only the model 'clusters' has clusters; choose it, or leave this out"
             raise StudyError(text, field="clusters")
         if self.model == "clusters":
             self.panel.check_clusters()

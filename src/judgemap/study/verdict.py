@@ -26,10 +26,11 @@ ORDERS = (
 )
 """What a correlation between the results of two panels means for a reader."""
 MEANING = {
-    "areas": "areas' win rates are further from the model than it allows: the prior may pull them too strongly",
-    "pairs": "answers to the same pairs agree more, or less, than the model allows: judges may see different things",
+    "areas": "areas' win rates are further from the model than expected: the prior may pull them too strongly",
+    "pairs": "answers to the same pairs agree more, or less, than the model expects: judges may see different things",
     "left": "the two sides are not chosen equally often: some judges may favour a side",
-    "triads": "there are more, or fewer, circles than one scale of risk allows: judges may use several scales",
+    "triads": "there are more, or fewer, circles than a single scale of risk allows: judges may be using "
+    "several scales",
 }
 """What it means that a measure of the predictive check is unusual, by its name."""
 
@@ -165,7 +166,7 @@ def judge_convergence(warnings: Sequence[str]) -> Ground:
 def judge_checks(measures: Sequence[Measure] | None) -> Ground:
     """Judge whether the fit could have produced the answers: every measure's p must lie between 0.01 and 0.99."""
     if not measures:
-        return Ground(Subject.CHECKS, Grade.CARE, "Whether the fit explains the answers was not checked.")
+        return Ground(Subject.CHECKS, Grade.CARE, "We did not check whether the fit explains the answers.")
     unusual = [each for each in measures if each.unusual]
     if unusual:
         found = "; ".join(f"{MEANING.get(each.name, each.words)} ({p_value(each.p)})" for each in unusual)
@@ -181,7 +182,7 @@ def judge_checks(measures: Sequence[Measure] | None) -> Ground:
 def judge_reliability(known: ReliabilityFinding | None) -> Ground:
     """Judge how far another panel would give the same map: from 0.8 on it is sound, below 0.6 it cannot be used."""
     if known is None:
-        return Ground(Subject.RELIABILITY, Grade.CARE, "How far another panel would agree was not estimated.")
+        return Ground(Subject.RELIABILITY, Grade.CARE, "We did not estimate how far another panel would agree.")
     found, _ = expected_correlation(known)
     words = reliability_words(known)
     if found is None:
@@ -193,9 +194,9 @@ def judge_reliability(known: ReliabilityFinding | None) -> Ground:
 def judge_judges(judges: Sequence[JudgeFinding] | None, differ: bool) -> Ground:  # noqa: FBT001 - said by its name
     """Judge whether the judges agree: none stands out, and they differ no more than the model allows."""
     if judges is None:
-        return Ground(Subject.JUDGES, Grade.CARE, "Whether the judges agree was not checked.")
+        return Ground(Subject.JUDGES, Grade.CARE, "We did not check whether the judges agree.")
     if not judges:
-        words = "The answers do not say whose they are, so it cannot be checked whether the judges agree."
+        words = "The answers do not say who gave them, so we cannot check whether the judges agree."
         return Ground(Subject.JUDGES, Grade.CARE, words)
     if len(judges) == 1:
         return Ground(Subject.JUDGES, Grade.CARE, "All answers come from one judge: this is one person's view.")
@@ -247,7 +248,7 @@ def reliability_words(known: ReliabilityFinding) -> str:
         return f"Another panel of {known.judges:,} judges would give {order} (expected correlation {found:.2f})."
     return (
         f"If judges agree, the same number of answers again would give {order} (expected correlation {found:.2f}); "
-        "whether they agree is not known yet."
+        "whether they do is not known yet."
     )
 
 

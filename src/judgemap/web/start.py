@@ -92,7 +92,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     remember_address(options)
     workers = options.workers or default_workers()
     say_what_is_missing(workers, options.fitters, say)
-    say(f"Judgemap serves {public_address(options)} from {options.data.absolute()}. Stop it with Ctrl-C.")
+    say(f"judgemap is serving {public_address(options)} from {options.data.absolute()}. Stop it with Ctrl-C.")
     server = Granian(
         "judgemap.web.rsgi:application",
         address=options.host,

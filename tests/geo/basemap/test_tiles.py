@@ -129,7 +129,7 @@ def test_what_was_found_is_said_in_sentences():
     said = describe(extract, cut_tiles(extract, needed_tiles([over]), quiet), [over, beside])
     assert said == (
         "Found 1 road. Footpaths, service roads and buildings are never drawn. Left out: 1,234 other lines. "
-        "The extract has no road in 1 of the 2 areas: check that it covers them all."
+        "The extract has no roads in 1 of the 2 areas: check that it covers them all."
     )
 
 

@@ -77,7 +77,7 @@ def test_one_judges_study_has_words(owned, clients, edit, let_play, let_fit):
     owned.refresh_from_db()
     let_play(owned, np.random.default_rng(2), 30)
     let_fit(owned)
-    assert "whether they agree is not known yet" in page(clients["owner"], owned)
+    assert "whether they do is not known yet" in page(clients["owner"], owned)
 
 
 def test_a_forecast_is_made_by_the_worker(played, fitted, clients, quick, carry_out):

@@ -60,9 +60,9 @@ class ClusterModel:
 
     def __post_init__(self) -> None:
         if self.ties is TieRule.DAVIDSON:
-            raise ValueError("the cluster model has Rao and Kupper's ties or none, not Davidson's")
+            raise ValueError("the cluster model supports Rao and Kupper's ties, not Davidson's")
         if self.counts.n_areas != self.prior.n_areas:
-            raise ValueError(f"the comparisons know {self.counts.n_areas:,} areas, the prior {self.prior.n_areas:,}")
+            raise ValueError(f"the comparisons cover {self.counts.n_areas:,} areas, the prior {self.prior.n_areas:,}")
 
 
 class ClusterState(NamedTuple):
@@ -230,7 +230,7 @@ def links_of_labels(prior: ClusterPrior, labels: IntArray) -> IntArray:
     """
     labels = np.asarray(labels)
     if labels.shape != (prior.n_areas,):
-        raise ValueError(f"a starting partition needs one label an area, received shape {labels.shape}")
+        raise ValueError(f"a starting partition needs one label per area, received shape {labels.shape}")
     links = np.arange(prior.n_areas)
     for label in np.unique(labels):
         outside = np.flatnonzero(labels == label)

@@ -52,7 +52,9 @@ class LargeModel:
 
     def __post_init__(self) -> None:
         if self.counts.n_areas != self.smoother.n_areas:
-            raise ValueError(f"the comparisons know {self.counts.n_areas:,} areas, the prior {self.smoother.n_areas:,}")
+            raise ValueError(
+                f"the comparisons cover {self.counts.n_areas:,} areas, the prior {self.smoother.n_areas:,}"
+            )
 
     def likelihood(self, strengths: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Find ∇ℓ, (areas, chains), and ℓ, (chains,), for each column of strengths."""

@@ -78,7 +78,9 @@ class Setup:
 def build_setup(model: PanelModel) -> Setup:
     """Lay out the data."""
     if model.parts.ties is TieRule.DAVIDSON:
-        raise ValueError("Davidson's ties have no Gibbs sampler; choose the sampler hmc, or Rao and Kupper's ties")
+        raise ValueError(
+            "there is no Gibbs sampler for Davidson's ties; choose the sampler hmc, or Rao and Kupper's ties"
+        )
     layout, disagreement = lay_out(model), model.parts.disagreement
     views = build_views(layout, disagreement.covariance.factor) if disagreement is not None else []
     used = [np.any(B, axis=1).reshape(-1, 1) for B, _ in views]

@@ -16,7 +16,7 @@ LEFT_OUT = {
     "other points": "other points",
     "broken": "broken shapes",
 }
-NOTHING = "the extract has no roads around the study's areas; choose another extract of the study's region"
+NOTHING = "the extract has no roads around the study's areas; choose another that covers them"
 
 
 def describe(extract: Extract, tiles: Tiles, boxes: Sequence[tuple[float, float, float]]) -> str:
@@ -36,12 +36,12 @@ def describe(extract: Extract, tiles: Tiles, boxes: Sequence[tuple[float, float,
         sentences.append(f"Left out: {_listed(left)}.")
     if bare := _without_roads(roads, boxes):
         sentences.append(
-            f"The extract has no road in {bare:,} of the {len(boxes):,} areas: check that it covers them all."
+            f"The extract has no roads in {bare:,} of the {len(boxes):,} areas: check that it covers them all."
         )
     if tiles.lightened:
-        sentences.append(f"Small streets were left out where they are dense ({_counted(tiles.lightened, 'tile')}).")
+        sentences.append(f"Small streets were left out where there are many ({_counted(tiles.lightened, 'tile')}).")
     if tiles.dropped:
-        sentences.append("The closest views were left out, because the map would have been too large.")
+        sentences.append("The most detailed zoom levels were left out, because the map would have been too large.")
     return " ".join(sentences)
 
 

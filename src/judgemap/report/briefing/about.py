@@ -53,7 +53,7 @@ class About:
                 raise StudyError(f"the fit {name!r} is of different areas; compare fits of one study")
         if self.data is not None and self.data.digest() != fit.record.data.sha256:
             raise StudyError(
-                "these comparisons are not the ones that were fitted (their SHA-256 differs); give the file that "
+                "these are not the comparisons that were fitted (their SHA-256 differs); give the file that "
                 "'judgemap fit' read, or fit again"
             )
 

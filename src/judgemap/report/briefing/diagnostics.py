@@ -14,9 +14,9 @@ from judgemap.study.result import Fit
 
 SAMPLERS = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Pólya-Gamma Gibbs sampling"}
 MODELS = {
-    "spatial": "spatial Bradley-Terry (neighbouring areas are assumed to be alike)",
+    "spatial": "spatial Bradley-Terry (neighbouring areas are assumed to be similar)",
     "clusters": "spatial clustering Bradley-Terry (neighbouring areas of similar risk share a level)",
-    "standard": "standard Bradley-Terry (an area tells nothing about its neighbours)",
+    "standard": "standard Bradley-Terry (an area tells us nothing about its neighbours)",
 }
 
 

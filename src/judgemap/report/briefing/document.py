@@ -19,8 +19,8 @@ from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.result import Fit
 
 FOOT = (
-    "Read the map as a ranking, with intervals: it is not a count of cases and says nothing about any individual. The "
-    "next page says how to read it; the annex shows how it was made."
+    "Read the map as a ranking, with intervals: it is not a count of cases and says nothing about any individual. "
+    "The next page explains how to read it; the annex shows how it was made."
 )
 IN_FRONT = (
     "risk",
@@ -125,7 +125,7 @@ def _how_sure(fit: Fit, gallery: Gallery) -> Section:
 
 
 def _in_numbers(fit: Fit) -> Section:
-    text = "The same areas on the model's scale, on which the average area is 0."
+    text = "The same areas on the model's scale, where the average area is 0."
     return Section("The highest risks in numbers", (text,), table=tables.highest_risk(fit))
 
 
@@ -133,7 +133,7 @@ def _clusters(fit: ClusterFit, gallery: Gallery) -> tuple[Section, Section]:
     shown = fit.best.grouping
     text = (
         f"Neighbouring areas of similar risk form a cluster. {number_sentence(shown.numbers)} The map shows the "
-        f"grouping that best represents all those that the answers allow. {partition_sentence(shown)}"
+        f"grouping that best represents all those the answers allow. {partition_sentence(shown)}"
     )
     beside = (
         ("Risk in each cluster", gallery["violins"]),
@@ -160,7 +160,7 @@ def _otherwise(fit: Fit, about: About, gallery: Gallery) -> Section:
         ("The maps", gallery["sensitivity-maps"]),
     )
     table = tables.correlations({THIS: fit, **about.others})
-    return Section("If it had been done differently", tuple(changes), table=table, gallery=pictures)
+    return Section("What if it had been done differently?", tuple(changes), table=table, gallery=pictures)
 
 
 def _who(fit: Fit, about: About, gallery: Gallery) -> Section:
@@ -224,7 +224,7 @@ def _how(fit: Fit, other: Fit | None) -> Section:
         ("Ask", f"Each judge saw two areas at a time and chose the one with the {winner} rate, many times over."),
         (
             "Count",
-            "All that counts is how often each area was chosen over each other area, not who chose or how fast.",
+            "What counts is how often each area was chosen over each other area, not who chose it or how fast.",
         ),
         (
             "Place",
@@ -236,8 +236,8 @@ def _how(fit: Fit, other: Fit | None) -> Section:
         (
             "Allow for doubt",
             (
-                "The computation draws many maps, all consistent with the answers. What they share is the result; how "
-                "they differ gives the intervals."
+                "The computation draws many maps, all consistent with the answers. What they have in common is the "
+                "result; how they differ gives the intervals."
             ),
         ),
     ]

@@ -67,8 +67,8 @@ def warning(other: Fit | None) -> tuple[str, ...]:
     return (
         f"{part} {are} not ready for use",
         (
-            "The computation behind that part has not settled: it may change if it runs longer. The map of risk "
-            "and the table of the highest areas do not depend on it."
+            "The computation behind that part has not settled, so it may change if it runs longer. The risk map and "
+            "the table of the highest areas do not depend on it."
         ),
         *second,
     )
@@ -114,5 +114,5 @@ def _mind(fit: Fit) -> str:
         )
     spread = table["risk_sd"].to_numpy()
     least = isolated(fit.map.names[int(spread.argmax())])
-    known = f", and least is known about {least}" if np.ptp(spread) > 1e-6 * spread.max() else ""
+    known = f", and we know least about {least}" if np.ptp(spread) > 1e-6 * spread.max() else ""
     return f"This is a ranking of areas as the judges see them, not a count of cases: {doubt}{known}."

@@ -57,7 +57,7 @@ def _relative(fit: Fit) -> Point:
             f"Risk here is relative: 0 is the average of these {len(names):,} areas. If every area had twice the "
             f"cases, the map would look the same. {isolated(names[high])} and {isolated(names[low])} are {gap} apart: "
             f"a judge would find {isolated(names[high])} the riskier of the two in {per_cent(chance)} of comparisons. "
-            "It does not mean that it has that many times the cases."
+            "It does not mean that many times as many cases."
         ),
     )
 
@@ -66,8 +66,8 @@ def _knowledge(fit: Fit, about: About) -> Point:
     judges, made = fit.record.data.judges, fit.record.data.comparisons
     heading = "What the judges do not know"
     rests = (
-        "The map shows what judges know and believe. Where they know little, it shows little; if they share a mistaken "
-        "belief, the map shows that too."
+        "The map shows what judges know and believe. Where they know little, it shows little; if they share a "
+        "mistaken belief, so does the map."
     )
     if judges == 0:
         return heading, f"{rests} The data do not record who answered, so we do not know how many people it rests on."
@@ -137,8 +137,8 @@ def _few(fit: Fit) -> Point:
     parts = len(set(counts.components()[seen > 0].tolist()))
     if parts > 1:
         sentences.append(
-            f"The areas fall into {parts} groups that were never compared with each other: how one group ranks against "
-            "another is assumed, not judged."
+            f"The areas fall into {parts} groups that were never compared with each other: how one group ranks "
+            "against another is an assumption, not a judgement."
         )
     return heading, " ".join(sentences)
 
@@ -161,8 +161,8 @@ def _neighbours(fit: Fit) -> Point:
     across = f" Areas with no shared border were linked to the nearest area: {listed(joined)}." if joined else ""
     shared = "share a level" if fit.record.model == "clusters" else "have similar risk"
     return heading, (
-        f"The model assumes that neighbouring areas {shared}, so answers about one area count in part for those "
-        "around it. An area that differs from all its neighbours is pulled towards them."
+        f"The model assumes that neighbouring areas {shared}, so an answer about one area also tells us something "
+        "about those around it. An area that differs from all its neighbours is pulled towards them."
         f"{leans if len(beside) else ''}{across}"
     )
 
@@ -213,11 +213,11 @@ def _sample(fit: PanelFit) -> str:
     """Say what judges who are a sample can tell."""
     judges, ratio = counted(fit.record.data.judges, "judge"), float(np.median(fit.sigma / fit.alpha))
     if fit.record.view is View.PANEL:
-        return f"It does not say what other judges would see: with another panel of {judges} it would be another map."
+        return f"It does not say what other judges would see: another panel of {judges} would give a different map."
     return (
         f"The {judges} are a sample of that population, with views that differ from the common one by about "
-        f"{ratio:.2f} of how far areas differ. The intervals allow for that, but not for judges of another kind than "
-        "these. More judges would narrow them more than more answers from the same ones."
+        f"{ratio:.2f} of how far areas differ. The intervals allow for that, but not for a different kind of judge. "
+        "More judges would narrow them more than more answers from the same judges."
     )
 
 

@@ -128,7 +128,7 @@ def _panel(fit: Fit) -> str:
         sentences.append(f"Ties are part of the model ({rule}).")
     if settings.differ:
         prior = "σ²C" if settings.disagreement == "map" else "σ²I"
-        sentences.append(f"Each judge k has a map of their own, λ + uₖ, uₖ ~ N(0, {prior}), σ half-Cauchy(1).")
+        sentences.append(f"Each judge k has their own map, λ + uₖ, uₖ ~ N(0, {prior}), σ half-Cauchy(1).")
     effects = [name for name in ("side", "attention", "lapses") if getattr(settings, name)]
     if effects:
         sentences.append(f"Effects by judge: {listed(effects)}.")
@@ -156,7 +156,7 @@ def _normal_prior(fit: Fit) -> str:
     elif correlation.kind == "car":
         prior = CAR
     elif correlation.kind != "communicability":
-        prior = f"A priori, λ ~ N(0, α²C) with a correlation C made by hand, {correlation.kind!r}."
+        prior = f"A priori, λ ~ N(0, α²C) with a user-defined correlation C, {correlation.kind!r}."
     else:
         prior = (
             "The prior is that of the Bayesian spatial Bradley–Terry model (Seymour, Sirl et al., 2022; Seymour, "

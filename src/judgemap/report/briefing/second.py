@@ -39,8 +39,8 @@ def meaning(fit: Fit) -> str:
     return (
         f"Judges would pick {isolated(fit.map.names[high])} as riskier than an average area "
         f"{times_in_ten(chance[high])}, and {isolated(fit.map.names[low])}, the lowest, {times_in_ten(chance[low])}. "
-        "An average area would be picked 5 times in 10. This is how sure judges are of the order; it is not how many "
-        "times the cases an area has."
+        "An average area would be picked 5 times in 10. This shows how sure judges are of the order, not how many "
+        "times more cases an area has."
     )
 
 

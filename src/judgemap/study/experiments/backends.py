@@ -128,6 +128,6 @@ def _silent(address: str) -> StudyError:
 def _check_threads(client: "Client", address: str) -> None:
     if max(client.nthreads().values()) > 1:  # type: ignore[no-untyped-call]
         raise StudyError(
-            f"workers of {address} have several threads, and the CPU time of one set cannot be told from another's; "
+            f"workers of {address} have several threads, so the CPU time of each set cannot be measured; "
             "start them with: dask worker --nthreads 1"
         )

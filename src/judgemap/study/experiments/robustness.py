@@ -89,7 +89,7 @@ class Robustness:
                     f"they are {quoted(list(BEHAVIOURS))}"
                 )
         if not self.behaviours:
-            raise StudyError(f"no behaviour was named; they are {quoted(list(BEHAVIOURS))}")
+            raise StudyError(f"no behaviour was named; the choices are {quoted(list(BEHAVIOURS))}")
         self.plan()
 
     def plan(self) -> Plan:

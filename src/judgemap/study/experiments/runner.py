@@ -214,7 +214,7 @@ def _make_folder(job: Job, folder: Path) -> None:
 
 
 def _compare(folder: Path, there: dict[str, Any], wanted: dict[str, Any]) -> tuple[str, ...]:
-    advice = "name a new folder, or ask for the same again"
+    advice = "name a new folder, or repeat the same request"
     if there["study"] != wanted["study"]:
         raise StudyError(f"{folder} holds the {there['study']} study, not {wanted['study']}; name a new folder")
     if there["map"] != wanted["map"]:

@@ -247,8 +247,6 @@ def notes(rows: Sequence[JudgeRow], fit: FitRun | None) -> list[str]:
         sentences.append(_("There is only one judge so far, and checking agreement takes at least two."))
     if fit is None:
         sentences.append(
-            _(
-                "Agreement, infit, outfit and surprising decisions need a fit: ask for one on the Results page."
-            )
+            _("Agreement, infit, outfit and surprising decisions need a fit: ask for one on the Results page.")
         )
     return sentences

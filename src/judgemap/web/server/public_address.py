@@ -48,9 +48,7 @@ def _check(address: str, minute: int) -> Problem | None:  # noqa: ARG001 - what 
     try:
         found = {entry[4][0] for entry in socket.getaddrinfo(host, parts.port or 443)}
     except (OSError, UnicodeError):
-        return Problem(
-            f"{begin} and no computer called {host!r} can be found.", f"{SET_IT}, and check its spelling."
-        )
+        return Problem(f"{begin} and no computer called {host!r} can be found.", f"{SET_IT}, and check its spelling.")
     if parts.scheme != "https":
         where = (
             "inside your own network" if any(ipaddress.ip_address(each).is_private for each in map(str, found)) else ""

@@ -97,7 +97,7 @@ def test_ticked_judges_without_a_word_are_left_as_they_are(judged, send):
         ({"draws": "3"}, "greater than or equal to 4"),
         ({"draws": "nan"}, "Enter a whole number"),
         ({"alpha": "inf"}, "Enter a number"),
-        ({"clusters": "3"}, "Clusters: only the model &#x27;clusters&#x27; has a number of them"),
+        ({"clusters": "3"}, "Clusters: only the model &#x27;clusters&#x27; has clusters"),
         ({"model": "clusters", "judges": "differ"}, "Judges: the model &#x27;clusters&#x27; has no such part"),
         ({"model": "standard", "smoothness": "infer"}, "Smoothness: the model &#x27;standard&#x27; has no such part"),
         ({"judges": "sometimes"}, "Select a valid choice"),
@@ -234,7 +234,7 @@ def test_notes_of_few_answers_are_on_the_page(owned, clients, answers, ask, make
     make(ask(owned))
     shown = text(clients["owner"].get(f"/studies/{owned.slug}/fits/1/log"))
     assert "14 of 16 areas were never compared" in shown
-    assert "All answers are one judge" in shown
+    assert "All answers come from one judge" in shown
 
 
 def test_a_fit_that_does_not_converge_says_so_on_its_pages(judged, page, ask, make):
