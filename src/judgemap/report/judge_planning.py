@@ -43,7 +43,7 @@ def judge_table(plan: JudgePlan) -> Table:
         for answers, of_sd, of_r, of_hours in zip(plan.per_judge, plan.sd, plan.correlation, plan.hours, strict=False)
     ]
     endless = zip(plan.sd[-1], plan.correlation[-1], strict=True)
-    rows.append((Cell("without end"), *(Cell(f"{sd:.2f}", f"{r:.2f}") for sd, r in endless)))
+    rows.append((Cell("no limit"), *(Cell(f"{sd:.2f}", f"{r:.2f}") for sd, r in endless)))
     caption = "Uncertainty (sd) of the population's map, with its correlation with the truth and judges' hours"
     return Table(caption, heads, tuple(rows))
 
