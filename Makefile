@@ -19,27 +19,27 @@ test: $(READY)  ## everything that takes seconds: unit, statistical and document
 PROCESSORS ?= Haswell Nehalem Zen
 THREADS ?= 1 2
 NUMERICAL ?= tests/core tests/study tests/report docs README.md src
-test-processors: $(READY)  ## what computes, as other processors compute it, with one thread and two; all have to agree
+test-processors: $(READY)  ## the numerical tests as other processors would compute them, with one thread and two; all must agree
 	for processor in $(PROCESSORS); do for threads in $(THREADS); do echo "$$processor, threads: $$threads"; \
 	  OPENBLAS_CORETYPE=$$processor OPENBLAS_NUM_THREADS=$$threads $(BIN)/python -m pytest -q -n 2 --dist worksteal $(NUMERICAL) \
 	  || exit 1; done; done
 	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow" tests/core/test_processors.py
 
-test-slow: $(READY) chromium  ## what takes minutes: simulation-based calibration, Geweke tests, long agreement runs
+test-slow: $(READY) chromium  ## the tests that take minutes: simulation-based calibration, Geweke tests, long agreement runs
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not installed"
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "hypothesis and not slow" --hypothesis-profile many
 	JUDGEMAP_TEST_POSTGRES=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/web
 
-test-upgrades: $(READY)  ## databases and backups of earlier versions, on a real PostgreSQL
+test-upgrades: $(READY)  ## databases and backups from earlier versions, on a real PostgreSQL
 	$(BIN)/python -m pytest -q -n 0 -m postgres tests/earlier
 
-test-wheel: $(READY)  ## build, install into an empty environment elsewhere, fit and serve there
+test-wheel: $(READY)  ## build the wheel, install it in an empty environment, and fit and serve there
 	$(BIN)/python -m pytest -q -m "installed and not slow" tests/installed
 
-test-installed: $(READY)  ## the same with the whole demonstration, a core install, and a user who can write nowhere
+test-installed: $(READY)  ## the same with the whole demonstration, a core install, and a user without write access
 	$(BIN)/python -m pytest -q -m installed tests/installed
 
-test-r:  ## check the R package; skipped, saying so, where R is absent
+test-r:  ## check the R package; skipped, with a message, if R is not installed
 	@command -v R >/dev/null || { echo "R is not installed, so the R package is not checked: apt-get install r-base-core r-cran-sf r-cran-testthat r-cran-posterior r-cran-jsonlite"; exit 0; }; \
 	$(MAKE) $(READY) && folder=$$(mktemp -d) && R CMD build r >/dev/null && mv judgemap_*.tar.gz $$folder && cd $$folder && \
 	JUDGEMAP_COMMAND=$(CURDIR)/$(BIN)/judgemap _R_CHECK_FORCE_SUGGESTS_=false R CMD check --no-manual judgemap_*.tar.gz && \
@@ -65,53 +65,53 @@ format: $(READY)
 
 # Timings, side by side in one run on one thread; written to benchmarks/results/, the ones before kept in results/last.
 BENCHMARKS ?= samplers shell judges panels clusters schedules experiments explaining judging dashboard fitting
-bench: $(READY)  ## run the benchmarks, and write docs/measurements.md with today's figures beside the last ones
+bench: $(READY)  ## run the benchmarks and write docs/measurements.md, with today's figures beside the last ones
 	$(BIN)/python benchmarks/page.py keep
 	for name in $(BENCHMARKS); do \
 	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/$$name.py || exit 1; \
 	done
 	$(BIN)/python benchmarks/page.py write
 
-bench-check:  ## the benchmarks that compare two things in one run; fails when a ratio fell by more than a third
+bench-check:  ## the benchmarks that compare two things in one run; fails if a ratio has fallen by more than a third
 	$(MAKE) bench BENCHMARKS="samplers judges clusters"
 	$(BIN)/python benchmarks/page.py check
 
-docs: $(READY)  ## write the references from what commands say of themselves, and build the site into site/, warnings as errors
+docs: $(READY)  ## write the references from the commands themselves, and build the site into site/, with warnings as errors
 	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
 	$(BIN)/python -m judgemap.web.api.reference docs/api-reference.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-words: $(READY)  ## every sentence that judgemap shows, page by page, in words.txt for a native reader
+words: $(READY)  ## every sentence that judgemap shows, page by page, in words.txt for a native speaker to read
 	$(BIN)/python tools/words.py words.txt
 
 TO ?= fr
-messages: $(READY)  ## what has to be translated for researchers' pages, into the catalogue of a language: make messages TO=fr
+messages: $(READY)  ## what needs translating on researchers' pages, in a language's catalogue: make messages TO=fr
 	$(BIN)/python tools/messages.py $(TO)
 
-screenshots: $(READY) chromium  ## play the tutorial's story in Chromium, and take its pictures
+screenshots: $(READY) chromium  ## play the tutorial's story in Chromium and take its screenshots
 	mkdir -p docs/images/tutorial
 	JUDGEMAP_SCREENSHOTS=$(CURDIR)/docs/images/tutorial $(BIN)/python -m pytest -m slow tests/web/live/test_story.py
 
 PAGES ?= pages
-pages: $(READY) chromium  ## take every page of the demonstration, 390 and 1280 pixels wide, into the folder pages
+pages: $(READY) chromium  ## take screenshots of every page of the demonstration, 390 and 1280 pixels wide, into the folder pages
 	PYTHONPATH=tests/browser $(BIN)/python tests/browser/every_page.py $(PAGES)
 
-lock: $(READY)  ## write requirements.lock anew from pyproject.toml
+lock: $(READY)  ## rewrite requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-header --generate-hashes --all-extras --group dev --group docs pyproject.toml -o requirements.lock
 
-licences: $(READY)  ## write the list of licences from what the packages say of themselves
+licences: $(READY)  ## write the list of licences from the packages' own metadata
 	$(BIN)/python docs/licences.py docs/licences.md
 
 sbom: $(READY)  ## write a software bill of materials, CycloneDX, to dist/sbom.json
 	@mkdir -p dist
 	$(BIN)/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --of JSON -o dist/sbom.json
 
-audit: $(READY)  ## ask OSV for known vulnerabilities of what is locked; without a network, say so and pass
+audit: $(READY)  ## ask OSV for known vulnerabilities in the locked packages; without a network, say so and pass
 	@if $(BIN)/python -c 'import socket; socket.create_connection(("api.osv.dev", 443), 5)' 2>/dev/null; then \
 	  $(BIN)/pip-audit --vulnerability-service osv --disable-pip --require-hashes -r requirements.lock; \
 	else echo "api.osv.dev cannot be reached: pip-audit was not run"; fi
 
-reliability: $(READY)  ## try to hurt the server, over loopback, for about three hours; QUICK=--quick for a few minutes
+reliability: $(READY)  ## stress the server over loopback, for about three hours; QUICK=--quick for a few minutes
 	$(BIN)/python benchmarks/reliability $(QUICK)
 
 clean:

@@ -5,9 +5,9 @@
 # %% [markdown]
 # # Gallery
 #
-# Every figure with the code that draws it. `fit.plot` draws on matplotlib axes, yours with `ax=`. The functions of
-# `judgemap.report` return pictures with a caption and a text alternative, which `picture.save("map.pdf")` writes at a
-# journal's width.
+# Every figure with the code that draws it. `fit.plot` draws on matplotlib axes; pass your own with `ax=`. The functions in
+# `judgemap.report` return pictures with a caption and a text alternative; `picture.save("map.pdf")` writes them one
+# journal column wide.
 
 # %%
 import os
@@ -80,7 +80,7 @@ fit.plot.uncertainty(ax=right, title="Uncertainty");
 clusters = jm.fit_clusters(data, areas, seed=1, chains=4, warmup=DRAWS // 2, draws=DRAWS // 2, thin=2)
 clusters.plot.clusters();
 # %% [markdown]
-# ## The map's neighbours, and what the prior says of one area
+# ## The map's neighbours, and one area's prior correlations
 
 # %%
 maps.adjacency_map(areas)

@@ -7,8 +7,8 @@
 #
 # Twelve experts compared 76 wards of Nottinghamshire, two at a time, by their rate of forced marriage. The data are
 # published with the R package speedyBBT and are not ours to pass on. Set `JUDGEMAP_NOTTINGHAMSHIRE` to a folder with
-# `areas.csv`, `edges.csv` and `comparisons.csv`, such as
-# `judgemap import speedybbt forcedMarriage.rda -o nottinghamshire` writes. Without it, this page uses a simulated study
+# `areas.csv`, `edges.csv` and `comparisons.csv`, such as the one written by
+# `judgemap import speedybbt forcedMarriage.rda -o nottinghamshire`. Without it, this page uses a simulated study
 # of the same size on Chicago's map.
 
 # %%
@@ -29,7 +29,7 @@ data
 
 # %% [markdown]
 # ## The map
-# The prior says that neighbouring wards are alike; how alike, the data say. A fit shows its warnings first.
+# The prior says that neighbouring wards are alike; the data say how alike. A fit shows its warnings first.
 
 # %%
 fit = jm.fit_spatial(data, areas, seed=1, draws=DRAWS)
@@ -54,14 +54,14 @@ az.summary(fit.inference_data, var_names=["alpha2"])
 
 # %% [markdown]
 # ## Judges
-# Each judge's share of left choices, time, and fit to the others: values of infit and outfit far from 1 deserve a look.
+# Each judge's share of left choices, time, and agreement with the others: infit and outfit far from 1 deserve a look.
 
 # %%
 jm.judge_table(fit, data).round(2).head()
 
 # %% [markdown]
 # ## The briefing
-# One page for those who decide.
+# One page for decision makers.
 
 # %%
 import tempfile

@@ -5,8 +5,8 @@
 # %% [markdown]
 # # Planning a study
 #
-# Before anyone is asked: which pairs, how many, and what precision to expect. Chicago's 77 community areas stand for
-# yours: `jm.read_areas("wards.gpkg")`.
+# Before you ask anyone: which pairs, how many, and what precision to expect. We use Chicago's 77 community areas; read
+# your own with `jm.read_areas("wards.gpkg")`.
 
 # %%
 import os
@@ -33,7 +33,7 @@ plan.to_frame().query("measure == 'sd'")
 
 # %% [markdown]
 # ## Which pairs?
-# The principal component design asks about pairs that tell most about the map as a whole.
+# The principal component design asks about the pairs that tell us most about the map as a whole.
 
 # %%
 schedule = jm.schedule(areas, design="principal", pairs=500, seed=1)
@@ -43,4 +43,4 @@ schedule
 schedule.to_frame().head()
 
 # %% [markdown]
-# `schedule.save("schedule.csv")` writes the list; the study server draws the same way for each judge.
+# `schedule.save("schedule.csv")` writes the list; the study server draws pairs for each judge in the same way.

@@ -23,7 +23,7 @@ fit = jm.fit_spatial(study.data, study.areas, seed=7, draws=DRAWS)
 fit
 
 # %% [markdown]
-# ## Truth against estimate
+# ## Truth and estimate
 # About 95 % of the intervals should contain the truth.
 
 # %%
@@ -37,7 +37,7 @@ truth_against_estimate(fit, study.true_risk)
 
 # %% [markdown]
 # ## Fewer answers
-# The same judges, stopped after a quarter of their answers: wider intervals, and still honest ones.
+# The same judges, stopped after a quarter of their answers: the intervals are wider, but still honest.
 
 # %%
 fewer = study.data.to_frame().groupby("judge").head(len(study.data) // 48)
