@@ -75,7 +75,7 @@ def test_the_page_shows_them(played, explained, library, clients):
         assert cells[4] == f"{expected['seconds_median']:.1f} s"
         assert cells[7] == (share(expected["agreement"]) if expected["decided"] else "–")
         assert cells[8] == (f"{expected['infit']:.2f}" if expected["decided"] else "–")
-    assert "not to assess people" in html
+    assert "not for assessing people" in html
     assert f"come from fit {explained.number}" in html
 
 
@@ -92,7 +92,7 @@ def test_one_judge_has_times_and_unknown_areas(played, clients):
     html = page(clients["owner"], "judge", played, unknown.judge_id)
     assert unknown.area.name in html.split("Areas not known")[1]
     assert "Half of the pairs took between" in html
-    assert "not assess a person" in html
+    assert "not for assessing a person" in html
 
 
 def test_repeats_are_counted_pair_by_pair(owned, edit):

@@ -165,7 +165,7 @@ def notes_on_page(study, client) -> str:
 
 
 def test_a_draft_says_so(draft, clients):
-    assert "open it on the overview" in notes_on_page(draft, clients["owner"])
+    assert "open it on the Overview page" in notes_on_page(draft, clients["owner"])
 
 
 def test_a_study_without_judges_or_answers_says_what_to_do(owned, clients, visit):

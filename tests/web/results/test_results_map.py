@@ -134,7 +134,7 @@ def test_a_fit_without_clusters_has_no_such_layer(run, page):
 def test_the_map_is_there_before_anything_is_explained(answered, keep, page):
     run = keep(answered, findings={"warnings": []}, explained_at=None)
     html = page(run, area="0").content.decode()
-    assert "Being computed" in html
+    assert "This is being computed" in html
     assert '<option value="10" selected>' in html
     assert len(areas_on(html)) == 16
 

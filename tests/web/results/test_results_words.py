@@ -16,7 +16,7 @@ def test_a_fit_that_does_not_converge_says_what_to_do(run, page, made, text_of):
     assert "Not yet." in html
     assert all(warning in html for warning in fit.warnings)
     assert f"{fit.record.diagnostics.rhat_max:.3f}" in html
-    assert "2 chains of 120 draws, after 60 to warm up" in html
+    assert "2 chains of 120 draws, after 60 warm-up draws" in html
 
 
 def test_a_fit_that_converges(run, page, text_of):
@@ -69,7 +69,7 @@ def test_checks(answered, keep, page, made, text_of, table_rows):
 
 def test_checks_before_they_are_there(answered, keep, page):
     run = keep(answered, findings={}, explained_at=None)
-    assert "Being computed" in page(run, "checks").content.decode()
+    assert "This is being computed" in page(run, "checks").content.decode()
 
 
 def test_pages_load_nothing_heavy():
@@ -105,5 +105,5 @@ def test_a_fit_of_an_earlier_version_is_judged_by_the_same_rules(answered, keep,
 
 def test_before_a_fit_is_explained_its_page_waits(answered, keep, page):
     html = page(keep(answered, findings={"warnings": []}, explained_at=None), "map").content.decode()
-    assert "being worked out" in html
+    assert "working out whether this fit can be used" in html
     assert "/explained" in html

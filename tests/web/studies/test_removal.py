@@ -56,7 +56,7 @@ def test_after_the_grace_period_everything_goes_but_the_log(owned, judge):
 
 
 def test_the_wrong_name_deletes_nothing(owned):
-    with pytest.raises(StudyError, match="exactly as it is"):
+    with pytest.raises(StudyError, match="title of the study exactly"):
         delete_study(owned, "", None)
 
 

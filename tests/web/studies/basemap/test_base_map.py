@@ -105,7 +105,7 @@ def test_a_part_that_is_too_long_or_of_nobody_is_refused(owned, clients, osm):
     answer = clients["owner"].post(page, fields | {"content": SimpleUploadedFile("b", osm)}, headers=headers)
     assert (answer.status_code, answer.json()["said"]) == (400, "The parts do not fit together; upload the file again.")
     fields |= {"number": 1, "extract": 999, "content": SimpleUploadedFile("b", b"x")}
-    assert "began meanwhile" in clients["owner"].post(page, fields, headers=headers).json()["said"]
+    assert "upload has started since" in clients["owner"].post(page, fields, headers=headers).json()["said"]
 
 
 @pytest.mark.parametrize(

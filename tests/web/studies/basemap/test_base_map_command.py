@@ -34,7 +34,7 @@ def test_a_base_map_is_made_and_removed(basemap, tmp_path):
 @pytest.mark.parametrize(
     ("name", "write", "match"),
     [
-        ("large.osm.pbf", lambda path: _sparse(path, 2 << 30), r"has 2\.1 GB; at most 1\.0 GB can be read"),
+        ("large.osm.pbf", lambda path: _sparse(path, 2 << 30), r"is 2\.1 GB; the limit is 1\.0 GB"),
         ("zip.osm.pbf", lambda path: path.write_bytes(b"PK\x03\x04" + bytes(300)), "neither an OpenStreetMap extract"),
         ("bomb.osm.pbf", lambda path: path.write_bytes(pbf_bomb()), "damaged or cut short"),
         ("cut.osm", lambda path: path.write_bytes(b"<?xml version='1.0'?><osm version='0.6'><nod"), "damaged or cut"),
