@@ -126,7 +126,7 @@ def test_the_span_chooses_hours_days_or_weeks(days, word):
     moments = np.array([first, first + 120, first + days * 86400], dtype=np.float64)
     hours, counts = np.unique((moments // 3600).astype(np.int64), return_counts=True)
     chart = live.answers_over_time(hours, counts, (moments[0], moments[-1]))
-    assert chart.title == f"Answers by the {word}"
+    assert chart.title == f"Answers by {word}"
     assert sum(int(row[1]) for row in chart.rows) == 3
     assert len(chart.bars) <= 122
     if word == "week":

@@ -34,7 +34,7 @@ def test_the_memory_is_stated_before_a_large_fit_starts(memory):
     told = Told()
     running.state_memory(told, FitSettings(), 32_844, 1_000_000)
     assert told.said == f"{told.lines[0]}."
-    assert "GB of memory; 16.0 GB are free" in told.said
+    assert "GB of memory; 16.0 GB is free" in told.said
 
 
 def test_a_machine_that_is_too_small_gets_a_sentence(memory):
