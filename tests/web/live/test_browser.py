@@ -331,7 +331,7 @@ def test_a_second_tap_at_once_does_not_answer_the_next_pair(browse, link, stored
         token(page),
     )
     after(page, lambda: page.tap(".choose[value=left]"))
-    page.wait_for_function("window.tappedAgain")
+    page.wait_for_function("() => window.tappedAgain")
     page.wait_for_timeout(600)
     assert len(stored("revisions.csv")) == 1
     border = "getComputedStyle(document.querySelector('[data-side=left]')).borderColor"
