@@ -11,7 +11,7 @@ from judgemap.core.comparisons import PairCounts, count_pairs
 from judgemap.core.likelihood import laplacian
 from judgemap.core.prior import InverseGamma, Model, independent
 from judgemap.core.samplers import pair_arrays, pair_pass
-from judgemap.core.samplers.compiled import exp_of_negative
+from judgemap.core.samplers.compiled import exp_of_negative, tanh_of_half
 from judgemap.core.samplers.hmc import FEW, build_target, kernel, kernel_for, start, to_coordinates, trajectory
 from judgemap.core.samplers.pair_pass import Rows, add_laplacian, pass_pairs
 from judgemap.core.types import FloatArray
@@ -61,13 +61,21 @@ def test_products_with_the_laplacian() -> None:
     np.testing.assert_allclose(result - 1, laplacian(counts, weights) @ vectors, rtol=0, atol=1e-10)
 
 
-def test_what_is_taken_off_the_difference() -> None:
-    rows = Rows(np.uint32([0]), np.uint32([1]), np.array([1.5]), np.array([0.5]), np.array([0.7]))
+def test_one_pair_by_hand() -> None:
+    rows = Rows(np.uint32([0]), np.uint32([1]), np.array([1.5]), np.array([0.5]), np.array([0, 1]))
     score, fall = np.zeros((2, 1)), np.zeros(1)
-    pass_pairs(rows, np.array([[2.0], [0.5]]), score, fall)
+    pass_pairs(rows, np.array([[1.3], [0.5]]), score, fall)
     pull = 0.5 - 1.5 * np.tanh(0.4)
     assert score.ravel() == pytest.approx([pull, -pull])
     assert fall == pytest.approx(-2 * log_expit(0.8) - log_expit(-0.8))
+
+
+def test_pairs_without_a_decided_answer() -> None:
+    """Those that only ever tied say nothing here."""
+    some, none = count_pairs([0, 1], [1, 2], 3), count_pairs([0, 1], [1, 2], 3, ties=[(0, 2)])
+    strengths = np.array([[0.3, 5.0], [-1.0, 0.0], [2.0, 1.0]])
+    for one, other in zip(pair_pass.likelihood(some)(strengths), pair_pass.likelihood(none)(strengths), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @both
@@ -83,6 +91,14 @@ def test_the_exponential_to_the_last_digits() -> None:
     ours = np.array([exp_of_negative(each) for each in x])
     np.testing.assert_allclose(ours, np.exp(x), rtol=1e-15)
     assert 0 < exp_of_negative(-1e9) < 1e-300
+
+
+def test_the_hyperbolic_tangent_to_the_last_digits() -> None:
+    x = np.concatenate([[0.0], np.geomspace(1e-300, 1e9, 5000), np.linspace(0, 40, 5000)])
+    ours = np.array([tanh_of_half(each) for each in x])
+    np.testing.assert_allclose(ours, np.tanh(x / 2), rtol=0, atol=4e-16)
+    assert (ours[x > 40] == 1).all()
+    assert tanh_of_half(np.inf) == 1
 
 
 @both

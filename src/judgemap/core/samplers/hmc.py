@@ -19,7 +19,7 @@ import numpy as np
 from judgemap.core.laplace import Laplace, approximate
 from judgemap.core.prior import FixedVariance, Model
 from judgemap.core.samplers import pair_arrays, wide
-from judgemap.core.samplers.kernel import Arrays, Kernel, Likelihood, broke_down, by_steps
+from judgemap.core.samplers.kernel import Arrays, Kernel, Likelihood, broke_down, by_steps, check_block
 from judgemap.core.types import FloatArray, IntArray
 
 QUARTER_TURN = np.pi / 2
@@ -36,6 +36,7 @@ class Point(NamedTuple):
     residual: FloatArray
     """∇log p(q) + q: what the rotation leaves to the kicks."""
     w: FloatArray
+    strengths: FloatArray
     log_likelihood: FloatArray
 
 
@@ -45,6 +46,8 @@ class State(NamedTuple):
     q: FloatArray
     residual: FloatArray
     w: FloatArray
+    strengths: FloatArray
+    """λ = Vw, (areas, chains)."""
     log_density: FloatArray
     acceptance: FloatArray
     divergences: IntArray
@@ -58,6 +61,8 @@ class Target:
     laplace: Laplace
     likelihood: Likelihood
     """`pair_pass.likelihood`, or `pair_arrays.likelihood` in a short run."""
+    compiled: bool = True
+    """Whether chains are advanced by `hmc_trajectories`; otherwise by `trajectory`, in arrays."""
 
 
 def build_target(model: Model) -> Target:
@@ -75,11 +80,11 @@ def kernel(model: Model) -> Kernel:
 def kernel_for(model: Model, draws: int) -> Kernel:
     """Build the same sampler for so many draws in all: if they are few, without loading a compiler.
 
-    Which likelihood is used depends on the model and the number of draws alone, so a seed still gives the same numbers.
+    Which way is taken depends on the model and the number of draws alone, so a seed still gives the same numbers.
     """
     if draws * len(model.counts.n) > FEW:
         return kernel(model)
-    return _with_kicks(Target(model, approximate(model), pair_arrays.likelihood(model.counts)))
+    return _with_kicks(Target(model, approximate(model), pair_arrays.likelihood(model.counts), compiled=False))
 
 
 def _with_kicks(target: Target) -> Kernel:
@@ -98,17 +103,30 @@ def transition(target: Target, kicks: int, *, widely: bool = False) -> Kernel:
     def init(_rng: np.random.Generator, strengths: FloatArray, log_variance: FloatArray) -> State:
         return start(target, to_coordinates(target, strengths, log_variance))
 
+    width = batch_width(target.model)
+    if target.compiled:
+        from judgemap.core.samplers import hmc_trajectories
+
+        posterior = hmc_trajectories.build_posterior(target)
+
+        def advance(rng: np.random.Generator, state: State, steps: int, thin: int) -> tuple[State, Arrays]:
+            check_block(steps, thin)
+            return hmc_trajectories.advance(rng, posterior, state, kicks, (steps, thin))
+
+        if not widely:
+            return Kernel(init, advance, width)
+
     def step(rng: np.random.Generator, state: State) -> State:
-        state = trajectory(rng, target, state, kicks)
+        state = advance(rng, state, 1, 1)[0] if target.compiled else trajectory(rng, target, state, kicks)
         return move_widely(rng, target, state) if widely else state
 
-    return by_steps(init, step, lambda state: read(target, state), batch_width(target.model))
+    return by_steps(init, step, lambda state: read(target, state), width)
 
 
 def read(target: Target, state: State) -> Arrays:
     """Return to strengths and log α²."""
     return {
-        "strengths": (target.laplace.V @ state.w).T,
+        "strengths": state.strengths.T,
         "log_variance": target.laplace.log_variance_mean + target.laplace.log_variance_sd * state.q[-1],
         "acceptance": state.acceptance,
         "divergences": state.divergences,
@@ -141,7 +159,8 @@ def place(laplace: Laplace, w: FloatArray, log_variance: FloatArray) -> FloatArr
 def start(target: Target, q: FloatArray) -> State:
     """Begin chains at q."""
     point, chains = evaluate(target, q), q.shape[1]
-    return State(q, point.residual, point.w, log_density(target, point), np.ones(chains), np.zeros(chains, np.int64))
+    beginning = np.ones(chains), np.zeros(chains, np.int64)
+    return State(q, point.residual, point.w, point.strengths, log_density(target, point), *beginning)
 
 
 def evaluate(target: Target, q: FloatArray, *, height: bool = True) -> Point:
@@ -154,7 +173,8 @@ def evaluate(target: Target, q: FloatArray, *, height: bool = True) -> Point:
     root = np.sqrt(variance)
     centre = laplace.r[:, None] * variance
     w = centre + u * root
-    score, log_likelihood = target.likelihood(laplace.V @ w, height=height)
+    strengths = laplace.V @ w
+    score, log_likelihood = target.likelihood(strengths, height=height)
 
     slope = laplace.V.T @ score - inverse * w
     residual = np.empty_like(q)
@@ -166,7 +186,7 @@ def evaluate(target: Target, q: FloatArray, *, height: bool = True) -> Point:
         spread = ((w * w).sum(axis=0) + variance.sum(axis=0)) / 2
         slope_tau = inverse * (moved + spread + prior.scale) - len(w) / 2 - prior.shape
         residual[-1] = laplace.log_variance_sd * slope_tau + v
-    return Point(q, residual, w, log_likelihood)
+    return Point(q, residual, w, strengths, log_likelihood)
 
 
 def log_density(target: Target, point: Point) -> FloatArray:
@@ -208,7 +228,7 @@ def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: in
     divergences = state.divergences + broke_down(change)
     change = np.where(np.isfinite(change), np.minimum(change, 0.0), -np.inf)
     accepted = np.log(rng.random(chains)) < change
-    proposed = State(q, residual, point.w, density, np.exp(change), divergences)
+    proposed = State(q, residual, point.w, point.strengths, density, np.exp(change), divergences)
     kept = State._make(np.where(accepted, new, old) for new, old in zip(proposed, state, strict=True))
     return kept._replace(acceptance=proposed.acceptance, divergences=divergences)
 

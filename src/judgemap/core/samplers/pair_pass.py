@@ -1,12 +1,12 @@
 """One pass over the compared pairs, compiled: what the likelihood says of many chains at once.
 
-    ℓ(λ) = −Σ (n/2 − (y − n/2) sign d)|d| + n log(1 + e^{−|d|}),   d = λ_first − λ_second − shift
-    ∇ℓ = Xᵀ(y − n/2 − n/2 · tanh(d/2)),   tanh(|d|/2) = (1 − e^{−|d|})/(1 + e^{−|d|})
+    ℓ(λ) = −Σ (n/2 − (y − n/2) sign d)|d| − n log p,   d = λ_first − λ_second, p = (1 + tanh(|d|/2))/2
+    ∇ℓ = Xᵀ(y − n/2 − n/2 · tanh(d/2))
 
 Written so, nothing cancels: an answer as certain as you like adds nothing to ℓ. Pairs are taken in blocks that stay in
 the processor's nearest cache: gather the differences, respond to all of them in one loop without branches, which the
-compiler turns into vector instructions, and scatter. One logarithm does for many factors
-1 + e^{−|d|}.
+compiler turns into vector instructions, and scatter. A block is of pairs with equally many answers, so that one
+logarithm does for many p.
 
 Import this module only where it is used: numba takes a moment to load.
 """
@@ -18,39 +18,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgemap.core.comparisons import PairCounts
-from judgemap.core.samplers.compiled import compiled, exp_of_negative
+from judgemap.core.samplers.compiled import compiled, tanh_of_half
 from judgemap.core.samplers.kernel import Likelihood
 from judgemap.core.types import FloatArray, IntArray
 
 BLOCK = 1024
 """Differences in a block: 8 kB, a quarter of the smallest first-level cache."""
-
-FEW, MERGED = 7.0, 128
-"""So many times a factor is multiplied with itself at most, a pair with more answers having a logarithm of its own, and
-so many pairs are multiplied with each other: a product of 896 factors between 1 and 2 is still a number."""
+MERGED = 128
+"""So many p, each at least a half, are multiplied with each other: the product is still a number."""
 
 
 class Rows(NamedTuple):
-    """Compared pairs: areas, n/2, y − n/2, and what is taken off the difference (0 without ties)."""
+    """Compared pairs, those with equally many answers together: areas, n/2, y − n/2, and where another n begins."""
 
     first: NDArray[np.uint32]
     second: NDArray[np.uint32]
     half: FloatArray
     excess: FloatArray
-    shift: FloatArray
+    bounds: IntArray
+
+
+def lay_out(counts: PairCounts) -> Rows:
+    """Put the pairs into the order in which they are passed.
+
+    >>> from judgemap.core.comparisons import count_pairs
+    >>> lay_out(count_pairs([0, 0, 1], [1, 1, 2], 3))
+    Rows(first=array([1, 0], dtype=uint32), second=array([2, 1], dtype=uint32), half=array([0.5, 1. ]), \
+excess=array([0.5, 1. ]), bounds=array([0, 1, 2]))
+    """
+    order = np.argsort(counts.n, kind="stable")
+    n, wins = counts.n[order], counts.wins[order]
+    # Unsigned areas spare the compiled code a look at negative indices.
+    first, second = counts.first[order].astype(np.uint32), counts.second[order].astype(np.uint32)
+    return Rows(first, second, n / 2, wins - n / 2, np.flatnonzero(np.diff(n, prepend=-1, append=-1)))
 
 
 def likelihood(counts: PairCounts) -> Likelihood:
-    """Lay out the pairs; ℓ costs as much as ∇ℓ, and most steps of a trajectory do without it.
+    """Lay out the pairs; ℓ costs half as much as ∇ℓ, and most steps of a trajectory do without it.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> score, height = likelihood(count_pairs([0], [1], 2))(np.zeros((2, 1)))
     >>> score.ravel(), np.round(height, 4)
     (array([ 0.5, -0.5]), array([-0.6931]))
     """
-    # Unsigned areas spare the compiled code a look at negative indices.
-    first, second = counts.first.astype(np.uint32), counts.second.astype(np.uint32)
-    rows = Rows(first, second, counts.n / 2, counts.wins - counts.n / 2, np.zeros(len(counts.n)))
+    rows = lay_out(counts)
 
     def at(strengths: FloatArray, *, height: bool = True) -> tuple[FloatArray, FloatArray]:
         score, fall = np.zeros_like(strengths), np.zeros(strengths.shape[1] if height else 0)
@@ -65,9 +76,9 @@ def gather(rows: Rows, begin: int, end: int, strengths: FloatArray, d: FloatArra
     """Write the differences of a block, all chains of a pair beside each other; return how many there are."""
     chains, at = strengths.shape[1], 0
     for row in range(begin, end):
-        above, below, shift = strengths[rows.first[row]], strengths[rows.second[row]], rows.shift[row]
+        above, below = strengths[rows.first[row]], strengths[rows.second[row]]
         for k in range(chains):
-            d[at + k] = above[k] - below[k] - shift
+            d[at + k] = above[k] - below[k]
         at += chains
     return at
 
@@ -84,12 +95,12 @@ def add_sizes(rows: Rows, begin: int, end: int, d: FloatArray, fall: FloatArray)
 
 
 @compiled
-def respond(d: FloatArray, factor: FloatArray, size: int) -> None:
-    """Write 1 + e^{−|d|} into ``factor``, and tanh(d/2) over d."""
+def respond(d: FloatArray, p: FloatArray, size: int) -> None:
+    """Write (1 + tanh(|d|/2))/2 into ``p``, and tanh(d/2) over d."""
     for q in range(size):
-        e = exp_of_negative(-abs(d[q]))
-        factor[q] = 1 + e
-        d[q] = math.copysign((1 - e) / (1 + e), d[q])
+        response = tanh_of_half(abs(d[q]))
+        p[q] = 0.5 + 0.5 * response
+        d[q] = math.copysign(response, d[q])
 
 
 @compiled
@@ -107,47 +118,37 @@ def scatter(rows: Rows, begin: int, end: int, response: FloatArray, score: Float
 
 
 @compiled
-def add_logs(rows: Rows, begin: int, end: int, factor: FloatArray, fall: FloatArray) -> None:
-    """Add Σ n log(factor) to ``fall``, ``factor`` being used up."""
-    chains, left, merged = len(fall), end - begin, 1
-    for row in range(left):
-        n = 2 * rows.half[begin + row]
-        if n > 1:
-            for at in range(row * chains, (row + 1) * chains):
-                power = factor[at]
-                if n > FEW:
-                    fall[at - row * chains] += n * math.log(power)
-                    factor[at] = 1.0
-                else:
-                    for _ in range(1, n):
-                        power *= factor[at]
-                    factor[at] = power
+def add_logs(n: float, left: int, p: FloatArray, fall: FloatArray) -> None:
+    """Add −n Σ log p to ``fall``, ``p`` of ``left`` pairs being used up."""
+    chains, merged = len(fall), 1
     # The rows' second half is multiplied into the first: long loops, which become vector instructions.
     while left > 1 and merged < MERGED:
         kept, merged = left - left // 2, 2 * merged
         for at in range((left - kept) * chains):
-            factor[at] *= factor[kept * chains + at]
+            p[at] *= p[kept * chains + at]
         left = kept
     for row in range(left):
         for k in range(chains):
-            fall[k] += math.log(factor[row * chains + k])
+            fall[k] -= n * math.log(p[row * chains + k])
 
 
 @compiled
 def pass_pairs(rows: Rows, strengths: FloatArray, score: FloatArray, fall: FloatArray) -> None:
     """Add ∇ℓ to ``score``, (areas, chains), and −ℓ to ``fall``, (chains,), or to nothing if that is empty."""
-    n_rows, chains = len(rows.half), strengths.shape[1]
+    chains = strengths.shape[1]
     size = max(1, BLOCK // chains)
-    d, factor = np.empty(size * chains), np.empty(size * chains)
-    for begin in range(0, n_rows, size):
-        end = min(begin + size, n_rows)
-        differences = gather(rows, begin, end, strengths, d)
-        if len(fall) > 0:
-            add_sizes(rows, begin, end, d, fall)
-        respond(d, factor, differences)
-        scatter(rows, begin, end, d, score)
-        if len(fall) > 0:
-            add_logs(rows, begin, end, factor, fall)
+    d, p = np.empty(size * chains), np.empty(size * chains)
+    for alike in range(len(rows.bounds) - 1):
+        until = rows.bounds[alike + 1]
+        for begin in range(rows.bounds[alike], until, size):
+            end = min(begin + size, until)
+            differences = gather(rows, begin, end, strengths, d)
+            if len(fall) > 0:
+                add_sizes(rows, begin, end, d, fall)
+            respond(d, p, differences)
+            scatter(rows, begin, end, d, score)
+            if len(fall) > 0:
+                add_logs(2 * rows.half[begin], end - begin, p, fall)
 
 
 @compiled
