@@ -4,9 +4,9 @@
 
 Districts are drawn over the box, as many across as asked. Each way holds the same things on the same levels:
 
-- own: compressed JSON with SVG paths, as the server does it; drawn by 3.6 kB of script on Leaflet's page;
-- mvt: Mapbox vector tiles, written by GDAL; to draw them a page needs a library beside Leaflet (Leaflet.VectorGrid
-  1.3.0: 42 kB before compression, MapLibre GL: over 800 kB), which is not counted here;
+- own: compressed JSON with SVG paths, as the server does it; drawn by 3.6 kB of script;
+- mvt: Mapbox vector tiles, written by GDAL; to draw them a page needs a library (Leaflet with Leaflet.VectorGrid 1.3.0:
+  42 kB before compression beside Leaflet's own, MapLibre GL: over 800 kB), which is not counted here;
 - webp: pictures of 1024 pixels, for screens of two pixels to a point, drawn by Pillow from the same paths.
 """
 

@@ -1,5 +1,6 @@
 """The base map on judges' pages: tiles by link, pictures without a script, and the words around them."""
 
+import gzip
 import json
 
 import geopandas
@@ -16,6 +17,7 @@ from judgemap.web.studies.actions import create_study
 from judgemap.web.studies.display import draw_areas
 from judgemap.web.studies.models import BaseMap, BaseMapTile
 
+GZIP = {"accept-encoding": "gzip, deflate, br"}
 TILES = "https://tiles.example.org/{z}/{x}/{y}.png"
 
 
@@ -53,9 +55,38 @@ def test_a_judges_link_gets_tiles_and_a_wrong_one_nothing(grounded, judge, clien
     response = judge.get(f"tiles/{a_tile(grounded)}")
     assert response.status_code == 200
     assert response["Cache-Control"] == "private, max-age=2592000, immutable"
-    assert unpack(response.content)
+    (tile,) = response.json().values()
+    assert "names" in tile
     assert client.get(f"/j/{22 * 'x'}/tiles/{a_tile(grounded)}").status_code == 404
     assert judge.get(f"tiles/{grounded.base_map_id + 1}/3/1/1").status_code == 404
+
+
+def test_one_request_and_one_query_bring_the_tiles_of_a_pair(grounded, judge, tiles, django_assert_num_queries):
+    wanted = sorted(tiles)[:4]
+    places = ",".join("/".join(map(str, place)) for place in [*wanted, (3, 1, 1)])
+    address = f"tiles/{grounded.base_map_id}/{places}"
+    with django_assert_num_queries(1):
+        response = judge.get(address, **GZIP)
+    expected = {"/".join(map(str, place)): unpack(tiles[place]) for place in wanted} | {"3/1/1": {}}
+    assert unpack(response.content) == expected
+    assert judge.get(address).json() == expected  # from a browser that cannot unpack
+
+
+@pytest.mark.parametrize(
+    "places", ["3/1", "3/1/1,", "3/1/1;3/1/2", "-3/1/1", ",".join(17 * ["3/1/1"]), "3/1/9999999999"]
+)
+def test_places_that_are_none_are_not_found(grounded, judge, places):
+    assert judge.get(f"tiles/{grounded.base_map_id}/{places}").status_code == 404
+    assert judge.get(f"tiles/{grounded.base_map_id}/3/1/1").json() == {"3/1/1": {}}
+
+
+def test_the_page_is_compressed_and_says_the_same(judge):
+    plain, packed = judge.get(), judge.get(**GZIP)
+    assert packed["Content-Encoding"] == "gzip"
+    assert len(packed.content) < len(plain.content) / 2
+    # Only the two tokens against forged requests are masked anew each time.
+    lines = zip(gzip.decompress(packed.content).splitlines(), plain.content.splitlines(), strict=True)
+    assert all(b"csrf" in a for a, b in lines if a != b)
 
 
 def test_a_judge_of_another_study_gets_nothing(grounded, areas, definition, visit):

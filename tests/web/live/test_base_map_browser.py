@@ -1,6 +1,7 @@
 """Streets under the areas, in a real Chromium: what judges see, what their browsers ask for, and from whom."""
 
 import io
+import re
 import signal
 
 import pytest
@@ -10,6 +11,7 @@ axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="insta
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]  # starts a server and a browser
 WIDTHS = (320, 390, 1280)
+PINK = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path fill="#f0f" d="M0 0h9v9H0z"/></svg>'
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,7 @@ def slug(server, areas):
 
 @pytest.fixture(scope="module")
 def invited(server, slug):
-    return iter(server.invite(slug, 10))
+    return iter(server.invite(slug, 20))
 
 
 @pytest.fixture
@@ -144,8 +146,8 @@ def test_a_page_that_loses_its_connection_keeps_its_streets(at_pair):
     page.wait_for_timeout(1500)
     before = colours(page, ".side[data-side=left] .map")
     page.context.set_offline(True)
-    page.click(".side[data-side=left] .leaflet-control-zoom-out")
-    page.click(".side[data-side=left] .leaflet-control-zoom-in")
+    page.click(".side[data-side=left] [aria-label='Zoom out']")
+    page.click(".side[data-side=left] [aria-label='Zoom in']")
     page.wait_for_timeout(300)
     assert rgb("#f6f5f1") in before & colours(page, ".side[data-side=left] .map")
 
@@ -157,14 +159,16 @@ def test_a_browser_without_scripts_shows_a_picture(at_pair):
     assert rgb("#f6f5f1") in colours(page, ".side[data-side=left] .map")
 
 
-def test_names_lie_neither_under_the_small_map_nor_under_the_buttons(at_pair):
-    page, _ = at_pair(390)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_names_lie_neither_under_the_small_map_nor_under_the_buttons(at_pair, width):
+    page, _ = at_pair(width)
     page.wait_for_timeout(800)
+    assert page.locator(".place").count() >= 2
     hidden = page.evaluate(
         """() => [...document.querySelectorAll('.side')].flatMap((side) => {
-          const things = side.querySelectorAll('.locator, .leaflet-control-zoom, .credit');
+          const things = side.querySelectorAll('.locator, .zoom, .credit');
           const lying = [...things].map((each) => each.getBoundingClientRect());
-          return [...side.querySelectorAll('.leaflet-tooltip.place bdi')].filter((name) => {
+          return [...side.querySelectorAll('.place')].filter((name) => {
             const a = name.getBoundingClientRect();
             return lying.some((b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom);
           }).map((name) => name.textContent);
@@ -173,10 +177,54 @@ def test_names_lie_neither_under_the_small_map_nor_under_the_buttons(at_pair):
     assert hidden == []
 
 
+def test_one_request_brings_the_streets_of_a_pair(at_pair):
+    page, asked = at_pair(390)
+    page.wait_for_timeout(1500)
+    assert sum("/tiles/" in each for each in asked) == 1
+    before = page.input_value("input[name=pair]")
+    asked.clear()
+    page.click(".choose[value=left]")
+    page.wait_for_function("before => document.querySelector('input[name=pair]').value !== before", arg=before)
+    page.wait_for_timeout(1000)
+    assert len(asked) <= 2
+    assert rgb("#f6f5f1") in colours(page, ".side[data-side=left] .map")
+
+
+def test_another_servers_pictures_lie_under_the_areas(server, areas, chromium):
+    """Nobody is asked but the host that the researcher named, and it is not told where the judge comes from."""
+    definition = server.new_study(areas)
+    text = (server.folder / "study.toml").read_text()
+    tiles = '[base_map]\ntiles = "https://{s}.tiles.example.org/{z}/{x}/{y}.png"\ncredit = "Somebody"\n'
+    (server.folder / "tiles.toml").write_text(text + tiles)
+    slug = re.search(r"Study (\S+):", server.study("new", "tiles.toml"))[1]
+    assert slug != definition
+    server.study("open", slug)
+    page = chromium.new_context(base_url=server.address, viewport={"width": 390, "height": 844}).new_page()
+    asked = []
+
+    def hand_out(route):
+        asked.append(route.request)
+        route.fulfill(content_type="image/svg+xml", body=PINK)
+
+    page.route("https://*/**", hand_out)
+    page.goto(f"/j/{server.invite(slug, 1)[0].token}/")
+    page.check("input[name=agree]")
+    page.click("button[value=now]")
+    page.wait_for_selector("#answer")
+    page.wait_for_timeout(1000)
+    assert asked
+    for each in asked:
+        assert re.fullmatch(r"https://[abc]\.tiles\.example\.org/\d+/\d+/\d+\.png", each.url)
+        assert "referer" not in each.all_headers()
+    assert (255, 0, 255) in colours(page, ".side[data-side=left] .map")
+    assert page.inner_text(".side[data-side=left] .credit") == "Somebody"
+    page.context.close()
+
+
 def test_a_first_view_is_at_most_150_kilobytes(at_pair):
     """With the consent page before it, in a browser that has nothing yet."""
     page, _ = at_pair(390)
     page.wait_for_timeout(2000)
     sizes = [request.sizes() for request in page.finished]
-    assert len(sizes) > 8
+    assert len(sizes) > 6
     assert sum(each["responseBodySize"] + each["responseHeadersSize"] for each in sizes) <= 150_000

@@ -5,6 +5,8 @@ import signal
 
 import pytest
 
+from judgemap.study.example import chicago
+
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="install axe-playwright-python")
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -294,24 +296,73 @@ def test_question_and_both_names_are_in_view_on_a_phone(browse, link, stored):
         assert box["y"] + box["height"] <= 844, selector
 
 
+def seen(page) -> list[float]:
+    """What the left map shows of its scene: left, top, width and height."""
+    return [float(each) for each in page.get_attribute("[data-side=left] .live svg", "viewBox").split()]
+
+
 def test_a_tap_on_the_map_answers_nothing_and_a_drag_moves_it(browse, link, stored):
     page = browse(**DESKTOP)
     begin(page, link)
     page.wait_for_timeout(650)
-    map_of = page.locator("[data-side=left] .leaflet-container")
+    map_of = page.locator("[data-side=left] .live")
     box = map_of.bounding_box()
-    before, pane = token(page), "document.querySelector('[data-side=left] .leaflet-map-pane').style.transform"
+    before, was = token(page), seen(page)
     map_of.click(position={"x": 150, "y": 60})
-    was = page.evaluate(pane)
-    page.click("[data-side=left] .leaflet-control-zoom-in")
+    assert seen(page) == was
+    page.click("[data-side=left] [aria-label='Zoom in']")
+    closer = seen(page)
+    assert closer[2] == pytest.approx(was[2] / 2**0.5)
     page.mouse.move(box["x"] + 200, box["y"] + 150)
     page.mouse.down()
     page.mouse.move(box["x"] + 240, box["y"] + 170, steps=4)
     page.mouse.up()
     page.wait_for_timeout(300)
-    assert page.evaluate(pane) != was
+    unit = closer[2] / box["width"]
+    assert seen(page) == pytest.approx([closer[0] - 40 * unit, closer[1] - 20 * unit, closer[2], closer[3]], abs=unit)
     assert token(page) == before
     assert not [row for row in stored() if row["answered_at"]]
+
+
+def test_the_map_can_be_lost_neither_by_zooming_nor_by_dragging(browse, link):
+    page = browse(**DESKTOP)
+    begin(page, link)
+    box = page.locator("[data-side=left] .live").bounding_box()
+    for label in ("Zoom in", "Zoom out"):
+        button = page.locator(f"[data-side=left] [aria-label='{label}']")
+        button.focus()
+        for _ in range(30):
+            page.keyboard.press("Enter")
+            if button.get_attribute("aria-disabled") == "true":
+                break
+        assert button.get_attribute("aria-disabled") == "true"
+        limit = seen(page)
+        page.keyboard.press("Enter")
+        assert seen(page) == limit
+    for _ in range(5):
+        page.mouse.move(box["x"] + 40, box["y"] + 120)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 40 + 400, box["y"] + 120, steps=2)
+        page.mouse.up()
+    left, _, width, _ = seen(page)
+    assert left + width > 0  # a part of the scene is still there
+
+
+def test_two_fingers_zoom_the_map(browse, link):
+    page = browse(**PHONE)
+    begin(page, link)
+    box = page.locator("[data-side=left] .live").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before = seen(page)
+    devtools = page.context.new_cdp_session(page)
+    for kind, apart in (("touchStart", 30), ("touchMove", 45), ("touchMove", 60), ("touchEnd", None)):
+        fingers = [] if apart is None else [{"x": x + way * apart, "y": y, "id": way + 1} for way in (-1, 1)]
+        devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
+    page.wait_for_timeout(300)
+    after_pinch = seen(page)
+    assert after_pinch[2] == pytest.approx(before[2] / 2, rel=0.05)
+    assert after_pinch[0] + after_pinch[2] / 2 == pytest.approx(before[0] + before[2] / 2, abs=before[2] / 50)
+    assert page.evaluate("visualViewport.scale") == 1
 
 
 def test_a_second_tap_at_once_does_not_answer_the_next_pair(browse, link, stored):
@@ -382,9 +433,13 @@ def test_neighbours_are_named_in_view(browse, link):
     page = browse(**PHONE)
     begin(page, link)
     for side in ("left", "right"):
-        frame = page.locator(f"[data-side={side}] .leaflet-container").bounding_box()
-        labels = [each.bounding_box() for each in page.locator(f"[data-side={side}] .leaflet-tooltip.place").all()]
+        frame = page.locator(f"[data-side={side}] .live").bounding_box()
+        labels = [each.bounding_box() for each in page.locator(f"[data-side={side}] .place").all()]
         assert len(labels) >= 2
+        own = page.locator(f"[data-side={side}] .live .own").bounding_box()
+        small = page.locator(f"[data-side={side}] .locator").bounding_box()
+        assert max(own["width"] / frame["width"], own["height"] / frame["height"]) > 0.35
+        assert own["x"] > small["x"] + small["width"] or own["y"] > small["y"] + small["height"] - 3
         for box in labels:
             assert frame["x"] - 1 <= box["x"]
             assert box["x"] + box["width"] <= frame["x"] + frame["width"] + 1
@@ -402,3 +457,15 @@ def test_one_request_a_judgement_and_few_bytes(browse, link, stored):
     assert len(asked) == 1
     assert asked[0] < 50_000
     assert re.fullmatch(r"2 of about 6", page.inner_text("#counter"))
+
+
+def test_a_first_view_is_at_most_50_kilobytes(server, browse):
+    """Chicago's areas, in a browser that has nothing yet; the consent page before it is counted."""
+    page = browse(**PHONE)
+    came = []
+    page.on("requestfinished", lambda request: came.append(request.sizes()))
+    begin(page, f"/j/{server.invite(server.new_study(chicago()), 1)[0].token}/")
+    page.wait_for_selector(".live path.own")
+    page.wait_for_load_state("networkidle")
+    assert len(came) > 5
+    assert sum(each["responseBodySize"] + each["responseHeadersSize"] for each in came) <= 50_000

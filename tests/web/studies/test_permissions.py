@@ -66,9 +66,8 @@ ELSEWHERE = {
     "studies:markdown",
     "preview:withdraw",
     "inviting:export",
-    "studies:tile",
     "studies:whole",
-    "preview:tile",
+    "preview:tiles",
     "preview:picture",
 }
 """Without a study, or tested with its export, which wants a transaction of its own, or with a base map."""

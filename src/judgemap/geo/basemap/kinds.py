@@ -102,7 +102,7 @@ KINDS = (
         3.4,
         (("highway", ("motorway", "trunk", "motorway_link", "trunk_link")),),
     ),
-    Kind("rail", "line", 8, "#9a96a3", 1.2, (("railway", ("rail", "light_rail", "subway", "narrow_gauge")),)),
+    Kind("rail", "line", 8, "#b7b3bf", 1.0, (("railway", ("rail", "light_rail", "subway", "narrow_gauge")),)),
 )
 BY_NAME = {kind.name: kind for kind in KINDS}
 ROADS = ("motorway", "primary", "secondary", "tertiary", "street")

@@ -1,6 +1,8 @@
 """The base map on judges' pages: tiles for the page's script, and pictures for a page without one."""
 
+import itertools
 import json
+from functools import cache
 
 from django.db.models import Exists, F, Max, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -8,19 +10,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from judgemap.geo.basemap.kinds import style
+from judgemap.geo.basemap.tiles import Place
 from judgemap.web.judge.fastpath import PreparedQuery
 from judgemap.web.judge.models import Judge
 from judgemap.web.judge.screens import view_of
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.tokens import hashed
 from judgemap.web.studies.basemap.pictures import Frame, picture
-from judgemap.web.studies.basemap.serving import (
-    LARGEST_NUMBER,
-    content_response,
-    find_tile,
-    picture_response,
-    tile_response,
-)
+from judgemap.web.studies.basemap.serving import LARGEST_NUMBER, find_tiles, kept_by_browser, tiles_response
 from judgemap.web.studies.models import Area, BaseMapTile, Study
 
 
@@ -29,7 +26,7 @@ def ground_json(request: HttpRequest, study: Study, token: str) -> str:
     if study.base_map_id is None:
         return ""
     finest = BaseMapTile.objects.filter(base_map=study.base_map_id).aggregate(finest=Max("level"))["finest"]
-    address = _address(request, "judge:tile", token, study.base_map_id, 0, 0, 0).removesuffix("0/0/0")
+    address = _address(request, "judge:tiles", token, study.base_map_id, [(0, 0, 0)]).removesuffix("0/0/0")
     return json.dumps({"tiles": address, "finest": finest or 0, "style": style()}, separators=(",", ":"))
 
 
@@ -47,12 +44,12 @@ def _address(request: HttpRequest, name: str, *args: object) -> str:
 
 
 @require_safe
-def tile(request: HttpRequest, token: str, key: int, level: int, column: int, row: int) -> HttpResponse:  # noqa: ARG001
-    """Hand a tile to whoever has a judge's link."""
-    if max(key, level, column, row) <= LARGEST_NUMBER:
-        for found in _TILE(token_hash=hashed(token), key=key, level=level, column=column, row=row):
-            return content_response(found)
-    return tile_response(_base_map_of(token)[0], key, (level, column, row))
+def tiles(request: HttpRequest, token: str, key: int, places: list[Place]) -> HttpResponse:
+    """Hand tiles to whoever has a judge's link."""
+    found = _seen_tiles(token, key, places) if key <= LARGEST_NUMBER else []
+    if not found and _base_map_of(token)[0] != key:  # a tile that was found proves that the link is good
+        raise Http404
+    return tiles_response(request, places, found)
 
 
 @require_safe
@@ -71,7 +68,8 @@ def area_picture(request: HttpRequest, current: int | None, key: int, study: int
         raise Http404
     facts = json.loads(scene)
     left, top, width, _ = view_of(facts["own"])
-    return picture_response(request, picture(key, Frame(*facts["box"]).part(left, top, width)))
+    drawn = picture(key, Frame(*facts["box"]).part(left, top, width))
+    return kept_by_browser(request, drawn.encode(), "image/svg+xml")
 
 
 def _base_map_of(token: str) -> tuple[int | None, int | None]:
@@ -88,11 +86,27 @@ def _seen(token_hash: str) -> "QuerySet[Judge]":
     return judges.annotate(base_map=F("study__base_map_id")).only("study")
 
 
-def _seen_tile(token_hash: str, **place: int) -> "QuerySet[BaseMapTile]":
-    """Find a tile of the base map that a judge sees, in one query: a pair may need four."""
-    judges = _seen(token_hash).filter(study__base_map=OuterRef("base_map")).order_by()
-    return find_tile(**place).filter(Exists(judges))
+def _seen_tiles(token: str, key: int, places: list[Place]) -> list[BaseMapTile]:
+    """Find tiles of the base map that a judge sees, in one query."""
+    numbers = {f"{name}{i}": each for i, place in enumerate(places) for name, each in zip(PARTS, place, strict=True)}
+    return _query(len(places))(token_hash=hashed(token), key=key, **numbers)
 
 
-_TILE = PreparedQuery(BaseMapTile, _seen_tile, token_hash="hash", key=101, level=102, column=103, row=104)  # noqa: S106
+PARTS = ("level", "column", "row")
+
+
+@cache
+def _query(count: int) -> PreparedQuery[BaseMapTile]:
+    """Prepare the query for so many tiles."""
+    names = [[f"{name}{i}" for name in PARTS] for i in range(count)]
+
+    def build(token_hash: str, key: int, **numbers: int) -> "QuerySet[BaseMapTile]":
+        judges = _seen(token_hash).filter(study__base_map=OuterRef("base_map")).order_by()
+        places = [(numbers[level], numbers[column], numbers[row]) for level, column, row in names]
+        return find_tiles(key, places).filter(Exists(judges))
+
+    examples = {name: 1001 + i for i, name in enumerate(itertools.chain(*names))}
+    return PreparedQuery(BaseMapTile, build, token_hash="hash", key=1000, **examples)  # noqa: S106 - an example
+
+
 _SEEN = PreparedQuery(Judge, _seen, token_hash="hash")  # noqa: S106 - an example

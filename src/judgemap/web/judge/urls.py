@@ -1,10 +1,12 @@
 """The judge's addresses, and those of the researchers' pages about judges."""
 
-from django.urls import path
+from django.urls import path, register_converter
 
 from judgemap.web.judge import ground, inviting, places_page, preview, views
 from judgemap.web.studies.basemap import pages as base_map
+from judgemap.web.studies.basemap.serving import PlacesConverter
 
+register_converter(PlacesConverter, "places")
 app_name = "judge"
 urlpatterns = [
     path("j/<slug:token>", views.short),
@@ -18,7 +20,7 @@ urlpatterns = [
     path("j/<slug:token>/areas", views.areas, name="areas"),
     path("j/<slug:token>/places", places_page.places, name="places"),
     path("j/<slug:token>/link", views.link, name="link"),
-    path("j/<slug:token>/tiles/<int:key>/<int:level>/<int:column>/<int:row>", ground.tile, name="tile"),
+    path("j/<slug:token>/tiles/<int:key>/<places:places>", ground.tiles, name="tiles"),
     path("j/<slug:token>/ground/<int:key>/<int:position>.svg", ground.ground_picture, name="picture"),
     path("s/<slug:code>/", views.join, name="join"),
     path("withdraw", views.withdraw, name="withdraw"),
@@ -45,7 +47,7 @@ preview_urls = (
         path("try/<slug:token>/areas", preview.areas, name="areas"),
         path("try/<slug:token>/places", preview.places, name="places"),
         path("try/<slug:token>/link", preview.link, name="link"),
-        path("try/<slug:slug>/tiles/<int:key>/<int:level>/<int:column>/<int:row>", base_map.tile, name="tile"),
+        path("try/<slug:slug>/tiles/<int:key>/<places:places>", base_map.tiles, name="tiles"),
         path("try/<slug:slug>/ground/<int:key>/<int:position>.svg", preview.ground_picture, name="picture"),
         path("try/<slug:token>/jump", preview.jump, name="jump"),
         path("try-withdraw", preview.withdraw, name="withdraw"),

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import translation
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.web.accounts.adapter import place_hash
@@ -104,6 +105,7 @@ def all_languages() -> list[tuple[str, str]]:
 
 
 @require_safe
+@gzip_page
 @judge_page
 def home(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     """Show the page where the judge is."""
@@ -211,6 +213,7 @@ def _refused_answer(request: HttpRequest, token: str, refused: Refused) -> HttpR
 
 
 @require_safe
+@gzip_page
 @judge_page
 def last(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     """Show the pair answered last, so that its answer can be changed."""

@@ -1,7 +1,7 @@
 """Scenes: each area among its neighbours, cut, simplified and rounded once, when the study is made.
 
 A scene is a square of 1000 by 1000 whole units laid over Web Mercator, y downwards: the same numbers make the SVG of a
-page without a script and, through the square's place, Leaflet's polygons.
+page without a script and, through the square's place, the map that one can drag and zoom.
 """
 
 import math

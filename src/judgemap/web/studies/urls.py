@@ -18,7 +18,6 @@ urlpatterns = [
     path("studies/<slug:slug>/base-map", base_map.change, name="base_map"),
     path("studies/<slug:slug>/base-map/news", base_map.news, name="base_map_news"),
     path("studies/<slug:slug>/base-map/<int:key>.svg", base_map.whole, name="whole"),
-    path("studies/<slug:slug>/base-map/<int:key>/<int:level>/<int:column>/<int:row>", base_map.tile, name="tile"),
     path("studies/<slug:slug>/texts", views.texts, name="texts"),
     path("studies/<slug:slug>/texts/<slug:language>", views.translate, name="translate"),
     path("studies/<slug:slug>/judging", views.judging, name="judging"),

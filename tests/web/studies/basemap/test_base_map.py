@@ -173,15 +173,17 @@ def test_a_new_base_map_takes_the_place_of_the_old(made, upload, osm, carry_out)
 
 
 def test_tiles_are_for_those_who_may_see_the_study(made, clients):
-    address = a_tile(made, f"/studies/{made.slug}/base-map")
+    address = a_tile(made, f"/try/{made.slug}/tiles")
     for who, status in (("owner", 200), ("teammate", 200), ("stranger", 404), ("anonymous", 302)):
         assert clients[who].get(address).status_code == status, who
-    response = clients["owner"].get(address)
+    response = clients["owner"].get(f"{address},3/1/1", headers={"accept-encoding": "gzip, br"})
     assert response["Cache-Control"].startswith("private, max-age=")
     assert response["Content-Encoding"] == "gzip"
-    assert unpack(response.content)
-    assert clients["owner"].get(f"/studies/{made.slug}/base-map/{made.base_map_id}/3/1/1").content == b"{}"
-    assert clients["owner"].get(f"/studies/{made.slug}/base-map/{made.base_map_id + 1}/3/1/1").status_code == 404
+    tiles = unpack(response.content)
+    assert tiles.pop("3/1/1") == {}
+    (tile,) = tiles.values()
+    assert "names" in tile
+    assert clients["owner"].get(f"/try/{made.slug}/tiles/{made.base_map_id + 1}/3/1/1").status_code == 404
 
 
 def test_a_reader_of_the_study_changes_nothing(made, people, clients, osm, upload):

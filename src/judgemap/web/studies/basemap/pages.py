@@ -12,11 +12,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
+from judgemap.geo.basemap.tiles import Place
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import reading_page, researcher_of, study_page
 from judgemap.web.studies.basemap import actions
 from judgemap.web.studies.basemap.pictures import WHOLE_PIXELS, Frame, picture
-from judgemap.web.studies.basemap.serving import picture_response, tile_response
+from judgemap.web.studies.basemap.serving import find_tiles, kept_by_browser, tiles_response
 from judgemap.web.studies.models import BaseMap, Extract, Study
 
 
@@ -121,9 +122,11 @@ def news(request: HttpRequest, study: Study) -> HttpResponse:
 
 @require_safe
 @reading_page
-def tile(request: HttpRequest, study: Study, key: int, level: int, column: int, row: int) -> HttpResponse:  # noqa: ARG001
-    """Hand a tile to somebody who may see the study."""
-    return tile_response(study.base_map_id, key, (level, column, row))
+def tiles(request: HttpRequest, study: Study, key: int, places: list[Place]) -> HttpResponse:
+    """Hand tiles to somebody who may see the study."""
+    if study.base_map_id != key:
+        raise Http404
+    return tiles_response(request, places, find_tiles(key, places))
 
 
 @require_safe
@@ -133,4 +136,4 @@ def whole(request: HttpRequest, study: Study, key: int) -> HttpResponse:
     if study.base_map_id != key or not study.outline:
         raise Http404
     drawn = picture(key, Frame(*json.loads(study.outline)["box"]), names=False, pixels=WHOLE_PIXELS)
-    return picture_response(request, drawn)
+    return kept_by_browser(request, drawn.encode(), "image/svg+xml")

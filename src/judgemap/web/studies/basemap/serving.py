@@ -1,49 +1,63 @@
-"""Tiles and pictures as browsers get them: compressed once, and kept by the browser alone."""
+"""Tiles and pictures as browsers get them: compressed, and kept by the browser alone."""
 
 import gzip
+import zlib
+from collections.abc import Iterable, Sequence
 
-from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
 
 from judgemap.geo.basemap.tiles import Place
 from judgemap.web.studies.models import BaseMapTile
 
-EMPTY = b"{}"
+MOST_TILES = 16
+"""In one answer."""
 CACHED = "private, max-age=2592000, immutable"
 """A base map never changes: another one has another key, and so other addresses. Shared caches keep nothing."""
 LARGEST_NUMBER = 2**31 - 1
+QUICK = 1
+"""How hard to compress, from 1 to 9."""
 
 
-def find_tile(key: int, level: int, column: int, row: int) -> "QuerySet[BaseMapTile]":
-    """Find a tile of a base map."""
-    return BaseMapTile.objects.filter(base_map=key, level=level, column=column, row=row).only("content")
+class PlacesConverter:
+    """The places of tiles in an address.
+
+    >>> PlacesConverter().to_python("14/8563/5462,14/8564/5462")
+    [(14, 8563, 5462), (14, 8564, 5462)]
+    """
+
+    _place = r"\d{1,2}/\d{1,9}/\d{1,9}"
+    regex = rf"{_place}(?:,{_place}){{0,{MOST_TILES - 1}}}"
+
+    def to_python(self, text: str) -> list[Place]:
+        """Read them."""
+        numbers = [list(map(int, place.split("/"))) for place in text.split(",")]
+        return [(level, column, row) for level, column, row in numbers]
+
+    def to_url(self, places: Sequence[Place]) -> str:
+        """Write them."""
+        return ",".join("/".join(map(str, place)) for place in places)
 
 
-def tile_response(current: int | None, key: int, place: Place) -> HttpResponse:
-    """Answer with a tile of the base map that a study uses; a place where nothing is has an empty one."""
-    if current is None or current != key or max(place) > LARGEST_NUMBER:
-        raise Http404
-    for tile in find_tile(key, *place):
-        return content_response(tile)
-    return kept_by_browser(EMPTY, "application/json")
+def find_tiles(key: int, places: Sequence[Place]) -> "QuerySet[BaseMapTile]":
+    """Find tiles of a base map."""
+    wanted = Q()
+    for level, column, row in places:
+        wanted |= Q(base_map=key, level=level, column=column, row=row)  # with the base map in each: the index is used
+    return BaseMapTile.objects.filter(wanted).defer("base_map")
 
 
-def content_response(tile: BaseMapTile) -> HttpResponse:
-    """Answer with what a tile holds, as it was compressed."""
-    response = kept_by_browser(bytes(tile.content), "application/json")
-    response["Content-Encoding"] = "gzip"
+def tiles_response(request: HttpRequest, places: Sequence[Place], found: Iterable[BaseMapTile]) -> HttpResponse:
+    """Answer with tiles by their places; a place where nothing is has an empty one."""
+    there = {(tile.level, tile.column, tile.row): zlib.decompress(tile.content, 31) for tile in found}
+    parts = [b'"%d/%d/%d":%b' % (*place, there.get(place, b"{}")) for place in dict.fromkeys(places)]
+    return kept_by_browser(request, b"{%b}" % b",".join(parts), "application/json")
+
+
+def kept_by_browser(request: HttpRequest, content: bytes, kind: str) -> HttpResponse:
+    """Let a browser keep what it gets, and nobody else; compressed for browsers that take it so, as all do."""
+    response = HttpResponse(content, kind, headers={"Cache-Control": CACHED, "X-Robots-Tag": "noindex, nofollow"})
+    if "gzip" in request.headers.get("Accept-Encoding", ""):
+        response.content = gzip.compress(content, QUICK, mtime=0)
+        response["Content-Encoding"] = "gzip"
     return response
-
-
-def picture_response(request: HttpRequest, drawn: str) -> HttpResponse:
-    """Answer with a picture, compressed for browsers that take it so, as all do."""
-    if "gzip" not in request.headers.get("Accept-Encoding", ""):
-        return kept_by_browser(drawn.encode(), "image/svg+xml")
-    response = kept_by_browser(gzip.compress(drawn.encode(), 5), "image/svg+xml")
-    response["Content-Encoding"] = "gzip"
-    return response
-
-
-def kept_by_browser(content: bytes, kind: str) -> HttpResponse:
-    """Let a browser keep what it got, and nobody else."""
-    return HttpResponse(content, kind, headers={"Cache-Control": CACHED, "X-Robots-Tag": "noindex, nofollow"})

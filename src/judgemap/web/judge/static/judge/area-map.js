@@ -1,34 +1,32 @@
-// One area among its neighbours, drawn by Leaflet from the scene that the server stored (see studies/display.py).
+// One area among its neighbours, drawn from the scene that the server stored (see studies/scenes.py).
 // A drag or a pinch moves the map; only the bar with the area's name answers.
-import { BaseMap } from "./base-map.js";
+import { MapView } from "./map-view.js";
 
 const UNITS = 1000; // a scene's square, in its own units
-const SMALLEST = 0.3; // the share of the map's shorter side that the area keeps when neighbours are brought into view
+const AROUND = 0.25; // of the area's size, in view on each side of it
+const SMALLEST = 0.4; // the share of the map's shorter side that the area keeps when neighbours are brought into view
+const LARGEST = 0.65; // the share that it fills at most at first
+const EDGE = 8; // pixels between the area and the edge of the map
 const ENOUGH = 5; // the nearest neighbours' names, for which the view is widened
+const BEYOND = 0.2; // of the scene's size, to which the map can be dragged beyond the scene
+const CLOSEST = 1700; // pixels across the area
 const LINE = 16; // the height of a name, in pixels
+const ALONG = [-1, -0.5, 0.5, 1]; // of half a name: where it is looked whether it lies in its area
 const ruler = document.createElement("canvas").getContext("2d");
 
 export class AreaMap {
-  constructor(section, words) {
+  constructor(section) {
     this.section = section;
-    this.side = section.dataset.side;
     const place = section.querySelector(".live");
     if (!place) return;
     section.classList.add("alive");
-    this.map = L.map(place, {
-      zoomSnap: 0.1, zoomDelta: 0.5, zoomControl: false, attributionControl: false, keyboard: false,
-      scrollWheelZoom: false, doubleClickZoom: false, boxZoom: false, zoomAnimation: false, fadeAnimation: false,
-      trackResize: true, maxBoundsViscosity: 1,
-    });
-    L.control.zoom({ position: "bottomright", zoomInTitle: words.zoomIn, zoomOutTitle: words.zoomOut }).addTo(this.map);
-    if (words.tiles) L.tileLayer(words.tiles, { maxZoom: 19, referrerPolicy: "no-referrer" }).addTo(this.map);
-    if (words.ground) {
-      this.base = new BaseMap(this.map, JSON.parse(words.ground));
-      section.classList.add("grounded");
-    }
-    this.layers = L.layerGroup().addTo(this.map);
-    this.labels = L.layerGroup().addTo(this.map);
-    this.map.on("moveend", () => this.label());
+    this.view = new MapView(place, () => this.paint());
+    this.svg = this.view.pane.appendChild(element("svg"));
+    this.svg.setAttribute("preserveAspectRatio", "none");
+    this.names = this.view.pane.appendChild(document.createElement("div"));
+    this.zooms = [...section.querySelectorAll(".zoom button")];
+    this.zooms[0].addEventListener("click", () => this.view.zoomIn());
+    this.zooms[1].addEventListener("click", () => this.view.zoomOut());
     new ResizeObserver(() => this.fit()).observe(place);
     const locator = section.querySelector(".locator");
     locator.addEventListener("click", () => {
@@ -36,77 +34,111 @@ export class AreaMap {
     });
   }
 
+  // Lay a map under the areas: streets, or another server's pictures.
+  lay(ground) {
+    this.ground = ground;
+    if (this.scene) this.paint();
+  }
+
   draw(name, scene) {
     this.section.querySelector(".name").textContent = name;
     const listed = this.section.querySelector(".neighbours");
     if (listed) listed.textContent = neighbours(scene).join(", ");
-    if (!this.map || !scene) return;
+    if (!this.view || !scene) return;
     this.scene = scene;
-    this.layers.clearLayers();
-    const rings = (flat) => flat.map((ring) => points(ring).map(([x, y]) => this.place(x, y)));
-    for (const other of scene.others) {
-      L.polygon(rings(other.rings), { className: "other", interactive: false, stroke: false }).addTo(this.layers);
-      const borders = other.rings.flatMap(uncut).map((line) => line.map(([x, y]) => this.place(x, y)));
-      L.polyline(borders, { className: "border", interactive: false }).addTo(this.layers);
-    }
-    this.own = L.polygon(rings(scene.own), { className: "own", interactive: false }).addTo(this.layers);
-    this.base?.show(scene);
+    const others = scene.others.map((other) => path("other", other.rings.map(closed)));
+    const borders = path("border", bordersOf(scene.others.flatMap((other) => other.rings)));
+    this.svg.replaceChildren(...others, borders, path("own", scene.own.map(closed)));
     this.fit();
     this.locate();
   }
 
   // Show the whole area, and the nearest neighbours' names as far as the area does not get small.
   fit() {
-    if (!this.own) return;
-    const { map } = this;
-    map.invalidateSize({ pan: false });
-    if (!map.getSize().x) return;
-    if (!matchMedia("print").matches) this.section.style.setProperty("--drawn", map.getSize().x); // for the print's zoom
-    const whole = L.latLngBounds(this.place(0, 0), this.place(UNITS, UNITS));
-    map.setMinZoom(0).setMaxBounds(null);
-    const own = this.own.getBounds();
-    let view = own.pad(0.25);
-    const most = map.getBoundsZoom(own) + Math.log2(SMALLEST);
-    const middle = own.getCenter();
-    const named = this.scene.others.filter((other) => other.name).map((other) => this.place(...other.at));
-    named.sort((a, b) => middle.distanceTo(a) - middle.distanceTo(b));
+    const { view, scene } = this;
+    if (!scene || !view.width) return;
+    if (!matchMedia("print").matches) this.section.style.setProperty("--drawn", view.width); // for the print's zoom
+    const own = boxOf(scene.own.flatMap(points).map((at) => this.metres(at)));
+    let seen = padded(own, AROUND);
+    const least = SMALLEST * view.scaleOf(own);
+    const [x, y] = middleOf(own);
+    const named = scene.others.filter((other) => other.name).map((other) => this.metres(other.at));
+    named.sort((a, b) => Math.hypot(a[0] - x, a[1] - y) - Math.hypot(b[0] - x, b[1] - y));
     for (const at of named.slice(0, ENOUGH)) {
-      const wider = L.latLngBounds(view.getSouthWest(), view.getNorthEast()).extend(L.latLngBounds(at, at).pad(0.1));
-      if (map.getBoundsZoom(wider) >= most) view = wider;
+      const wider = boxOf([seen.slice(0, 2), seen.slice(2), at]);
+      if (view.scaleOf(wider) >= least) seen = wider;
     }
-    map.fitBounds(view, { animate: false, padding: [12, 12] });
-    map.setMinZoom(Math.min(map.getZoom(), map.getBoundsZoom(whole))).setMaxBounds(whole.pad(0.2));
-    this.label();
+    // A map much wider than high would show the edges of the scene, so the area fills more of it then.
+    const filled = Math.max(view.width, view.height) / scene.box[2];
+    const scale = Math.max(0.92 * view.scaleOf(seen), Math.min(filled, LARGEST * view.scaleOf(own)));
+    const whole = boxOf([this.metres([0, 0]), this.metres([UNITS, UNITS])]);
+    const closest = CLOSEST / Math.max(own[2] - own[0], own[3] - own[1]);
+    const farthest = Math.min(scale, view.scaleOf(whole));
+    const middle = this.clear(own, middleOf(seen), scale);
+    view.show({ x: middle[0], y: middle[1], scale }, padded(whole, BEYOND), farthest, Math.max(scale, closest));
   }
 
-  // Write each neighbour's name where most of it can be seen, and never over another name.
+  // Move the middle of a view so that the whole area is in it, and neither under the credit nor under the small map.
+  clear([west, south, east, north], [x, y], scale) {
+    const [half, tall] = [this.view.width / 2 / scale, this.view.height / 2 / scale];
+    const rim = EDGE / scale;
+    const foot = rim + (this.section.querySelector(".credit")?.offsetHeight ?? 0) / scale;
+    const at = [
+      Math.min(Math.max(x, east + rim - half), west - rim + half),
+      Math.min(Math.max(y, north + rim - tall), south - foot + tall),
+    ];
+    const locator = this.section.querySelector(".locator");
+    const under = (locator.offsetLeft + locator.offsetWidth) / scale - (west - at[0] + half);
+    const below = (locator.offsetTop + locator.offsetHeight) / scale - (at[1] + tall - north);
+    if (under <= 0 || below <= 0) return at;
+    const right = under <= at[0] + half - rim - east; // there is room to move so far
+    const down = below <= south - (at[1] - tall) - foot;
+    if (down && (below <= under || !right)) return [at[0], at[1] + below];
+    return right ? [at[0] - under, at[1]] : at;
+  }
+
+  // Draw everything where the map came to rest.
+  paint() {
+    const { view } = this;
+    const [west, north, size] = this.scene.box;
+    const [left, top] = view.under(0, 0);
+    const unit = size / UNITS;
+    const across = [view.width, view.height].map((each) => each / view.scale / unit);
+    this.svg.setAttribute("viewBox", [(left - west) / unit, (north - top) / unit, ...across].join(" "));
+    this.zooms[0].setAttribute("aria-disabled", String(view.scale >= view.most));
+    this.zooms[1].setAttribute("aria-disabled", String(view.scale <= view.least));
+    const taken = this.label();
+    this.ground?.draw(this.scene, taken);
+  }
+
+  // Write each neighbour's name where most of it lies in the neighbour, and never over another name or over the area
+  // that is judged. Return what is taken.
   label() {
-    if (!this.scene) return;
-    this.labels.clearLayers();
-    const { x: width, y: height } = this.map.getSize();
-    const written = this.covered().map(([left, top, right, bottom]) =>
-      ({ x: (left + right) / 2, y: (top + bottom) / 2, half: (right - left) / 2, tall: (bottom - top) / 2 }));
-    ruler.font = `${this.base ? "700 " : ""}11.6px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif`;
-    for (const other of this.scene.others) {
-      if (!other.name) continue;
+    const { width, height } = this.view;
+    const taken = this.covered();
+    ruler.font = `${this.section.closest(".with-ground") ? "700 " : ""}11.6px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif`;
+    const pixels = (ring) => points(ring).map((at) => this.view.pixel(this.metres(at)));
+    const own = this.scene.own.map(pixels);
+    const written = this.scene.others.filter((other) => other.name).map((other) => {
       const half = Math.min(ruler.measureText(other.name).width / 2 + 2, width / 2 - 2);
-      const rings = other.rings.map((ring) => points(ring).map(([x, y]) => this.map.latLngToContainerPoint(this.place(x, y))));
-      const at = roomiest(rings, [half, LINE, width - half, height - LINE / 2], (x, y) =>
-        written.every((each) => Math.abs(each.x - x) > each.half + half || Math.abs(each.y - y) > each.tall + LINE / 2));
-      if (!at) continue;
-      written.push({ ...at, half, tall: LINE / 2 });
-      L.tooltip(this.map.containerPointToLatLng([at.x, at.y]), { permanent: true, direction: "center", className: "place", interactive: false })
-        .setContent(Object.assign(document.createElement("bdi"), { textContent: other.name })).addTo(this.labels);
-    }
-    if (!this.base) return;
-    this.base.obstacles = written.map(({ x, y, half, tall }) => [x - half, y - tall, x + half, y + tall]);
-    this.base.later();
+      const box = (x, y) => [x - half, y - LINE / 2, x + half, y + LINE / 2];
+      const at = roomiest(other.rings.map(pixels), half, [half, LINE, width - half, height - LINE / 2], (x, y) =>
+        taken.every((each) => !overlap(each, box(x, y))) && letters(box(x, y)).every((at) => !inside(own, ...at)));
+      if (!at) return null;
+      taken.push(box(at.x, at.y));
+      const name = Object.assign(document.createElement("bdi"), { className: "place", textContent: other.name });
+      name.style.left = `${at.x}px`;
+      name.style.top = `${at.y}px`;
+      return name;
+    });
+    this.names.replaceChildren(...written.filter(Boolean));
+    return taken;
   }
 
   // The parts of the map that its buttons, the small map and the credit lie on, in pixels.
   covered() {
-    const whole = this.map.getContainer().getBoundingClientRect();
-    const lying = this.section.querySelectorAll(".locator, .leaflet-control-zoom, .credit");
+    const whole = this.view.place.getBoundingClientRect();
+    const lying = this.section.querySelectorAll(".locator, .zoom, .credit");
     return [...lying].map((each) => each.getBoundingClientRect()).filter((each) => each.width)
       .map((each) => [each.left - whole.left, each.top - whole.top, each.right - whole.left, each.bottom - whole.top]);
   }
@@ -119,10 +151,15 @@ export class AreaMap {
     spot.setAttribute("r", Math.max(east - west, south - north, 40) / 2);
   }
 
-  place(x, y) {
+  // A point of the scene in the metres of Web Mercator.
+  metres([x, y]) {
     const [west, north, size] = this.scene.box;
-    return L.Projection.SphericalMercator.unproject(L.point(west + (x * size) / UNITS, north - (y * size) / UNITS));
+    return [west + (x * size) / UNITS, north - (y * size) / UNITS];
   }
+}
+
+export function overlap(a, b) {
+  return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 }
 
 // The real neighbours, for those who hear the page; scenes of earlier versions know only those in view.
@@ -130,30 +167,60 @@ function neighbours(scene) {
   return scene?.near ?? scene?.others.filter((other) => other.name).map((other) => other.name) ?? [];
 }
 
+function element(name) {
+  return document.createElementNS("http://www.w3.org/2000/svg", name);
+}
+
+function path(kind, lines) {
+  const drawn = element("path");
+  drawn.setAttribute("class", kind);
+  drawn.setAttribute("d", lines.join(""));
+  return drawn;
+}
+
+function closed(flat) {
+  return `M${flat.join(" ")}z`;
+}
+
 function points(flat) {
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i], flat[2 * i + 1]]);
 }
 
-// A ring without the lines along which the scene's square cuts it: drawn, they would look like a coast.
-function uncut(flat) {
-  const ring = points(flat);
+function boxOf(places) {
+  const [xs, ys] = [0, 1].map((axis) => places.map((at) => at[axis]));
+  return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+}
+
+function padded([west, south, east, north], share) {
+  const [x, y] = [share * (east - west), share * (north - south)];
+  return [west - x, south - y, east + x, north + y];
+}
+
+function middleOf([west, south, east, north]) {
+  return [(west + east) / 2, (south + north) / 2];
+}
+
+// The lines of rings, each once, for two dashed lines over each other look like no dashed line; and without those along
+// which the scene's square cuts a ring, which would look like a coast.
+function bordersOf(rings) {
+  const drawn = new Set();
   const lines = [];
-  let line = [];
-  ring.forEach(([x, y], i) => {
-    const [u, v] = ring[(i + 1) % ring.length];
-    const cut = (x === u && (x <= 0 || x >= UNITS)) || (y === v && (y <= 0 || y >= UNITS));
-    if (!line.length) line.push([x, y]);
-    if (cut) {
-      if (line.length > 1) lines.push(line);
-      line = [];
-    } else line.push([u, v]);
-  });
-  if (line.length > 1) lines.push(line);
+  for (const ring of rings.map(points)) {
+    let open = false;
+    ring.forEach(([x, y], i) => {
+      const [u, v] = ring[(i + 1) % ring.length];
+      const cut = (x === u && (x <= 0 || x >= UNITS)) || (y === v && (y <= 0 || y >= UNITS));
+      const again = drawn.has([u, v, x, y].join());
+      drawn.add([x, y, u, v].join());
+      if (!cut && !again) lines.push(open ? `L${u} ${v}` : `M${x} ${y}L${u} ${v}`);
+      open = !cut && !again;
+    });
+  }
   return lines;
 }
 
-// The point of a grid over a frame that lies inside the rings, farthest from their lines and the frame's edge.
-function roomiest(rings, [left, top, right, bottom], free) {
+// Where a name so wide stands best inside rings: most of it within them, and far from their corners and the frame's edge.
+function roomiest(rings, half, [left, top, right, bottom], free) {
   const xs = rings.flat().map((each) => each.x);
   const ys = rings.flat().map((each) => each.y);
   const [west, east] = [Math.max(left, Math.min(...xs)), Math.min(right, Math.max(...xs))];
@@ -164,11 +231,19 @@ function roomiest(rings, [left, top, right, bottom], free) {
       const x = west + ((east - west) * i) / 12;
       const y = north + ((south - north) * j) / 12;
       if (east < west || south < north || !inside(rings, x, y) || !free(x, y)) continue;
+      const within = ALONG.filter((part) => inside(rings, x + part * half, y)).length;
+      if (best && within < best.within) continue;
       const room = Math.min(...rings.flat().map((each) => Math.hypot(each.x - x, 2 * (each.y - y))), x - left + 20, right - x + 20);
-      if (!best || room > best.room) best = { x, y, room };
+      if (!best || within > best.within || room > best.room) best = { x, y, within, room };
     }
   }
   return best;
+}
+
+// Points along the letters in a name's box, by which it would reach into another shape.
+function letters([left, top, right, bottom]) {
+  const middle = (left + right) / 2;
+  return [0, ...ALONG].flatMap((part) => [top + 3, bottom - 3].map((y) => [middle + (part * (right - left)) / 2, y]));
 }
 
 function inside(rings, x, y) {

@@ -1,5 +1,7 @@
 // Streets, water and names under and over an area, drawn on two canvases from the tiles of the study's own server.
 // What a tile holds, and why it is drawn 512 to 1024 pixels wide, is written in geo/basemap/tiles.py.
+import { overlap } from "./area-map.js";
+
 const UNITS = 1024; // of a tile's side
 const WORLD = 40075016.685578488; // metres
 const WHOLE = 250; // pixels across a scene, from the farthest that tiles are made for …
@@ -7,35 +9,45 @@ const CLOSE = 1700; // … to this many across its area
 const AROUND = 2.8; // the width of a scene, in widths of its area
 const REACH = 0.25; // of the map, drawn beyond each of its edges, so that a drag does not uncover blank paper at once
 const MOST_KEPT = 240;
+const AT_ONCE = 16; // the most tiles that the server hands out in one answer
 const LINE_NAME = 11; // pixels
 
-// The tiles that this page has, or has asked for; both maps of a pair share them.
+// The tiles that this page has, or has asked for; both maps of a pair share them, and one request brings what is new.
 class Tiles {
   constructor(address) {
     this.address = address;
     this.kept = new Map();
+    this.wanted = [];
     this.watchers = new Set();
     window.addEventListener("online", () => this.tell());
   }
 
   get(level, column, row) {
     const key = `${level}/${column}/${row}`;
-    if (!this.kept.has(key)) this.fetch(key);
+    if (!this.kept.has(key)) {
+      this.kept.set(key, null);
+      if (this.wanted.push(key) === 1) setTimeout(() => this.ask()); // when both maps have said what they need
+    }
     return this.kept.get(key);
   }
 
-  async fetch(key) {
-    this.kept.set(key, null);
+  ask() {
+    const keys = this.wanted.splice(0).sort();
+    while (keys.length) this.fetch(keys.splice(0, AT_ONCE));
+  }
+
+  async fetch(keys) {
     try {
-      const response = await fetch(this.address + key, { credentials: "same-origin", priority: "low" });
+      const response = await fetch(this.address + keys.join(), { credentials: "same-origin", priority: "low" });
       if (!response.ok) throw new Error(response.status);
-      const content = await response.json();
-      const paths = Object.entries(content).filter(([kind]) => kind !== "names").map(([kind, path]) => [kind, new Path2D(path)]);
-      this.kept.set(key, { paths: Object.fromEntries(paths), names: content.names ?? [] });
-      if (this.kept.size > MOST_KEPT) this.kept.delete(this.kept.keys().next().value);
+      for (const [key, { names = [], ...paths }] of Object.entries(await response.json())) {
+        for (const kind of Object.keys(paths)) paths[kind] = new Path2D(paths[kind]);
+        this.kept.set(key, { paths, names });
+      }
+      for (const key of [...this.kept.keys()].slice(0, -MOST_KEPT)) this.kept.delete(key);
       this.tell();
     } catch {
-      this.kept.delete(key); // asked for again when the map next moves, or the connection is back
+      for (const key of keys) this.kept.delete(key); // asked for again when the map next moves, or the connection is back
     }
   }
 
@@ -47,91 +59,78 @@ class Tiles {
 let shared = null;
 
 export class BaseMap {
-  constructor(map, ground) {
+  constructor(view, ground) {
     shared ??= new Tiles(ground.tiles);
-    this.map = map;
-    this.ground = ground;
+    this.view = view;
+    this.finest = ground.finest;
     this.style = ground.style;
-    this.beneath = this.canvas("tilePane");
-    map.createPane("names").style.zIndex = 450; // over the areas, under their own names
-    map.getPane("names").style.pointerEvents = "none";
-    this.above = this.canvas("names");
+    [this.beneath, this.above] = [0, 1].map(() => Object.assign(document.createElement("canvas"), { className: "base-map" }));
+    view.pane.prepend(this.beneath);
+    view.pane.lastChild.before(this.above); // over the areas, under their own names
     shared.watchers.add(() => this.later());
-    map.on("moveend zoom resize viewreset", () => this.later());
   }
 
-  canvas(pane) {
-    const canvas = L.DomUtil.create("canvas", "base-map", this.map.getPane(pane));
-    canvas.setAttribute("aria-hidden", "true");
-    return canvas;
-  }
-
-  show(scene) {
-    this.scene = scene;
+  // Draw the surroundings of a scene, and no name where the page itself has written something.
+  draw(scene, taken) {
+    Object.assign(this, { scene, taken });
     this.later();
   }
 
   later() {
     this.asked ??= requestAnimationFrame(() => {
       this.asked = null;
-      this.draw();
+      if (this.scene && this.view.width) this.drawNow();
     });
   }
 
-  level(zoom) {
+  level() {
     const size = this.scene.box[2];
     const lowest = Math.floor(Math.log2(((WHOLE / 256) * WORLD) / size)) - 1;
     const highest = Math.floor(Math.log2(((CLOSE / 256) * WORLD) / (size / AROUND))) - 1;
-    const { finest } = this.ground;
-    return Math.max(0, Math.min(Math.max(Math.floor(zoom) - 1, lowest), highest, finest));
+    return Math.max(0, Math.min(Math.max(Math.floor(this.view.level) - 1, lowest), highest, this.finest));
   }
 
-  // The tiles in view, each with its place on the canvas and its scale.
-  *inView(corner, width, height) {
-    const zoom = this.map.getZoom();
-    const level = this.level(zoom);
-    const count = 2 ** level;
-    const side = (256 * 2 ** zoom) / count;
-    for (let column = Math.floor(corner.x / side); column * side < corner.x + width; column += 1) {
-      for (let row = Math.max(0, Math.floor(corner.y / side)); row < count && row * side < corner.y + height; row += 1) {
-        const tile = shared.get(level, ((column % count) + count) % count, row);
-        if (tile) yield { tile, x: column * side - corner.x, y: row * side - corner.y, scale: side / UNITS };
-      }
+  // The tiles in view and on a rim around it, as far as they are there, each with its place and its scale.
+  *inView(rim) {
+    const level = this.level();
+    for (const { column, row, x, y, side } of this.view.squares(level, rim)) {
+      const tile = shared.get(level, column, row);
+      if (tile) yield { tile, x, y, scale: side / UNITS };
     }
   }
 
-  draw() {
-    if (!this.scene || !this.map.getSize().x) return;
-    const size = this.map.getSize();
-    const reach = size.multiplyBy(REACH).round();
-    const [width, height] = [size.x + 2 * reach.x, size.y + 2 * reach.y];
-    const corner = this.map.getPixelBounds().min.subtract(reach);
+  drawNow() {
+    const { width, height } = this.view;
+    const rim = [Math.round(width * REACH), Math.round(height * REACH)];
+    const [across, down] = [width + 2 * rim[0], height + 2 * rim[1]];
     const density = window.devicePixelRatio || 1;
     const pens = [this.beneath, this.above].map((canvas) => {
-      [canvas.width, canvas.height] = [Math.round(width * density), Math.round(height * density)];
-      canvas.style.width = `${width}px`;
-      canvas.style.height = `${height}px`;
-      L.DomUtil.setPosition(canvas, this.map.containerPointToLayerPoint([-reach.x, -reach.y]));
+      [canvas.width, canvas.height] = [Math.round(across * density), Math.round(down * density)];
+      Object.assign(canvas.style, { left: `${-rim[0]}px`, top: `${-rim[1]}px`, width: `${across}px`, height: `${down}px` });
       return canvas.getContext("2d");
     });
-    const tiles = [...this.inView(corner, width, height)];
-    this.paint(pens[0], tiles, density);
-    this.write(pens[1], tiles, density, reach);
+    const tiles = [...this.inView(rim)];
+    // A pen's origin is the map's corner; `scale` pixels of the screen are a unit of what is drawn.
+    const placed = (pen, x = 0, y = 0, scale = 1) =>
+      pen.setTransform(density * scale, 0, 0, density * scale, density * (rim[0] + x), density * (rim[1] + y));
+    this.paint(pens[0], tiles, placed);
+    placed(pens[1]);
+    this.write(pens[1], tiles);
   }
 
-  paint(pen, tiles, density) {
+  paint(pen, tiles, placed) {
     const { ground, kinds, growth, middle } = this.style;
     if (tiles.length) {
       pen.fillStyle = ground;
       pen.fillRect(0, 0, pen.canvas.width, pen.canvas.height);
     }
-    const wider = growth ** (this.map.getZoom() - 1.5 - middle);
+    const wider = growth ** (this.view.level - 1.5 - middle);
     pen.lineJoin = "round";
     for (const [kind, colour, width] of kinds) {
       for (const { tile, x, y, scale } of tiles) {
         const path = tile.paths[kind];
         if (!path) continue;
-        pen.setTransform(density * scale, 0, 0, density * scale, density * x, density * y);
+        placed(pen, x, y, scale);
         pen.fillStyle = colour;
         pen.strokeStyle = colour;
         pen.lineWidth = Math.max(0.6, width * wider) / scale;
@@ -142,13 +141,12 @@ export class BaseMap {
   }
 
   // Names, the most important first, where they cover neither each other nor what the page itself has written.
-  write(pen, tiles, density, reach) {
+  write(pen, tiles) {
+    const taken = [...this.taken];
     const ranks = Object.keys(this.style.places);
-    const taken = this.taken().map(([left, top, right, bottom]) => [left + reach.x, top + reach.y, right + reach.x, bottom + reach.y]);
     const names = tiles.flatMap(({ tile, x, y, scale }) => tile.names.map(([kind, u, v, text, angle]) =>
       ({ kind, text, angle, x: x + u * scale, y: y + v * scale, rank: kind === "line" ? ranks.length : ranks.indexOf(kind) })));
     names.sort((a, b) => a.rank - b.rank);
-    pen.setTransform(density, 0, 0, density, 0, 0);
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     pen.lineJoin = "round";
@@ -164,7 +162,7 @@ export class BaseMap {
       const [across, down] = [Math.abs(Math.cos(turn)) * half + size / 2, Math.abs(Math.sin(turn)) * half + size / 2 + 2];
       const box = [name.x - across, name.y - down, name.x + across, name.y + down];
       const again = name.kind === "line" && written.has(name.text);
-      if (again || taken.some((other) => overlap(box, other))) continue;
+      if (again || this.cut(box) || taken.some((other) => overlap(box, other))) continue;
       written.add(name.text);
       taken.push(box);
       pen.save();
@@ -176,12 +174,10 @@ export class BaseMap {
     }
   }
 
-  // What names must not cover, in pixels of the map: set by whoever writes other names on it.
-  taken() {
-    return this.obstacles ?? [];
+  // Whether a part of a box can be seen, but not all of it.
+  cut(box) {
+    const { width, height } = this.view;
+    const whole = box[0] >= 0 && box[1] >= 0 && box[2] <= width && box[3] <= height;
+    return !whole && overlap(box, [0, 0, width, height]);
   }
-}
-
-function overlap(a, b) {
-  return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 }

@@ -30,8 +30,20 @@ const clock = {
   },
 };
 
-const maps = [...form.querySelectorAll(".side")].map((section) => new AreaMap(section, words));
+const maps = [...form.querySelectorAll(".side")].map((section) => new AreaMap(section));
 let ready = 0; // when the next answer may be given; Infinity while one is being sent
+
+// Streets or another server's pictures come after the areas, and only where the study has them.
+async function layGround() {
+  const drawn = maps.filter((map) => map.view);
+  if (words.ground) {
+    const { BaseMap } = await import("./base-map.js");
+    drawn.forEach((map) => map.lay(new BaseMap(map.view, JSON.parse(words.ground))));
+  } else if (words.tiles) {
+    const { PictureMap } = await import("./picture-map.js");
+    drawn.forEach((map) => map.lay(new PictureMap(map.view, words.tiles)));
+  }
+}
 
 function show(state) {
   field("pair").value = state.pair;
@@ -160,4 +172,5 @@ window.addEventListener("pageshow", (event) => {
 });
 show(JSON.parse(words.pair));
 ready = 0;
+layGround().catch(() => {}); // without a connection, the areas alone
 document.documentElement.classList.add("scripted");
