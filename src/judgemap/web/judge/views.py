@@ -105,7 +105,7 @@ def all_languages() -> list[tuple[str, str]]:
 
 
 @require_safe
-@gzip_page
+@gzip_page  # nothing that others can send is written into it, and its length varies at random: it gives no token away
 @judge_page
 def home(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     """Show the page where the judge is."""
