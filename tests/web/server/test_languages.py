@@ -127,3 +127,12 @@ def test_a_value_that_is_not_given_is_caught(tmp_path, monkeypatch):
     monkeypatch.setattr(messages, "WEB", tmp_path)
     with pytest.raises(AssertionError):
         test_every_value_of_a_sentence_has_a_name_and_is_given()
+
+
+def test_every_tag_of_a_template_is_on_one_line():
+    """Django takes a tag that goes over two lines for text, and shows it as it stands."""
+    web = ROOT / "src" / "judgemap" / "web"
+    templates = [*web.rglob("templates/**/*.html"), *web.rglob("templates/**/*.txt")]
+    assert len(templates) > 50
+    broken = re.compile(r"\{%(?:(?!%\}).)*\n|\{\{(?:(?!\}\}).)*\n")
+    assert [path.name for path in templates if broken.search(path.read_text(encoding="utf-8"))] == []
