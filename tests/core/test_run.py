@@ -11,7 +11,8 @@ from judgemap.core.laplace import approximate, mode
 from judgemap.core.likelihood import score
 from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers import hmc
-from judgemap.core.samplers.run import SAMPLERS, Plan, sample
+from judgemap.core.samplers.kernel import by_steps
+from judgemap.core.samplers.run import LONGEST_BLOCK, SAMPLERS, Plan, run, sample
 from judgemap.core.simulation import simulate_counts
 
 GRAPH = AreaGraph(9, [[i, i + 1] for i in range(8)])
@@ -110,7 +111,7 @@ def test_unknown_sampler():
 
 
 def test_model_of_two_sizes():
-    with pytest.raises(ValueError, match="know 3 areas, the covariance 2"):
+    with pytest.raises(ValueError, match="cover 3 areas, the covariance 2"):
         Model(count_pairs([0], [1], 3), independent(2), InverseGamma())
 
 
@@ -160,3 +161,19 @@ def test_proposals_that_break_down_are_counted(monkeypatch):
 
 def test_nothing_breaks_down_in_an_ordinary_run():
     assert draw().divergences.sum() == draw("gibbs").divergences.sum() == 0
+
+
+def test_a_long_run_is_often_between_two_blocks():
+    """There it can be stopped: a worker has seconds to put its job back when the server is shut down."""
+    walk = by_steps(lambda rng, start: start, lambda rng, state: state + 1, lambda state: {"strengths": state})
+    seen = [0]
+    plan = Plan(chains=2, warmup=0, draws=12_345)
+    run(
+        np.random.default_rng(1),
+        walk,
+        (np.zeros((2, 1)),),
+        plan,
+        watch=lambda draws, wanted: seen.append(draws.n_draws),
+    )
+    assert max(np.diff(seen)) == LONGEST_BLOCK
+    assert seen[-1] == plan.draws

@@ -35,7 +35,7 @@ class Kernel(NamedTuple):
     width: int = 1
     """How many chains one batch should hold: as many as make the arrays worth a NumPy call."""
     block: int | None = None
-    """After how many draws there should be news; by default a fortieth of them all."""
+    """After how many draws there should be news; by default a fortieth of them all, or 250."""
 
 
 def by_steps(

@@ -32,6 +32,8 @@ START_SPREAD = 1.5
 """How much wider than the Laplace approximation the chains start."""
 BLOCKS = 40
 """Into how many blocks the draws are cut: that is how often there is news, and how soon Ctrl-C takes effect."""
+LONGEST_BLOCK = 250
+"""Draws in a block at most: a server that is shut down gives a long fit seconds, not minutes, to stop between two."""
 FEWEST = 4
 """Draws per chain with which diagnostics can do something; an interrupted run with fewer is given up."""
 WATCHED_AREAS = 20
@@ -279,7 +281,7 @@ def run(
 
 def _blocks(plan: Plan, size: int | None) -> list[tuple[int, int, bool]]:
     """Cut the run into (steps, thin, whether draws are kept): the warm-up, of which one is made and not kept, first."""
-    size = size or -(-plan.draws // BLOCKS)
+    size = size or min(-(-plan.draws // BLOCKS), LONGEST_BLOCK)
     full, rest = divmod(plan.draws, size)
     kept = [size] * full + [rest] * bool(rest)
     warmup = [(plan.warmup, plan.warmup, False)] * bool(plan.warmup)
