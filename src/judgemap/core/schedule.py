@@ -30,17 +30,17 @@ TRIES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions:
-    """What a list of pairs must hold to.
+    """The rules that a list of pairs must follow.
 
     connected
-        The first m − 1 pairs join all m areas, as early as that can be: a random tree with the design's weights.
+        The first m − 1 pairs join all m areas, as early as possible: a random tree with the design's weights.
     balanced_sides
-        Each area is shown left as often as right, or once more or less; otherwise sides are independent coin throws.
+        Each area is shown left as often as right, give or take one; otherwise sides are independent coin tosses.
     balanced_exposure
-        At every point of the list the areas' counts differ by at most one, planned repeats aside.
-        It can fail only with ``spacing`` above 1 on maps of a few areas.
+        At every point in the list the areas' counts differ by at most one, not counting planned repeats. It can fail
+        only with ``spacing`` above 1 on maps of a few areas.
     spacing
-        At least this many other pairs come between two showings of a pair; 1 means never twice in a row.
+        At least this many other pairs come before a pair is repeated; 1 means never twice in a row.
     repeats
         The share of the list that shows an earlier pair again with sides swapped, for judges' self-consistency.
 

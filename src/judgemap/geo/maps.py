@@ -41,10 +41,10 @@ Joining = Literal["nearest", "none"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Areas(Displayed):
-    """The areas of a study, in one order for ids, names, graph and geometry.
+    """The areas of a study; ids, names, graph and geometry are in the same order.
 
-    `geometry` is in the reference system of the file, and None where there is no map. `notes` says, one sentence
-    each, what was guessed, repaired, found apart and joined.
+    `geometry` is in the file's reference system, and None if there is no map. `notes` says, one sentence each, what was
+    guessed, repaired, found to be separate and joined.
 
     >>> areas = Areas(("1", "2"), ("Hyde Park", "Kenwood"), AreaGraph(2, [[0, 1]]))
     >>> areas.index(["Kenwood", "1"])
@@ -77,7 +77,7 @@ class Areas(Displayed):
 
     @property
     def lookup(self) -> dict[str, int]:
-        """Where each id, and each name that only one area has, is in the order of the areas; an id goes before a name.
+        """The position of each id, and of each name that only one area has; an id takes precedence over a name.
 
         >>> Areas(("a", "b"), ("b", "Kenwood"), AreaGraph(2, [])).lookup
         {'b': 1, 'Kenwood': 1, 'a': 0}
@@ -88,7 +88,7 @@ class Areas(Displayed):
         return places
 
     def index(self, labels: Sequence[str]) -> IntArray:
-        """Return where areas are in the order, by id or by exact name; raise a `StudyError` for an unknown one."""
+        """Return the positions of areas, by id or exact name; raise a `StudyError` for an unknown one."""
         if isinstance(labels, str):
             raise TypeError(f"give a list of labels, [{labels!r}], not one")
         lookup = self.lookup
@@ -98,7 +98,7 @@ class Areas(Displayed):
         return np.array(places, dtype=np.int64)
 
     def unknown(self, label: str) -> str:
-        """Say in a sentence why a label is no area's, and which one may have been meant.
+        """Say in a sentence why a label matches no area, and which one may have been meant.
 
         >>> areas = Areas(("1", "2", "3"), ("Hyde Park", "Kenwood", "Kenwood"), AreaGraph(3, []))
         >>> areas.unknown("hide park")
@@ -147,24 +147,25 @@ def read_areas(
     crs: str | int | None = None,
     edges: str | Path | None = None,
 ) -> Areas:
-    """Read a boundary file and find who borders whom.
+    """Read a boundary file and find which areas are neighbours.
 
     Parameters
     ----------
     path
         A GeoJSON file, a GeoPackage or a Shapefile, or a zip file with one of them.
     id, name
-        The columns with the ids and the names; guessed where not given, and `Areas.notes` says which.
+        The columns with the ids and the names; guessed if not given, and `Areas.notes` says which.
     contiguity
         "queen": areas that share a point are neighbours; "rook": areas that share a stretch of border.
     extra_edges
-        Pairs of ids that are neighbours too (across a bridge, say), or a CSV file with ``area_a`` and ``area_b``.
+        Pairs of ids that are also neighbours (across a bridge, for example), or a CSV file with ``area_a`` and
+        ``area_b``.
     bridge
-        "nearest" joins islands and parts of the map to the nearest area outside; "none" leaves them apart.
+        "nearest" joins islands and separate parts of the map to the nearest area outside; "none" leaves them separate.
     crs
-        The coordinate reference system, where the file does not say it or says it wrongly.
+        The coordinate reference system, if the file does not state it or states it wrongly.
     edges
-        A CSV file with ``area_a`` and ``area_b`` that says who borders whom, in place of the borders on the map.
+        A CSV file of neighbours, with ``area_a`` and ``area_b``, to use instead of the borders on the map.
 
     Examples
     --------
@@ -226,9 +227,9 @@ def areas_from_frame(
 
 
 def read_edges(edges_path: str | Path, names_path: str | Path | None = None, extra_edges: ExtraEdges = None) -> Areas:
-    r"""Read areas without a map: an edge list ``area_a,area_b`` and, if there is one, a table ``id,name``.
+    r"""Read areas without a map: an edge list ``area_a,area_b`` and, if you have one, a table ``id,name``.
 
-    Without a table the areas are those of the edge list. Parts that no edge joins stay apart; `Areas.notes` says so.
+    Without a table, the areas are those in the edge list. Unconnected parts stay separate; `Areas.notes` says so.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

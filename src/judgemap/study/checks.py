@@ -31,7 +31,7 @@ WORDS = {
 class PredictiveCheck:
     """Answers against what the model would answer.
 
-    ``areas`` has a row an area: id, name, ``comparisons``, ``wins``, ``observed`` win rate, its predictive mean
+    ``areas`` has one row per area: id, name, ``comparisons``, ``wins``, ``observed`` win rate, its predictive mean
     ``expected`` and 95 % interval ``low``, ``high``, and ``p`` = P(replicate above observed), likes half; nan where an
     area was never compared. ``checks`` has a row a measure: ``name``, ``words``, ``observed``, ``expected``, ``low``,
     ``high``, ``p``. Distances depend on the draw of the strengths too: their ``observed`` is a mean over the draws.
@@ -68,13 +68,13 @@ class PredictiveCheck:
 
 
 def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, draws: int = 500) -> PredictiveCheck:
-    """Let the fit answer the same pairs again, ``draws`` times, and compare the judges' answers with that.
+    """Let the fit answer the same pairs again, ``draws`` times, and compare the judges' answers with the result.
 
-    Without ``data`` it is done from the counts that a fit carries, and the sides are not checked.
+    Without ``data``, the check uses the counts stored in the fit, and sides are not checked.
 
-    The answers were used for the fit, so p-values keep nearer to ½ than if they had not been: a misfit that is seen is
-    there, one that is not seen may be. Area by area win rates can hardly show any but a prior that pulls too hard,
-    because strengths are fitted to them; the other measures look where strengths cannot bend.
+    The fit used the same answers, so p-values stay closer to ½ than they otherwise would: any misfit you see is real,
+    but others may stay hidden. The areas' win rates reveal little except a prior that pulls too strongly, because
+    strengths are fitted to them; the other measures look where strengths cannot adapt.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=2)

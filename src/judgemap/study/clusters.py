@@ -62,10 +62,10 @@ class Partition:
 
 
 class ClusterFit(Fit):
-    """A fit of the clustering model. Beside what every `Fit` has, it can be asked about clusters.
+    """A fit of the clustering model: a `Fit` that also knows about clusters.
 
-    ``posterior`` has ``cluster`` (chain, draw, area), whose labels mean something within a draw only, ``n_clusters``
-    and ``log_posterior`` in place of ``alpha2``, and ``theta`` (Rao and Kupper's θ) where there are ties.
+    ``posterior`` has ``cluster`` (chain, draw, area), whose labels have meaning only within a draw, ``n_clusters`` and
+    ``log_posterior`` instead of ``alpha2``, and ``theta`` (Rao and Kupper's θ) if there are ties.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -78,7 +78,7 @@ class ClusterFit(Fit):
 
     @property
     def labels(self) -> IntArray:
-        """Draws of partitions, (draws, areas), the chains one after another."""
+        """Draws of partitions, (draws, areas), one chain after another."""
         values: IntArray = self.posterior["cluster"].to_numpy().astype(np.int64)
         return values.reshape(-1, values.shape[2])
 
@@ -94,7 +94,7 @@ class ClusterFit(Fit):
         return clustering.co_clustering(self.labels)
 
     def partition(self, n_clusters: int | None = None, loss: str = "vi") -> Partition:
-        """Find the partition of least expected loss: variation of information ('vi') or Binder's ('binder').
+        """Find the partition with the least expected loss: variation of information ('vi') or Binder's ('binder').
 
         ``n_clusters`` asks for the best one with that many clusters.
         """
@@ -129,13 +129,13 @@ class ClusterFit(Fit):
         )
 
     def with_partition(self, n_clusters: int | None, loss: str) -> "ClusterFit":
-        """Return the same fit with another choice of partition, which `best`, `clusters` and its folder then show."""
+        """Return the same fit with a different partition, which `best`, `clusters` and its folder then show."""
         other = replace(self, record=replace(self.record, partition=PartitionChoice(n_clusters, loss)))
         return other.remembering(sampling=self.sampling)
 
     @property
     def settings(self) -> ClusterSettings:
-        """What was assumed of clusters."""
+        """What was assumed about clusters."""
         assumed = self.record.hyperparameters
         return assumed if isinstance(assumed, ClusterSettings) else ClusterSettings()
 
@@ -146,11 +146,11 @@ class ClusterFit(Fit):
 
     @cached_property
     def best(self) -> Partition:
-        """The partition to show: of least expected variation of information, unless another was chosen."""
+        """The partition to show: the one of least expected variation of information, unless another was chosen."""
         return self.partition(self.chosen.n_clusters, self.chosen.loss)
 
     def clusters_of(self, partition: Partition) -> pd.DataFrame:
-        """One row an area: id, name, cluster (1 = highest risk), probability of belonging to it."""
+        """One row per area: id, name, cluster (1 = highest risk), probability of belonging to it."""
         return pd.DataFrame(
             {
                 "id": self.map.ids,
@@ -171,7 +171,7 @@ class ClusterFit(Fit):
 
     @property
     def tie_chance(self) -> FloatArray:
-        """Draws of the chance that two areas of equal risk tie; 0 where ties are not modelled."""
+        """Draws of the probability that two areas of equal risk tie; 0 if ties are not modelled."""
         if "theta" not in self.posterior:
             return np.zeros(len(self.risk))
         chance: FloatArray = np.tanh(self.posterior["theta"].to_numpy().ravel() / 2)
@@ -179,7 +179,7 @@ class ClusterFit(Fit):
 
     @property
     def words(self) -> str:
-        """What the model says of ties, in a sentence; nothing where it has none."""
+        """What the model says about ties, in a sentence; empty if it has none."""
         return tie_sentence(self.tie_chance) if "theta" in self.posterior else ""
 
     @cached_property
@@ -210,7 +210,7 @@ class ClusterFit(Fit):
 
     @property
     def warnings(self) -> list[str]:
-        """What is not right about the sampling; judged on quantities that do not depend on labels."""
+        """Problems with the sampling, judged on quantities that do not depend on labels."""
         texts, judged = super().warnings, self.record.diagnostics.clusters
         if judged and (judged.together_gap > GOOD_GAP or judged.rhat_together > 1 + 5 * (GOOD_RHAT - 1)):
             texts.append(
@@ -235,7 +235,7 @@ def fit_clusters(
 ) -> ClusterFit:
     """Fit the spatial clustering Bradley-Terry model; chains start from different partitions.
 
-    Ties, where there are any, are in the model (Rao and Kupper's); ``ties="leave-out"`` leaves them out.
+    Ties, if there are any, are in the model (Rao and Kupper's); ``ties="leave-out"`` leaves them out.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

@@ -20,14 +20,14 @@ class FitComparison:
     """What changes from one fit to another.
 
     ``pearson`` and ``spearman`` are of posterior medians of risk. ``reordered`` is the share of pairs of areas whose
-    medians change order. ``p_reordered`` is the probability that a random pair is in another order in a draw of the
-    other fit than in a draw of the base; two draws of the base itself differ so with ``p_reordered_base``, which is
-    what uncertainty alone makes. ``same_top`` of the ``top`` highest areas are the same.
+    medians change order. ``p_reordered`` is the probability that a random pair has a different order in a draw of the
+    other fit than in a draw of the base; for two draws of the base itself it is ``p_reordered_base``, which is due to
+    uncertainty alone. ``same_top`` of the ``top`` highest areas are the same.
 
-    ``areas`` has a row an area: id, name, ``risk_base``, ``risk_other``, ``change``, ``rank_base``, ``rank_other`` (of
-    the medians, 1 is the highest risk), ``rank_change``, and ``p_higher``, the probability that a draw of the other fit
-    lies above a draw of the base. The two fits share answers, so p_higher is no test; it says whether a change is large
-    against the uncertainty.
+    ``areas`` has one row per area: id, name, ``risk_base``, ``risk_other``, ``change``, ``rank_base``, ``rank_other``
+    (of the medians, 1 is the highest risk), ``rank_change``, and ``p_higher``, the probability that a draw of the other
+    fit lies above a draw of the base. The two fits share answers, so p_higher is not a test; it says whether a change
+    is large relative to the uncertainty.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -47,7 +47,7 @@ class FitComparison:
     areas: pd.DataFrame
 
     def movers(self, most: int = 10) -> pd.DataFrame:
-        """Pick the areas whose rank changes most; of like ones, those whose risk does."""
+        """Pick the areas whose rank changes most; among equals, those whose risk changes most."""
         ranked, moved = self.areas["rank_change"].abs().to_numpy(), self.areas["change"].abs().to_numpy()
         return self.areas.iloc[np.lexsort((-moved, -ranked))[:most]]
 

@@ -54,12 +54,12 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparisons(Displayed):
-    """Every pair that was shown, one entry a pair.
+    """Every pair shown, one entry per pair.
 
     ``left`` and ``right`` are positions in ``ids``; ``judge`` is one in ``judges``, −1 for an answer without a name;
-    ``outcome`` is a place in `OUTCOMES`. ``seconds`` is how long the pair was in view and ``answered_at`` the moment of
-    the answer (seconds since 1970, UTC), nan where it is not known. ``winner_is`` says what judges were asked: the area
-    they choose has the lower rate, or the higher one.
+    ``outcome`` is a position in `OUTCOMES`. ``seconds`` is how long the pair was on screen and ``answered_at`` the
+    time of the answer (seconds since 1970, UTC); both are nan if unknown. ``winner_is`` says what judges were asked:
+    whether the area they choose has the lower or the higher rate.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -136,7 +136,7 @@ class Comparisons(Displayed):
 
     @cached_property
     def decided(self) -> BoolArray:
-        """Which comparisons have a winner; the others are kept but tell models without ties nothing."""
+        """Which comparisons have a winner; the others are kept, but tell a model without ties nothing."""
         return np.less_equal(self.outcome, Outcome.RIGHT)
 
     @cached_property
@@ -146,17 +146,17 @@ class Comparisons(Displayed):
 
     @cached_property
     def first_won(self) -> BoolArray:
-        """Of decided comparisons, which were won by the pair's first area: the one that comes first in ``ids``."""
+        """Which decided comparisons were won by the pair's first area: the one that comes first in ``ids``."""
         return np.asarray((self.outcome == Outcome.LEFT) == (self.left < self.right), dtype=np.bool_)
 
     @cached_property
     def sides(self) -> bool:
-        """Whether left and right are sides of a screen: a table of winners and losers has nothing but 'left'."""
+        """Whether left and right are sides of the screen: a table of winners and losers has only 'left'."""
         return bool((self.outcome == Outcome.RIGHT).any())
 
     @cached_property
     def pairs(self) -> Pairs:
-        """The distinct pairs, on whichever side, and which of them each entry is."""
+        """The distinct pairs, regardless of side, and which of them each entry is."""
         size = len(self.ids)
         key = np.minimum(self.left, self.right) * size + np.maximum(self.left, self.right)
         keys, number = np.unique(key, return_inverse=True)
@@ -164,12 +164,12 @@ class Comparisons(Displayed):
 
     @property
     def outcome_words(self) -> NDArray[np.object_]:
-        """The outcomes as files write them; an open pair is 'unknown' there."""
+        """The outcomes as written in files, where an open pair is 'unknown'."""
         return _WRITTEN[self.outcome]
 
     @property
     def judge_names(self) -> NDArray[np.object_]:
-        """The name of each entry's judge, empty where there is none."""
+        """The name of each entry's judge; empty if there is none."""
         names: NDArray[np.object_] = np.array([*self.judges, ""], dtype=object)
         return names[self.judge]
 
@@ -178,7 +178,7 @@ class Comparisons(Displayed):
         return int((self.outcome == outcome).sum())
 
     def counts(self) -> PairCounts:
-        """Add up the comparisons into pair counts, with the ties; models without ties take its ``decided()``."""
+        """Add up the comparisons into pair counts, with ties; models without ties use ``decided()``."""
         if not self.decided.any():
             raise StudyError(
                 f"none of the {len(self):,} comparisons was decided (all are ties, skipped or unknown); "
@@ -187,7 +187,7 @@ class Comparisons(Displayed):
         return self.counts_of(np.ones(len(self), dtype=np.bool_))
 
     def counts_of(self, kept: BoolArray) -> PairCounts:
-        """Add up the entries that are kept; there may be nothing to add up."""
+        """Add up the entries kept; there may be none."""
         pairs, decided = self.pairs, kept & self.decided
 
         def tally(which: BoolArray) -> IntArray:
@@ -221,7 +221,7 @@ class Comparisons(Displayed):
         return np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape)
 
     def repeats(self) -> tuple[IntArray, IntArray]:
-        """Count for each judge how often a pair came again, both times decided, and how often with the same answer.
+        """Count, for each judge, pairs decided a second time, and how often the answer was the same.
 
         >>> data = Comparisons.from_words(("a", "b"), ["x"] * 3, [0, 1, 0], [1, 0, 1], ["left", "right", "right"])
         >>> data.repeats()
@@ -237,7 +237,7 @@ class Comparisons(Displayed):
         return np.bincount(judge[again], minlength=size), np.bincount(judge[same], minlength=size)
 
     def per_judge(self) -> dict[str, int]:
-        """Count the comparisons of each judge, in the order in which judges first appear; unnamed ones are no judge."""
+        """Count each judge's comparisons, in the order in which judges first appear; unnamed ones are left out."""
         shown = self.outcomes_by_judge().sum(axis=1).tolist()
         return {name: count for name, count in zip(self.judges, shown, strict=True) if count}
 
@@ -257,7 +257,7 @@ class Comparisons(Displayed):
         return self._of([name for name in self.judges if name not in unwanted], unnamed=True)
 
     def digest(self) -> str:
-        """Return a SHA-256 of the areas' ids, the answers and their direction: the same data, the same digest."""
+        """Return a SHA-256 of the areas' ids, the answers and their direction: the same data give the same digest."""
         text = [self.winner_is, "\x1f".join(self.ids)]
         columns = (self.judge_names, self.left, self.right, self.outcome_words)
         rows = zip(*(column.tolist() for column in columns), strict=True)

@@ -31,9 +31,9 @@ def fit_standard(
     variance: VariancePrior | None = None,
     **options: Unpack[FitOptions],
 ) -> Fit:
-    """Fit the standard Bradley-Terry model, λ ~ N(0, α² I): areas tell nothing of their neighbours.
+    """Fit the standard Bradley-Terry model, λ ~ N(0, α² I): an area tells us nothing about its neighbours.
 
-    ``options`` say how to sample, and what is assumed of judges and ties: see `FitOptions`.
+    ``options`` say how to sample, and what to assume about judges and ties: see `FitOptions`.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -56,8 +56,8 @@ def fit_spatial(
 ) -> Fit:
     """Fit the spatial Bradley-Terry model, λ ~ N(0, α² C), C the communicability of the map unless another is given.
 
-    ``options`` say how to sample, and what is assumed of judges and ties: see `FitOptions`. With ``judges="differ"``
-    each judge has a view of their own, and the map is the population's; see `PanelFit`.
+    ``options`` say how to sample, and what to assume about judges and ties: see `FitOptions`. With ``judges="differ"``
+    each judge has their own view, and the map is the population's; see `PanelFit`.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

@@ -50,10 +50,11 @@ class JudgePlanOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgePlan:
-    """Precision of the population's map by number of judges and of answers each.
+    """Precision of the population's map, by number of judges and answers each.
 
-    ``sd``, ``u1`` and ``correlation`` are arrays (answers each, judges). Their last row is of answers without end: each
-    judge's own map known exactly, the population's still not. ``correlation`` is that of estimate and truth over areas.
+    ``sd``, ``u1`` and ``correlation`` are arrays (answers each, judges). Their last row is for unlimited answers: each
+    judge's own map is known exactly, but the population's is not. ``correlation`` is between estimate and truth over
+    areas.
 
     >>> import judgemap as jm
     >>> plan = jm.plan_judges(jm.chicago(), judges=8, per_judge=40, seed=1, simulations=2)
@@ -72,9 +73,9 @@ class JudgePlan:
     u1: FloatArray
     correlation: FloatArray
     seconds: float
-    """What an answer takes."""
+    """Seconds per answer."""
     differ: float
-    """σ/α: how far judges differ, against how far areas do."""
+    """σ/α: how far judges differ, relative to areas."""
     alpha: float
     truth: str
     """Where the true risks come from."""
@@ -88,14 +89,14 @@ class JudgePlan:
         return np.outer(self.per_judge, self.judges) * self.seconds / 3600
 
     def at(self, judges: int, per_judge: int) -> tuple[int, int]:
-        """Give the place of a study in the arrays."""
+        """Return a study's position in the arrays."""
         return self.per_judge.index(per_judge), self.judges.index(judges)
 
     def helps_little(self, judges: int) -> float:
-        """Say from how many answers each on twice as many lower the sd by less than a tenth.
+        """Return the number of answers each from which doubling them lowers the sd by less than a tenth.
 
-        0 means from fewer than the fewest in the grid, inf from more than half of the most. Judges all alike would
-        gain up to 29 % from every doubling.
+        0 means fewer than the fewest in the grid, inf more than half of the most. If judges were all alike, every
+        doubling would gain up to 29 %.
 
         >>> import judgemap as jm
         >>> plan = jm.plan_judges(jm.chicago(), judges=8, per_judge=40, differ=1.0, seed=1, simulations=2)
@@ -116,7 +117,7 @@ class JudgePlan:
         return float(np.exp(logs[0] + share * (logs[1] - logs[0])))
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a table, one row a study: judges, per_judge, hours, sd, u1, correlation."""
+        """Return a table, one row per study: judges, per_judge, hours, sd, u1, correlation."""
         import pandas as pd
 
         answers, judges = np.meshgrid(self.per_judge, self.judges, indexing="ij")
@@ -126,7 +127,7 @@ class JudgePlan:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all that a program would want, fit for JSON; the last row is of answers without end."""
+        """Return everything a program might want, ready for JSON; the last row is for unlimited answers."""
         at_most = self.helps_little(self.planned[0])
         return {
             "truth": self.truth,
@@ -155,7 +156,7 @@ def plan_judges(
     pilot: "Fit | None" = None,
     **options: Unpack[JudgePlanOptions],
 ) -> JudgePlan:
-    """Say how precisely the population's map is known by number of judges and of answers each.
+    """Say how precisely the population's map would be known, by number of judges and answers each.
 
     Parameters
     ----------
@@ -166,10 +167,10 @@ def plan_judges(
     seed
         The same seed gives the same numbers.
     differ
-        A guess at σ/α, how far judges' own maps lie from the common one against how far areas differ; the pilot's, or
-        0.5 unless given.
+        A guess at σ/α, how far judges' own maps lie from the common one relative to how far areas differ; by default
+        the pilot's, or 0.5.
     alpha, pilot
-        As for `plan`. A pilot in which judges differ says what σ/α is.
+        As for `plan`. A pilot in which judges differ also estimates σ/α.
     options
         See `JudgePlanOptions`.
 

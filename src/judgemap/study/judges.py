@@ -32,20 +32,21 @@ STEPS = (0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0,
 
 
 def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
-    """Give one row a judge; ``data`` are the comparisons that the fit was made of.
+    """Return one row per judge; ``data`` are the comparisons that were fitted.
 
     ``comparisons`` (pairs shown), ``decided``, ``ties``, ``skipped``, ``unknown``, and ``undecided``, the share of the
     last three in all answers. ``seconds_median`` with quartiles ``seconds_low``, ``seconds_high``. ``left``, and
-    ``left_share`` of the decided with Wilson's 95 % interval; nan if nobody's answer is 'right', because a table of
-    winners and losers does not tell sides.
+    ``left_share`` of the decided with Wilson's 95 % interval; nan if no answer is 'right', because a table of winners
+    and losers does not record sides.
 
-    ``infit``, ``outfit``: see `core.misfit.mean_squares`, with chances from the other judges' answers (see the module's
-    text); ``infit_z``, ``outfit_z``: (mean square − 1) / standard deviation. ``agreement``: share of decided answers
-    that the other judges' fit holds likelier than not, with Wilson's interval; ``agreement_expected``: the mean of
-    max(p, 1 − p), what a judge who answers as the model says would reach on average. All are nan for a lone judge.
+    ``infit``, ``outfit``: see `core.misfit.mean_squares`, with probabilities from the other judges' answers (see the
+    module docstring); ``infit_z``, ``outfit_z``: (mean square − 1) / standard deviation. ``agreement``: share of
+    decided answers that the other judges' fit considers more likely than not, with Wilson's interval;
+    ``agreement_expected``: the mean of max(p, 1 − p), which a judge who follows the model would reach on average. All
+    are nan if there is only one judge.
 
-    ``repeats``: how often a pair came again to the same judge, both times decided; ``consistency``: the share of these
-    answered as the time before. A `PanelFit` adds the columns of `panel_judges.judge_columns`.
+    ``repeats``: how often the same judge decided a pair again; ``consistency``: the share of these with the same answer
+    as before. A `PanelFit` adds the columns of `panel_judges.judge_columns`.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -101,10 +102,10 @@ def others_chances(data: Comparisons, belief: Belief) -> FloatArray:
 
 
 def surprising_answers(fit: "Fit", data: Comparisons, most: int = 30) -> "pd.DataFrame":
-    """List the decided answers that the fit of all answers holds least likely, the least likely first.
+    """List the decided answers that are least likely according to the fit of all answers, least likely first.
 
-    ``probability`` is the posterior mean of P(this area is chosen); ``row`` the comparison's place in the table. A few
-    are to be expected: of 1,000 answers with probability 5 %, fifty are given.
+    ``probability`` is the posterior mean of P(this area is chosen); ``row`` is the comparison's position in the table.
+    Expect a few: of 1,000 answers with probability 5 %, about fifty occur.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -146,7 +147,7 @@ class TimeHistogram(NamedTuple):
 
 
 def time_histogram(data: Comparisons, bins: int = 30) -> TimeHistogram:
-    """Count times in bins of a round width, of which ``bins`` hold 97 % of all; answers without a time are left out.
+    """Count times in round bins, of which ``bins`` hold 97 % of all; answers without a time are left out.
 
     >>> seconds = np.array([0.4, 2.2, 2.3, 1000.0])
     >>> data = Comparisons.from_words(("a", "b"), ("x",) * 4, [0] * 4, [1] * 4, ("tie",) * 4, seconds)

@@ -43,11 +43,11 @@ FEWEST_JUDGES = 3
 class ModelComparison:
     """How well each model predicts a judge it has not seen.
 
-    ``table`` has a row a model, the best first: ``model``; ``elpd``, the log probability of every judge's answers given
-    the other judges' (leave-one-judge-out), added up, with its standard error ``se``; ``difference`` from the best and
-    ``difference_se``, from the differences judge by judge; ``refits``, how many judges the model was fitted again
-    without, because importance sampling would not do; ``options`` of `judgemap fit`. ``judges`` has a row a judge and a
-    column a model.
+    ``table`` has one row per model, the best first: ``model``; ``elpd``, the log probability of every judge's answers
+    given the other judges' (leave-one-judge-out), added up, with its standard error ``se``; ``difference`` from the
+    best and ``difference_se``, from the differences judge by judge; ``refits``, how many judges required a new fit
+    without them, because importance sampling was not reliable; ``options`` of `judgemap fit`. ``judges`` has one row
+    per judge and one column per model.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -89,11 +89,11 @@ def compare_models(
     cores: int = 1,
     **settings: Any,  # noqa: ANN401 - as `FitSettings` takes them
 ) -> ModelComparison:
-    """Compare models of the judges by leave-one-judge-out: those of `CANDIDATES` that the data can tell, or some.
+    """Compare models of the judges by leaving out one judge at a time: all `CANDIDATES` that the data allow, or some.
 
-    ``settings`` are those of a fit that all models share. Every model is fitted once; what it says of a judge whom it
-    has not seen is found by Pareto smoothed importance sampling by judge, and by fitting again without the judge where
-    that cannot be relied on. Ties that are left out are left out of the comparison too.
+    ``settings`` are shared by all models. Every model is fitted once; what it says about an unseen judge comes from
+    Pareto smoothed importance sampling, or from a new fit without the judge if that is unreliable. Ties left out of a
+    model are left out of the comparison too.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

@@ -71,7 +71,7 @@ class PanelFit(Fit):
 
     @property
     def tie_chance(self) -> FloatArray:
-        """Draws of the chance that two areas of equal risk tie; 0 where ties are not modelled."""
+        """Draws of the probability that two areas of equal risk tie; 0 if ties are not modelled."""
         if "theta" in self.posterior:
             chance: FloatArray = np.tanh(self._flat("theta") / 2)
             return chance

@@ -221,21 +221,21 @@ def plan(
     designs: Sequence[str] = ("uniform", "principal", "optimal", "adaptive"),
     **options: Unpack[PlanOptions],
 ) -> StudyPlan:
-    """Simulate studies with a number of judges and comparisons each, and report what to expect of each design.
+    """Simulate studies with a number of judges and comparisons each, and report what to expect from each design.
 
     Parameters
     ----------
     areas
         The areas of the study.
     judges, per_judge
-        The study that is planned; shorter and longer ones are simulated too.
+        The planned study; shorter and longer ones are simulated too.
     seed
         The same seed gives the same numbers.
     alpha
-        A guess at α, the standard deviation of the strengths; 3 unless given.
+        A guess at α, the standard deviation of the strengths; 3 by default.
     pilot
-        A fit of the same areas, in place of the guess: truths are drawn from its posterior. Its own answers are not
-        counted in the planned study.
+        A fit of the same areas, instead of the guess: truths are drawn from its posterior. Its own answers do not count
+        towards the planned study.
     designs
         Which of ``uniform``, ``naive``, ``principal``, ``optimal``, ``adaptive`` to try.
 

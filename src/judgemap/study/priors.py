@@ -71,9 +71,9 @@ class Prior:
 def prior_covariance(areas: Areas, kind: str = "communicability", length: float | None = None) -> Covariance:
     """Build the prior's correlation between areas.
 
-    ``communicability`` (the paper's), ``car`` and ``graph-exponential`` need the borders alone; the others rest on
-    centroids and need a map. ``length`` is in kilometres for those and in borders crossed for ``graph-exponential``;
-    left out, it is the typical distance between neighbours.
+    ``communicability`` (the paper's), ``car`` and ``graph-exponential`` need only the borders; the others use centroids
+    and need a map. ``length`` is in kilometres for those and in borders crossed for ``graph-exponential``; by default
+    it is the typical distance between neighbours.
 
     >>> import judgemap as jm
     >>> areas = jm.chicago()

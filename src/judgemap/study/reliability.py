@@ -82,10 +82,10 @@ class Reliability:
 
 
 def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) -> Reliability:
-    """Say how far a fit's estimates can be relied on; ``data`` are the comparisons it was made of.
+    """Say how far a fit's estimates can be relied on; ``data`` are the comparisons that were fitted.
 
-    ``bayes`` is from the fit's own draws. Halves are fitted quickly, with the fit's prior, α² being the one of all
-    answers; where the judges make no more than ``splits`` different halves, each is taken once.
+    ``bayes`` comes from the fit's own draws. Halves are fitted quickly, with the fit's prior and the α² of all answers;
+    if there are no more than ``splits`` different ways to halve the judges, each is used once.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -113,8 +113,8 @@ def reliability_over_time(
 ) -> pd.DataFrame:
     """Say how reliability grew: `Reliability` after 1/points, 2/points … of the decided answers, one row each.
 
-    ``order`` lists the rows of ``data`` in the order in which they were answered; left out, it is the table's. Every
-    row is from quick fits with the fit's prior, so that the last differs a little from `reliability`.
+    ``order`` lists the rows of ``data`` in the order in which they were answered; by default, the table's order. Every
+    row comes from quick fits with the fit's prior, so the last differs slightly from `reliability`.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

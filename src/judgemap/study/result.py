@@ -46,7 +46,7 @@ class Fit(Displayed):
     """A fitted model. `areas` is the table to read; `map` holds the areas themselves, `record` how the fit was made.
 
     ``posterior`` has ``risk`` (chain, draw, area), centred and signed so that high is bad; ``level``, the mean
-    strength, which comparisons cannot tell; and ``alpha2``, the prior variance α².
+    strength, which comparisons cannot determine; and ``alpha2``, the prior variance α².
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -85,7 +85,7 @@ class Fit(Displayed):
 
     @property
     def risk(self) -> FloatArray:
-        """Draws of risk, shape (draws, areas), the chains one after another."""
+        """Draws of risk, shape (draws, areas), one chain after another."""
         values: FloatArray = self.posterior["risk"].to_numpy()
         return values.reshape(-1, values.shape[2])
 
@@ -97,7 +97,7 @@ class Fit(Displayed):
 
     @cached_property
     def areas(self) -> pd.DataFrame:
-        """One row an area: risk and its 95 % interval, rank (1 = highest risk) and its interval, P(in the top ten)."""
+        """One row per area: risk and its 95 % interval, rank (1 = highest risk) and its interval, P(in the top ten)."""
         return self._table(posterior.summarise(self.risk, top=min(10, len(self.map))))
 
     def _table(self, summary: Summary) -> pd.DataFrame:
@@ -118,7 +118,7 @@ class Fit(Displayed):
         )
 
     def seen_by(self, view: str) -> "Fit":
-        """Return the same fit with the map of another `View`, where there is one: see `PanelFit.seen_by`."""
+        """Return the same fit with the map of another `View`, if it has one: see `PanelFit.seen_by`."""
         if view == self.record.view.value:
             return self
         raise StudyError(
@@ -127,7 +127,7 @@ class Fit(Displayed):
         )
 
     def p_top(self, k: int) -> pd.Series:
-        """P(area is among the k of highest risk), by area id."""
+        """P(area is among the k highest risks), by area id."""
         return pd.Series(posterior.p_top(self.risk, k), index=list(self.map.ids), name=f"p_top{k}")
 
     def p_riskier(self) -> pd.DataFrame:
@@ -159,7 +159,7 @@ class Fit(Displayed):
         self,
         data: "Comparisons",  # noqa: ARG002 - a PanelFit looks at it
     ) -> dict[str, FloatArray | list[str]]:
-        """Return what the model says of each judge, for `jm.judge_table`: nothing, where judges are alike."""
+        """Return what the model says about each judge, for `jm.judge_table`: nothing, if judges are alike."""
         return {}
 
     def answer_chances(
@@ -170,7 +170,7 @@ class Fit(Displayed):
     ) -> Iterator[FloatArray]:
         """P(the pair's first area is chosen) of each entry of ``shown``, for some draws: see `core.predictive`.
 
-        ``data`` are the answers as they were given, where they are known; only a `PanelFit` looks at them.
+        ``data`` are the original answers, if known; only a `PanelFit` uses them.
         """
         rows = evenly(len(self.risk), draws)
         return chosen_first(shown, self.record.sign * self.risk[rows])
@@ -192,7 +192,7 @@ class Fit(Displayed):
 
     @cached_property
     def covariance(self) -> Covariance:
-        """The prior correlation of areas, built again from the record; for clusters, the spatial model's."""
+        """The prior correlation of areas, rebuilt from the record; for clusters, the spatial model's."""
         correlation = self.record.correlation
         if correlation is None:
             return prior_covariance(self.map)
@@ -206,13 +206,13 @@ class Fit(Displayed):
         return prior_covariance(self.map, correlation.kind, correlation.length)
 
     def remembering(self, **known: object) -> Self:
-        """Keep `sampling` or `covariance`, where it was computed while fitting: both take long on a large map."""
+        """Keep `sampling` or `covariance` if it was computed while fitting: both take long on a large map."""
         vars(self).update(known)
         return self
 
     @property
     def warnings(self) -> list[str]:
-        """What is not right about the sampling, in words, and what to do about it."""
+        """Problems with the sampling, in words, and what to do about them."""
         judged, draws = self.record.diagnostics, self.posterior.sizes["draw"]
         draws = self.sample_stats.sizes.get("draw", draws)  # of a large map the folder keeps only some draws of risk
         texts = []
@@ -242,7 +242,7 @@ class Fit(Displayed):
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the fit can be used, as `judged` kept it; else what the draws alone say."""
+        """Whether the fit can be used: the verdict kept by `judged`, or else what the draws alone say."""
         return self.record.verdict or judge_fit(self.warnings, None, None, None, differ=False)
 
     def judged(self, verdict: Verdict) -> Self:
@@ -253,7 +253,7 @@ class Fit(Displayed):
 
     @property
     def sampled(self) -> str:
-        """How good the draws are, in a sentence: the first warning, or that there is none."""
+        """How good the draws are, in a sentence: the first warning, or that there are none."""
         judged = self.record.diagnostics
         good = f"effective sample size at least {judged.ess_bulk_min:,.0f}, largest R-hat {judged.rhat_max:.3f}"
         return self.warnings[0] if self.warnings else f"The draws are good: {good}."
@@ -261,7 +261,7 @@ class Fit(Displayed):
     def save(self, folder: str | Path) -> Path:
         """Write areas.csv, areas.geojson (with a map), posterior.nc and fit.json into a folder, all or nothing.
 
-        A folder that holds an earlier fit is replaced; any other folder with something in it is left alone.
+        An earlier fit in the folder is replaced; a folder with anything else in it is left alone.
         """
         with new_folder(Path(folder)) as draft:
             self._write(draft)
@@ -294,7 +294,7 @@ class Fit(Displayed):
 
 
 def load_fit(folder: str | Path) -> Fit:
-    """Read a fit back from the folder that `Fit.save` wrote, number for number.
+    """Read a fit back exactly from the folder that `Fit.save` wrote.
 
     >>> import tempfile, judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

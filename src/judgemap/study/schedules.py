@@ -131,20 +131,20 @@ def schedule(
     areas
         The areas of the study.
     design
-        ``uniform``, ``naive``, ``principal``, ``optimal``, or a distribution of your own, such as `read_weights` reads.
+        ``uniform``, ``naive``, ``principal``, ``optimal``, or your own distribution, as read by `read_weights`.
     pairs
         How many pairs.
     seed
         The same seed gives the same list.
     knows
-        The areas, by id or name, that a judge knows; nothing else is asked, and the design is restricted to them.
+        The areas a judge knows, by id or name; the design is restricted to them.
     options
-        What the list must hold to: see `ListOptions`.
+        The rules the list must follow: see `ListOptions`.
     alpha
-        The guess at α that the optimal design is made for, in a study of as many comparisons as the list has.
+        The guess at α that the optimal design assumes, for a study with as many comparisons as the list.
     panel
-        For the optimal design: how many judges share the list, and how far they differ, against how far areas do (σ/α).
-        The pairs are then those that tell most of the population's map.
+        For the optimal design: how many judges share the list, and how far they differ, relative to areas (σ/α). The
+        pairs are then those that tell us most about the population's map.
 
     Examples
     --------

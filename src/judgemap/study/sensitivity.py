@@ -57,7 +57,7 @@ def variance_sensitivity(
     Columns: ``parameter`` ('chi', 'omega', or 'both' set to the same) and ``value``; the prior's ``chi``, ``omega``;
     ``alpha2`` (posterior median) with its 95 % interval; of the medians of risk, ``pearson`` and ``spearman`` with the
     base, the largest ``change`` and the largest ``rank_change``; how many of the ten highest are the same
-    (``same_top``); ``sd_ratio``, the mean posterior sd against the base's; the worst R-hat.
+    (``same_top``); ``sd_ratio``, the mean posterior sd relative to the base's; the worst R-hat.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

@@ -324,10 +324,10 @@ DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(FitSettin
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """What is assumed of clusters; see `judgemap.core.cluster_prior` for the meaning of each.
+    """What is assumed about clusters; see `judgemap.core.cluster_prior` for the meaning of each setting.
 
-    ``affinity`` is how near areas draw each other into a cluster: ``communicability`` (the paper's), ``window`` (1 up
-    to ``length`` borders away) or ``decay`` (exponential in borders crossed, over ``length``).
+    ``affinity`` is how strongly nearby areas attract each other into a cluster: ``communicability`` (the paper's),
+    ``window`` (1 up to ``length`` borders away) or ``decay`` (exponential in borders crossed, over ``length``).
 
     >>> ClusterSettings(affinity="decay", length=2.0).beta
     1e-08
@@ -342,7 +342,7 @@ class ClusterSettings:
     b0: float = _CLUSTERS["b0"]
 
     def prior(self, areas: Areas) -> ClusterPrior:
-        """Build the prior on these areas, or say what is wrong with it."""
+        """Build the prior for these areas, or say what is wrong with it."""
         try:
             affinity = self._affinity(areas)
             alone = np.flatnonzero((affinity - np.diag(np.diag(affinity))).sum(axis=1) == 0)
