@@ -2,10 +2,10 @@
 
 
 class StudyError(ValueError):
-    """A user's mistake: one sentence that says where, what, and what next.
+    """A user's mistake: one sentence that says where it is, what is wrong, and what to do next.
 
-    The command line turns it into exit status 2. A form shows it beside ``field``, where the mistake has one: the name
-    of a setting or of a key of study.toml.
+    The command line turns it into exit status 2. A form shows it beside ``field``, if the mistake has one: the name of
+    a setting or of a key in study.toml.
 
     >>> import judgemap as jm
     >>> jm.read_areas("nowhere.gpkg")

@@ -1,4 +1,4 @@
-"""`judgemap study backup`, `backup-key`, `restore` and `upgrade`: what is done to the whole database."""
+"""`judgemap study backup`, `backup-key`, `restore` and `upgrade`: commands for the whole database."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`judgemap compare`: which model of the judges to take, by leaving out one judge after the other."""
+"""`judgemap compare`: which model of the judges to use, by leaving out one judge at a time."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`judgemap import`: data of other tools, into a folder that `judgemap fit` reads."""
+"""`judgemap import`: data from other tools, written to a folder that `judgemap fit` reads."""
 
 from dataclasses import replace
 from pathlib import Path

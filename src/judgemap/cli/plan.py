@@ -1,4 +1,4 @@
-"""`judgemap plan`: what precision to expect, before anyone is asked."""
+"""`judgemap plan`: what precision to expect, before you ask anyone."""
 
 import json
 from pathlib import Path

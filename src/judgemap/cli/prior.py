@@ -1,4 +1,4 @@
-"""`judgemap prior`: look at what the map alone says, before anybody is asked."""
+"""`judgemap prior`: the prior correlation of one area with the others."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`judgemap report`: a briefing to read, print and mail, and every figure, from a folder of results."""
+"""`judgemap report`: a briefing to read, print and email, and every figure, from a folder of results."""
 
 from dataclasses import replace
 from datetime import date

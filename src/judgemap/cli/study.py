@@ -1,4 +1,4 @@
-"""`judgemap study`: all that a study needs, without a browser. The server may run at the same time."""
+"""`judgemap study`: everything a study needs, without a browser. The server may be running at the same time."""
 
 import json
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""`judgemap worker`: makes the fits that are asked for on a study server's pages."""
+"""`judgemap worker`: makes the fits that researchers request on the study server."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Boundary files: what is opened, what is refused, and how outlines are mended."""
+"""Boundary files: which are opened, which are refused, and how outlines are repaired."""
 
 import re
 import warnings

@@ -1,4 +1,4 @@
-"""Tables of text out of CSV files, with the line number of every row, and errors that say what to put right."""
+"""Tables of text from CSV files, with the line number of every row, and errors that say what to correct."""
 
 import codecs
 import csv

@@ -1,4 +1,4 @@
-"""Maps across the date line, where longitudes jump from 180 to −180 degrees."""
+"""Maps that cross the date line, where longitudes jump from 180 to −180 degrees."""
 
 from typing import Any
 

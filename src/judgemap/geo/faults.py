@@ -1,7 +1,7 @@
-"""Rows of a boundary file that cannot be areas as they are, and what can be done about them.
+"""Rows of a boundary file that cannot be used as areas, and what can be done about them.
 
-`find_faults` lists them by kind; `settle` does what was chosen for each kind and says so in notes. `read_areas` settles
-nothing: it refuses such a file in one sentence. The study server asks the researcher first.
+`find_faults` lists them by kind; `settle` does what was chosen for each kind and records it in notes. `read_areas`
+settles nothing: it refuses such a file in one sentence. The study server asks the researcher first.
 """
 
 from collections.abc import Mapping, Sequence

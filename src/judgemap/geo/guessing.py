@@ -1,4 +1,4 @@
-"""Where on Earth coordinates may be, when a file does not say: systems in use are tried by the extent of the map."""
+"""Where on Earth a map may be, if its file does not say: tries common reference systems and checks the map's extent."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What was found and done when areas were joined to their neighbours, a sentence each."""
+"""What was found and done when areas were joined to their neighbours, one sentence each."""
 
 from collections.abc import Sequence
 

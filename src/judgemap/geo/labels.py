@@ -1,4 +1,4 @@
-"""Ids and names of areas: one spelling of a label wherever it is met, and the columns of a map that hold them."""
+"""Ids and names of areas: one spelling of each label everywhere, and the columns of a map that hold them."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The areas of a study: their ids and names, who borders whom, and their outlines where there is a map."""
+"""The areas of a study: their ids and names, which are neighbours, and their outlines if there is a map."""
 
 from collections import Counter
 from collections.abc import Sequence

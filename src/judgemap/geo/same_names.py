@@ -1,4 +1,4 @@
-"""Areas that share a name, told apart: by what they belong to, by a neighbour, or by where they lie."""
+"""Distinguish areas that share a name: by what they belong to, by a neighbour, or by where they lie."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -46,7 +46,7 @@ class FitPlots:
         return self._draw(maps.uncertainty_map, self._map_height(title), ax, title=title)
 
     def p_top(self, k: int = 10, *, title: str = "", ax: Axes | None = None) -> Axes:
-        """Draw the map of the probability that an area is among the k of highest risk."""
+        """Draw the map of the probability that an area is among the k highest risks."""
         return self._draw(maps.p_top_map, self._map_height(title), ax, k=k, title=title)
 
     def intervals(self, top: int = 20, *, ax: Axes | None = None) -> Axes:

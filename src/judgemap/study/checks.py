@@ -1,8 +1,8 @@
 """Whether the model could have produced these answers: a posterior predictive check.
 
 A model can be fitted to any answers. Here it answers the same pairs again, many times, and the judges' answers are
-compared with that: the win rate of every area, how far areas and single pairs are from what the model says, how often
-the left area is chosen, and circles (A chosen over B, B over C, C over A).
+compared with the result: the win rate of every area, how far areas and individual pairs are from what the model
+expects, how often the left area is chosen, and circles (A chosen over B, B over C, C over A).
 """
 
 from dataclasses import dataclass
@@ -29,12 +29,13 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictiveCheck:
-    """Answers against what the model would answer.
+    """The judges' answers compared with what the model would answer.
 
     ``areas`` has one row per area: id, name, ``comparisons``, ``wins``, ``observed`` win rate, its predictive mean
-    ``expected`` and 95 % interval ``low``, ``high``, and ``p`` = P(replicate above observed), likes half; nan where an
-    area was never compared. ``checks`` has a row a measure: ``name``, ``words``, ``observed``, ``expected``, ``low``,
-    ``high``, ``p``. Distances depend on the draw of the strengths too: their ``observed`` is a mean over the draws.
+    ``expected`` and 95 % interval ``low``, ``high``, and ``p`` = P(replicate above observed), with ties counting half;
+    nan if an area was never compared. ``checks`` has one row per measure: ``name``, ``words``, ``observed``,
+    ``expected``, ``low``, ``high``, ``p``. Distances depend on the draw of the strengths too: their ``observed`` is a
+    mean over the draws.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=2)

@@ -1,4 +1,4 @@
-"""Clusters of areas, by place and risk together: the fit, its partition, and what a council can use of it."""
+"""Clusters of areas, by location and risk together: the fit, its partition, and what a council can use."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

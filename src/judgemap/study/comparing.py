@@ -1,4 +1,4 @@
-"""Two fits of the same areas side by side: what another model, another prior, or leaving out a judge changes."""
+"""Compare two fits of the same areas: what changes with another model or prior, or without a judge."""
 
 from dataclasses import dataclass
 
@@ -63,7 +63,7 @@ class FitComparison:
 
 
 def compare_fits(base: Fit, other: Fit) -> FitComparison:
-    """Compare another fit of the same areas with a base.
+    """Compare another fit of the same areas with a base fit.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

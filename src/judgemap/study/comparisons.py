@@ -1,7 +1,7 @@
 """Comparisons as the judges made them: who was shown what, in which order, and what the answer was.
 
-A table of columns, one entry for each pair that was shown. Each source has one reader that makes it: `comparison_files`
-for CSV files, `web.judge.comparisons` for the study server's database. Everything that counts answers asks it.
+A columnar table with one entry for each pair shown. Each source has one reader: `comparison_files` for CSV files,
+`web.judge.comparisons` for the study server's database. Everything that counts answers uses this table.
 """
 
 import hashlib

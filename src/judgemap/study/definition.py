@@ -1,4 +1,4 @@
-"""A study as its researcher defines it: the fields of study.toml, read, checked and written back."""
+"""A study as its researcher defines it: the fields of study.toml, read, checked and written."""
 
 import re
 import tomllib

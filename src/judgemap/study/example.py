@@ -1,4 +1,4 @@
-"""A simulated study on a real map, Chicago's: a known truth, twelve judges, and what they answered."""
+"""A simulated study on a real map, Chicago's: a known truth, twelve judges, and their answers."""
 
 from dataclasses import dataclass
 from importlib import resources
@@ -24,7 +24,7 @@ SPELLINGS = {"OHARE": "O'Hare", "MCKINLEY PARK": "McKinley Park"}
 def chicago() -> Areas:
     """Return Chicago's 77 community areas, by their official numbers, from the map inside libpysal.
 
-    The file does not say its reference system: it is EPSG:3435, Illinois East in feet.
+    The file does not state its reference system, which is EPSG:3435, Illinois East in feet.
 
     >>> areas = chicago()
     >>> len(areas), areas.names[areas.lookup["76"]]

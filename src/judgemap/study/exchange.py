@@ -1,4 +1,4 @@
-"""Data from other tools: tables of comparisons under whatever column names, into a folder that `judgemap fit` reads."""
+"""Data from other tools: tables of comparisons with any column names, written to a folder that `judgemap fit` reads."""
 
 import csv
 import re

@@ -1,4 +1,4 @@
-"""Everything that is said about a fit beside its tables, computed once; pages and pictures only format it."""
+"""Everything said about a fit beyond its tables, computed once; pages and pictures only format it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

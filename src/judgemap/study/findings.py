@@ -1,7 +1,7 @@
-"""What is kept of an explanation of a fit, typed, for pages that read it back. Light to import: no table, no array.
+"""The stored explanation of a fit, typed, for the pages that read it. Light to import: no tables, no arrays.
 
-`explain.Explanation.to_dict` writes these names. What a database of an earlier version lacks has its default here, and
-what it has beyond them is not read.
+`explain.Explanation.to_dict` writes these names. Fields missing from an earlier version's database get their default
+here, and extra ones are ignored.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Folders and files of results that are whole or not there at all."""
+"""Folders and files of results that are either complete or absent."""
 
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""How far a cluster, and an area in it, may be described: by what the answers support, and no further.
+"""What may be said about a cluster and its areas: only what the answers support.
 
 Light to import: pages use it too.
 """

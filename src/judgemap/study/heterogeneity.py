@@ -1,4 +1,4 @@
-"""A warning for fits that take judges to be alike when they are not."""
+"""A warning for fits that assume judges are alike when they are not."""
 
 from collections.abc import Callable
 

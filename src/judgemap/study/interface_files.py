@@ -1,6 +1,6 @@
 """The export of the comparative-judgement interface (HiddenHarmsHub), a zip file of its database's tables.
 
-Read are ``comparison`` and ``item``, as version 2 of the interface writes them: in the folder ``database_tables``, as
+This reads ``comparison`` and ``item``, as written by version 2 of the interface: in the folder ``database_tables``, as
 CSV or TSV, with ``participant_id`` or, before it was renamed, ``user_id``. The table of participants, which may name
 people, is not opened.
 """

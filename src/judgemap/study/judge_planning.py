@@ -1,8 +1,8 @@
 """Planning for judges who differ: how many judges to ask, and for how many answers each.
 
-The map of the population that judges come from is known only as well as there are judges to speak for it. For studies
-of a quarter to four times as many judges, with a quarter to eight times as many answers each, this says how precisely;
-see `core.population` for how. No study is sampled, so a grid takes seconds.
+How well the population's map can be known depends on how many judges there are to represent it. For studies of a
+quarter to four times as many judges, with a quarter to eight times as many answers each, this computes how precisely it
+would be known; see `core.population` for the method. No study is sampled, so a grid takes seconds.
 """
 
 from collections.abc import Sequence

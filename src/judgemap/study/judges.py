@@ -1,10 +1,10 @@
-"""How each judge judged: how much, how fast, with which habits, and how well it agrees with the other judges.
+"""How each judge answered: how much, how fast, with which habits, and in agreement with the others or not.
 
 A judge is compared with the *other* judges. For each judge the model is fitted to all others' answers (quickly, see
-`study.quick_fit`), and gives each decided answer of the judge its chance p = P(this area chosen | the others' answers),
-strengths being uncertain. It is the chance of an answer not yet seen, so for a judge who answers as the model says
-E[(y − p)²] = p(1 − p) exactly, however many of all answers are the judge's own. A p taken from the fit of all answers
-would have seen them: residuals come out too small, and a judge with most of the answers could not stand out at all.
+`study.quick_fit`), and gives each of the judge's decided answers a probability p = P(this area chosen | the others'
+answers), allowing for uncertain strengths. The fit has not seen the answer, so for a judge who follows the model E[(y −
+p)²] = p(1 − p) exactly, however large the judge's share of all answers. If p came from the fit of all answers,
+residuals would be too small, and a judge with most of the answers could not stand out at all.
 """
 
 from collections.abc import Iterator

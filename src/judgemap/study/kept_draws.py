@@ -1,4 +1,4 @@
-"""What posterior.nc keeps of the draws: all of a usual study; of a large map some of them, rounded and compressed."""
+"""Which draws posterior.nc keeps: all of them for a usual study; for a large map only some, rounded and compressed."""
 
 from typing import Any
 

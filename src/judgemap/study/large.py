@@ -1,7 +1,7 @@
-"""Fits of large maps: the same model and the same files, by an engine that makes no matrix of the prior.
+"""Fits of large maps: the same model and files, from an engine that never forms the prior's matrix.
 
-Up to `DENSE_MOST` areas, and where there is memory for it, a Cholesky factor of the posterior's curvature is kept;
-otherwise systems are solved by conjugate gradients, which takes longer. The draws are right either way.
+Up to `DENSE_MOST` areas, and if there is enough memory, it keeps a Cholesky factor of the posterior's curvature;
+otherwise it solves systems by conjugate gradients, which takes longer. The draws are correct either way.
 """
 
 import os

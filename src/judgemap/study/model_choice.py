@@ -1,4 +1,4 @@
-"""Which model? Each is judged by how probable it makes the answers of a judge it has not seen."""
+"""Model choice: each model is judged by how probable it makes the answers of a judge it has not seen."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

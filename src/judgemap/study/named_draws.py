@@ -1,4 +1,4 @@
-"""What a sampler drew, with names: areas, chains and pairs in place of positions, and how well it was sampled."""
+"""A sampler's draws with names: areas, chains and pairs instead of positions, and how well they were sampled."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Fits whose model has ties, judges who differ, their sides, attention or lapses, or the map's smoothness in it."""
+"""Fits whose model includes ties, judges who differ, their sides, attention or lapses, or the map's smoothness."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -35,10 +35,10 @@ from judgemap.study.run import Run
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PanelFit(Fit):
-    """A fit that says more of the judges. Beside what every `Fit` has, those of these that its model calls for.
+    """A fit that says more about the judges: a `Fit` with whichever of the following its model has.
 
-    When judges differ, `areas` and everything that follows from it are the population's map, what other judges of the
-    same kind would see on average; `seen_by` gives the same fit with the panel's map, and `judge_maps` each judge's.
+    If judges differ, `areas` and everything derived from it show the population's map, what other judges of the same
+    kind would see on average; `seen_by` gives the same fit with the panel's map, and `judge_maps` each judge's.
 
     ``posterior`` has ``sigma2`` (σ², between judges), ``theta`` (Rao and Kupper's θ) or ``nu`` (Davidson's ν), ``rho``
     (ρ, smoothness), ``lean``, ``side_sigma2``, ``attention_sigma2`` (chain, draw); ``panel_risk`` (chain, draw, area);
@@ -56,17 +56,17 @@ class PanelFit(Fit):
 
     @property
     def settings(self) -> PanelSettings:
-        """What was assumed of judges and ties."""
+        """What was assumed about judges and ties."""
         return self.record.panel or PanelSettings()
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """The judges of whom the fit says something, by name."""
+        """The names of the judges the fit says something about."""
         return tuple(self.posterior["judge"].to_numpy().tolist()) if "judge" in self.posterior.coords else ()
 
     @property
     def sigma(self) -> FloatArray:
-        """Draws of σ, the standard deviation between judges, beside `alpha`; 0 where judges are alike."""
+        """Draws of σ, the standard deviation between judges, to compare with `alpha`; 0 if judges are alike."""
         return np.sqrt(self._flat("sigma2")) if self.settings.differ else np.zeros(len(self.risk))
 
     @property
@@ -80,7 +80,7 @@ class PanelFit(Fit):
 
     @property
     def view_covariance(self) -> Covariance:
-        """C_u: how a judge's view of one area goes with that of another."""
+        """C_u: how a judge's views of two areas are correlated."""
         return self.covariance if self.settings.disagreement == "map" else independent(len(self.map))
 
     def seen_by(self, view: str) -> "PanelFit":
@@ -101,7 +101,7 @@ class PanelFit(Fit):
 
     @property
     def words(self) -> str:
-        """What the model says of judges, ties and smoothness: medians and 95 % intervals, in a sentence or more."""
+        """What the model says about judges, ties and smoothness: medians and 95 % intervals, in a sentence or more."""
         texts = []
         if self.settings.differ:
             ratio = interval_words(self.sigma / self.alpha)
@@ -116,12 +116,12 @@ class PanelFit(Fit):
 
     @property
     def has_judge_maps(self) -> bool:
-        """Whether each judge's own map is kept; not where judges are alike, or have too many maps."""
+        """Whether each judge's own map is kept; it is not if judges are alike, or there are too many."""
         return "judge_risk" in self.views
 
     @cached_property
     def judge_maps(self) -> pd.DataFrame:
-        """One row a judge and area: risk as this judge sees it, and its 95 % interval."""
+        """One row per judge and area: risk as this judge sees it, and its 95 % interval."""
         risk = self._judge_risk()
         low, middle, high = np.quantile(risk, [0.025, 0.5, 0.975], axis=0)
         judges, areas = risk.shape[1:]
@@ -139,7 +139,7 @@ class PanelFit(Fit):
         )
 
     def judge_map(self, judge: str) -> pd.DataFrame:
-        """Return the table of `areas` as one judge sees them."""
+        """Return the table `areas` as one judge sees it."""
         if judge not in self.judges:
             known = did_you_mean(judge, self.judges)
             raise StudyError(f"there is no judge {judge!r}{known}; the judges are {quoted(self.judges)}")
@@ -219,7 +219,7 @@ class PanelFit(Fit):
         return chance
 
     def judge_columns(self, data: Comparisons) -> dict[str, FloatArray | list[str]]:
-        """Return what the model says of each judge; see `panel_judges`."""
+        """Return what the model says about each judge; see `panel_judges`."""
         return judge_columns(self, data)
 
     def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:

@@ -1,4 +1,4 @@
-"""The draws of a panel as a fit keeps them: scalars by their usual names, each judge's own, and some of their maps."""
+"""A panel's draws as a fit keeps them: scalars by their usual names, each judge's own, and some of their maps."""
 
 import numpy as np
 import xarray as xr

@@ -1,7 +1,7 @@
-"""What a fit says of each judge: how far from the population, how attentive, which side; and what that means.
+"""What a fit says about each judge: how far from the population, how attentive, which side; and what that means.
 
-Three things that look alike in a table of agreement are told apart by their probabilities, as `core.judge_kinds` weighs
-them against a judge like the others:
+Three kinds that look the same in a table of agreement are distinguished by their probabilities, which
+`core.judge_kinds` weighs against a judge like the others:
 
 =================  =============================================================================================
 little             answers tell little of any map: attention |a_k| < ¼, or more than half of them without looking;
@@ -10,11 +10,11 @@ reversed           the question was taken the other way round: a_k < −¼; with
 another view       answers follow a map, but one that has nothing to do with the population's
 =================  =============================================================================================
 
-They weigh the judge's answers by what a fit without the judge would say, and that is worked out from the draws of this
-one. Where the chains have not settled, that cannot be done. Where the fit depends so much on the judge's own answers
-that a few draws would have to speak for all (k̂ > 0.7), it makes a judge look too much like the others: the draws that
-would say otherwise are the ones that are missing. So what is nearly certain even then is told, and nothing else. Where
-there are no probabilities, ``kind_note`` says why and what to do.
+They depend on what a fit without the judge would say, which is estimated from this fit's draws. If the chains have not
+settled, that is impossible. If the fit depends so much on the judge's own answers that a few draws would have to stand
+for all (k̂ > 0.7), the judge looks too much like the others, because the draws that would say otherwise are missing. So
+in that case only what is nearly certain is reported. If there are no probabilities, ``kind_note`` says why and what to
+do.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What is assumed of judges and their answers beside the map: ties, views of their own, sides, attention, lapses."""
+"""What is assumed about judges and their answers: ties, their own views, sides, attention, lapses."""
 
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum

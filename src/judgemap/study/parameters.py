@@ -1,4 +1,4 @@
-"""The few numbers of a fit's model that are no area's and no judge's, each with its interval and what it means."""
+"""The model's global parameters, which belong to no area or judge, each with its interval and meaning."""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,6 @@
-"""Planning: what precision to expect of a study, before anyone is asked.
+"""Planning: what precision to expect from a study, before you ask anyone.
 
-Whole studies are simulated under each design and analysed as real ones are. The truth of each is drawn from the prior
+Whole studies are simulated under each design and analysed like real ones. The truth of each is drawn from the prior
 with a guess at α, or from a pilot's posterior; all designs are tried on the same truths.
 """
 
@@ -140,16 +140,16 @@ class StudyPlan(Displayed):
         return values
 
     def expected(self, design: str, measure: str) -> list[Interval]:
-        """Give a measure at each length, with its Monte Carlo interval: of the median for U2, of the mean otherwise."""
+        """Return a measure at each length, with a Monte Carlo interval: of the median for U2, otherwise of the mean."""
         summary = median_interval if measure == "u2" else mean_interval
         return [summary(column) for column in self.curve(design, measure).T]
 
     def at_planned(self, design: str, measure: str) -> Interval:
-        """Give a measure at the planned number of comparisons."""
+        """Return a measure at the planned number of comparisons."""
         return self.expected(design, measure)[self.lengths.index(self.planned)]
 
     def needed(self, design: str, measure: str) -> Needed:
-        """Say how many comparisons this design needs for what the reference gives in the planned number."""
+        """Return how many comparisons this design needs to match the reference at the planned number."""
         at = self.lengths.index(self.planned)
         rng = np.random.default_rng([self.record.seed, DESIGNS.index(design)])
         lengths = np.array(self.lengths, dtype=np.float64)
@@ -157,7 +157,7 @@ class StudyPlan(Displayed):
         return Needed(*length_for_the_same(rng, lengths, self.curve(design, measure), reference, at), self.planned)
 
     def against(self, design: str, measure: str) -> Interval:
-        """Give a measure's ratio to the reference at the planned number: the geometric mean over truths, and interval.
+        """Return a measure's ratio to the reference at the planned number, a geometric mean over truths.
 
         >>> import judgemap as jm
         >>> plan = jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6)
@@ -169,7 +169,7 @@ class StudyPlan(Displayed):
         return Interval(*np.exp(mean_interval(np.log(ratio))).tolist())
 
     def enough(self, design: str, measure: str, level: float) -> float:
-        """Say how many comparisons bring a measure of `LOSSES` down to a level; 0 or inf beyond what was simulated."""
+        """Return how many comparisons bring a measure in `LOSSES` down to a level; 0 or inf beyond the simulations."""
         return reach(np.array(self.lengths, dtype=np.float64), self.curve(design, measure).mean(axis=0), level)
 
     def to_frame(self) -> "pd.DataFrame":
@@ -185,7 +185,7 @@ class StudyPlan(Displayed):
         return pd.DataFrame(rows, columns=["design", "comparisons", "measure", "estimate", "low", "high"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all that a program would want, fit for JSON: numbers beyond what was simulated are null."""
+        """Return everything a program might want, ready for JSON: numbers outside the simulated range are null."""
         expected = {
             design: {measure: [_numbers(each) for each in self.expected(design, measure)] for measure in Merits._fields}
             for design in self.designs

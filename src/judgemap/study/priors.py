@@ -1,4 +1,4 @@
-"""Priors by name: what `--prior` chooses, as a matrix for most maps and without one for large maps."""
+"""Priors by name, as chosen with `--prior`: as a matrix for most maps, and without one for large maps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

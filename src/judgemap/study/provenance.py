@@ -1,4 +1,4 @@
-"""What a reader of a fit must know: versions, and what the data could not say."""
+"""What a reader of a fit needs to know: versions, and the limits of the data."""
 
 import platform
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Quick fits of any part of the comparisons: what figures about judges and halves rest on.
+"""Quick fits of any part of the comparisons, for figures about judges and halves.
 
 A quick fit is the Gaussian nearest to the posterior (`core.gaussian`), found in some milliseconds at 76 areas.
 """

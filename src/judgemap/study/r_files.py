@@ -1,7 +1,7 @@
-"""Data of the R packages speedyBBT and BSBT: lists with comparisons, areas and an adjacency matrix, in .rda files.
+"""Data from the R packages speedyBBT and BSBT: lists with comparisons, areas and an adjacency matrix, in .rda files.
 
 The packages' help says that an outcome of 1 means that the *second* item won. Their code, their examples and their data
-mean the first (three inversions in a row make one), and so does this reader unless it is told otherwise.
+mean the first, and so does this reader unless told otherwise.
 """
 
 import warnings

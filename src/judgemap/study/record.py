@@ -1,4 +1,4 @@
-"""What a fit says of itself: fit.json as a typed value, written and read here alone."""
+"""The record of a fit: fit.json as a typed value, written and read only here."""
 
 import math
 import re

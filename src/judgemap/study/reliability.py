@@ -1,10 +1,10 @@
-"""How far the estimates can be relied on: whether other judges, or more answers, would give the same map.
+"""How reliable the estimates are: whether other judges, or more answers, would give the same map.
 
 Three figures, all between 0 (noise) and 1 (certain), all estimating the squared correlation over areas of estimate and
-truth: the posterior's own (`bayes`), scale separation reliability (`ssr`), and split halves stepped up
-(`split_half_full`). See `core.reliability` for each. `bayes` is of the fitted model, with whatever it borrows from
-neighbours; `ssr` is of estimates area by area, as other tools report it, and so lower; split halves alone see that
-judges may differ from each other, and so are lower where they do.
+truth: the posterior's own (`bayes`), scale separation reliability (`ssr`), and split halves scaled up
+(`split_half_full`). See `core.reliability` for each. `bayes` is for the fitted model, including what it borrows from
+neighbours; `ssr` is for separate estimates of each area, as other tools report it, and so is lower; only split halves
+reflect differences between judges, and they are lower if judges differ.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -35,12 +35,12 @@ SSR_LIMIT = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How reliable the estimates are; nan where that cannot be told.
+    """How reliable the estimates are; nan if that cannot be determined.
 
     ``bayes`` with its 95 % interval, ``ssr``, ``split_half`` (Pearson of the estimates of two halves of the judges: the
-    median over ``splits`` splits, and where 95 % of them lie), ``split_half_full`` = 2r/(1 + r) of that median. Of a
-    fit in which judges differ, the expected squared correlation of its estimate with the ``population``'s map and with
-    the estimate that ``another_panel`` of the same size would give.
+    median over ``splits`` splits, and the range that contains 95 % of them), ``split_half_full`` = 2r/(1 + r) of that
+    median. For a fit in which judges differ, the expected squared correlation of its estimate with the ``population``'s
+    map and with the estimate that ``another_panel`` of the same size would give.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -65,7 +65,7 @@ class Reliability:
 
     @property
     def note(self) -> str:
-        """One sentence: what the figures say, or what is missing for them."""
+        """One sentence: what the figures say, or why they are missing."""
         if self.answers < FEWEST:
             some = "1 decided answer" if self.answers == 1 else f"{self.answers:,} decided answers"
             return f"With {some} it is too early to judge reliability; collect at least {FEWEST}."

@@ -1,4 +1,4 @@
-"""A replication archive: the data, the settings, the versions and the command from which a fit comes out again."""
+"""A replication archive: the data, settings, versions and command that reproduce a fit."""
 
 import csv
 import io

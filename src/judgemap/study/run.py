@@ -1,4 +1,4 @@
-"""How a fit is run: the options that callers give, and the run with nothing left out."""
+"""How a fit is run: the options that callers give, and the complete run with every option filled in."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Schedules: which pairs to ask, drawn before anybody is asked, by a design that has a name."""
+"""Schedules: lists of pairs to ask, drawn in advance by a named design."""
 
 import math
 from collections.abc import Sequence
@@ -37,11 +37,11 @@ DESIGNS = ("principal", "uniform", "naive", "optimal")
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Schedule(Displayed):
-    """A list of pairs, and the design that it was drawn from.
+    """A list of pairs, and the design it was drawn from.
 
-    ``left`` and ``right`` are ids, in the order in which pairs are shown. ``probability`` is that with which the design
-    draws the pair, on whichever sides; ``repeat_of`` is the position of the pair that this one plans to repeat, counted
-    from 1, and 0 elsewhere. ``design`` is the distribution over pairs of positions in ``areas``.
+    ``left`` and ``right`` are ids, in the order in which pairs are shown. ``probability`` is the probability with which
+    the design draws the pair, regardless of sides; ``repeat_of`` is the position of the pair that this one repeats,
+    counted from 1, or 0. ``design`` is the distribution over pairs of positions in ``areas``.
 
     >>> import judgemap as jm
     >>> drawn = jm.schedule(jm.chicago(), design="uniform", pairs=100, seed=1)
@@ -78,7 +78,7 @@ class Schedule(Displayed):
 
     @property
     def probability(self) -> FloatArray:
-        """The design's probability of every pair of the list."""
+        """The design's probability for every pair in the list."""
         return frozen_floats(self.design.probability(self.pairs[:, 0], self.pairs[:, 1]))
 
     def expected(self) -> FloatArray:
@@ -86,7 +86,7 @@ class Schedule(Displayed):
         return len(self) * self.design.exposure()
 
     def asked(self) -> IntArray:
-        """How often the list asks each area."""
+        """How often the list asks about each area."""
         return np.bincount(self.pairs.ravel(), minlength=len(self.areas)).astype(np.int64)
 
     def to_frame(self) -> "pd.DataFrame":
@@ -108,7 +108,7 @@ class Schedule(Displayed):
         return frame
 
     def save(self, path: str | Path) -> Path:
-        """Write the list as CSV, whole or not at all."""
+        """Write the list as CSV, completely or not at all."""
         text = self.to_frame().to_csv(index=False, lineterminator="\n", float_format="%.8g")
         return write_whole(Path(path), text.encode())
 

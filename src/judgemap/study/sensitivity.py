@@ -1,4 +1,4 @@
-"""How the answer moves with what was assumed: the same fit under other hyperparameters, side by side."""
+"""How the result depends on the assumptions: the same fit with other hyperparameters, side by side."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
@@ -85,8 +85,8 @@ def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Var
     """Refit under each value of each hyperparameter, and compare every fit with ``base``.
 
     Columns: the hyperparameter and its value; the most probable number of clusters, its probability and the mean; the
-    clusters of the best partition and its adjusted Rand index against the base's; the correlation of posterior median
-    risks and the largest difference of a co-clustering probability with the base; the worst R-hat.
+    clusters of the best partition and its adjusted Rand index with the base's; the correlation of posterior median
+    risks and the largest difference in a co-clustering probability from the base; the worst R-hat.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

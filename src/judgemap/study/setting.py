@@ -1,4 +1,4 @@
-"""One setting of a fit: its kind, its limits, and what is said of it on the command line and in forms."""
+"""One setting of a fit: its type, its limits, and its help text on the command line and in forms."""
 
 import math
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""The settings of a fit: the default, meaning and limits of each, which the command, the form and the API read here.
+"""The settings of a fit: their defaults, meanings and limits, from which the command, the form and the API derive.
 
 To add a setting, add one field to `FitSettings`.
 """

@@ -1,4 +1,4 @@
-"""A fit's data for the R package speedyBBT, so that results can be checked there."""
+"""A fit's data for the R package speedyBBT, to check the results there."""
 
 import csv
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,8 @@
-"""One verdict on a fit, by one set of rules: can it be used? The command line, the pages and the briefing all say it.
+"""One verdict on a fit, by one set of rules: can it be used? The command line, pages and briefing all use it.
 
-Four things are judged, each by its own rule: whether the computation settled, whether the fit explains the answers,
-how far another panel would give the same map, and whether the judges agree. The verdict is as good as the worst of
-them, and what was not judged counts as a reason for care. Judges are counted here and never named: a briefing says the
+Four criteria, each with its own rule: whether the computation settled, whether the fit explains the answers, how far
+another panel would give the same map, and whether the judges agree. The verdict is the worst of the four, and a
+criterion that was not checked is a reason for care. Judges are counted but never named, because the briefing uses the
 same words.
 """
 

@@ -1,4 +1,4 @@
-"""The clustering study: how well clusters and strengths are recovered, where both are known.
+"""The clustering study: how well known clusters and strengths are recovered.
 
 Section 5.2 of the paper: clusters and strengths from the clustering prior with β = 1e-8 and h = e^A, 2,000 comparisons,
 the clustering model fitted, one partition taken from its posterior and compared with the one that was simulated. That

@@ -1,8 +1,8 @@
-"""The robustness study: what becomes of the intervals when judges do not answer as the model says, and what helps.
+"""The robustness study: what happens to the intervals if judges do not follow the model, and what helps.
 
 Panels of judges who misbehave in known ways are simulated, fitted as the paper does (all judges alike, ties left out),
-and fitted again with the part of the panel's model that is the remedy. Each posterior is held against the truth, which
-is the population's map: do 95 % intervals cover it, and does the fit know how near it came?
+and fitted again with the part of the panel's model that is the remedy. Each posterior is compared with the truth, the
+population's map: do 95 % intervals cover it, and does the fit know how close it came?
 """
 
 from collections.abc import Sequence

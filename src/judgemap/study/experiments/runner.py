@@ -1,8 +1,8 @@
-"""Run a simulation study set by set, into a folder that can be gone on with.
+"""Run a simulation study set by set, into a folder from which it can resume.
 
-Set k draws from the generator of (seed, k) alone, so it is the same on any number of cores, on a cluster, and when it
-is run again. Its result is one file, `sets/0007.json`, which is written whole or not at all and named by its number: a
-set cannot be lost between two runs, and cannot be counted twice.
+Set k draws only from the generator of (seed, k), so it is the same on any number of cores, on a cluster, and when it is
+run again. Its result is one file, `sets/0007.json`, written completely or not at all and named by its number: no set
+can be lost between two runs or counted twice.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The scalability study: effective draws a second of the paper's sampler, of its rivals, and of ours.
+"""The scalability study: effective draws per second of the paper's sampler, its rivals and ours.
 
 Section 5.1 of the paper: strengths from the spatial prior, 2,000 comparisons by the principal component schedule, 5,000
 draws by each sampler. The seconds are CPU seconds, so other work on the machine matters little.

@@ -1,4 +1,4 @@
-"""The scheduling study: what each design teaches, for the same number of comparisons.
+"""The scheduling study: how much each design tells us, for the same number of comparisons.
 
 Section 5.3 of the paper: strengths from the spatial prior with α = 3, 500 comparisons by each design, the model fitted
 with α² inferred, and the utilities of the posterior.

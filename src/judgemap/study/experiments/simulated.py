@@ -1,4 +1,4 @@
-"""What the studies share: comparisons simulated by a design, a plan of the draws, and checks of their settings."""
+"""What the studies share: comparisons simulated by a design, a plan of the draws, and checks of the settings."""
 
 import numpy as np
 

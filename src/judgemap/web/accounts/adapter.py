@@ -1,4 +1,4 @@
-"""How allauth behaves here: nobody signs up, and addresses are counted by but not kept."""
+"""How allauth behaves here: nobody can sign up, and internet addresses are counted but not stored."""
 
 import hashlib
 import hmac

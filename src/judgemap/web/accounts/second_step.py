@@ -1,4 +1,4 @@
-"""The second step of signing in: its secrets are encrypted with a key that the database does not have."""
+"""The second step of signing in: its secrets are encrypted with a key that is not in the database."""
 
 import base64
 import hmac

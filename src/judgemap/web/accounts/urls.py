@@ -1,4 +1,4 @@
-"""Researchers' addresses: allauth's, without sign-up and addresses to manage, and our own."""
+"""Researchers' URLs: allauth's, without sign-up and email management, and our own."""
 
 from allauth.account import views as allauth_views
 from django.urls import include, path, re_path

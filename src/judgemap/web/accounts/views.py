@@ -1,4 +1,4 @@
-"""Researchers' own pages, beside those of allauth: one-time links, the account, and who else there is."""
+"""Researchers' own pages, in addition to allauth's: one-time links, the account, and the list of researchers."""
 
 from allauth.account import views as allauth_views
 from django.conf import settings

@@ -1,1 +1,1 @@
-"""The programming interface: a running study's comparisons and results, for those who work in R, Python or Stan."""
+"""The programming interface: a running study's comparisons and results, for use from R, Python or Stan."""

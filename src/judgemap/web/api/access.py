@@ -1,4 +1,4 @@
-"""Who may read what: a token in the header, and nothing else. No cookie counts, so nobody can be made to ask."""
+"""Who may read what: only a token in the header counts. Cookies do not, so cross-site requests get nothing."""
 
 from collections.abc import Callable
 from functools import wraps

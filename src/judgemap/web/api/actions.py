@@ -1,4 +1,4 @@
-"""What makes, finds and takes back tokens."""
+"""Making, finding and revoking tokens."""
 
 import secrets
 from collections.abc import Sequence

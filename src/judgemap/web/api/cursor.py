@@ -1,4 +1,4 @@
-"""A running study's answers in pieces: no answer is missed, none comes twice, and a withdrawal cannot be overlooked.
+"""A running study's answers, page by page: none is missed or repeated, and a withdrawal cannot be overlooked.
 
 Answers are handed out in the order of their keys; a changed mind is a new answer, with a higher key. A cursor is the
 key of the last answer handed out, and how many judges had withdrawn by then: when another one withdraws, their answers

@@ -1,4 +1,4 @@
-"""The addresses under /api/v1/, all of them to be read only."""
+"""The addresses under /api/v1/, all of them read-only."""
 
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar

@@ -1,4 +1,4 @@
-"""What the programming interface answers, in the words of its reference."""
+"""The responses of the programming interface, with the descriptions used in its reference."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, get_type_hints

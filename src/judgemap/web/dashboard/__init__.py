@@ -1,1 +1,1 @@
-"""A study while answers come in: what was answered, by whom, and how far the result can be relied on."""
+"""A study as answers come in: what was answered, by whom, and how reliable the result is."""

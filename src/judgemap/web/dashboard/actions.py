@@ -1,4 +1,4 @@
-"""What researchers do on the dashboard: leave judges out, take them back, refit, ask for a forecast or a plan."""
+"""What researchers do on the dashboard: leave judges out, include them again, refit, ask for a forecast or a plan."""
 
 import secrets
 from collections.abc import Collection, Mapping

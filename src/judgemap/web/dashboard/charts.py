@@ -1,7 +1,7 @@
-"""Small charts as plain values, which templates turn into SVG: all places are in a square of 100 by 100, y downwards.
+"""Small charts as plain values, which templates turn into SVG: positions are in a 100 by 100 square, y downwards.
 
-The SVG is stretched to the room there is, and the words stand outside it, so that they are as large on a phone as on a
-wide screen.
+The SVG is stretched to the available space, and the text is outside it, so it is as large on a phone as on a wide
+screen.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
-"""A study's comparisons for counting, however many there are: packed judge by judge, and re-read where a judge went on.
+"""A study's comparisons for counting, however many there are: packed by judge, and re-read when a judge answers.
 
 A page that counts a hundred thousand answers cannot read them all each time. So each judge's comparisons are kept as
-one array in a row of the database, where every process finds them. The worker brings them up to date every few seconds;
-a page reads what came since, and writes nothing. What they hold is a function of the pairs and answers alone; nothing
-is added up that could drift.
+one array in a database row, where every process finds them. The worker brings them up to date every few seconds; a page
+reads what has come in since, and writes nothing. They depend only on the pairs and answers, so no running total can
+drift.
 
 Whether a judge has changed is read off the judge's stamp: every answer and every changed answer moves the judge's
 ``busy_until`` on, every pair that is shown or left alone moves the last position or whether a pair is open, and a

@@ -1,4 +1,4 @@
-"""Pages about judges: counted from the database now, and compared with the others by the last fit."""
+"""Pages about judges: counted live from the database, and compared with the others using the last fit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A study at this moment: the page that keeps itself up to date, and how often each area was seen."""
+"""A study right now: the page that updates itself, and how often each area was seen."""
 
 import hashlib
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Each judge's comparisons packed for counting, and what more answers or more judges would bring."""
+"""Each judge's comparisons packed for counting, and forecasts for more answers or more judges."""
 
 from django.db import models
 

@@ -1,7 +1,7 @@
-"""A study's running counts: what the live page shows, added up. Of a study with very many answers they are kept.
+"""A study's running counts, as shown on the live page. For a study with very many answers they are stored.
 
 Adding up a million answers takes seconds, so the worker does it every half minute and keeps the counts in one row,
-which the page reads. They are a function of the answers alone, so the row may be thrown away at any time.
+which the page reads. They depend only on the answers, so the row may be deleted at any time.
 """
 
 import io

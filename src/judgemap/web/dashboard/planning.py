@@ -1,4 +1,4 @@
-"""How many judges to ask, and for how many answers each: the grid of both, for the running study."""
+"""How many judges to ask, and for how many answers each: a grid of both, for the running study."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any

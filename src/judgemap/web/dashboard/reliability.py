@@ -1,4 +1,4 @@
-"""How far a study's result can be relied on, words first, and a forecast of what more answers would bring."""
+"""How reliable a study's result is, in words first, and a forecast of what more answers would bring."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A visit to a running server, as people make it: sign in, follow every link, answer, and say what did not work."""
+"""A visit to a running server, as people would make it: sign in, follow every link, answer, report what failed."""
 
 import http.client
 import http.cookiejar

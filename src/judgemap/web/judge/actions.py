@@ -1,4 +1,4 @@
-"""What changes a judge's data. Each act is one transaction that holds the judge's row, so that limits hold."""
+"""What changes a judge's data. Each action is one transaction that locks the judge's row, so limits are enforced."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""A study's answers out of the database: the one reader of what was last said of each pair.
+"""A study's answers from the database: the only reader of the last answer to each pair.
 
-Rows are only ever added: a changed mind is a new answer with the next revision. So what was last said is the answer
-with the highest revision, and what was said at an earlier moment the highest of those given by then. Statistics get
-`jm.Comparisons`; the export, the API and the dashboard, which show more of a pair, ask the `History` itself.
+Rows are only ever added: a changed answer is a new row with the next revision. So the last answer is the one with the
+highest revision, and the answer at an earlier time is the highest revision given by then. Statistics get
+`jm.Comparisons`; the export, the API and the dashboard, which show more about a pair, use the `History` itself.
 """
 
 from collections.abc import Collection, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""A study as a zip file of tables: every pair that was shown, every answer and its revisions, and how to read them."""
+"""A study as a zip file of tables: every pair shown, every answer and its revisions, and how to read them."""
 
 import csv
 import hashlib

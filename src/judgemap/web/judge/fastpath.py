@@ -1,10 +1,10 @@
-"""The fast path of an answer: statements compiled once, and acts that wait for the disk together.
+"""The fast path of an answer: statements compiled once, and writes that share a commit.
 
-Building a statement takes the ORM ten times as long as the database takes to answer it.
+Building a statement takes the ORM ten times as long as the database takes to run it.
 
-SQLite writes one transaction at a time, and a safe one waits for the disk, some milliseconds. So that a crowd of judges
-does not queue for the disk one by one, the acts that are waiting when the disk is free go into one transaction: each in
-a savepoint of its own, one commit for all, and nobody is told of success before it. PostgreSQL does this by itself.
+SQLite writes one transaction at a time, and a safe one waits a few milliseconds for the disk. So that many judges do
+not queue for the disk one by one, the writes that are waiting when the disk is free go into one transaction: each in
+its own savepoint, one commit for all, and no answer is acknowledged before it. PostgreSQL does this by itself.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""What a judge's browser sends, read and cut to size. Nothing in it is trusted."""
+"""What a judge's browser sends, parsed and limited in size. Nothing in it is trusted."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Groups of judges: named by the researcher, joined by link, with a quota where one is wanted."""
+"""Groups of judges: named by the researcher, joined by link, with an optional quota."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Judges' links and the export: researchers' pages about those who answer, and studies at a glance."""
+"""Judges' links and the export: researchers' pages about judges, and an overview of studies."""
 
 import math
 import re

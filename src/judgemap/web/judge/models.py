@@ -1,4 +1,4 @@
-"""Judges, the pairs they were shown, and what they answered. What must never be false is a database constraint."""
+"""Judges, the pairs they were shown, and their answers. Database constraints enforce what must never be false."""
 
 from django.db import models
 from django.db.models import F, Q

@@ -1,8 +1,8 @@
-"""The places that a judge of a large map knows: whole regions, and areas with those around them.
+"""The places a judge of a large map knows: whole regions, and areas with their surroundings.
 
 A judge's row keeps them as short texts, so that a pair costs no further query: "region:Nottingham", "around:1204" for
-the area at a position and its surroundings, "all" for everywhere. Which areas they hold follows from the map, which
-never changes, so a process keeps what it has worked out.
+the area at a position and its surroundings, "all" for everywhere. Which areas they contain depends on the map, which
+never changes, so each process caches the result.
 """
 
 from collections.abc import Collection, Sequence

@@ -1,6 +1,6 @@
 """The judge's side of a study, played by its researcher, at /try/<study>/ and below.
 
-The judge and the pairs are in no database; where the researcher is, a signed cookie knows.
+The judge and the pairs are not in the database; a signed cookie holds the researcher's progress.
 """
 
 import zlib

@@ -1,4 +1,4 @@
-"""What a judgement asks of the database: a handful of queries by index, at any number of areas and answers."""
+"""The database queries of a judgement: a handful, all by index, for any number of areas and answers."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""What is refused, and the kind sentence for it. Nothing is stored."""
+"""What is refused, and the friendly sentence that explains it. Nothing is stored."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _

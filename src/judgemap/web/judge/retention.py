@@ -1,6 +1,6 @@
 """Answers disappear on the promised day: reminders before it, removal after it, and a certificate that stays.
 
-A worker looks every few seconds whether a day is over; `judgemap study retain` looks as well.
+A worker checks every few seconds whether a day has passed; `judgemap study retain` does too.
 """
 
 import logging

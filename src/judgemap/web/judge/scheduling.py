@@ -1,17 +1,17 @@
 """The next pair: from the study's design, from the answers so far, or a planted repeat.
 
-What a design needs follows from a version, which never changes, so a process keeps what it has derived from it.
+What a design needs depends on the study's version, which never changes, so each process caches it.
 
-The adaptive design's state follows from the answers in the database alone. A process keeps the last state that it
-derived, and brings it up to date with the answers that came since; after a restart, a changed answer or a withdrawal it
-starts from all answers anew. Either way the state is the same.
+The adaptive design's state depends only on the answers in the database. A process caches the last state and updates it
+with the answers that have come in since; after a restart, a changed answer or a withdrawal it starts again from all
+answers. Either way the state is the same.
 
-Where the last fit of the study has judges who differ, the adaptive design asks each judge the pair that would tell most
-of the population's map: by what that fit says of the population, which it left in the database, and by this judge's own
-answers up to now. No fit is made while a judge waits.
+If judges differ in the study's last fit, the adaptive design asks each judge the pair that would tell us most about the
+population's map, based on what that fit stored about the population and on this judge's own answers so far. No fit is
+made while a judge waits.
 
-A planted repeat is a pair that the judge answered before, shown again with sides swapped. Repeats tell how far a
-judge's answers vary by themselves, apart from how far judges differ.
+A planted repeat is a pair that the judge answered before, shown again with sides swapped. Repeats show how much a
+judge's own answers vary, as opposed to how far judges differ.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""Where a judge is in a study, and what the pair's page shows. The server alone decides it."""
+"""Where a judge is in a study, and what the pair's page shows. Only the server decides this."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is done to fits. Each act is one transaction, and is written into the audit log."""
+"""Actions on fits. Each is one transaction and is recorded in the audit log."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, replace

@@ -1,4 +1,4 @@
-"""What the fit expects, beside what the judges said."""
+"""What the fit expects, compared with what the judges answered."""
 
 from dataclasses import dataclass
 

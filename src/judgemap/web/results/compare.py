@@ -1,4 +1,4 @@
-"""Fits of a study beside each other: how alike their risks are, and where they differ."""
+"""Fits of a study side by side: how similar their risks are, and where they differ."""
 
 from collections.abc import Sequence
 from urllib.parse import urlencode

@@ -1,4 +1,4 @@
-"""What can be taken away from a fit: the briefing, its pictures, and files for other programs."""
+"""What can be downloaded from a fit: the briefing, its pictures, and files for other programs."""
 
 import io
 import tempfile

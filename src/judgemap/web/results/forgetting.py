@@ -1,8 +1,8 @@
-"""A judge withdraws: what earlier fits say of that judge alone goes with the answers; what is added up stays.
+"""When a judge withdraws, what earlier fits say about that judge is deleted with the answers; totals stay.
 
-A fit's files hold how often each pair was compared and won, over all its judges, and no judge. So a map that was made
-keeps standing; what is told of single judges (their figures, their surprising answers, pictures with their name) is cut
-out; and a fit of this judge's answers alone, or one in whose model judges differ, loses its results.
+A fit's files hold how often each pair was compared and won, over all its judges, and name no judge. So an earlier map
+stays; what it says about individual judges (figures, surprising answers, pictures with their name) is removed; and a
+fit of this judge's answers alone, or one whose model has judges who differ, loses its results.
 """
 
 import io

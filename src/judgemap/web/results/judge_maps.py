@@ -1,4 +1,4 @@
-"""Each judge's own map, in a fit in which judges differ: all of them small, or one beside the population's."""
+"""Each judge's own map, in a fit in which judges differ: all as small maps, or one beside the population's."""
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse

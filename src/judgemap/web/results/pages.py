@@ -1,4 +1,4 @@
-"""What the pages of a fit share: which fit a page is about, what to call it, and what was found out about it."""
+"""What the pages of a fit share: which fit a page is about, what to call it, and its findings."""
 
 from collections.abc import Iterable, Mapping
 from functools import wraps

@@ -1,4 +1,4 @@
-"""Maps of the same areas beside each other: how alike they are, and where they differ. Drawn as plain SVG."""
+"""Maps of the same areas side by side: how similar they are, and where they differ. Drawn as plain SVG."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

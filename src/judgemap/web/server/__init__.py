@@ -1,1 +1,1 @@
-"""What every app stands on: limits, error pages, tokens, backup, processes."""
+"""What every app builds on: limits, error pages, tokens, backup, processes."""

@@ -1,4 +1,4 @@
-"""Rows from one database to another, of whichever kind, and fingerprints to compare the two by."""
+"""Copying rows between databases of any kind, and fingerprints to compare the two."""
 
 import hashlib
 import json

@@ -1,7 +1,7 @@
-"""Making sure that what was removed is gone from the file too, and not only from the tables.
+"""Making sure that deleted data is gone from the database file too, not just from the tables.
 
-SQLite keeps a removed row's bytes in its write-ahead log until that is written over. PostgreSQL keeps them until its
-own vacuum comes by, which needs no help.
+SQLite keeps a deleted row's bytes in its write-ahead log until that is overwritten. PostgreSQL keeps them until its own
+vacuum runs, which needs no help.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Kind pages for what goes wrong."""
+"""Friendly pages for when things go wrong."""
 
 import sys
 

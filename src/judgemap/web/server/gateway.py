@@ -1,4 +1,4 @@
-"""Between granian and Django: a request costs a thread only once all of it is there, and judges have their own threads.
+"""Between granian and Django: a request takes a thread only once it is complete, and judges have their own threads.
 
 Without this, sixteen clients that send their bodies slowly would hold every thread, and judges would wait for them.
 """

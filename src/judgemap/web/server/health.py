@@ -1,4 +1,4 @@
-"""Whether the server can do what it is there for: store answers."""
+"""Whether the server can do its job: store answers."""
 
 import shutil
 import threading

@@ -1,4 +1,4 @@
-"""Jobs: work that waits in the database for a worker. The row of a job alone says where it is.
+"""Jobs: work that waits in the database for a worker. A job's row is the only record of its state.
 
 A new kind of job is a model that inherits `Job` and has a `work`; the worker finds it by itself::
 

@@ -1,7 +1,7 @@
-"""Limits on what strangers can make the server do: guess links and codes, and send long bodies.
+"""Limits on what strangers can make the server do: guessing links and codes, and sending long bodies.
 
-A link has 128 random bits and a code 80, so the brake on guessing is there to save work, and needs to know nobody's
-address. Right links are never slowed.
+A link has 128 random bits and a code 80, so the limit on guessing only saves work and does not need anyone's address.
+Correct links are never slowed down.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""What the server logs: a line each, or JSON for programs, and nobody's address, link or code in either."""
+"""What the server logs: one line each, or JSON for programs, with no addresses, links or codes in either."""
 
 import json
 import logging

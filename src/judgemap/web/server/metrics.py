@@ -1,6 +1,6 @@
-"""Figures for Prometheus, counted in every process of a server and shown by one, on a port of its own.
+"""Metrics for Prometheus, counted in every server process and shown by one, on a separate port.
 
-They hold no study, judge or address: kinds of pages, statuses, times, and what the machine has left.
+They name no study, judge or address, only kinds of pages, statuses, times and free resources.
 """
 
 import os

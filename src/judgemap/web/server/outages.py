@@ -1,4 +1,4 @@
-"""Outages: a database that does not answer, or cannot store anything, which is nobody's mistake in the program."""
+"""Outages: a database that does not respond or cannot store anything, as opposed to a bug in the program."""
 
 from django.db import DatabaseError, InterfaceError, OperationalError
 

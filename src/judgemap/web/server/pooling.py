@@ -1,4 +1,4 @@
-"""PostgreSQL's connections: so many for each process of the server, shared by its threads."""
+"""PostgreSQL connections: a fixed number for each server process, shared by its threads."""
 
 from django.conf import settings
 from django.db import connection, connections

@@ -1,4 +1,4 @@
-"""The address in judges' links: whether judges can reach it, and what to do where they cannot."""
+"""The address in judges' links: whether judges can reach it, and what to do if they cannot."""
 
 import ipaddress
 import socket

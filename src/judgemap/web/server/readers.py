@@ -1,4 +1,4 @@
-"""Readers of strangers' files: at most two at a time on this machine, whichever process asks, and a short queue."""
+"""Readers of uploaded files: at most two at a time on this machine, whichever process asks, and a short queue."""
 
 import fcntl
 import logging

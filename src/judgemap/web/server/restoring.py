@@ -1,8 +1,8 @@
 """Filling an empty database from a backup, once everything in the backup has been checked.
 
-A backup is checked, brought up to date and copied into a scratch database made by our own migrations, whose rules every
-row has to pass. Only then is anything else touched. To PostgreSQL rows are copied one by one, which is also the way for
-a study that outgrows SQLite.
+A backup is checked, brought up to date and copied into a scratch database made by our own migrations, whose constraints
+every row must satisfy. Only then is anything else touched. Rows are copied to PostgreSQL one by one, which is also how
+to move a study that outgrows SQLite.
 """
 
 import sqlite3

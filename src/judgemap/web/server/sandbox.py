@@ -1,4 +1,4 @@
-"""The walls around a process that opens a stranger's file: little memory, little time, no network, no other files.
+"""The sandbox for a process that opens an uploaded file: little memory, little time, no network, no other files.
 
 A reader calls `confine` before it looks at the file. Linux then refuses it sockets and new programs (seccomp), and
 every file but Python's own and those in the reader's folder (Landlock). Neither needs root, another user or a

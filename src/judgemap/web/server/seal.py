@@ -1,4 +1,4 @@
-"""A backup's seal: a digest of all that is in it, so that one that was cut short or edited is not restored."""
+"""A backup's seal: a digest of its content, so that one that was cut short or edited is not restored."""
 
 import hashlib
 import sqlite3

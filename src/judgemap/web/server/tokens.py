@@ -1,4 +1,4 @@
-"""Random tokens for links, the links that are sent to people, and what is kept of them: a hash."""
+"""Random tokens for links, the links sent to people, and the hash that is kept of each."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Long writes in short turns: SQLite takes one writer at a time, and judges are not to wait for a large study."""
+"""Long writes in short turns: SQLite allows one writer at a time, and judges must not wait for a large study."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""The worker: takes jobs out of the database, one at a time, until it is told to end.
+"""The worker: takes jobs from the database, one at a time, until it is told to stop.
 
 `judgemap worker` runs one; `judgemap serve` keeps one or more beside the server, see `judgemap.web.server.supervise`.
 """

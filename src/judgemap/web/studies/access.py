@@ -1,4 +1,4 @@
-"""Who may see and change which study: its owner, colleagues and readers. For everybody else it is not there."""
+"""Who may see and change which study: its owner, colleagues and readers. For everyone else it does not exist."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -1,4 +1,4 @@
-"""What changes a study. Each act but the first is one transaction, and all are written into the audit log."""
+"""What changes a study. Each action except the first is one transaction, and all are recorded in the audit log."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence

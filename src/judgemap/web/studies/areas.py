@@ -1,4 +1,4 @@
-"""The areas of a study, out of the database as the statistics know them."""
+"""The areas of a study, read from the database in the form the statistics use."""
 
 import numpy as np
 from django.db.models import F, Q, QuerySet

@@ -1,7 +1,7 @@
-"""Backups by schedule: which are kept, and what becomes of those that hold answers which had to go.
+"""Scheduled backups: which are kept, and what happens to those with answers that had to be deleted.
 
-Every backup is an entry of the audit log. When a study's answers are removed, the backups that were written while it
-had them are deleted, as soon as there is a newer one beside them.
+Every backup is an entry in the audit log. When a study's answers are deleted, so are the backups that contain them, as
+soon as there is a newer one.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""A version's design: made from its graph, and kept with it where making it takes long."""
+"""A version's design: made from its graph, and stored with it if making it takes long."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""What the pages draw areas from, made once, when the study is made: the map's outline, each area's rings and scene."""
+"""What pages draw areas from, made once with the study: the map's outline, each area's rings and scene."""
 
 import json
 from collections.abc import Callable

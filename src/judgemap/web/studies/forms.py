@@ -1,4 +1,4 @@
-"""What researchers fill in about a study that is there."""
+"""The forms researchers fill in about an existing study."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Until when a study keeps its answers. Once a judge has agreed to a day, it can only come sooner."""
+"""How long a study keeps its answers. Once a judge has agreed to a date, it can only be brought forward."""
 
 from datetime import date
 from typing import Any

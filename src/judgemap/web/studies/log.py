@@ -1,7 +1,7 @@
 """The audit log: who did what to which study, and when, in a chain that shows whether it was changed.
 
-Every act carries the digest of its own content and of the digest before it, so that an act that is edited, removed or
-inserted breaks the chain. Whoever rewrites all of it, head included, is found out by a head that was kept elsewhere.
+Every entry carries a digest of its own content and of the digest before it, so editing, removing or inserting one
+breaks the chain. Rewriting all of it, head included, is detected by a head kept elsewhere.
 """
 
 import hashlib

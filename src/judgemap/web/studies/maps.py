@@ -1,4 +1,4 @@
-"""Where the areas are on a page: their outlines as SVG paths, or circles and lines where there is no map."""
+"""Where the areas are on a page: their outlines as SVG paths, or circles and lines if there is no map."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Studies: versions, areas and edges. What must never be false is a constraint of the database."""
+"""Studies: versions, areas and edges. What must never be false is enforced by database constraints."""
 
 from typing import Any, ClassVar
 

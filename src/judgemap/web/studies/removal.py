@@ -1,4 +1,4 @@
-"""Deleting a study: at once out of sight, for good when a grace period is over. The log keeps both."""
+"""Deleting a study: hidden at once, and removed for good after a grace period. The log records both."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Tiles of large maps, with finer outlines than the whole map has, for whoever looks closer.
+"""Tiles of large maps, with finer outlines than the whole map, for zooming in.
 
 A tile is a square of the map with the outlines of all areas in it, in its own thousandths, as JSON:
 [[position, ring, ring, …], …]. Tiles are made once, with the study. Borders that two areas share are simplified alike,

@@ -1,4 +1,4 @@
-"""A large map as one picture, with an SVG path for each colour; what is closer comes from tiles."""
+"""A large map as one picture, with an SVG path for each colour; closer views come from tiles."""
 
 import json
 from collections.abc import Sequence

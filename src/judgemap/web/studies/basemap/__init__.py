@@ -1,1 +1,1 @@
-"""A study's base map: the upload of an extract, the worker's making of it, its tiles and its pages."""
+"""A study's base map: uploading an extract, making the map in a worker, its tiles and its pages."""

@@ -1,6 +1,6 @@
 """A picture of a base map, as SVG: for pages without a script, and for maps that are drawn as a whole.
 
-It is put together from the same tiles that the page's script draws; their paths are SVG already.
+It is assembled from the same tiles that the page's script draws; their paths are already SVG.
 """
 
 import math

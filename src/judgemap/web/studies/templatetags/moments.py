@@ -1,4 +1,4 @@
-"""Moments on pages: in UTC as they are sent, and in the reader's own time where a script can tell it."""
+"""Times on pages: sent in UTC, and shown in the reader's own time if scripts are on."""
 
 from datetime import UTC, datetime
 

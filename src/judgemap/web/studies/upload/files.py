@@ -1,4 +1,4 @@
-"""Uploaded files, looked at from outside before a process of its own opens them."""
+"""Uploaded files, checked from the outside before a separate process opens them."""
 
 import io
 import json

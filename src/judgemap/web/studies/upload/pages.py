@@ -1,4 +1,4 @@
-"""From a boundary file to a draft: the file, what is in it, and the making, which a worker does."""
+"""From a boundary file to a draft: the file, its content, and making the draft in a worker."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""A picture of a map that was just uploaded, before anything else is known of it."""
+"""A picture of a map that was just uploaded, before anything else is known about it."""
 
 from typing import TYPE_CHECKING, Any
 

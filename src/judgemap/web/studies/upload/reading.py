@@ -1,7 +1,7 @@
 """Reads an uploaded boundary file in a process of its own, confined by `judgemap.web.server.sandbox`.
 
 Run as ``python -m judgemap.web.studies.upload.reading inspect FILE OPTIONS`` or ``… read FILE OPTIONS``; writes JSON.
-What the file makes this process do, it does here and not in the server.
+Whatever the file makes this process do happens here and not in the server.
 """
 
 import json
