@@ -150,7 +150,7 @@ def test_choices_that_do_not_exist(tmp_path):
         StudyError, match=r"contiguity='qeen' is not recognised \(did you mean 'queen'\?\); it is one of"
     ):
         read_areas(tmp_path / "wards.gpkg", contiguity="qeen")
-    with pytest.raises(StudyError, match=r"bridge='no' is not known"):
+    with pytest.raises(StudyError, match=r"bridge='no' is not recognised"):
         read_areas(tmp_path / "wards.gpkg", bridge="no")
 
 

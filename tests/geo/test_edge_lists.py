@@ -94,7 +94,7 @@ NAMES = ("id,name", "E01001,Castle", "E01002,Trent", "E01003,Trent")
         (
             ("area_a,area_b", "1,2"),
             ("id,name", "1,x", "2,y", "1.0,z"),
-            r"^areas\.csv line 4: the id '1' is on line 2 alr",
+            r"^areas\.csv line 4: the id '1' is already on line 2",
         ),
         (("area_a,area_b", "1,2"), ("id,name", "1,x"), r"^areas\.csv: there is only one area; a comparison needs two$"),
         (("area_a,area_b", ","), None, r"^edges\.csv: there is a header but there are no rows"),

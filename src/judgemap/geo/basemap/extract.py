@@ -214,7 +214,7 @@ def _elsewhere(path: Path, box: tuple[float, float, float, float], layer: str, o
     if not np.isfinite(bounds).all():
         return f"the extract has nothing to draw: {study}; choose an extract of its region"
     there = _spot((bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2)
-    return f"the extract has nothing to draw around the study: it covers {there}, {study}; choose another extract"
+    return f"the extract has nothing to draw around the study: it is around {there}, {study}; choose another extract"
 
 
 def _spot(longitude: float, latitude: float) -> str:
