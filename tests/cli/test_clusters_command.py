@@ -63,4 +63,4 @@ def test_bad_options(judgemap, edges, comparisons, tmp_path):
     refused(judgemap(*words, "--model", "clusters", "--sensitivity", "b=1"), "there is no hyperparameter 'b'", tmp_path)
     refused(judgemap(*words, "--sensitivity", "beta=1"), "there is no hyperparameter 'beta'", tmp_path)
     refused(judgemap(*words, "--sensitivity", "chi=1", "--alpha", "2"), "which --alpha fixes", tmp_path)
-    refused(judgemap(*words, "--clusters", "2"), "belongs to --model clusters", tmp_path)
+    refused(judgemap(*words, "--clusters", "2"), "needs --model clusters", tmp_path)

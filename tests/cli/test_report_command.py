@@ -154,7 +154,7 @@ def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_p
     page = ["-o", tmp_path / "report.html"]
     refused(judgemap("report", spatial), "nothing to write")
     refused(judgemap("report", spatial, "--figures", tmp_path / "f", "--pdf"), "--pdf needs -o")
-    refused(judgemap("report", spatial, "-o", tmp_path / "report.docx"), r"written as \.html or \.pdf")
+    refused(judgemap("report", spatial, "-o", tmp_path / "report.docx"), r"a briefing is \.html or \.pdf")
     refused(judgemap("report", spatial, "-o", tmp_path / "absent" / "report.html"), "there is no folder")
     refused(judgemap("report", spatial, *page, "--clusters", spatial), "is a fit of the spatial model")
     refused(judgemap("report", spatial, *page, "--clusters", spatial, "--spatial", spatial), "give only one")

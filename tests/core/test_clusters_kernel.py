@@ -238,7 +238,7 @@ def test_bad_uses():
     sampler, rng = clusters.kernel(model), np.random.default_rng(1)
     with pytest.raises(ValueError, match="the comparisons cover 3 areas, the prior 8"):
         ClusterModel(count_pairs([0], [1], n_areas=3), PRIOR)
-    with pytest.raises(ValueError, match="one label an area"):
+    with pytest.raises(ValueError, match="one label per area"):
         sampler.init(rng, np.zeros((1, 3), dtype=int))
     with pytest.raises(ValueError, match="whole multiple of thin steps, received 0"):
         sampler.advance(rng, sampler.init(rng, np.zeros((1, 8), dtype=int)), 0, 1)

@@ -198,7 +198,7 @@ def test_sparse_exponential_says_when_it_is_inaccurate(monkeypatch):
 
 def test_a_map_too_closely_knit_is_refused(monkeypatch):
     monkeypatch.setattr(communicability_module, "STORED_LIMIT", 100)
-    with pytest.raises(ValueError, match="so closely knit"):
+    with pytest.raises(ValueError, match="so densely connected"):
         sparse_pairs(delaunay_map(100))
 
 

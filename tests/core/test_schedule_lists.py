@@ -228,7 +228,7 @@ def test_bad_input_is_one_clear_sentence(design, n_pairs, options, allowed, mess
 
 @pytest.mark.parametrize("bad", [{"spacing": -1}, {"repeats": 0.5}, {"repeats": -0.1}])
 def test_bad_options_are_refused(bad):
-    with pytest.raises(ValueError, match=r"spacing counts|planned repeats"):
+    with pytest.raises(ValueError, match=r"spacing is the number|planned repeats"):
         ListOptions(**bad)
 
 

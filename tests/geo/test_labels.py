@@ -79,7 +79,7 @@ def test_columns_are_guessed_by_their_names_and_values(columns, id_column, name_
     assert list(labels.names) == (columns[name_column] if name_column else ids)
     said = " ".join(labels.notes)
     assert (f"ids appear to be in the column {id_column!r}" if id_column else "numbered from 1") in said
-    assert (f"names appear to be in the column {name_column!r}" if name_column else "go by their ids") in said
+    assert (f"names appear to be in the column {name_column!r}" if name_column else "ids are used as names") in said
 
 
 def test_columns_that_are_given_are_not_noted():

@@ -156,7 +156,7 @@ def test_areas_from_an_edge_list_with_edges_added_and_removed(tmp_path):
 
 
 def test_a_map_must_be_named(tmp_path):
-    with pytest.raises(StudyError, match="areas names no map"):
+    with pytest.raises(StudyError, match="areas does not name a map"):
         read_study_areas(StudyDefinition("T", "Q", "lower"), tmp_path)
 
 

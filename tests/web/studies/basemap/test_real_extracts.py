@@ -33,7 +33,7 @@ def test_a_real_extract_becomes_a_base_map(db, definition, name):
     path = real_extract(name)
     study = actions.create_study(definition, districts(*PLACES[name]))
     made = make_here(study, path, "© OpenStreetMap contributors", lambda share, doing: None)
-    assert "no road in" not in made.said
+    assert "no roads in" not in made.said
     tiles = {(tile.level, tile.column, tile.row): bytes(tile.content) for tile in made.tiles.all()}
     assert max(map(len, tiles.values())) <= LARGEST
     content = [unpack(tile) for tile in tiles.values()]
