@@ -27,5 +27,5 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return hmac.new(settings.SECRET_KEY.encode(), address.encode(), hashlib.sha256).hexdigest()[:32]
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:  # noqa: ANN401, ARG002
-        """Count failed sign-ins by the e-mail address alone: allauth adds the Host header, which anybody can vary."""
+        """Count failed sign-ins by the email address alone: allauth adds the Host header, which anybody can vary."""
         return str(credentials.get("email", "")).lower()

@@ -51,7 +51,7 @@ class NewResearcherForm(PasswordForm):
     """Somebody who was invited."""
 
     email = forms.EmailField(
-        label=_("E-mail address"),
+        label=_("Email address"),
         max_length=254,
         widget=forms.EmailInput({"autocomplete": "username"}),
         help_text=_("You sign in with it, and colleagues use it to share studies with you."),

@@ -8,7 +8,7 @@ from django.db.models.functions import Lower
 
 
 class ResearcherManager(BaseUserManager["Researcher"]):
-    """Makes researchers; an e-mail address means the same in capitals."""
+    """Makes researchers; an email address means the same in capitals."""
 
     def create_user(self, email: str, password: str | None = None) -> "Researcher":
         """Make a researcher, with a hashed password or with none that works."""
@@ -18,12 +18,12 @@ class ResearcherManager(BaseUserManager["Researcher"]):
         return researcher
 
     def get_by_natural_key(self, username: str | None) -> "Researcher":
-        """Find a researcher by e-mail address."""
+        """Find a researcher by email address."""
         return self.get(email=(username or "").lower())
 
 
 class Researcher(AbstractBaseUser):
-    """Somebody who makes studies and reads their results. Signs in with an e-mail address."""
+    """Somebody who makes studies and reads their results. Signs in with an email address."""
 
     email = models.EmailField(max_length=254, unique=True)
     name = models.CharField(max_length=100, blank=True)

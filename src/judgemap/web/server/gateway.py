@@ -128,7 +128,7 @@ class Gateway:
             response = self._application(environ, lambda status, headers, _=None: started.append((status, headers)))
         except Exception:
             logger.exception("a request broke down")
-            return Answered(500, [], b"Something went wrong on our side. Please try again.", None, lambda: None)
+            return Answered(500, [], b"Something went wrong at our end. Please try again.", None, lambda: None)
         close = getattr(response, "close", lambda: None)
         status, headers = started[-1]
         pieces, size, rest = [], 0, iter(response)

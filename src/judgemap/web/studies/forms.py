@@ -280,7 +280,7 @@ class ColleagueForm(forms.Form):
     """Somebody to share a study with."""
 
     email = forms.EmailField(
-        label=_("Your colleague's e-mail address"),
+        label=_("Your colleague's email address"),
         max_length=254,
         help_text=_(
             "The address they sign in with here. If they have no account, invite them under Researchers first."
