@@ -4,10 +4,10 @@ Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021). Arrays are (chain, draw
 at once; a progress bar asks often, so this is NumPy alone. The tests compare it with ArviZ.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
 from judgemap.core.types import FloatArray
@@ -42,9 +42,11 @@ def judge_sampling(draws: FloatArray) -> Sampling:
     if draws.ndim == 3 and draws.shape[2] > columns:
         parts = [judge_sampling(draws[:, :, first : first + columns]) for first in range(0, draws.shape[2], columns)]
         return Sampling(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-    halves = _split(draws)
-    scores = _normalise(halves)
-    return Sampling(np.maximum(_rhat(scores), _tail_rhat(halves)), _ess(scores), ess_tail(draws))
+    chains = _by_quantity(draws)
+    halves = _split(chains)
+    scores, ordered = _normalise(halves)
+    judged = np.maximum(_rhat(scores), _tail_rhat(halves, ordered)), _ess(scores), _tail_ess(chains, halves)
+    return Sampling(*(each.reshape(draws.shape[2:]) for each in judged))
 
 
 def worst_so_far(draws: FloatArray) -> tuple[float, float]:
@@ -67,8 +69,9 @@ def rhat(draws: FloatArray) -> FloatArray:
     >>> bool(rhat(rng.normal(size=(4, 500))) < 1.01)
     True
     """
-    halves = _split(draws)
-    return np.maximum(_rhat(_normalise(halves)), _tail_rhat(halves))
+    halves = _split(_by_quantity(draws))
+    scores, ordered = _normalise(halves)
+    return np.maximum(_rhat(scores), _tail_rhat(halves, ordered)).reshape(draws.shape[2:])
 
 
 def ess_bulk(draws: FloatArray) -> FloatArray:
@@ -78,82 +81,100 @@ def ess_bulk(draws: FloatArray) -> FloatArray:
     >>> bool(1500 < ess_bulk(rng.normal(size=(4, 500))) < 2500)
     True
     """
-    return _ess(_normalise(_split(draws)))
+    return _ess(_normalise(_split(_by_quantity(draws)))[0]).reshape(draws.shape[2:])
 
 
 def ess_tail(draws: FloatArray) -> FloatArray:
     """Effective number of independent draws for the 5 % and 95 % quantiles, whichever is smaller."""
-    halves = _split(draws)
-    low, high = np.quantile(draws, [0.05, 0.95], axis=(0, 1))
-    return np.minimum(_ess((halves <= low).astype(np.float64)), _ess((halves <= high).astype(np.float64)))
+    chains = _by_quantity(draws)
+    return _tail_ess(chains, _split(chains)).reshape(draws.shape[2:])
 
 
-def _split(draws: FloatArray) -> FloatArray:
-    """Cut every chain in two halves, so that a drifting chain disagrees with itself."""
+def _by_quantity(draws: FloatArray) -> FloatArray:
+    """Return draws as (quantity, chain, draw): what is worked on together then lies together in memory."""
     draws = np.asarray(draws, dtype=np.float64)
     if draws.ndim < 2 or draws.shape[1] < 4:
         raise ValueError("diagnostics need an array (chain, draw, …) with at least four draws per chain")
-    half = draws.shape[1] // 2
-    return np.concatenate([draws[:, :half], draws[:, -half:]], axis=0)
+    flat = draws.reshape(*draws.shape[:2], math.prod(draws.shape[2:]))
+    return np.ascontiguousarray(flat.transpose(2, 0, 1))
 
 
-def _normalise(draws: FloatArray) -> FloatArray:
-    """Replace draws by normal scores of their ranks over all chains, ties sharing their mean rank."""
-    n = draws.shape[0] * draws.shape[1]
-    columns = np.ascontiguousarray(draws.reshape(n, -1).T)
+def _split(chains: FloatArray) -> FloatArray:
+    """Cut every chain in two halves, so that a drifting chain disagrees with itself."""
+    half = chains.shape[2] // 2
+    return np.concatenate([chains[:, :, :half], chains[:, :, -half:]], axis=1)
+
+
+def _normalise(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Replace draws by normal scores of their ranks over all chains, ties sharing their mean rank; and sort them."""
+    n = draws.shape[1] * draws.shape[2]
+    columns = draws.reshape(len(draws), n)
     order = np.argsort(columns, axis=1)
+    ordered = np.take_along_axis(columns, order, axis=1)
+    ranks = np.arange(2, 2 * n + 1) / 2  # whole ones, and those half-way between that ties may share
+    score: FloatArray = ndtri((ranks - 0.375) / (n + 0.25))
     scores = np.empty_like(columns)
-    for column, places, result in zip(columns, order, scores, strict=True):
-        ordered = column[places]
-        starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    np.put_along_axis(scores, order, score[None, ::2], axis=1)
+    for each in np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1)):
+        starts = np.flatnonzero(np.r_[True, ordered[each, 1:] != ordered[each, :-1]])
         ends = np.r_[starts[1:], n]
-        result[places] = np.repeat(ndtri(((starts + ends + 1) / 2 - 0.375) / (n + 0.25)), ends - starts)
-    return np.ascontiguousarray(scores.T).reshape(draws.shape)
+        scores[each, order[each]] = np.repeat(score[starts + ends - 1], ends - starts)
+    return scores.reshape(draws.shape), ordered
 
 
-def _tail_rhat(halves: FloatArray) -> FloatArray:
-    return _rhat(_normalise(np.abs(halves - np.median(halves, axis=(0, 1)))))
+def _tail_rhat(halves: FloatArray, ordered: FloatArray) -> FloatArray:
+    n = ordered.shape[1]
+    middle = (ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2
+    return _rhat(_normalise(np.abs(halves - middle[:, None, None]))[0])
 
 
 def _rhat(draws: FloatArray) -> FloatArray:
-    n = draws.shape[1]
-    within = draws.var(axis=1, ddof=1).mean(axis=0)
-    between = draws.mean(axis=1).var(axis=0, ddof=1)
+    n = draws.shape[2]
+    within = draws.var(axis=2, ddof=1).mean(axis=1)
+    between = draws.mean(axis=2).var(axis=1, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio: FloatArray = np.sqrt((between + within * (n - 1) / n) / within)
     return ratio
 
 
+def _tail_ess(chains: FloatArray, halves: FloatArray) -> FloatArray:
+    limits = np.quantile(chains.reshape(len(chains), -1), [0.05, 0.95], axis=1)
+    low, high = (_ess((halves <= limit[:, None, None]).astype(np.float64)) for limit in limits)
+    return np.minimum(low, high)
+
+
 def _ess(draws: FloatArray) -> FloatArray:
     """Geyer's initial monotone sequence on the autocorrelations of all chains together."""
-    chains, n = draws.shape[:2]
-    flat = draws.reshape(chains, n, -1)
-    autocovariance = _autocovariance(flat).mean(axis=0)
-    within = autocovariance[0] * n / (n - 1)
-    pooled = within * (n - 1) / n + (flat.mean(axis=1).var(axis=0, ddof=1) if chains > 1 else 0.0)
+    chains, n = draws.shape[1:]
+    autocovariance = _autocovariance(draws)
+    within = autocovariance[:, 0] * n / (n - 1)
+    pooled = within * (n - 1) / n + (draws.mean(axis=2).var(axis=1, ddof=1) if chains > 1 else 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rho = 1 - (within - autocovariance) / pooled
-    rho[0] = 1.0
-    least = 1 / np.log10(chains * n)
-    ess = np.array([chains * n / max(_autocorrelation_time(rho[:, k], n), least) for k in range(rho.shape[1])])
-    ess = np.where(np.isfinite(pooled) & (pooled > 0), ess, np.where(pooled == 0, chains * n, np.nan))
-    return ess.reshape(draws.shape[2:])
+        rho = 1 - (within[:, None] - autocovariance) / pooled[:, None]
+        rho[:, 0] = 1.0
+        ess = chains * n / np.maximum(_autocorrelation_time(rho), 1 / np.log10(chains * n))
+    return np.where(np.isfinite(pooled) & (pooled > 0), ess, np.where(pooled == 0, chains * n, np.nan))
 
 
 def _autocovariance(draws: FloatArray) -> FloatArray:
-    n = draws.shape[1]
-    length = next_fast_len(2 * n)
-    spectrum = rfft(draws - draws.mean(axis=1, keepdims=True), n=length, axis=1)
-    result: FloatArray = irfft(np.abs(spectrum) ** 2, n=length, axis=1)[:, :n] / n
+    """Return the mean of the chains' autocovariances, (quantity, lag)."""
+    n = draws.shape[2]
+    length = 1 << (2 * n - 1).bit_length()
+    spectrum = np.fft.rfft(draws - draws.mean(axis=2, keepdims=True), n=length, axis=2)
+    squares = np.square(spectrum.view(np.float64)).mean(axis=1)
+    power = squares[:, ::2] + squares[:, 1::2]
+    result: FloatArray = np.fft.irfft(power, n=length, axis=1)[:, :n] / n
     return result
 
 
-def _autocorrelation_time(rho: FloatArray, n: int) -> float:
-    """τ = −1 + 2Σ P_t, P_t = ρ_2t + ρ_2t+1 while positive and made non-increasing."""
-    pairs = rho[: n - n % 2].reshape(-1, 2).sum(axis=1)
-    if not np.all(np.isfinite(pairs)):
-        return float("nan")
-    negative = np.flatnonzero(pairs <= 0)
-    last = min(int(negative[0]) if len(negative) else n, (n - 1) // 2 - 1)
-    kept = np.minimum.accumulate(pairs[:last])
-    return float(-1 + 2 * kept.sum() + max(rho[2 * last], 0.0))
+def _autocorrelation_time(rho: FloatArray) -> FloatArray:
+    """τ = −1 + 2Σ P_t, P_t = ρ_2t + ρ_2t+1 while positive and made non-increasing; of every row."""
+    size, n = rho.shape
+    pairs = rho[:, : n - n % 2].reshape(size, -1, 2).sum(axis=2)
+    negative = pairs <= 0
+    last = np.where(negative.any(axis=1), negative.argmax(axis=1), n)
+    last = np.minimum(last, (n - 1) // 2 - 1)
+    kept = np.minimum.accumulate(pairs, axis=1)
+    total = np.where(np.arange(pairs.shape[1]) < last[:, None], kept, 0.0).sum(axis=1)
+    time: FloatArray = -1 + 2 * total + np.maximum(rho[np.arange(size), 2 * last], 0.0)
+    return np.where(np.isfinite(pairs).all(axis=1), time, np.nan)

@@ -18,6 +18,7 @@ from xml.sax.saxutils import escape
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -66,6 +67,9 @@ STYLE: dict[Any, Any] = {
     "svg.hashsalt": "judgemap",
     "pdf.fonttype": 42,
 }
+
+_HUNDREDTHS = re.compile(r"(?<=\.\d\d)\d+")
+"""What a coordinate has beyond hundredths of a point."""
 
 _settings = threading.RLock()
 """matplotlib's settings are shared by the whole process: one picture at a time."""
@@ -140,11 +144,16 @@ class Picture:
     def _svg(self) -> str:
         # Kept, because a study's page and its briefing show the same pictures.
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        canvas, dpi = self.figure.canvas, self.figure.dpi
         with style(), io.StringIO() as written:
-            self.figure.savefig(written, format="svg", metadata=nothing)
+            try:  # not savefig, which draws a figure twice: the first time for limits that ours do not need
+                FigureCanvasSVG(self.figure).print_svg(written, metadata=nothing)
+            finally:
+                self.figure.set_canvas(canvas)
+                self.figure.dpi = dpi
             text = written.getvalue()
         text = text[text.index("<svg") :]
-        text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
+        text = re.sub(r' d="[^"]*"', lambda path: _HUNDREDTHS.sub("", path[0]), text)
         text = text.replace("'DejaVu Sans', sans-serif", FONTS).replace("'DejaVu Sans'", FONTS)
         head, rest = text.split(">", 1)
         return f'{head} role="img">\n <desc>{escape(self.alt)}</desc>{rest}'
