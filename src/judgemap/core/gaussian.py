@@ -38,7 +38,7 @@ NARROW, FEW_NODES, MANY_NODES = 0.75, _nodes(7), _nodes(15)
 BLOCK = 4096
 """Pairs at a time: with their nodes, half a megabyte."""
 CLOSE = 1e-6
-"""Squared distance of m to where it would go, in posterior variances a mean area, at which it is taken as there."""
+"""Squared distance of m to where it would go, in posterior variances a mean area, at which one step more ends it."""
 LEAP = 0.01
 """The same for the step before: after a longer one V is computed again first."""
 STEPS = 60
@@ -61,8 +61,9 @@ class Gaussian(NamedTuple):
 
     def spread(self, first: IntArray, second: IntArray) -> FloatArray:
         """Var(λ_first − λ_second) for each pair."""
-        V = self.covariance
-        return np.maximum(V[first, first] + V[second, second] - 2 * V[first, second], 0.0)
+        V, own = self.covariance, np.diagonal(self.covariance)
+        first, second = np.asarray(first), np.asarray(second)
+        return np.maximum(own[first] + own[second] - 2 * V.take(first * len(V) + second), 0.0)
 
     def draw(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw strengths, (draws, areas)."""
@@ -118,28 +119,27 @@ def _at(model: Model, variance: float, near: Gaussian | None) -> Gaussian:
     counts, precision = model.counts, model.covariance.inverse / variance
     now = Gaussian(near.mean, near.covariance, variance) if near is not None else _at_mode(model, variance)
     chance, weight = _moments(counts, now)
+    gradient = _gradient(counts, precision, now.mean, chance)
     moved = np.inf
     for _ in range(STEPS):
         V = inverse(laplacian(counts, counts.n * weight) + precision)
-        step, distance = _newton(counts, precision, now.mean, chance, V)
+        step = V @ gradient
+        distance = float(gradient @ step)  # the squared length of Newton's step, in posterior standard deviations
         now = Gaussian(now.mean + (1.0 if distance < moved else 0.5) * step, V, variance)
         chance, weight = _moments(counts, now)
+        gradient = _gradient(counts, precision, now.mean, chance)
         # A last step with the same V costs next to nothing beside another inverse.
-        last, left = _newton(counts, precision, now.mean, chance, V)
-        if left < CLOSE * counts.n_areas and distance < LEAP * counts.n_areas:
+        last = V @ gradient
+        if float(gradient @ last) < CLOSE * counts.n_areas and distance < LEAP * counts.n_areas:
             return Gaussian(now.mean + last, V, variance)
         moved = distance
     # With such an α² some pairs are all but certain, and quadrature at so few nodes no longer tells how certain.
     return _at_mode(model, variance)
 
 
-def _newton(
-    counts: PairCounts, precision: FloatArray, mean: FloatArray, chance: FloatArray, V: FloatArray
-) -> tuple[FloatArray, float]:
-    """Give Newton's step of the mean, and its squared length in posterior standard deviations."""
-    gradient = counts.onto_areas(counts.wins - counts.n * chance) - precision @ mean
-    step = V @ gradient
-    return step, float(gradient @ step)
+def _gradient(counts: PairCounts, precision: FloatArray, mean: FloatArray, chance: FloatArray) -> FloatArray:
+    gradient: FloatArray = counts.onto_areas(counts.wins - counts.n * chance) - precision @ mean
+    return gradient
 
 
 def _at_mode(model: Model, variance: float) -> Gaussian:

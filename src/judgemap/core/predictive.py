@@ -83,20 +83,28 @@ def replicate(rng: np.random.Generator, shown: Shown, chances: Iterable[FloatArr
     array([22, 25, 25])
     """
     n, observed = shown.n, shown.wins(shown.first_won)
+    answered = shown.onto_areas(observed, n - observed)
     size = np.arange(n.max(initial=0) + 1)
     by_log: FloatArray = xlogy(size, size).astype(np.float64)
+    every, best = n.astype(np.float64), _saturated(by_log, n, observed)
     counted = int(TRIAD_WORK / (2 * shown.n_areas**3))
     wins, areas, pairs, left, circles = [], [], [], [], []
     for each, chance in enumerate(chances):
         first_won = rng.random(len(shown.pair)) < chance
         won = shown.wins(first_won)
-        wins.append(shown.onto_areas(won, n - won))
+        gained = shown.onto_areas(won, n - won)
+        wins.append(gained)
         p = np.clip(np.bincount(shown.pair, chance, len(n)) / np.maximum(n, 1), 1e-300, 1 - 1e-16)
         spread = np.bincount(shown.pair, chance * (1 - chance), len(n))
         variance = shown.onto_areas(spread, spread)
-        areas.append([_area_distance(shown, w - n * p, variance) for w in (observed, won)])
-        logs = np.log(p), np.log1p(-p)
-        pairs.append([_deviance(by_log, n, logs, w) for w in (observed, won)])
+        expected = shown.onto_areas(every * p, every * (1 - p))
+        areas.append([_area_distance(w - expected, variance) for w in (answered, gained)])
+        lost = np.log1p(-p)
+        odds, never = np.log(p) - lost, float(every @ lost)
+        saturated = (best, _saturated(by_log, n, won))
+        # Σ w log p + (n − w) log(1 − p), w the wins of a pair's first area
+        likely = (float(w.astype(np.float64) @ odds) + never for w in (observed, won))
+        pairs.append([2 * (most - found) for most, found in zip(saturated, likely, strict=True)])
         left.append((first_won == shown.forward).sum())
         if counted >= FEWEST_TRIADS and each < counted:
             circles.append(circular_triads(shown, won))
@@ -138,16 +146,15 @@ def tail_share(replicates: FloatArray | IntArray, observed: FloatArray | IntArra
     return np.asarray(higher + like / 2, dtype=np.float64)
 
 
-def _area_distance(shown: Shown, excess: FloatArray, variance: FloatArray) -> float:
-    """Σ (wins − expected)² / variance over the compared areas, from the excess wins of each pair's first area."""
+def _area_distance(excess: FloatArray, variance: FloatArray) -> float:
+    """Σ (wins − expected)² / variance over the compared areas."""
     there = variance > 0
-    return float((shown.onto_areas(excess, -excess)[there] ** 2 / variance[there]).sum())
+    return float((excess[there] ** 2 / variance[there]).sum())
 
 
-def _deviance(by_log: FloatArray, n: IntArray, logs: tuple[FloatArray, FloatArray], w: IntArray) -> float:
-    """2Σ[w log(w/np) + (n − w) log((n − w)/n(1 − p))], w the wins of a pair's first area in n answers.
+def _saturated(by_log: FloatArray, n: IntArray, w: IntArray) -> float:
+    """Σ w log(w/n) + (n − w) log((n − w)/n), the likelihood at best; ``by_log`` is k log k for k = 0, 1, …
 
-    ``by_log`` is k log k for k = 0, 1, …, and ``logs`` log p and log(1 − p): what replicates share is computed once.
+    The deviance is twice what a model's likelihood, Σ w log p + (n − w) log(1 − p), falls short of it.
     """
-    saturated = float((by_log[w] + by_log[n - w] - by_log[n]).sum())
-    return 2 * (saturated - float(w @ logs[0]) - float((n - w) @ logs[1]))
+    return float((by_log[w] + by_log[n - w] - by_log[n]).sum())

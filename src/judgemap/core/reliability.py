@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import linalg
 from scipy.special import expit
 
 from judgemap.core.comparisons import PairCounts
@@ -35,16 +36,16 @@ def unpooled(counts: PairCounts) -> Estimates:
     def height(at: FloatArray) -> float:
         return float(log_likelihood(counts, at) + (at / 2 - np.logaddexp(0.0, at)).sum())
 
-    def covariance(at: FloatArray) -> FloatArray:
+    def curvature(at: FloatArray) -> FloatArray:
         p = expit(at)
-        return inverse(information(counts, at) + np.diag(p * (1 - p)))
+        return information(counts, at) + np.diag(p * (1 - p))
 
     def ascent(at: FloatArray) -> tuple[FloatArray, FloatArray]:
         gradient = score(counts, at) + 0.5 - expit(at)
-        return gradient, covariance(at) @ gradient
+        return gradient, linalg.solve(curvature(at), gradient, assume_a="pos")
 
     strengths = climb(height, ascent, np.zeros(counts.n_areas), close=1e-10)
-    V = covariance(strengths)
+    V = inverse(curvature(strengths))
     centred = V - V.mean(axis=0)
     centred -= centred.mean(axis=1, keepdims=True)
     return Estimates(strengths - strengths.mean(), np.sqrt(np.diagonal(centred)))

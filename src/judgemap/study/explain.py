@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,8 @@ class Explanation:
     def density(self) -> IntArray:
         """The draws of each area's risk by bin, in thousandths."""
         draws, size = self.fit.risk.shape
-        place = np.clip(np.searchsorted(self.risk_edges, self.fit.risk, side="right") - 1, 0, BINS - 1)
+        least, most = self.risk_edges[[0, -1]]
+        place = np.clip(((self.fit.risk - least) * (BINS / (most - least))).astype(np.int64), 0, BINS - 1)
         counts = np.bincount((np.arange(size) * BINS + place).ravel(), minlength=size * BINS).reshape(size, BINS)
         shares: IntArray = np.rint(1000 * counts / draws).astype(np.int64)
         return shares
@@ -150,8 +152,7 @@ class Explanation:
         only ``met`` and ``sampling``: the other parts refit the answers many times.
         """
         if len(self.fit.map) > LARGE:
-            large: dict[str, Any] = json_value({"met": self.met, "sampling": self.fit.sampling._asdict()})
-            return large
+            return {"met": _as_lists(self.met), "sampling": json_value(self.fit.sampling._asdict())}
         rounded = {
             **self._judged,
             "judges_note": self.judges_note,
@@ -163,11 +164,10 @@ class Explanation:
         exact = {
             "verdict": self.verdict.to_dict(),
             "top": self.top,
-            "met": self.met,
             "sampling": self.fit.sampling._asdict(),
         }
         told: dict[str, Any] = json_value(rounded, FIGURES) | json_value(exact) | of_clusters(self.fit)
-        return told
+        return told | {"met": _as_lists(self.met)}
 
     @property
     def _judged(self) -> dict[str, Any]:
@@ -225,10 +225,16 @@ def judge(fit: Fit, data: Comparisons) -> Fit:
 
 def _met(fit: Fit) -> list[list[Met]]:
     pairs = fit.observed_data
-    first, second = (fit.map.index(pairs[end].to_numpy().tolist()).tolist() for end in ("first", "second"))
+    first, second = (fit.map.index(pairs[end].to_numpy().tolist()) for end in ("first", "second"))
     won, lost = pairs["wins"].to_numpy(), (pairs["n"] - pairs["wins"]).to_numpy()
-    met: list[list[Met]] = [[] for _ in fit.map.ids]
-    for a, b, wins, losses in zip(first, second, won.tolist(), lost.tolist(), strict=True):
-        met[a].append(Met(b, wins, losses))
-        met[b].append(Met(a, losses, wins))
-    return [sorted(each, key=lambda each: (-each.won - each.lost, each.other)) for each in met]
+    owner = np.concatenate([first, second])
+    rows = np.column_stack([np.concatenate(ends) for ends in ((second, first), (won, lost), (lost, won))])
+    order = np.lexsort((rows[:, 0], -rows[:, 1] - rows[:, 2], owner))
+    met = [Met._make(row) for row in rows[order].tolist()]
+    ends = np.cumsum(np.bincount(owner, minlength=len(fit.map))).tolist()
+    return [met[start:end] for start, end in pairwise([0, *ends])]
+
+
+def _as_lists(met: list[list[Met]]) -> list[list[list[int]]]:
+    """Return it ready for JSON. There may be a hundred thousand of them, too many to look at each for what it is."""
+    return [[list(each) for each in of_area] for of_area in met]

@@ -18,7 +18,7 @@ from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons, Outcome
-from judgemap.study.quick_fit import Belief, belief_of, check_areas, quick_fit
+from judgemap.study.quick_fit import Belief, belief_of, check_areas, quick_fit, whole_fit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +89,7 @@ def others_chances(data: Comparisons, belief: Belief) -> FloatArray:
     chance = np.full(len(data), np.nan)
     if not data.decided.any():
         return chance
-    everybody = quick_fit(data.counts_of(data.decided), belief)
+    everybody = whole_fit(data, belief)
     same_variance = belief._replace(variance=FixedVariance(everybody.variance))
     for own in _groups(np.where(data.decided, data.judge, -1)):
         others = data.decided.copy()

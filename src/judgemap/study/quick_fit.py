@@ -3,6 +3,7 @@
 A quick fit is the Gaussian nearest to the posterior (`core.gaussian`), found in some milliseconds at 76 areas.
 """
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from judgemap.core.comparisons import PairCounts
@@ -47,6 +48,12 @@ def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) 
     True
     """
     return gaussian(Model(counts, belief.covariance, belief.variance), near)
+
+
+@lru_cache(maxsize=2)
+def whole_fit(data: Comparisons, belief: Belief) -> Gaussian:
+    """Fit all decided answers quickly; kept, because judges and halves are both compared with it."""
+    return quick_fit(data.counts_of(data.decided), belief)
 
 
 def check_areas(fit: "Fit", data: Comparisons) -> None:

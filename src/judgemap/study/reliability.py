@@ -19,11 +19,11 @@ from judgemap.core.gaussian import Gaussian
 from judgemap.core.prior import FixedVariance
 from judgemap.core.reliability import another_panel, pearson, separation, squared_correlations, stepped_up, unpooled
 from judgemap.core.threads import one_thread
-from judgemap.core.types import FloatArray, IntArray
+from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.panel import PanelFit
-from judgemap.study.quick_fit import Belief, belief_of, check_areas, quick_fit
+from judgemap.study.quick_fit import Belief, belief_of, check_areas, quick_fit, whole_fit
 from judgemap.study.result import Fit
 
 FEWEST = 10
@@ -97,7 +97,7 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
     answers, rng = data.where(data.decided), np.random.default_rng(seed)
     belief = belief_of(fit)
     with one_thread():
-        whole = quick_fit(answers.counts_of(answers.decided), belief)
+        whole = whole_fit(data, belief)
         measured = _measure(rng, answers, belief, splits, whole, fit.risk)
         if not isinstance(fit, PanelFit) or not fit.settings.differ or len(answers) < FEWEST:
             return measured
@@ -155,11 +155,18 @@ def _split_half(
     same = belief._replace(variance=FixedVariance(whole.variance))
     correlations = []
     for half in _halves(rng, active, splits):
-        inside = np.isin(answers.judge, half)
+        inside = _marked(half, answers.judge)
         sides = (inside, ~inside & (answers.judge >= 0))
         one, two = (quick_fit(answers.counts_of(side), same, whole).mean for side in sides)
         correlations.append(pearson(one, two))
     return np.array(correlations)
+
+
+def _marked(some: IntArray, judge: IntArray) -> BoolArray:
+    """Say of each answer whether its judge is one of some."""
+    chosen = np.zeros(int(judge.max(initial=0)) + 1, dtype=np.bool_)
+    chosen[some] = True
+    return (judge >= 0) & chosen[judge]
 
 
 def _measure(

@@ -143,7 +143,8 @@ class Fit(Displayed):
         """P(first is chosen over second), its mean over the posterior, for each pair."""
         draws = self.risk
         step = -(-len(draws) * max(len(first), 1) // WORK)
-        strengths = np.ascontiguousarray(self.record.sign * draws[::step].T)
+        # In single precision, whose exponential is several times as fast: a mean errs by less than a millionth.
+        strengths = np.ascontiguousarray(self.record.sign * draws[::step].T, dtype=np.float32)
         chance = np.empty(len(first))
         size = max(1, CHUNK // strengths.shape[1])
         for start in range(0, len(first), size):
