@@ -153,8 +153,9 @@ def _area_distance(excess: FloatArray, variance: FloatArray) -> float:
 
 
 def _saturated(by_log: FloatArray, n: IntArray, w: IntArray) -> float:
-    """Σ w log(w/n) + (n − w) log((n − w)/n), the likelihood at best; ``by_log`` is k log k for k = 0, 1, …
+    """Σ w log(w/n) + (n − w) log((n − w)/n), the log-likelihood at best.
 
-    The deviance is twice what a model's likelihood, Σ w log p + (n − w) log(1 − p), falls short of it.
+    The deviance is twice what a model's, Σ w log p + (n − w) log(1 − p), falls short of it. ``by_log`` is k log k for
+    k = 0, 1, …, computed once for all replicates.
     """
     return float((by_log[w] + by_log[n - w] - by_log[n]).sum())

@@ -225,7 +225,8 @@ def judge(fit: Fit, data: Comparisons) -> Fit:
 
 def _met(fit: Fit) -> list[list[Met]]:
     pairs = fit.observed_data
-    first, second = (fit.map.index(pairs[end].to_numpy().tolist()) for end in ("first", "second"))
+    position = {area: place for place, area in enumerate(fit.map.ids)}
+    first, second = ([position[area] for area in pairs[end].to_numpy().tolist()] for end in ("first", "second"))
     won, lost = pairs["wins"].to_numpy(), (pairs["n"] - pairs["wins"]).to_numpy()
     owner = np.concatenate([first, second])
     rows = np.column_stack([np.concatenate(ends) for ends in ((second, first), (won, lost), (lost, won))])

@@ -128,7 +128,9 @@ class Fit(Displayed):
 
     def p_top(self, k: int) -> pd.Series:
         """P(area is among the k highest risks), by area id."""
-        return pd.Series(posterior.p_top(self.risk, k), index=list(self.map.ids), name=f"p_top{k}")
+        known = k == min(10, len(self.map))
+        chances = self.areas["p_top10"].to_numpy() if known else posterior.p_top(self.risk, k)
+        return pd.Series(chances, index=list(self.map.ids), name=f"p_top{k}")
 
     def p_riskier(self) -> pd.DataFrame:
         """P(the row's area has a higher risk than the column's), by area id."""
@@ -143,8 +145,10 @@ class Fit(Displayed):
         """P(first is chosen over second), its mean over the posterior, for each pair."""
         draws = self.risk
         step = -(-len(draws) * max(len(first), 1) // WORK)
+        compared, place = np.unique(np.concatenate([first, second]), return_inverse=True)
+        first, second = place[: len(first)], place[len(first) :]
         # In single precision, whose exponential is several times as fast: a mean errs by less than a millionth.
-        strengths = np.ascontiguousarray(self.record.sign * draws[::step].T, dtype=np.float32)
+        strengths = np.ascontiguousarray(self.record.sign * draws[::step, compared].T, dtype=np.float32)
         chance = np.empty(len(first))
         size = max(1, CHUNK // strengths.shape[1])
         for start in range(0, len(first), size):
