@@ -147,7 +147,8 @@ class Picture:
         canvas, dpi = self.figure.canvas, self.figure.dpi
         with style(), io.StringIO() as written:
             try:  # not savefig, which draws a figure twice: the first time for limits that ours do not need
-                FigureCanvasSVG(self.figure).print_svg(written, metadata=nothing)
+                page: Any = FigureCanvasSVG(self.figure)  # its functions say nothing of their types
+                page.print_svg(written, metadata=nothing)
             finally:
                 self.figure.set_canvas(canvas)
                 self.figure.dpi = dpi
