@@ -14,6 +14,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.geo.maps import Areas
 from judgemap.web.studies.display import draw_areas, stored_path, svg_path
 from judgemap.web.studies.scenes import LARGEST, Simplified
+from judgemap.web.studies.squares import Square, packed, packed_rings
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +81,40 @@ def test_neighbours_are_drawn_true_to_the_map(chicago):
 def test_a_polygon_is_simplified_once_for_each_level():
     simplified = Simplified(np.array([shapely.Point(0, 0).buffer(100, quad_segs=200)]))
     only = np.array([0])
-    fine, coarse = simplified.at(only, 1.0)[0], simplified.at(only, 4.0)[0]
-    assert simplified.at(only, 1.1)[0] is fine
+    fine, coarse = simplified.at(only, np.array([1.0]))[0], simplified.at(only, np.array([4.0]))[0]
+    assert simplified.at(only, np.array([1.1]))[0] is fine
     assert 800 > shapely.get_num_coordinates(fine) > shapely.get_num_coordinates(coarse)
+
+
+ISLANDS = shapely.MultiPolygon([shapely.box(0, 0, 300, 300), shapely.box(500, 500, 900, 700)])
+HOLED = shapely.Polygon(
+    shapely.box(100, 100, 800, 800).exterior.coords, [shapely.box(200, 200, 300, 300).exterior.coords]
+)
+SPECK = shapely.box(10, 10, 10.1, 10.1)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [shapely.box(0, 0, 1000, 1000), ISLANDS, SPECK, HOLED],
+        [SPECK],
+        [shapely.LineString([(0, 0), (5, 5)]), shapely.GeometryCollection([shapely.Point(1, 1), HOLED])],
+        [shapely.box(0, 0, 10, 10), shapely.box(-400_000, -5, 3_000_000_000, 10)],
+    ],
+    ids=["islands, a speck and a hole", "a speck alone", "what cutting leaves", "far beyond the square"],
+)
+def test_rings_written_at_once_are_the_rings_of_each_shape(shapes):
+    square = Square(west=0.0, north=1000.0, size=1000.0)
+    each = [packed(square.rings(np.array([shape]))[0]) for shape in shapes]
+    assert packed_rings(np.tile(square.frame(), (len(shapes), 1)), np.array(shapes)) == each
+
+
+def test_rings_are_in_units_downwards_with_holes_and_islands():
+    rings = Square(west=0.0, north=1000.0, size=1000.0).rings(np.array([ISLANDS, HOLED, SPECK]))
+    assert [len(each) for each in rings] == [2, 2, 1]
+    assert points(rings[0]).min(axis=0).tolist() == [0, 300]
+    assert points(rings[0]).max(axis=0).tolist() == [900, 1000]
+    assert rings[2] == [[10, 988, 12, 990, 10, 992, 8, 990]]
 
 
 def test_the_locator_holds_every_area(chicago):

@@ -31,7 +31,8 @@ class Layer:
     scale: Scale
     says: str
     values: list[float]
-    texts: list[str]
+    write: Callable[[], list[str]]
+    """Writes the texts, which the pages of large maps can do without."""
     classes: list[int]
     colours: list[str]
     ticks: list[str]
@@ -39,6 +40,11 @@ class Layer:
     """The legend, where classes have names: colour, name, how many areas."""
     marked: Sequence[int] = ()
     """Areas that are marked with a dot: those between two clusters."""
+
+    @property
+    def texts(self) -> list[str]:
+        """The value of each area in words."""
+        return self.write()
 
     @property
     def named(self) -> bool:
@@ -107,44 +113,54 @@ def places(row: RiskRow) -> str:
 
 def _risk(rows: Sequence[RiskRow]) -> Layer:
     values = [row["risk_median"] for row in rows]
-    texts = [f"{signed(row['risk_median'])} ({interval(row)})" for row in rows]
     says = _(
         "The darker an area, the higher its estimated risk; grey is the average, blue is below it and red above it."
     )
-    return _layer(("risk", "Risk", says), RISK, values, texts)
+    return _layer(
+        ("risk", "Risk", says),
+        RISK,
+        values,
+        lambda: [f"{signed(row['risk_median'])} ({interval(row)})" for row in rows],
+    )
 
 
 def _uncertainty(rows: Sequence[RiskRow]) -> Layer:
     values = [row["risk_sd"] for row in rows]
     words = ("sd", "Uncertainty", _("The darker an area, the less the answers tell us about it."))
-    return _layer(words, UNCERTAINTY, values, [f"{value:.2f}" for value in values])
+    return _layer(words, UNCERTAINTY, values, lambda: [f"{value:.2f}" for value in values])
 
 
 def _rank(rows: Sequence[RiskRow]) -> Layer:
     values = [row["rank_median"] for row in rows]
     limits = (*(limit for limit in RANK_LIMITS if limit < len(rows)), len(rows) + 0.5)
     words = ("rank", "Rank", _("The darker an area, the higher it ranks. Rank 1 is the highest risk."))
-    texts = [f"{row['rank_median']} ({row['rank_low']} to {row['rank_high']})" for row in rows]
     scale = replace(RANK, limits=limits, low="highest", high="lowest")
-    layer = _layer(words, scale, values, texts)
+    layer = _layer(
+        words,
+        scale,
+        values,
+        lambda: [f"{row['rank_median']} ({row['rank_low']} to {row['rank_high']})" for row in rows],
+    )
     ticks = [number(limit + 0.5) for limit in limits[:-1]] + [str(len(rows))]
     return replace(layer, colours=layer.colours[::-1], ticks=ticks)
 
 
 def _width(rows: Sequence[RiskRow]) -> Layer:
     values = [row["rank_high"] - row["rank_low"] for row in rows]
-    texts = [
-        f"{value} places ({row['rank_low']} to {row['rank_high']})" for row, value in zip(rows, values, strict=True)
-    ]
     words = ("width", "Rank interval", _("The darker an area, the wider the range of ranks it could have."))
-    return _layer(words, RANK_WIDTH, values, texts)
+
+    def write() -> list[str]:
+        widths = zip(rows, values, strict=True)
+        return [f"{value} places ({row['rank_low']} to {row['rank_high']})" for row, value in widths]
+
+    return _layer(words, RANK_WIDTH, values, write)
 
 
 def _top(k: int, chances: Sequence[float]) -> Layer:
     says = _("The darker an area, the more likely it is to be among the %(k)s with the highest risk.") % {"k": k}
     scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
-    texts = [percentage(chance) for chance in chances]
-    return replace(_layer((f"top{k}", f"Top {k}", says), scale, chances, texts), ticks=CHANCES)
+    layer = _layer((f"top{k}", f"Top {k}", says), scale, chances, lambda: [percentage(chance) for chance in chances])
+    return replace(layer, ticks=CHANCES)
 
 
 def levels_of(rows: Sequence[RiskRow], found: Findings) -> list[Level]:
@@ -176,7 +192,7 @@ def _clusters(rows: Sequence[RiskRow], found: Findings) -> Layer:
         scale=replace(RISK, title="Clusters of neighbouring areas of similar risk"),
         says=_("The fainter an area, the less certain that it belongs to its cluster; a dot marks areas between two."),
         values=[float(each) for each in clusters],
-        texts=[cluster_text(row, placed=shown) for row, shown in zip(rows, placed, strict=True)],
+        write=lambda: [cluster_text(row, placed=shown) for row, shown in zip(rows, placed, strict=True)],
         classes=[colours.index(fill) for fill in fills],
         colours=colours,
         ticks=[],
@@ -200,20 +216,22 @@ def _membership(rows: Sequence[RiskRow], found: Findings) -> Layer:
         _("The darker an area, the more certain that it belongs to its cluster."),
     )
     scale = replace(CHANCE, title="Probability of belonging to its cluster")
-    texts = [f"{percentage(row['probability'])} in cluster {row['cluster']}" for row in rows]
-    return replace(_layer(words, scale, chances, texts), ticks=CHANCES, marked=_marked(found))
+    layer = _layer(
+        words, scale, chances, lambda: [f"{percentage(row['probability'])} in cluster {row['cluster']}" for row in rows]
+    )
+    return replace(layer, ticks=CHANCES, marked=_marked(found))
 
 
 def _marked(found: Findings) -> list[int]:
     return [position for position, other in enumerate(found.between) if other]
 
 
-def _layer(words: tuple[str, str, str], scale: Scale, values: Sequence[float], texts: list[str]) -> Layer:
+def _layer(words: tuple[str, str, str], scale: Scale, values: Sequence[float], write: Callable[[], list[str]]) -> Layer:
     classes, limits = scale.classify(np.asarray(values, dtype=np.float64))
     ticks = [number(limit) for limit in limits.tolist()]
     name, label, says = words
     colours = scale.shades(limits)
-    return Layer(name, label, scale, says, list(values), texts, classes.tolist(), colours, ticks)
+    return Layer(name, label, scale, says, list(values), write, classes.tolist(), colours, ticks)
 
 
 def by_risk(rows: Sequence[RiskRow]) -> list[int]:

@@ -4,9 +4,11 @@ A scene is a square of 1000 by 1000 whole units laid over Web Mercator, y downwa
 page without a script and, through the square's place, the map that one can drag and zoom.
 """
 
-import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import shapely
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from judgemap.geo.maps import Areas
 from judgemap.study.run import available_cores
-from judgemap.web.studies.squares import Points, Rings, Shapes, Square, middles, packed, rings_in
+from judgemap.web.studies.squares import UNITS, Frames, Points, Shapes, Square, middles, packed, packed_rings
 
 AROUND = 0.9
 """How much of the surroundings is in a scene, on each side, in widths of the area."""
@@ -69,9 +71,27 @@ def _in_order(
             each.cancel()
 
 
+class _Batch(NamedTuple):
+    """Scenes that are drawn together: the areas they are of, their boxes, and which other areas are in which scene."""
+
+    owns: Points
+    bounds: NDArray[np.float64]
+    squares: list[Square]
+    scene_of: Points
+    others: Points
+
+    def some(self, places: Points) -> "_Batch":
+        """Leave only the scenes at some places."""
+        there = np.isin(self.scene_of, places)
+        squares = [self.squares[place] for place in places.tolist()]
+        scene_of = np.searchsorted(places, self.scene_of[there])
+        return _Batch(self.owns[places], self.bounds[places], squares, scene_of, self.others[there])
+
+
 class _SceneMaker:
     def __init__(self, areas: Areas, polygons: Shapes, frame: Square) -> None:
-        self._names, self._polygons, self._frame = areas.names, polygons, frame
+        self._polygons, self._frame = polygons, frame
+        self._names = [packed(name) for name in areas.names]
         self._near = neighbours_of(areas.names, areas.graph.edges)
         self._tree = shapely.STRtree(polygons)
         self._simplified = Simplified(polygons)
@@ -79,61 +99,63 @@ class _SceneMaker:
 
     def make(self, owns: Points) -> list[str]:
         """Draw some scenes; those that come out too large again, more coarsely: a coast of many islands, say."""
-        written: dict[int, str] = {}
+        batch = self._batch(owns)
+        written = [""] * len(owns)
+        left = np.arange(len(owns))
         for coarseness in COARSENESS:
-            again = [own for own in owns.tolist() if len(written.get(own, "").encode()) > self._largest]
-            left = again if written else owns.tolist()
-            if not left:
+            most = self._largest if coarseness < COARSENESS[-1] else sys.maxsize
+            for place, scene in zip(left.tolist(), self._drawn(batch.some(left), coarseness, most), strict=True):
+                written[place] = scene
+            left = np.array([place for place in left.tolist() if not written[place]], dtype=np.int64)
+            if not len(left):
                 break
-            written |= zip(left, self._drawn(np.array(left), coarseness), strict=True)
-        return [written[own] for own in owns.tolist()]
+        return written
 
-    def _drawn(self, owns: Points, coarseness: int) -> Iterator[str]:
+    def _batch(self, owns: Points) -> _Batch:
         bounds = shapely.bounds(self._polygons[owns])
         squares = [Square.around(each, AROUND) for each in bounds]
-        scene_of, others = self._neighbours(owns, squares)
-        pieces = np.concatenate([
-            _cut(self._simplified.at(others[scene_of == place], 1.5 * coarseness * square.unit), square)
-            for place, square in enumerate(squares)
-        ])  # fmt: skip
-        units = np.array([square.unit for square in squares])
-        mine = simplify(self._polygons[owns], coarseness * units)
-        around = rings_in([squares[place] for place in scene_of.tolist()], pieces)
-        own_rings = rings_in(squares, mine)
-        labels = self._labels(pieces, others, [squares[place] for place in scene_of.tolist()])
-        ends = np.searchsorted(scene_of, np.arange(len(owns) + 1)).tolist()
-        for place, (west, south, east, north) in enumerate(bounds.tolist()):
-            here = slice(ends[place], ends[place + 1])
-            yield packed({
-                "box": squares[place].place(),
-                "own": own_rings[place],
-                "others": [_other(rings, label) for rings, label in zip(around[here], labels[here], strict=True)],
-                "where": [*self._frame.point(west, north), *self._frame.point(east, south)],
-                "near": self._near[int(owns[place])][:MOST_NEIGHBOURS],
-            })  # fmt: skip
-
-    def _neighbours(self, owns: Points, squares: list[Square]) -> tuple[Points, Points]:
-        """Return which areas are in which scene, by scene and then by area."""
         boxes = shapely.box(*np.array([square.box() for square in squares]).T)
         scene_of, near = self._tree.query(boxes, predicate="intersects")
         order = np.lexsort([near, scene_of])
         scene_of, near = scene_of[order], near[order]
         others = near != owns[scene_of]
-        return scene_of[others], near[others]
+        return _Batch(owns, bounds, squares, scene_of[others], near[others])
 
-    def _labels(self, pieces: Shapes, others: Points, squares: list[Square]) -> list[dict[str, object]]:
+    def _drawn(self, batch: _Batch, coarseness: int, most: int) -> Iterator[str]:
+        """Draw scenes; the empty text stands for one of more bytes than there may be."""
+        frames = np.array([square.frame() for square in batch.squares])
+        around = frames[batch.scene_of]
+        own = packed_rings(frames, simplify(self._polygons[batch.owns], coarseness * frames[:, 2]))
+        pieces = _cut(self._simplified.at(batch.others, 1.5 * coarseness * around[:, 2]), batch)
+        rings = packed_rings(around, pieces)
+        lengths = np.bincount(batch.scene_of, [len(each) for each in rings], len(own)) + [len(each) for each in own]
+        small = lengths <= most  # without labels, which take long to place
+        labels = self._labels(pieces, batch.others, around, small[batch.scene_of])
+        others = [f'{{"rings":{ring}{label}}}' for ring, label in zip(rings, labels, strict=True)]
+        ends = np.searchsorted(batch.scene_of, np.arange(len(own) + 1)).tolist()
+        for place, own_rings in enumerate(own):
+            scene = self._scene(batch, place, own_rings, others[ends[place] : ends[place + 1]]) if small[place] else ""
+            yield scene if len(scene.encode()) <= most else ""
+
+    def _scene(self, batch: _Batch, place: int, own: str, others: list[str]) -> str:
+        west, south, east, north = batch.bounds[place].tolist()
+        where = [*self._frame.point(west, north), *self._frame.point(east, south)]
+        near = self._near[int(batch.owns[place])][:MOST_NEIGHBOURS]
+        return (
+            f'{{"box":{packed(batch.squares[place].place())},"own":{own},"others":[{",".join(others)}],'
+            f'"where":{packed(where)},"near":{packed(near)}}}'
+        )
+
+    def _labels(self, pieces: Shapes, others: Points, frames: Frames, wanted: NDArray[np.bool_]) -> list[str]:
         """Name the neighbours that have room for it in the scene, and say where their names stand."""
-        sizes = np.array([square.size for square in squares])
-        roomy = np.flatnonzero(shapely.area(pieces) >= LABELLED * sizes**2)
-        labels: list[dict[str, object]] = [{} for _ in squares]
-        points = middles(pieces[roomy], 10 * sizes[roomy] / 1000)
-        for place, (x, y) in zip(roomy.tolist(), points.tolist(), strict=True):
-            labels[place] = {"name": self._names[others[place]], "at": squares[place].point(x, y)}
+        units = frames[:, 2]
+        roomy = np.flatnonzero(wanted & (shapely.area(pieces) >= LABELLED * (UNITS * units) ** 2))
+        points = middles(pieces[roomy], 10 * units[roomy])
+        at = np.rint((points - frames[roomy, :2]) / (units[roomy, None] * [1, -1])).astype(np.int64)
+        labels = [""] * len(pieces)
+        for place, (x, y) in zip(roomy.tolist(), at.tolist(), strict=True):
+            labels[place] = f',"name":{self._names[others[place]]},"at":[{x},{y}]'
         return labels
-
-
-def _other(rings: Rings, label: dict[str, object]) -> dict[str, object]:
-    return {"rings": rings} | label
 
 
 class Simplified:
@@ -143,11 +165,20 @@ class Simplified:
         self._polygons = polygons
         self._done: dict[int, Shapes] = {}
 
-    def at(self, places: Points, tolerance: float) -> Shapes:
-        """Return polygons simplified by the greatest level, a power of the square root of 2, up to the tolerance."""
-        level = math.floor(2 * math.log2(tolerance))
-        done = self._done.setdefault(level, np.full(len(self._polygons), None, dtype=object))
-        new = places[shapely.is_missing(done[places])]
+    def at(self, places: Points, tolerances: NDArray[np.float64]) -> Shapes:
+        """Return polygons simplified by the greatest level, a power of the square root of 2, up to their tolerance."""
+        levels = np.floor(2 * np.log2(tolerances)).astype(np.int64)
+        simple = np.empty(len(places), dtype=object)
+        for level in np.unique(levels).tolist():
+            here = levels == level
+            simple[here] = self._level(places[here], level)
+        return simple
+
+    def _level(self, places: Points, level: int) -> Shapes:
+        if level not in self._done:
+            self._done[level] = np.full(len(self._polygons), None, dtype=object)
+        done = self._done[level]
+        new = np.unique(places[shapely.is_missing(done[places])])
         done[new] = simplify(self._polygons[new], 2.0 ** (level / 2))
         return done[places]
 
@@ -160,10 +191,21 @@ def simplify(shapes: Shapes, tolerance: float | NDArray[np.float64]) -> Shapes:
     return simple
 
 
-def _cut(shapes: Shapes, square: Square) -> Shapes:
-    """Cut shapes to a scene; what only touches it stays whole."""
+def _cut(shapes: Shapes, batch: _Batch) -> Shapes:
+    """Cut shapes to their scenes; what lies inside or only touches stays whole."""
+    sides = np.array([square.box() for square in batch.squares])[batch.scene_of]
+    bounds = shapely.bounds(shapes)
+    over = np.flatnonzero((bounds[:, :2] < sides[:, :2]).any(axis=1) | (bounds[:, 2:] > sides[:, 2:]).any(axis=1))
+    ends = np.searchsorted(batch.scene_of[over], np.arange(len(batch.squares) + 1)).tolist()
+    pieces = shapes.copy()
+    for square, (first, last) in zip(batch.squares, pairwise(ends), strict=True):
+        pieces[over[first:last]] = _cut_to(square, shapes[over[first:last]])
+    return pieces
+
+
+def _cut_to(square: Square, shapes: Shapes) -> Shapes:
     try:
-        pieces = shapely.clip_by_rect(shapes, *square.box())
+        pieces: Shapes = shapely.clip_by_rect(shapes, *square.box())
     except shapely.errors.GEOSException:  # quick, but it stumbles over outlines that simplifying made cross themselves
         pieces = shapely.intersection(shapely.make_valid(shapes), shapely.box(*square.box()))
     empty = shapely.is_empty(pieces)

@@ -1,7 +1,9 @@
 """Squares of the Web Mercator plane, in whole units, and what is drawn in them: rings, and points for labels."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,15 @@ EARTH = 6_378_137.0
 CENTRAL = 0.5
 """A centroid is well inside if it is this far from the border, in radii of a circle of the same surface."""
 
+MOST_WORDS = 10_000
+"""Numbers that lie farther apart are looked up one by one, not in a table of all between the least and the greatest."""
+
 Shapes = NDArray[Any]
 Points = NDArray[np.int64]
+Frames = NDArray[np.float64]
+"""West, north and the width of a unit, a row for each shape: the square that it is drawn in."""
 Rings = list[list[int]]
+_COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,36 +59,96 @@ class Square:
         """Return west, north and size as they are stored."""
         return [round(self.west, 2), round(self.north, 2), round(self.size, 2)]
 
+    def frame(self) -> tuple[float, float, float]:
+        """Return west, north and the width of a unit."""
+        return self.west, self.north, self.unit
+
     def rings(self, shapes: Shapes) -> list[Rings]:
         """Round the rings of each shape to units, without the points that do not show and the rings that collapse."""
-        return rings_in([self] * len(shapes), shapes)
+        frames = np.tile(self.frame(), (len(shapes), 1))
+        points, counts, owners = _rounded(frames, shapes)
+        drawn: list[Rings] = [[] for _ in shapes]
+        ends = np.cumsum(counts)
+        for owner, start, end in zip(owners.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
+            drawn[owner].append(points[start:end].ravel().tolist())
+        return [rings or [_dot(frames[0], shape)] for rings, shape in zip(drawn, shapes, strict=True)]
 
 
-def rings_in(squares: list[Square], shapes: Shapes) -> list[Rings]:
-    """Round the rings of each shape to the units of its own square; all at once, for each call costs a millisecond."""
-    drawn: list[Rings] = [[] for _ in shapes]
-    parts, shape_of = shapely.get_parts(shapes, return_index=True)
-    polygons = shapely.get_type_id(parts) == shapely.GeometryType.POLYGON
-    rings, part_of = shapely.get_rings(parts[polygons], return_index=True)
-    points, ring_of = shapely.get_coordinates(rings, return_index=True)
-    if len(points):
-        owners = shape_of[polygons][part_of]
-        frames = np.array([(each.west, each.north, each.unit) for each in squares])[owners[ring_of]]
-        whole = np.rint((points - frames[:, :2]) / (frames[:, 2:] * [1, -1])).astype(np.int64)
-        whole, counts = _without_repeats(whole, ring_of, len(rings))
-        flat = whole.ravel().tolist()
-        ends = (2 * np.cumsum(counts)).tolist()
-        for owner, count, end in zip(owners.tolist(), (2 * counts).tolist(), ends, strict=True):
-            if count >= 6:
-                drawn[owner].append(flat[end - count : end])
+def packed_rings(frames: Frames, shapes: Shapes) -> list[str]:
+    """Write the rings of each shape in the units of its own frame, as JSON; all at once, for each call takes long.
+
+    >>> packed_rings(np.array([[0, 10, 1]]), np.array([shapely.box(0, 0, 5, 10)]))
+    ['[[5,10,5,0,0,0,0,10]]']
+    """
+    points, counts, owners = _rounded(frames, shapes)
+    text, ends = _written(points)
+    stops = ends[np.cumsum(counts) - 1].tolist()
+    rings = [text[start : stop - 1] for start, stop in zip([0, *stops], stops, strict=False)]
+    firsts = np.searchsorted(owners, np.arange(len(shapes) + 1)).tolist()
     return [
-        rings or [_dot(square, shape)] for rings, square, shape in zip(drawn, squares, shapes, strict=True)
-    ]  # fmt: skip
+        f"[[{'],['.join(rings[first:last])}]]" if last > first else packed([_dot(frames[place], shapes[place])])
+        for place, (first, last) in enumerate(pairwise(firsts))
+    ]
 
 
-def _dot(square: Square, polygon: shapely.Geometry) -> list[int]:
+def _written(points: Points) -> tuple[str, Points]:
+    """Write numbers with a comma after each, and say where each point ends."""
+    numbers = points.ravel()
+    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    if high - low <= MOST_WORDS:
+        known, places = np.arange(low, high + 1), numbers - low
+    else:
+        known, places = np.unique(numbers, return_inverse=True)
+    words = np.array([b"%d," % number for number in known.tolist()])
+    letters = words[places].view(np.uint8)
+    text = letters[letters != 0].tobytes().decode("ascii")  # numpy fills short words up with zeros
+    return text, np.cumsum(np.strings.str_len(words)[places])[1::2]
+
+
+def _rounded(frames: Frames, shapes: Shapes) -> tuple[Points, Points, Points]:
+    """Return the points of all rings in units, how many each ring has, and its shape; too small a shape has none."""
+    parts, shape_of = parts_of(shapes)
+    polygons = shapely.get_type_id(parts) == shapely.GeometryType.POLYGON
+    rings, part_of = _rings_of(parts[polygons])
+    points, ring_of = shapely.get_coordinates(rings, return_index=True)
+    owners = shape_of[polygons][part_of]
+    if not len(points):
+        return np.empty((0, 2), dtype=np.int64), owners[:0], owners[:0]
+    mine = frames[owners[ring_of]]
+    whole = np.rint((points - mine[:, :2]) / (mine[:, 2:] * [1, -1])).astype(np.int64)
+    whole, counts = _without_repeats(whole, ring_of, len(rings))
+    seen = counts >= 3
+    return whole[np.repeat(seen, counts)], counts[seen], owners[seen]
+
+
+def parts_of(shapes: Shapes) -> tuple[Shapes, Points]:
+    """Return the parts of each shape, and which shape each is of."""
+    several = shapely.get_type_id(shapes) > shapely.GeometryType.POLYGON
+    counts = np.where(several, shapely.get_num_geometries(shapes), 1)
+    return _expanded(shapes, several, counts, shapely.get_parts)
+
+
+def _rings_of(polygons: Shapes) -> tuple[Shapes, Points]:
+    """Return the rings of each polygon, and which polygon each is of; one without holes stands for its only ring."""
+    holes = shapely.get_num_interior_rings(polygons)
+    return _expanded(polygons, holes > 0, holes + 1, shapely.get_rings)
+
+
+def _expanded(
+    shapes: Shapes, several: NDArray[np.bool_], counts: NDArray[np.integer[Any]], take: Callable[[Shapes], Shapes]
+) -> tuple[Shapes, Points]:
+    """Put what is taken from some shapes in their place; to leave the others alone saves making them anew."""
+    of = np.repeat(np.arange(len(shapes)), counts)
+    expanded = shapes[of]
+    expanded[several[of]] = take(shapes[several])
+    return expanded, of
+
+
+def _dot(frame: Frames, polygon: shapely.Geometry) -> list[int]:
     """Show an area too small to see as a diamond."""
-    x, y = square.point(*shapely.get_coordinates(shapely.point_on_surface(polygon))[0])
+    west, north, unit = frame.tolist()
+    middle_x, middle_y = shapely.get_coordinates(shapely.point_on_surface(polygon))[0].tolist()
+    x, y = round((middle_x - west) / unit), round((north - middle_y) / unit)
     return [x, y - 2, x + 2, y, x, y + 2, x - 2, y]
 
 
@@ -98,7 +166,7 @@ def _without_repeats(points: Points, ring_of: Points, n_rings: int) -> tuple[Poi
 
 def packed(value: object) -> str:
     """Write JSON without spaces."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return _COMPACT.encode(value)
 
 
 def label_points(areas: list[Rings]) -> list[tuple[float, float]]:
@@ -122,8 +190,8 @@ def label_points(areas: list[Rings]) -> list[tuple[float, float]]:
 def middles(shapes: Shapes, tolerance: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a point well inside the largest polygon of each shape, a row each; NaN where none has a surface."""
     points = np.full((len(shapes), 2), np.nan)
-    parts, of = shapely.get_parts(shapes, return_index=True)
-    parts, inner = shapely.get_parts(parts, return_index=True)
+    parts, of = parts_of(shapes)
+    parts, inner = parts_of(parts)
     surfaces = shapely.area(parts)
     order = np.lexsort([-surfaces, of[inner]])
     owners, first = np.unique(of[inner][order], return_index=True)

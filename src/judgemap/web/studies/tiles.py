@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import shapely
 
-from judgemap.web.studies.squares import Points, Shapes, Square, packed, rings_in
+from judgemap.web.studies.squares import Points, Shapes, Square, packed_rings
 
 LARGE = 3_000
 """Areas above which pages show a picture and tiles in place of one shape for each area."""
@@ -36,9 +36,9 @@ def make_tiles(polygons: Shapes, frame: Square) -> Iterator[MadeTile]:
         simple = _simplified(polygons, size / 1000)
         for (x, y), places in _tiles_of(simple, frame, level):
             tile = Square(frame.west + x * size, frame.north - y * size, size)
-            drawn = rings_in([tile] * len(places), simple[places])
-            rows = [[place, *rings] for place, rings in zip(places.tolist(), drawn, strict=True)]
-            yield MadeTile(level, x, y, gzip.compress(packed(rows).encode(), 6, mtime=0))
+            drawn = packed_rings(np.tile(tile.frame(), (len(places), 1)), simple[places])
+            rows = ",".join(f"[{place},{rings[1:]}" for place, rings in zip(places.tolist(), drawn, strict=True))
+            yield MadeTile(level, x, y, gzip.compress(f"[{rows}]".encode(), 6, mtime=0))
 
 
 def _simplified(polygons: Shapes, tolerance: float) -> Shapes:
