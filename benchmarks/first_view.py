@@ -43,7 +43,7 @@ id = "id"
 name = "name"
 """
 COMMAND = "from judgemap.cli import study; study.app()"
-ROUNDS, ANSWERS, TILES = 6, 60, 4
+ROUNDS, ANSWERS, TILES = 15, 60, 4
 
 
 @dataclass

@@ -15,6 +15,10 @@ from judgemap.web.studies.models import Area, Study
 
 VIEW = 0.25
 """How much of the surroundings is in view at first, on each side, in widths of the area."""
+LETTER = 0.6
+"""The mean width of a letter, in heights of a line."""
+CORNER = (0.22, 0.38)
+"""How much of a view's width and height lies under the small map, and above what a phone shows of it."""
 
 
 class Place(StrEnum):
@@ -88,19 +92,33 @@ def side_of(side: str, area: Area, ground: str = "") -> Side:
     west, north, east, south = scene["where"]
     spot = ((west + east) // 2, (north + south) // 2, max(east - west, south - north, 40) // 2)
     view = view_of(scene["own"])
+    font = round(view[2] / 30, 1)
     return Side(
         side=side,
         name=area.name,
         area=area.position,
         own=svg_path(scene["own"]),
         others=[svg_path(other["rings"]) for other in scene["others"]],
-        labels=[(*other["at"], other["name"]) for other in named],
+        labels=[(*other["at"], other["name"]) for other in named if has_room(other["name"], other["at"], view, font)],
         view=" ".join(str(each) for each in view),
-        font=round(view[2] / 30, 1),
+        font=font,
         where=spot,
         neighbours=", ".join(scene.get("near") or (other["name"] for other in named)),
         ground=ground,
     )
+
+
+def has_room(name: str, at: tuple[int, int], view: tuple[int, int, int, int], font: float) -> bool:
+    """Say whether a name is wholly in view on a page without a script, and not under the small map in the corner.
+
+    >>> [has_room("Arnold", at, (0, 0, 1000, 1000), 33.3) for at in ((500, 400), (30, 600), (100, 200))]
+    [True, False, False]
+    """
+    left, top, width, height = view
+    half = LETTER * font * len(name) / 2
+    start, end = at[0] - half - left, at[0] + half - left
+    under = start < CORNER[0] * width and at[1] - top < CORNER[1] * height
+    return start >= 0 and end <= width and not under
 
 
 def view_of(rings: list[list[int]]) -> tuple[int, int, int, int]:
