@@ -14,8 +14,8 @@ from packaging.utils import canonicalize_name
 ROOT = "judgemap[web,cluster]"
 HEAD = """# Licences of what judgemap is built on
 
-judgemap itself is under the MIT licence. These packages come with it; `make licences` writes this page from what each
-of them says of itself.
+judgemap itself is under the MIT licence. These packages come with it; `make licences` writes this page from their own
+metadata.
 
 | package | licence |
 |---|---|

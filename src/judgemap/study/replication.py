@@ -73,7 +73,7 @@ def replication(
     path = Path(path)
     check_file(path)
     if comparisons.digest() != fit.record.data.sha256:
-        raise StudyError("these comparisons are not the ones that were fitted; give the same, complete file")
+        raise StudyError("these comparisons are not the ones that were fitted; give the same complete file")
     if not fit.record.complete:
         raise StudyError("the fit was interrupted, so it cannot be reproduced; fit again")
     places = areas or fit.map
@@ -218,23 +218,23 @@ def _readme(fit: Fit, shown: Comparisons, command: str) -> str:
     return f"""# Replication archive
 
 A fit of the {record.model} model to {data.comparisons:,} comparisons of {data.areas:,} areas ({made}).
-To make it again, in an empty folder:
+To reproduce it, in an empty folder:
 
     python -m pip install -r requirements.txt
     {command}
 
 `results/areas.csv` then has the same numbers. With other versions of numpy and scipy, or on another kind of processor,
-other draws may come out: medians and intervals then agree to within their Monte Carlo error.
+the draws may differ: medians and intervals then agree within their Monte Carlo error.
 
 | file | |
 |---|---|
-| comparisons.csv | every pair that was shown: judge, left, right, outcome, seconds |
+| comparisons.csv | every pair shown: judge, left, right, outcome, seconds |
 | areas.csv, edges.csv | the areas, and which of them are neighbours |
-| areas.gpkg | their outlines, where there is a map |
-| study.toml | what was asked and how, where the data come from a study |
-| fit.json | what the fit said of itself: model, priors, seed, diagnostics, notes |
-| requirements.txt | the versions of all packages that took part |
+| areas.gpkg | their outlines, if there is a map |
+| study.toml | what was asked and how, if the data come from a study |
+| fit.json | the record of the fit: model, priors, seed, diagnostics, notes |
+| requirements.txt | the versions of all packages used |
 | command.sh | the command above |
 
-SHA-256 of the answers, as fit.json and `jm.read_comparisons(…).digest()` have it: {shown.digest()}
+SHA-256 of the answers, as in fit.json and from `jm.read_comparisons(…).digest()`: {shown.digest()}
 """

@@ -15,7 +15,7 @@ from judgemap.study.result import Fit
 MARK = "speedybbt.R"
 """The script, which also tells such a folder from somebody's other files."""
 
-SCRIPT = """# Written by judgemap: its {model} model again, with speedyBBT, and both results side by side.
+SCRIPT = """# Written by judgemap: fits its {model} model again with speedyBBT, and shows both results side by side.
 # install.packages("speedyBBT")
 library(speedyBBT)
 
@@ -24,7 +24,7 @@ areas <- read.csv("areas.csv")
 covariance <- as.matrix(read.csv("covariance.csv", header = FALSE))
 dimnames(covariance) <- NULL
 
-# item1 is always the winner, and outcome always 1: so speedyBBT's own examples are written.
+# item1 is always the winner and outcome always 1, as in speedyBBT's own examples.
 given <- list(outcome = comparisons$outcome, covariance = covariance, n.iter = 5000, chi = {scale}, psi = {shape})
 if (exists("speedy_BBTm")) {{ # since version 1.0.0.9000
   draws <- speedy_BBTm(given$outcome, comparisons$item1, comparisons$item2, item.prior.var = covariance,

@@ -39,7 +39,7 @@ def describe(extract: Extract, tiles: Tiles, boxes: Sequence[tuple[float, float,
             f"The extract has no roads in {bare:,} of the {len(boxes):,} areas: check that it covers them all."
         )
     if tiles.lightened:
-        sentences.append(f"Small streets were left out where there are many ({_counted(tiles.lightened, 'tile')}).")
+        sentences.append(f"Small streets were left out where streets are dense ({_counted(tiles.lightened, 'tile')}).")
     if tiles.dropped:
         sentences.append("The most detailed zoom levels were left out, because the map would have been too large.")
     return " ".join(sentences)
