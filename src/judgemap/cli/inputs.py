@@ -98,7 +98,7 @@ def with_options(
 
 
 def load_areas(chosen: dict[str, Any]) -> Areas:
-    """Read the map, or the lists where there is none."""
+    """Read the map, or the lists if there is none."""
     areas, edges, names = chosen["areas"], chosen["edges"], chosen["area_names"]
     if areas is not None:
         if names is not None:

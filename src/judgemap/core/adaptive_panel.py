@@ -84,7 +84,7 @@ def judge_state(counts: JudgedCounts, population: Population, judge: int) -> Jud
 
 
 class Known(NamedTuple):
-    """What a fit says of a population of judges: λ's mean and covariance, and Σ, how judges differ about it."""
+    """What a fit says about a population of judges: λ's mean and covariance, and Σ, how judges differ about it."""
 
     mean: FloatArray
     covariance: FloatArray
@@ -92,7 +92,7 @@ class Known(NamedTuple):
 
 
 def state_among(known: Known, winners: IntArray, losers: IntArray) -> JudgeState:
-    """Find the state for one judge from what is known of the population, and from the judge's own answers alone.
+    """Find the state for one judge from what is known about the population, and from the judge's own answers alone.
 
     The same as `judge_state` if the population is known from all answers; it takes no other judge's answers, and a
     moment: with K = XΣXᵀ of the answers X, G = ΣXᵀ(W⁻¹ + K)⁻¹ has B = I − GX and R = BΣ. Answers since the population

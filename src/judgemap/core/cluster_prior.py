@@ -78,7 +78,7 @@ class ClusterPrior:
         return connected_parts(self.affinity > 0)
 
     def link_weights(self) -> FloatArray:
-        """w(i, j) ∝ P(θ_i = j), one row an area: h(i, j), and β on the diagonal.
+        """w(i, j) ∝ P(θ_i = j), one row per area: h(i, j), and β on the diagonal.
 
         >>> ClusterPrior([[9.0, 2.0], [2.0, 9.0]], beta=0.5).link_weights()
         array([[0.5, 2. ], [2. , 0.5]])
@@ -121,7 +121,7 @@ def window(graph: AreaGraph, reach: int) -> FloatArray:
 
 
 def decay(graph: AreaGraph, length: float) -> FloatArray:
-    """h(i, j) = exp(−g_ij/ℓ), g_ij the number of borders crossed on the shortest way; 0 where there is no way.
+    """h(i, j) = exp(−g_ij/ℓ), g_ij the number of borders crossed on the shortest way; 0 if there is no way.
 
     >>> decay(AreaGraph(3, [[0, 1], [1, 2]]), length=1.0)[0].round(3)
     array([0.   , 0.368, 0.135])

@@ -1,6 +1,6 @@
 """What draws of partitions say: who is with whom, how many clusters, how partitions differ, whether chains agree.
 
-A partition is an array of labels, one an area; only which labels are equal matters. Draws of partitions are an array
+A partition is an array of labels, one per area; only which labels are equal matters. Draws of partitions are an array
 (draws, areas). Labels mean nothing from draw to draw, so nothing here averages them.
 """
 

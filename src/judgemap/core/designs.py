@@ -104,7 +104,7 @@ class PairDesign:
         return PairDesign(self.areas, scale * self.base + share / n_pairs, offsets)
 
     def draw(self, rng: np.random.Generator, size: int) -> IntArray:
-        """Draw ``size`` independent pairs, one a row; column 0 is shown left, and each side is alike."""
+        """Draw ``size`` independent pairs, one per row; column 0 is shown left, and each side is alike."""
         if self._rejects():
             return self._draw_by_rejection(rng, size)
         listed = float(self.cumulative[-1]) if len(self.cumulative) else 0.0

@@ -72,7 +72,7 @@ class Gaussian(NamedTuple):
 
 
 def gaussian(model: Model, near: Gaussian | None = None) -> Gaussian:
-    """Find the nearest Gaussian, from one ``near`` by where there is one; Laplace's where the search does not end.
+    """Find the nearest Gaussian, from one ``near`` it if there is one; Laplace's where the search does not end.
 
     α² ~ InvGamma(χ, ω), where it is not fixed, is placed so that it agrees with the strengths found: 1/α² is the mean
     of Gamma(χ + N/2, rate ω + E[λᵀC⁻¹λ]/2), its nearest distribution. (By iteration, with secants in log α².)

@@ -1,4 +1,4 @@
-"""The graph of areas: who borders whom."""
+"""The graph of areas: which areas are neighbours."""
 
 from dataclasses import dataclass
 
@@ -77,7 +77,7 @@ class AreaGraph:
         return nearest
 
     def distances(self) -> FloatArray:
-        """Count the edges on the shortest path between each two areas; inf where there is none.
+        """Count the edges on the shortest path between each two areas; inf if there is none.
 
         >>> AreaGraph(3, [[0, 1], [1, 2]]).distances()[0]
         array([0., 1., 2.])

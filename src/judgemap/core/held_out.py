@@ -1,4 +1,4 @@
-"""How probable one judge's answers are before anything is known of this judge: what models are compared by.
+"""How probable one judge's answers are before anything is known about this judge: what models are compared by.
 
 Given what all judges share (λ, σ², p, b, σ_b², σ_a²), judge k's answers have the probability
 

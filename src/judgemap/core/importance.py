@@ -23,14 +23,14 @@ FEWEST = 5
 
 
 class Smoothed(NamedTuple):
-    """Log-weights that add up to 1, an entry a draw, and k̂; infinite where there are too few draws to estimate it."""
+    """Log-weights that add up to 1, one entry per draw, and k̂; infinite if there are too few draws to estimate it."""
 
     log_weights: FloatArray
     k: float
 
 
 def smooth_weights(log_ratios: FloatArray) -> Smoothed:
-    """Smooth importance ratios, given as logarithms up to a constant, an entry a draw.
+    """Smooth importance ratios, given as logarithms up to a constant, one entry per draw.
 
     >>> weights, k = smooth_weights(np.random.default_rng(1).standard_normal(1000))
     >>> round(float(np.exp(weights).sum()), 6), k < GOOD_K

@@ -3,7 +3,7 @@
 =============  ==========================================================================================
 modelled       μ_k = λ + u_k, with side, attention and lapses as the model has them
 little         answers by chance: η = 0, but for a lean to one side
-reversed       −μ_k in place of μ_k: the question was taken the other way round
+reversed       −μ_k instead of μ_k: the question was taken the other way round
 another view   μ_k ~ N(0, M): a map as varied as any judge's, M = α²C + σ²C_u, unrelated to the population's
 =============  ==========================================================================================
 
@@ -11,9 +11,9 @@ Each kind but the first is one judge in twenty, a priori. A model with attention
 modelled can also have a_k near 0 or negative, or lapse, and the caller adds that.
 
 Let s be draws of what all judges share, given all answers, with judge k as modelled. Weighted by 1 / p(y_k | s) they
-stand for what *everyone else's* answers say of s (`core.importance`), and the weighted mean of p(y_k | kind, s) is how
-probable each kind makes this judge's answers; `held_out` finds these probabilities. Where s has seen little but this
-judge, as for one who gave more answers than all others together, a few draws carry all the weight, and k̂ says so.
+stand for what *everyone else's* answers say about s (`core.importance`), and the weighted mean of p(y_k | kind, s) is
+how probable each kind makes this judge's answers; `held_out` computes these probabilities. If s has seen little except
+this judge, as for one who gave more answers than all others together, a few draws carry all the weight, and k̂ says so.
 """
 
 from dataclasses import replace

@@ -67,7 +67,7 @@ class Odds(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """Derivatives of the log-likelihood: in η and ε by row, in p added up over rows; 0 where there is no p or ε."""
+    """Derivatives of the log-likelihood: in η and ε by row, in p added up over rows; 0 if there is no p or ε."""
 
     eta: FloatArray
     tie_chance: FloatArray

@@ -12,7 +12,7 @@ from judgemap.core.types import FloatArray, IntArray
 
 
 class Panel(NamedTuple):
-    """All that decides how a panel answers: one population, one row a judge."""
+    """All that decides how a panel answers: one population, one row per judge."""
 
     strengths: FloatArray
     """λ, (areas,)."""

@@ -14,7 +14,7 @@ from judgemap.core.clustering import canonical, canonical_draws, co_clustering, 
 from judgemap.core.types import FloatArray, IntArray
 
 SEARCH_DRAWS = 1_000
-"""Draws that the search looks at; more are thinned evenly. Fewer where there are very many areas."""
+"""Draws that the search looks at; more are thinned evenly. Fewer if there are very many areas."""
 SEARCH_CELLS = 200_000
 BEST_DRAWS = 10
 MOST_SWEEPS = 100

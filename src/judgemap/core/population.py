@@ -41,7 +41,7 @@ class PrecisionGrid(NamedTuple):
 
 
 def judge_information(pairs: IntArray, strengths: FloatArray, views: FloatArray) -> FloatArray:
-    """G_k of one judge's answers to ``pairs``, one a row; ``strengths`` are the judge's own, ``views`` is Σ.
+    """G_k of one judge's answers to ``pairs``, one per row; ``strengths`` are the judge's own, ``views`` is Σ.
 
     Takes the form of the areas or that of the answers, whichever is smaller.
 

@@ -1,4 +1,4 @@
-"""What the draws say of each area: risk, rank, and probabilities that a planner can use.
+"""What the draws say about each area: risk, rank, and probabilities that a planner can use.
 
 Draws of risk are an array (draws, areas); a high value is a high risk. Rank 1 is the highest risk.
 """

@@ -48,7 +48,7 @@ class Covariance:
         return len(self.matrix)
 
     def draw(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Draw ``size`` vectors from N(0, C), one a row."""
+        """Draw ``size`` vectors from N(0, C), one per row."""
         return rng.standard_normal((size, self.n_areas)) @ self.factor.T
 
 

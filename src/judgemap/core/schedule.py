@@ -62,7 +62,7 @@ class ListOptions:
 
 
 class PairList(NamedTuple):
-    """Pairs, one a row, with the place in the list of the pair that each plans to repeat, or −1."""
+    """Pairs, one per row, with the place in the list of the pair that each plans to repeat, or −1."""
 
     pairs: IntArray
     repeat_of: IntArray
@@ -75,7 +75,7 @@ def draw_list(
     options: ListOptions,
     allowed: ArrayLike | None = None,
 ) -> IntArray:
-    """Draw ``n_pairs`` pairs, one a row, the area in column 0 to be shown left; only of ``allowed`` areas if given.
+    """Draw ``n_pairs`` pairs, one per row, the area in column 0 to be shown left; only of ``allowed`` areas if given.
 
     >>> from judgemap.core.designs import uniform
     >>> pairs = draw_list(np.random.default_rng(1), uniform(5), 20, ListOptions(balanced_exposure=True))

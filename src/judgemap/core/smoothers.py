@@ -33,7 +33,7 @@ class Smoother(Protocol):
 
     @property
     def length(self) -> float | None:
-        """The length scale, where there is one."""
+        """The length scale, if there is one."""
 
     @property
     def diagonal(self) -> FloatArray:

@@ -38,7 +38,7 @@ class Table:
                 )
 
     def refuse(self, mistakes: Mapping[int, str]) -> None:
-        """Raise a `StudyError` with the mistakes of the first ten bad rows, a line each; nothing where there are none.
+        """Raise a `StudyError` with the mistakes of the first ten bad rows, a line each; nothing if there are none.
 
         >>> table = Table(Path("a.csv"), ("id",), [{"id": ""}, {"id": "?"}], [2, 3])
         >>> table.refuse({0: "the id is missing", 1: "'?' is no id"})

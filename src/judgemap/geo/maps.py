@@ -212,7 +212,7 @@ def areas_from_frame(
     extra_edges: ExtraEdges = None,
     bridge: Joining = "nearest",
 ) -> Areas:
-    """Find who borders whom among polygons that are in memory already; the arguments are those of `read_areas`.
+    """Find which areas are neighbours among polygons in memory; the arguments are those of `read_areas`.
 
     >>> import geopandas, shapely
     >>> squares = [shapely.box(x, 0, x + 1000, 1000) for x in (0, 1000, 5000)]
@@ -268,7 +268,7 @@ def read_names(path: str | Path) -> Areas:
 
 
 def _joined_by(outlines: "Outlines", edges_path: str | Path, extra_edges: ExtraEdges) -> Areas:
-    """Take the outlines from a map and who borders whom from a list."""
+    """Take the outlines from a map and the neighbours from a list."""
     ids, names, geometry, read = outlines
     apart = Areas(ids, names, AreaGraph(len(ids), np.empty((0, 2), dtype=np.int64)), geometry)
     edges = read_table(edges_path, required=("area_a", "area_b"))

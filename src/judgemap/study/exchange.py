@@ -83,7 +83,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Imported:
-    """What was found in another tool's file: areas, who borders whom if it says so, and every comparison."""
+    """What was found in another tool's file: areas, which areas are neighbours if it says so, and every comparison."""
 
     ids: tuple[str, ...]
     names: tuple[str, ...]

@@ -193,7 +193,7 @@ class Parameter:
 class Findings:
     """What is kept of a fit, or the parts of it that were asked for; the others are empty, as before a worker is done.
 
-    ``layout`` has a point for each area where there is no map; see `explain.Explanation` for the rest.
+    ``layout`` has a point for each area if there is no map; see `explain.Explanation` for the rest.
 
     >>> kept = {"check": {"note": "It fits.", "checks": [{"words": "wins", "p": 0.001}]}, "top": {"3": [0.5, 0.1]}}
     >>> findings = Findings.from_dict(kept)

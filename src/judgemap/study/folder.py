@@ -56,7 +56,7 @@ def check_file(path: Path) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> Path:
-    """Write a file so that it is never seen half-written, in place of an earlier one."""
+    """Write a file so that it is never seen half-written, replacing an earlier one."""
     check_file(path)
     draft = None
     try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from judgemap.study.result import Fit
 
 SURE = 0.9
-"""What is more probable than this is said of a judge."""
+"""What is more probable than this is said about a judge."""
 STEPS = (0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
 """Widths of a histogram's bins, in seconds."""
 
@@ -166,7 +166,7 @@ def time_histogram(data: Comparisons, bins: int = 30) -> TimeHistogram:
 
 
 def time_quartiles(data: Comparisons) -> FloatArray:
-    """Return the quartiles of each judge's times, a row a judge; nan where a judge has none.
+    """Return the quartiles of each judge's times, one row per judge; nan where a judge has none.
 
     >>> data = Comparisons.from_words(("a", "b"), ("x",) * 3, [0] * 3, [1] * 3, ("tie",) * 3, [1.0, 2.0, 4.0])
     >>> time_quartiles(data)

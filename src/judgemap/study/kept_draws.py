@@ -31,7 +31,7 @@ def thinned(samples: xr.Dataset) -> tuple[xr.Dataset, dict[str, Any]]:
 
 
 def keep_one_in(values: int) -> int:
-    """Say which draws are kept where there are so many values."""
+    """Say which draws are kept if there are so many values."""
     return -(-values // MOST_VALUES)
 
 

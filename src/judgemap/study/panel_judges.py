@@ -82,7 +82,7 @@ def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray | 
 
 
 def _chances(fit: "PanelFit", kinds: FloatArray) -> FloatArray:
-    """Return `CHANCES` by judge; what the model says of attention and lapses holds as far as a judge is as modelled."""
+    """Return `CHANCES` by judge; what the model says about attention and lapses assumes a judge as modelled."""
     modelled, guessing, upside_down, another_view = kinds.T
     little: list[BoolArray] = []
     turned = np.zeros(len(fit.judges))
@@ -97,7 +97,7 @@ def _chances(fit: "PanelFit", kinds: FloatArray) -> FloatArray:
 
 
 def _weighed(fit: "PanelFit", data: Comparisons) -> tuple[FloatArray, FloatArray]:
-    """Weigh the `Kinds`, a row a judge of the fit, and return k̂ of each; nan for those without an answer here."""
+    """Weigh the `Kinds`, one row per judge of the fit, and return k̂ of each; nan for those without an answer here."""
     used, _ = with_answers(data)
     place = {name: code for code, name in enumerate(used.judges)}
     counts, parts = used.by_judge(), fit.settings.parts(data, fit.covariance)

@@ -29,7 +29,7 @@ UNDECIDED = {
 def begin_record(
     data: Comparisons, counts: PairCounts, areas: Areas, run: Run, drawn: tuple[Draws, float]
 ) -> partial[FitRecord]:
-    """Record what every fit says of its data and run; ``drawn`` has the draws and the seconds they took."""
+    """Record what every fit says about its data and run; ``drawn`` has the draws and the seconds they took."""
     draws, seconds = drawn
     return partial(
         FitRecord,

@@ -39,7 +39,7 @@ def belief_of(fit: "Fit") -> Belief:
 
 
 def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) -> Gaussian:
-    """Fit in milliseconds, starting from a fit ``near`` by where there is one.
+    """Fit in milliseconds, starting from a fit ``near`` it if there is one.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> from judgemap.core.prior import FixedVariance, independent

@@ -33,7 +33,7 @@ KNOWN: dict[str, Direction] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contents:
-    """The objects of R files by their path in R (``forcedMarriage$wards``), and what their map says of its place."""
+    """The objects of R files by their path in R (``forcedMarriage$wards``), and what their map says about its place."""
 
     tables: dict[str, pd.DataFrame]
     matrices: dict[str, FloatArray]
@@ -142,7 +142,7 @@ def _multipolygon(parts: Any, attributes: Any) -> "shapely.MultiPolygon":  # noq
 
 
 def _systems(crs: Any) -> Iterator[str]:  # noqa: ANN401 - what R's list holds
-    """Yield what sf says of a reference system, the newer ways of saying it first."""
+    """Yield what sf says about a reference system, the newer ways of saying it first."""
     for key in ("wkt", "input", "epsg", "proj4string") if isinstance(crs, dict) else ():
         text = _text(np.atleast_1d(crs[key])[0]) if crs.get(key) is not None else ""
         if text:

@@ -27,7 +27,7 @@ from judgemap.study.quick_fit import Belief, belief_of, check_areas, quick_fit, 
 from judgemap.study.result import Fit
 
 FEWEST = 10
-"""Decided answers below which nothing is said of reliability."""
+"""Decided answers below which nothing is said about reliability."""
 QUICK_DRAWS = 400
 SSR_LIMIT = 3_000
 """Areas above which estimates area by area would take minutes."""

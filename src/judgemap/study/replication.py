@@ -92,7 +92,7 @@ def replication(
 
 
 def settings_of(fit: Fit, areas: Areas) -> FitSettings:
-    """Read the settings of a fit back from what fit.json says of it.
+    """Read the settings of a fit back from what fit.json says about it.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

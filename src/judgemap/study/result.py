@@ -356,7 +356,7 @@ def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a Ge
 
 
 def evenly(total: int, count: int) -> IntArray:
-    """Choose ``count`` of ``total`` draws, evenly spaced; all where there are fewer."""
+    """Choose ``count`` of ``total`` draws, evenly spaced; all if there are fewer."""
     return np.unique(np.linspace(0, total - 1, count).astype(np.int64))
 
 

@@ -49,7 +49,7 @@ class FitOptions(RunOptions, total=False):
     """How to sample, and what is assumed of judges and ties: see `PanelSettings`."""
 
     ties: str
-    """'model' (default: Rao and Kupper's, where there are ties), 'davidson' or 'leave-out'."""
+    """'model' (default: Rao and Kupper's, if there are ties), 'davidson' or 'leave-out'."""
     judges: str
     """'alike' (default) or 'differ'."""
     disagreement: str

@@ -134,7 +134,7 @@ def tagged(shape: str) -> str:
 
 
 def classify(table: "pd.DataFrame", shape: str) -> NDArray[np.object_]:
-    """Name the kind of each row of a table of lines or areas, by its columns of tags; empty where there is none.
+    """Name the kind of each row of a table of lines or areas, by its columns of tags; empty if there is none.
 
     >>> import pandas as pd
     >>> classify(pd.DataFrame({"highway": ["primary", "footway"], "railway": [None, None]}), "line").tolist()

@@ -38,7 +38,7 @@ ALL = 900
 AROUND = 2.8
 """The width of a scene, in widths of its area."""
 LARGEST = 10_000
-"""The most bytes of a tile; where there are more, it does without what matters least."""
+"""The most bytes of a tile; if there are more, it does without what matters least."""
 LARGEST_IN_ALL = 120_000_000
 MOST_TILES = 30_000
 SMALLEST_AREA = 150.0

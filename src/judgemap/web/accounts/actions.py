@@ -26,7 +26,7 @@ def find_researcher(email: str) -> Researcher:
 
 
 def first_invitation() -> str | None:
-    """Make the token of a link that makes the first researcher; None where there is one already."""
+    """Make the token of a link that makes the first researcher; None if there is one already."""
     if Researcher.objects.exists():
         return None
     token = make_token()

@@ -123,7 +123,7 @@ else:  # made of the settings themselves, so that a new one is in the interface 
 
 
 class FitOut(FitLine):
-    """A fit, with all that it says of itself."""
+    """A fit, with its full record."""
 
     settings: FitSettingsOut = Field(description="The options of `judgemap fit`.")
     left_out: list[str] = Field(description="Judges whose answers it did not use.")

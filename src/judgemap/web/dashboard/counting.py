@@ -40,7 +40,7 @@ ROW = np.dtype(
         ("answered_at", "<f8"),
     ]
 )
-"""A pair that was shown and what was last said of it: columns of `History`."""
+"""A pair that was shown and what was last said about it: columns of `History`."""
 FORMAT = "3"
 """Changed with `ROW`, so that tallies of an earlier version are rebuilt."""
 Rows = NDArray[np.void]
@@ -231,7 +231,7 @@ def _news(near: dict[str, JudgeTally]) -> tuple[list[int], dict[str, tuple[int, 
 
 
 def _merged(old: Rows, new: Rows) -> Rows:
-    """Return the old rows with the new ones in place of those at the same positions."""
+    """Return the old rows with the new ones instead of those at the same positions."""
     rows = np.concatenate([old[~np.isin(old["position"], new["position"])], new])
     return rows[np.argsort(rows["position"])]
 

@@ -130,7 +130,7 @@ def _compare(request: HttpRequest, study: Study, base: FitRun, new: FitRun) -> H
 
 @dataclass(frozen=True, slots=True)
 class JudgeRow:
-    """A judge in the table. ``fitted`` is what the last fit says of the judge; empty where it says nothing."""
+    """A judge in the table. ``fitted`` is what the last fit says about the judge; empty where it says nothing."""
 
     name: str
     shown: int

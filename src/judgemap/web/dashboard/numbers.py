@@ -42,7 +42,7 @@ class Numbers:
     at_position: IntArray
     """How many answers were a judge's first, second, …"""
     times: FloatArray
-    """The median time for a pair, the first and the last answer; nan where there is none."""
+    """The median time for a pair, the first and the last answer; nan if there is none."""
     judge_judged: IntArray
     judge_withdrawn: BoolArray
     judge_last: FloatArray

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_JUDGES, MOST_ANSWERS = 200, 500
 MANY, FEW = 12, 4
-"""Simulated maps; fewer where there are many areas."""
+"""Simulated maps; fewer if there are many areas."""
 LARGE = 100
 PLANNED_DESIGNS = ("uniform", "naive", "principal", "optimal")
 COLUMNS = ("Answers each", "Judges", "Uncertainty (sd)")

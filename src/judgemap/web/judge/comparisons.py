@@ -98,10 +98,10 @@ class History:
         return History(**columns, more={name: column[rows] for name, column in self.more.items()})
 
     def last(self, at: datetime | None = None) -> "History":
-        """Keep one row a pair: what was last said of it, by now or by a moment, when it may have been open still."""
+        """Keep one row per pair: the last answer to it, now or at an earlier moment, when it may still have been open."""
         history = self if at is None else self._by(microseconds(at))
         starts = np.diff(history.pair, prepend=-1) != 0
-        # Rows of a pair come in the order of revisions; one that was not given yet is taken only where there is none.
+        # Rows of a pair come in the order of revisions; one that was not given yet is taken only if there is none.
         rank = np.where(history.answer < 0, -1, np.arange(len(history)))
         order = np.lexsort((rank, np.cumsum(starts)))
         return history.where(order[np.flatnonzero(np.append(starts[1:], True))]) if len(history) else history
@@ -125,7 +125,7 @@ class History:
 
     @property
     def answered_at(self) -> FloatArray:
-        """When each answer was given, in seconds since 1970; nan where there is none."""
+        """When each answer was given, in seconds since 1970; nan if there is none."""
         return np.where(self.answered < 0, np.nan, self.answered / 10**6)
 
     def comparisons(self, ids: Sequence[str], winner_is: Direction) -> Comparisons:
@@ -150,7 +150,7 @@ class History:
 
 
 class TableRow(NamedTuple):
-    """A pair and an answer to it in words; ``seconds`` is nan and ``answered_at`` None where there is no answer."""
+    """A pair and an answer to it in words; ``seconds`` is nan and ``answered_at`` None if there is no answer."""
 
     pair: int
     judge: str
@@ -170,7 +170,7 @@ class TableRow(NamedTuple):
 
 
 def load_comparisons(study: Study) -> Comparisons:
-    """Return every pair that was shown, with what was last said of it, as `jm.read_comparisons` reads the export."""
+    """Return every pair that was shown, with what was last said about it, as `jm.read_comparisons` reads the export."""
     return History.read(study).last().comparisons(area_ids(study), direction(study.version.direction))
 
 
@@ -205,7 +205,7 @@ def _objects(column: Collection[object]) -> NDArray[np.object_]:
 
 
 def _ints(column: Collection[int | None]) -> IntArray:
-    """Make an array of a column of numbers; −1 where there is none."""
+    """Make an array of a column of numbers; −1 if there is none."""
     return np.array([-1 if each is None else each for each in column], dtype=np.int64)
 
 
@@ -215,6 +215,6 @@ def _codes(column: Collection[str | None], words: Sequence[str], nothing: int) -
 
 
 def _microseconds(column: Collection[str | None]) -> IntArray:
-    """Read times as microseconds since 1970; −1 where there is none."""
+    """Read times as microseconds since 1970; −1 if there is none."""
     parsed = np.array([each or "NaT" for each in column], dtype="datetime64[us]").astype(np.int64)
     return np.where(parsed == np.iinfo(np.int64).min, -1, parsed)

@@ -22,7 +22,7 @@ from judgemap.web.studies.models import Area, BaseMapTile, Study
 
 
 def ground_json(request: HttpRequest, study: Study, token: str) -> str:
-    """Write what the page's script draws a base map from; the empty text where there is none."""
+    """Write what the page's script draws a base map from; the empty text if there is none."""
     if study.base_map_id is None:
         return ""
     finest = BaseMapTile.objects.filter(base_map=study.base_map_id).aggregate(finest=Max("level"))["finest"]

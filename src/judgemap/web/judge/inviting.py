@@ -255,7 +255,7 @@ def export(request: HttpRequest, study: Study) -> HttpResponseBase:
 
 
 def studies_overview() -> list[dict[str, object]]:
-    """Return one row a study, the newest first."""
+    """Return one row per study, the newest first."""
     judges = Judge.objects.filter(withdrawn_at=None).order_by().values("study_id")
     counts = judges.annotate(judges=Count("pk"), judged=Coalesce(Sum("judged"), 0))
     answers = {row["study_id"]: row for row in counts}

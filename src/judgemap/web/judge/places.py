@@ -21,7 +21,7 @@ NEARBY = 50
 MOST = 40
 """Places that one judge can name."""
 MOST_REGIONS = 600
-"""Regions that are listed; where there are more, they are found by searching."""
+"""Regions that are listed; if there are more, they are found by searching."""
 MOST_FOUND = 30
 
 

@@ -154,7 +154,7 @@ def _without(unknown: frozenset[int], n_areas: int) -> IntArray:
 
 
 def pack_population(known: Known) -> bytes:
-    """Pack what a fit says of the population of judges, for `PopulationMap`."""
+    """Pack what a fit says about the population of judges, for `PopulationMap`."""
     packed = io.BytesIO()
     np.savez(packed, **{name: each.astype(np.float32) for name, each in known._asdict().items()})
     return packed.getvalue()
@@ -205,7 +205,7 @@ def _state(version: StudyVersion) -> AdaptiveState:
 
 
 def _brought_forward(known: _Known, answers: QuerySet[Answer], count: int) -> AdaptiveState | None:
-    """Add the answers that came since; None where there are many, or an earlier one was changed or removed."""
+    """Add the answers that came since; None if there are many, or an earlier one was changed or removed."""
     new = list(answers.filter(pk__gt=known.last).order_by("pk").values_list(
         "outcome", "revision", "pair__left__position", "pair__right__position"
     ))  # fmt: skip

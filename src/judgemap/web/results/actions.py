@@ -212,7 +212,7 @@ def other_priors(settings: FitSettings) -> list[FitSettings]:
 
 
 def let_judges_differ(run: FitRun, by: Researcher | None = None) -> FitRun:
-    """Ask for a fit like this one in which judges differ; where there is one of the same answers, return it."""
+    """Ask for a fit like this one in which judges differ; if there is one of the same answers, return it."""
     settings = replace(FitSettings.from_dict(run.settings), judges="differ")
     return _made_of_same(run, settings) or ask_for_fit(
         run.study, settings, by, run.left_out, run.only, f"fit {run.number}, with judges who differ"

@@ -28,7 +28,7 @@ WIDE, HIGH = 320.0, 96.0
 @require_safe
 @fit_page
 def area(request: HttpRequest, study: Study, run: FitRun, position: int) -> HttpResponse:
-    """Return what is known of an area, for the map's page to show beside the map."""
+    """Return what is known about an area, for the map's page to show beside the map."""
     if position >= len(run.rows):
         raise Http404
     seen = seen_map(run, request.GET.dict())
@@ -100,7 +100,7 @@ class Detail:
 
 
 def describe_area(study: Study, seen: SeenMap, position: int) -> Detail:
-    """Put together what is known of an area on a map."""
+    """Put together what is known about an area on a map."""
     run, rows = seen.run, seen.rows
     row = rows[position]
     kept = read_area_findings(run, position)
@@ -193,7 +193,7 @@ def draw_posterior(
 
 
 def _cluster(run: FitRun, rows: Sequence[RiskRow], position: int) -> str:
-    """Write the area's cluster, as the map's layer does; nothing where there are none."""
+    """Write the area's cluster, as the map's layer does; nothing if there are none."""
     row = rows[position]
     if "cluster" not in row:
         return ""

@@ -27,7 +27,7 @@ LABELS = {
 @require_safe
 @fit_page
 def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
-    """Show the risk map with the table of areas and what is known of the area that was chosen."""
+    """Show the risk map with the table of areas and what is known about the area that was chosen."""
     return (show_large if has_tiles(study) else show_small)(request, study, run)
 
 

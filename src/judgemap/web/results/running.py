@@ -76,7 +76,7 @@ def make_fit(run: FitRun) -> Iterator[None]:
 
 
 def state_memory(run: FitRun, settings: FitSettings, n_areas: int, n_answers: int) -> None:
-    """Say how much memory a fit of a large map will take, before it takes it; raise where there is too little."""
+    """Say how much memory a fit of a large map will take, before it takes it; raise if there is too little."""
     if n_areas <= LARGE or settings.model == "clusters":
         return
     plan = settings.plan_for(n_areas)
@@ -280,7 +280,7 @@ def describe(draws: Draws, wanted: int) -> str:
 
 
 def findings_of(fit: Fit, explanation: Explanation) -> dict[str, Any]:
-    """Return what is saved: the explanation, and where there is no map, ``layout``, [x, y] of each area."""
+    """Return what is saved: the explanation, and if there is no map, ``layout``, [x, y] of each area."""
     return explanation.to_dict() | ({"layout": _layout(fit)} if fit.map.geometry is None else {})
 
 

@@ -27,7 +27,7 @@ CHANGE_STEPS = (1.0, 2.0, 4.0, 6.0, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A map to compare: what it is called, in full and in a sentence, its areas, and what is said of it.
+    """A map to compare: what it is called, in full and in a sentence, its areas, and what is said about it.
 
     ``remark`` is a sentence on the comparison, ``beside`` a few words under the map, ``address`` where the map leads.
     """

@@ -71,7 +71,7 @@ class Job(models.Model):
     NAME: ClassVar[str]
     """What a sentence calls it, such as "fit"."""
     BEGINS: ClassVar[str] = ""
-    """What is said of it when a worker has just taken it."""
+    """What is said about it when a worker has just taken it."""
     AGAIN: ClassVar[str] = "Start it again."
     """What a researcher does about one that failed."""
     _told_at = 0.0
@@ -194,7 +194,7 @@ class Job(models.Model):
 
     @classmethod
     def lost_text(cls) -> str:
-        """Say what becomes of a job whose worker is gone."""
+        """Say what happens to a job whose worker is gone."""
         name = cls.NAME
         return f"The worker making this {name} stopped responding. The {name} is lost, but no answers are. {cls.AGAIN}"
 

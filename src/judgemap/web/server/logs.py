@@ -39,7 +39,7 @@ def scrub(text: str) -> str:
 
 
 class Lines(logging.Formatter):
-    """A line for people, with the traceback below it where there is one."""
+    """A line for people, with the traceback below it if there is one."""
 
     def __init__(self) -> None:
         super().__init__("{asctime} {levelname} {name} {message}", style="{")

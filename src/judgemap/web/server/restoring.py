@@ -70,7 +70,7 @@ def _check_empty() -> None:
 
 
 def _check_file(path: Path, draft: Path) -> None:
-    """Check what the file says of itself, before any of our code runs on it."""
+    """Check what the file says about itself, before any of our code runs on it."""
     with closing(sqlite3.connect(draft)) as copy:
         if copy.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
             raise _damaged(path, "its pages are inconsistent")
@@ -90,7 +90,7 @@ def _bring_up_to_date(path: Path) -> None:
 
 
 def _fill(path: Path, fresh: Path, draft: Path) -> None:
-    """Copy every row into a database whose rules are ours; one that breaks a rule raises what SQLite says of it."""
+    """Copy every row into a database whose rules are ours; one that breaks a rule raises what SQLite says about it."""
     with closing(sqlite3.connect(fresh)) as database:
         database.execute("ATTACH ? AS draft", [str(draft)])
         # Indexes may go by other names in a database that older migrations made; the copy has our own in any case.

@@ -16,7 +16,7 @@ def edges_in(version: StudyVersion) -> QuerySet[Edge]:
 
 
 def load_graph(version: StudyVersion) -> AreaGraph:
-    """Return who borders whom in a version, by the areas' positions."""
+    """Return which areas are neighbours in a version, by the areas' positions."""
     edges = edges_in(version).values_list(F("a__position"), F("b__position"))
     n_areas = Area.objects.filter(study_id=version.study_id).count()
     return AreaGraph(n_areas, np.array(list(edges), dtype=np.int64).reshape(-1, 2))

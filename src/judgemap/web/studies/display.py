@@ -37,7 +37,7 @@ class Drawings:
 
 
 def draw_areas(areas: Areas, tell: Callable[[float], None] = lambda share: None) -> Drawings:  # noqa: ARG005
-    """Make the drawings of every area; all are empty where there is no map. ``tell`` hears which share is done."""
+    """Make the drawings of every area; all are empty if there is no map. ``tell`` hears which share is done."""
     if areas.geometry is None:
         empty = [""] * len(areas)
         return Drawings("", empty, empty, [(None, None)] * len(areas), empty)
@@ -70,7 +70,7 @@ def svg_path(rings: Rings) -> str:
 
 
 def stored_path(rings: str) -> str:
-    """Write rings as they are stored with an area as an SVG path; the empty text where there is no map."""
+    """Write rings as they are stored with an area as an SVG path; the empty text if there is no map."""
     return svg_path(json.loads(rings)) if rings else ""
 
 

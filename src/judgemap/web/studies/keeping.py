@@ -84,5 +84,5 @@ def days_left(study: Study) -> int | None:
 
 
 def certificate_of(study: Study) -> Act | None:
-    """Return what the log says of the removal of a study's answers; None where they are kept."""
+    """Return what the log says about the removal of a study's answers; None where they are kept."""
     return study.acts.filter(verb=REMOVED).order_by("-pk").first()

@@ -41,7 +41,7 @@ class Place:
 
 
 def load_places(study: Study, layout: Sequence[Sequence[float]] = ()) -> list[Place]:
-    """Return a study's areas in their order; where there is no map, ``layout`` has their points, else a circle does."""
+    """Return a study's areas in their order; if there is no map, ``layout`` has their points, else a circle does."""
     fields = ("position", "code", "name", "rings", "label_x", "label_y")
     rows = list(Area.objects.filter(study=study).order_by("position").values_list(*fields))
     points = layout or circle(len(rows))
@@ -70,7 +70,7 @@ def draw_paths(areas: Iterable[Area]) -> SafeString:
 
 @dataclass(frozen=True, slots=True)
 class MapFacts:
-    """What is said of a study's map: how many areas and edges, and what to look at."""
+    """What is said about a study's map: how many areas and edges, and what to look at."""
 
     areas: int
     edges: int
@@ -105,7 +105,7 @@ def map_facts(study: Study) -> MapFacts:
 
 @dataclass(frozen=True, slots=True)
 class StudyMap(MapFacts):
-    """All areas and edges as SVG, and what is said of them."""
+    """All areas and edges as SVG, and what is said about them."""
 
     paths: SafeString
     lines: dict[str, str]
@@ -181,14 +181,14 @@ class Badge:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Every area, in the order of the areas; lines between neighbours where there is no map; the box that holds all."""
+    """Every area, in the order of the areas; lines between neighbours if there is no map; the box that holds all."""
 
     places: list[Place]
     lines: list[tuple[float, float, float, float]]
     box: tuple[int, int, int, int]
     is_map: bool
     kilometre: float = 0.0
-    """Units of the drawing to a kilometre, at the middle of the map; 0 where there is no map."""
+    """Units of the drawing to a kilometre, at the middle of the map; 0 if there is no map."""
 
     @property
     def wide(self) -> bool:

@@ -34,7 +34,7 @@ class Study(models.Model):
     join_code = models.CharField(max_length=22, unique=True, null=True)
     """The open link, which is meant to be passed on; None where judges come by personal links."""
     outline = models.TextField(blank=True)
-    """The whole map for the locator, as JSON that `display.draw_areas` writes; empty where there is no map."""
+    """The whole map for the locator, as JSON that `display.draw_areas` writes; empty if there is no map."""
     asks_places = models.BooleanField(default=False)
     """Whether judges say which places they know before the first pair: the map is too large to know all of it."""
     created_at = models.DateTimeField(auto_now_add=True)
@@ -155,7 +155,7 @@ class Area(models.Model):
     """The larger place that it belongs to, such as its town; empty where that is not known."""
     label_x = models.FloatField(null=True)
     label_y = models.FloatField(null=True)
-    """A point well inside the area, in the units of ``rings``: where labels stand; None where there is no map."""
+    """A point well inside the area, in the units of ``rings``: where labels stand; None if there is no map."""
 
     class Meta:
         constraints = (

@@ -15,7 +15,7 @@ import shapely
 from judgemap.web.studies.squares import Points, Shapes, Square, packed_rings
 
 LARGE = 3_000
-"""Areas above which pages show a picture and tiles in place of one shape for each area."""
+"""Areas above which pages show a picture and tiles instead of one shape for each area."""
 LEVELS = (3, 6)
 """Tiles of level 3 are an eighth of the map wide, those of level 6 a sixty-fourth."""
 

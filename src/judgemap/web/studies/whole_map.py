@@ -27,7 +27,7 @@ def has_tiles(study: Study) -> bool:
 @require_safe
 @study_page
 def tile(request: HttpRequest, study: Study, level: int, x: int, y: int) -> HttpResponse:  # noqa: ARG001 - a page
-    """Hand out a tile as it was compressed; an empty one where there are no areas."""
+    """Hand out a tile as it was compressed; an empty one if there are no areas."""
     if level > 9 or max(x, y) >= 2**level:
         raise Http404
     kept = Tile.objects.filter(study=study, level=level, x=x, y=y).values_list("content", flat=True).first()

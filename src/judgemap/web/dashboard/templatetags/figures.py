@@ -47,7 +47,7 @@ def fixed(value: float | str | None) -> str:
 
 @register.filter
 def share(value: float | str | None) -> str:
-    """Write a share in per cent, or a dash where there is none.
+    """Write a share in per cent, or a dash if there is none.
 
     >>> share(0.5), share(0.012), share(None), share("")
     ('50 %', '1.2 %', '–', '–')

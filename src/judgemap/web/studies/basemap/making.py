@@ -130,7 +130,7 @@ def _put_together(extract: Extract, folder: Path) -> Path:
 
 
 def _store(job: BaseMap, made: Made) -> None:
-    """Store the tiles, in short turns, and draw with them from then on in place of an earlier base map."""
+    """Store the tiles, in short turns, and draw with them from then on instead of an earlier base map."""
     rows = (BaseMapTile(base_map=job, level=n, column=x, row=y, content=tile) for n, x, y, tile in made.tiles)
     insert_in_turns(rows, lambda row: len(row.content))
     earlier = BaseMap.objects.filter(study=job.study_id).exclude(pk=job.pk)

@@ -28,7 +28,7 @@ LARGEST_DEFINITION = 500_000
 
 
 def read_toml(sent: "UploadedFile | None") -> str:
-    """Take an uploaded study.toml, if it makes sense; the empty text where there is none."""
+    """Take an uploaded study.toml, if it makes sense; the empty text if there is none."""
     if sent is None:
         return ""
     if (sent.size or 0) > LARGEST_DEFINITION:

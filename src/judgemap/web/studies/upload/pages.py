@@ -258,7 +258,7 @@ class ColumnsForm(StudyForm):
 
     @property
     def settled(self) -> list[str]:
-        """Say what becomes of the rows about which there is nothing to choose."""
+        """Say what happens to the rows about which there is nothing to choose."""
         alone = [each for each in self._faults() if len(WORDING[FaultKind(each["kind"])].remedies) == 1]
         one, many = gettext("%(fault)s It will be left out."), gettext("%(fault)s They will be left out.")
         return [(one if each["count"] == 1 else many) % {"fault": faulty(each)} for each in alone]

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 WIDE, HIGH = 900, 600
 LARGEST = 150_000
-"""The most characters of a picture; where there are more, lines are drawn more coarsely."""
+"""The most characters of a picture; if there are more, lines are drawn more coarsely."""
 
 
 def sketch(geometry: "geopandas.GeoSeries", *, degrees: bool = False) -> dict[str, Any]:
-    """Draw every outline that can be drawn as one SVG path, with its width and height; empty where there is none.
+    """Draw every outline that can be drawn as one SVG path, with its width and height; empty if there is none.
 
     >>> import geopandas
     >>> sketch(geopandas.GeoSeries([shapely.box(0, 0, 3, 2)]))
