@@ -43,7 +43,7 @@ def test_the_least_definition(tmp_path):
         ('design = "principle"', "did you mean 'principal'"),
         ('access = "everybody"', "it is one of 'personal', 'open'"),
         ('languages = "en"', "languages is 'en'; it must be a list of strings"),
-        ('languages = ["en", "en"]', "each once"),
+        ('languages = ["en", "en"]', "each only once"),
         ("consent = 'x'", "there is no key 'consent'"),
         ("[areas]\nfil = 'x'", "there is no key 'areas.fil' (did you mean 'file'?)"),
         ("[areas]\nextra_edges = [['a']]", "areas.extra_edges is [['a']]; it must be a list of pairs"),

@@ -98,7 +98,7 @@ class History:
         return History(**columns, more={name: column[rows] for name, column in self.more.items()})
 
     def last(self, at: datetime | None = None) -> "History":
-        """Keep one row per pair: the last answer to it, now or at an earlier moment, when it may still have been open."""
+        """Keep one row per pair: the last answer to it, now or at an earlier moment, when it may have been open."""
         history = self if at is None else self._by(microseconds(at))
         starts = np.diff(history.pair, prepend=-1) != 0
         # Rows of a pair come in the order of revisions; one that was not given yet is taken only if there is none.
