@@ -1,5 +1,6 @@
 """A data folder for the study server's tests, and Django told where it is before any module of it is imported."""
 
+import contextlib
 import functools
 import gc
 import os
@@ -62,12 +63,25 @@ def _examples():
     return {name: functools.cache(getattr(judgemap, name)) for name in names}
 
 
-@pytest.fixture
-def short_trials(monkeypatch):
-    """Sample simulated studies for a moment only, where a plan's shape and words are tested and not its numbers."""
+@pytest.fixture(scope="session")
+def briefly():
+    """Sample simulated studies for a moment only, inside a ``with`` block; for what a module makes once."""
     from judgemap.core.samplers.run import Plan
 
-    monkeypatch.setattr("judgemap.core.simulation.SAMPLING", Plan(chains=4, warmup=5, draws=15))
+    @contextlib.contextmanager
+    def sampled():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("judgemap.core.simulation.SAMPLING", Plan(chains=4, warmup=2, draws=6))
+            yield
+
+    return sampled
+
+
+@pytest.fixture
+def short_trials(briefly):
+    """Sample simulated studies for a moment only, where a plan's shape and words are tested and not its numbers."""
+    with briefly():
+        yield
 
 
 @pytest.fixture(autouse=True)

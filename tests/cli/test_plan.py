@@ -13,6 +13,7 @@ QUICK = ["--judges", "3", "--per-judge", "8", "--simulations", "6", "--designs",
 SEED = ["--seed", "1"]
 
 
+@pytest.mark.usefixtures("short_trials")
 def test_says_what_to_expect_and_writes_a_page(judgemap, edges, tmp_path):
     result = judgemap("plan", *edges, *QUICK, *SEED, "--designs", "uniform,principal", "-o", tmp_path / "plan.html")
     assert result.status == 0, result.err
@@ -26,6 +27,7 @@ def test_says_what_to_expect_and_writes_a_page(judgemap, edges, tmp_path):
     assert "How many judges, how many answers each?" in page
 
 
+@pytest.mark.usefixtures("short_trials")
 def test_judges_alike(judgemap, edges, tmp_path):
     result = judgemap("plan", *edges, *QUICK, *SEED, "--judges-differ", "0", "--json", "-o", tmp_path / "plan")
     assert result.status == 0, result.err
@@ -34,7 +36,9 @@ def test_judges_alike(judgemap, edges, tmp_path):
 
 
 @pytest.mark.parametrize("cores", ["1", pytest.param("2", marks=pytest.mark.slow)])  # starts two processes
-def test_same_seed_same_numbers_on_any_number_of_cores(judgemap, edges, tmp_path, cores):
+def test_same_seed_same_numbers_on_any_number_of_cores(request, judgemap, edges, tmp_path, cores):
+    if cores == "1":
+        request.getfixturevalue("short_trials")  # which other processes would not know of
     words = ["plan", *edges, *QUICK, *SEED, "--json"]
     one, two = (json.loads(judgemap(*words, *more).out) for more in (["-o", tmp_path / "plan"], ["--cores", cores]))
     assert {**one, "seconds": 0} == {**two, "seconds": 0}
@@ -47,6 +51,7 @@ def test_same_seed_same_numbers_on_any_number_of_cores(judgemap, edges, tmp_path
     assert judgemap(*words, "-o", tmp_path / "plan").status == 0, "a second run replaces the first"
 
 
+@pytest.mark.usefixtures("short_trials")
 def test_a_pilot(judgemap, edges, comparisons, tmp_path):
     fitted = judgemap("fit", comparisons, *edges, "-o", tmp_path / "pilot", "--chains", "2", "--draws", "50", *SEED)
     assert fitted.status == 0, fitted.err

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from commands import environment, judgemap, outcomes
 from typer.testing import CliRunner
 
 import judgemap as jm
@@ -37,22 +38,6 @@ FITS = ("spatial", "other-prior", "standard", "clusters")
 KEPT = ("Study", "StudyVersion", "Area", "Edge", "Act", "Judge", "Consent", "UnknownArea", "Pair", "Answer",
         "Researcher", "Invitation", "ApiToken", "Authenticator", "Exclusion", "AutoFit")  # fmt: skip
 """Models whose rows must all be there. What else the release had, pages and programs read."""
-
-
-def environment(database_url: str = "") -> dict[str, str]:
-    """Return the environment of a process that is told nothing but its database."""
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("JUDGEMAP", "DJANGO", "DATABASE"))
-    }
-    return kept | ({"DATABASE_URL": database_url} if database_url else {}) | {"PYTHONWARNINGS": "ignore"}
-
-
-def judgemap(*words: str | Path, database_url: str = "") -> str:
-    """Run a command in a process of its own, as a server's owner does."""
-    command = [sys.executable, "-m", "judgemap", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(database_url), check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def read_server(what: str, data: Path, database_url: str = "") -> dict[str, Any]:
@@ -98,17 +83,30 @@ def files(tmp_path_factory) -> Path:
     return unpack("files.tar.xz", tmp_path_factory.mktemp("files"))
 
 
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory) -> Path:
+    """The server's data folder, with a backup beside it, for copying."""
+    return unpack("server.tar.xz", tmp_path_factory.mktemp("server"))
+
+
+@pytest.fixture(scope="module")
+def upgraded(unpacked, tmp_path_factory) -> Path:
+    """The same with the data folder upgraded, for copying."""
+    folder = shutil.copytree(unpacked, tmp_path_factory.mktemp("upgraded"), dirs_exist_ok=True)
+    judgemap("study", "upgrade", "--data", folder / "data")
+    return folder
+
+
 @pytest.fixture
-def old(tmp_path) -> Path:
+def old(unpacked, tmp_path) -> Path:
     """A fresh copy of the server's data folder, with a backup beside it."""
-    return unpack("server.tar.xz", tmp_path) / "data"
+    return shutil.copytree(unpacked, tmp_path, dirs_exist_ok=True) / "data"
 
 
 @pytest.fixture
-def server(old) -> Path:
+def server(upgraded, tmp_path) -> Path:
     """The same, upgraded."""
-    judgemap("study", "upgrade", "--data", old)
-    return old
+    return shutil.copytree(upgraded, tmp_path, dirs_exist_ok=True) / "data"
 
 
 @pytest.fixture(scope="module")
@@ -170,12 +168,11 @@ def test_a_postgres_database_opens_with_the_same_data(postgres, old):
 
 def check_refusal(data: Path, url: str = "") -> None:
     """Check that commands and servers refuse a database of an earlier version, and say what to do."""
-    for words in (["study", "list"], ["worker"], ["serve", "--port", "8197"]):
-        command = [sys.executable, "-m", "judgemap", *words, "--data", str(data)]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment(url), check=False, timeout=300)
-        assert done.returncode == 2
-        assert "written by an earlier version of judgemap; stop every server that uses it and run: " in done.stderr
-        assert f"judgemap study upgrade --data {data}" in done.stderr
+    commands = [["study", "list"], ["worker"], ["serve", "--port", "8197"]]
+    for done in outcomes(*([*words, "--data", data] for words in commands), database_url=url):
+        assert done.status == 2
+        assert "written by an earlier version of judgemap; stop every server that uses it and run: " in done.err
+        assert f"judgemap study upgrade --data {data}" in done.err
 
 
 SEND = """
@@ -208,11 +205,15 @@ def check_in_flight(data: Path, url: str = "") -> None:
     assert pair != IN_FLIGHT[1]
 
 
-def test_an_answer_in_flight_across_the_upgrade_is_stored_once(old):
+def test_a_refusal_leaves_the_database_as_it_was(old):
+    before = (old / "judgemap.sqlite3").read_bytes()
     check_refusal(old)
-    judgemap("study", "upgrade", "--data", old)
-    check_in_flight(old)
-    with closing(sqlite3.connect(old / "judgemap.sqlite3")) as database:
+    assert (old / "judgemap.sqlite3").read_bytes() == before
+
+
+def test_an_answer_in_flight_across_the_upgrade_is_stored_once(server):
+    check_in_flight(server)
+    with closing(sqlite3.connect(server / "judgemap.sqlite3")) as database:
         stored = "SELECT outcome FROM judge_answer JOIN judge_pair ON pair_id = judge_pair.id WHERE token = ?"
         assert database.execute(stored, IN_FLIGHT[1:]).fetchall() == [("left",)]
 
@@ -223,11 +224,9 @@ def test_a_database_of_a_later_version_is_refused(old):
             "INSERT INTO django_migrations (app, name, applied) VALUES ('judge', '9999_later', '2027-01-01')"
         )
         database.commit()
-    for words in (["study", "list"], ["study", "upgrade"]):
-        command = [sys.executable, "-m", "judgemap", *words, "--data", str(old)]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False, timeout=300)
-        assert done.returncode == 2
-        assert "written by a later version of judgemap (judge.9999_later); install that version" in done.stderr
+    for done in outcomes(["study", "list", "--data", old], ["study", "upgrade", "--data", old]):
+        assert done.status == 2
+        assert "written by a later version of judgemap (judge.9999_later); install that version" in done.err
 
 
 def _columns_of(then, now):
@@ -251,8 +250,10 @@ def test_a_backup_restores_with_every_answer(database, request, server, files, t
         postgres.psql('CREATE DATABASE "restored";')
         url = postgres.get_uri(database="restored")
     data = tmp_path / "new"
-    judgemap("study", "restore", tmp_path / "backup.sqlite3", "--data", data, database_url=url)
-    judgemap("study", "export", "wards", "-o", tmp_path / "again.zip", "--data", data, database_url=url)
+    restore = ["study", "restore", tmp_path / "backup.sqlite3", "--data", data]
+    export = ["study", "export", "wards", "-o", tmp_path / "again.zip", "--data", data]
+    for done in outcomes(restore, export, database_url=url):
+        assert done.status == 0, done.out + done.err
     before, after = read_export(files / "wards.zip"), read_export(tmp_path / "again.zip")
     assert len(before) == 10
     assert {name: _columns_of(before[name], after[name]) for name in before} == before

@@ -11,9 +11,10 @@ from judgemap.study.schedules import read_weights
 
 
 @pytest.fixture(scope="module")
-def plan(bare_study):
+def plan(bare_study, briefly):
     designs = ["uniform", "principal", "optimal", "adaptive"]
-    return jm.plan(bare_study.areas, 4, 20, seed=1, designs=designs, simulations=6)
+    with briefly():
+        return jm.plan(bare_study.areas, 4, 20, seed=1, designs=designs, simulations=6)
 
 
 def test_picture_names_what_it_shows(plan, words):
@@ -62,9 +63,10 @@ def test_one_worst_area_on_a_small_map(square_plan):
 
 
 @pytest.fixture(scope="module")
-def square_plan():
+def square_plan(briefly):
     areas = jm.Areas(("a", "b", "c", "d"), ("Ash", "Beech", "Cedar", "Dogwood"), jm_path(4))
-    return jm.plan(areas, 1, 24, seed=1, designs=["uniform", "naive"], simulations=6)
+    with briefly():
+        return jm.plan(areas, 1, 24, seed=1, designs=["uniform", "naive"], simulations=6)
 
 
 def jm_path(size):

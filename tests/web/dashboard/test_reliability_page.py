@@ -28,8 +28,8 @@ def page(client, study) -> str:
 
 
 @pytest.fixture
-def quick(monkeypatch):
-    """As few simulated studies as give an interval."""
+def quick(monkeypatch, short_trials):
+    """As few simulated studies as give an interval, each sampled for a moment."""
     monkeypatch.setattr(reliability_page, "SIMULATIONS", 6)
 
 
