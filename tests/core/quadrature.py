@@ -5,9 +5,21 @@ import numpy as np
 from judgemap.core.prior import FixedVariance, Model
 from judgemap.core.types import FloatArray
 
+KNOWN: dict[tuple[object, ...], dict[str, float]] = {}
+
 
 def exact_moments(model: Model) -> dict[str, float]:
-    """Means and sds of the centred strengths and of log α², integrated on a grid of contrasts λ_k − λ_{k+1}."""
+    """Means and sds of the centred strengths and of log α²; integrated once, because many tests ask for the same."""
+    counts = model.counts
+    arrays = (counts.first, counts.second, counts.n, counts.wins, model.covariance.matrix)
+    key = (*(each.tobytes() for each in arrays), repr(model.variance))
+    if key not in KNOWN:
+        KNOWN[key] = _integrate(model)
+    return KNOWN[key]
+
+
+def _integrate(model: Model) -> dict[str, float]:
+    """Integrate on a grid of contrasts λ_k − λ_{k+1}."""
     n = model.counts.n_areas
     M = np.eye(n)[:-1] - np.eye(n)[1:]
     back = np.linalg.pinv(M)

@@ -19,7 +19,8 @@ from judgemap.core.samplers.run import SAMPLERS, Draws, Plan, sample
 pytestmark = pytest.mark.statistical
 
 LIMIT = 5.0
-PLANS = {"hmc": Plan(chains=16, warmup=50, draws=1000), "gibbs": Plan(chains=4, warmup=50, draws=4000)}
+PLANS = {"hmc": Plan(chains=32, warmup=50, draws=500), "gibbs": Plan(chains=4, warmup=50, draws=4000)}
+"""As many draws of each; 32 chains of the first are one batch, and cost no more than one."""
 
 
 def two_areas(variance=InverseGamma(3, 3)):  # noqa: B008 - a frozen value

@@ -18,10 +18,10 @@ MODELS = {"two areas": two_areas(), "three areas": three_areas(), "one wins all"
 
 
 def draw(model: Model, kicks: int = 1) -> Draws:
-    """One kick a trajectory moves α² badly: the wide moves do most of the work."""
+    """One kick a trajectory moves α² badly: the wide moves do most of the work. All chains are one batch."""
     rng, target = np.random.default_rng(7), hmc.build_target(model)
-    starts = target.laplace.draw(rng, 16, 1.5)
-    return run(rng, hmc.transition(target, kicks, widely=True), starts, Plan(chains=16, warmup=50, draws=1000))
+    starts, kernel = target.laplace.draw(rng, 64, 1.5), hmc.transition(target, kicks, widely=True)
+    return run(rng, kernel._replace(width=64), starts, Plan(chains=64, warmup=50, draws=250))
 
 
 @pytest.mark.parametrize("name", MODELS)

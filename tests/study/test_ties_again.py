@@ -93,10 +93,10 @@ def z_between(one, other):
     return (one.mean(axis=(0, 1)) - other.mean(axis=(0, 1))) / np.hypot(*errors)
 
 
-def ours_of(areas, left, right, answer, ties):
+def ours_of(areas, left, right, answer, ties, **sizes):
     """Return the centred strengths and p of a fit, chain by chain."""
     data = Comparisons.from_words(areas.ids, [""] * len(left), left, right, list(answer), winner_is="higher")
-    fit = jm.fit_spatial(data, areas, ties=ties, seed=1)
+    fit = jm.fit_spatial(data, areas, ties=ties, seed=1, **sizes)
     chains = fit.inference_data.posterior.sizes["chain"]
     return np.c_[fit.record.sign * fit.risk, fit.tie_chance].reshape(chains, -1, len(areas.ids) + 1)
 
@@ -133,7 +133,7 @@ def test_a_second_implementation_agrees(simulated, ties):
 
 def test_answers_the_wrong_way_round_do_not_agree(simulated):
     areas, left, right, answer = simulated
-    ours = ours_of(areas, right, left, answer, "model")
+    ours = ours_of(areas, right, left, answer, "model", chains=4, draws=100)
     log_posterior = target(rao_kupper, left, right, answer, areas.graph.edges, 12)
     theirs = sample(np.random.default_rng(2), log_posterior, 12, chains=2, draws=150)
     assert np.abs(z_between(ours, theirs)).max() > 10
