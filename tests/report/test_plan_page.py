@@ -44,6 +44,7 @@ def test_page_is_whole_in_itself(plan):
     assert "assume that judges answer as the model says" in html
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_folder_and_its_second_writing(plan, tmp_path):
     folder = save_plan(plan, tmp_path / "plan")
     assert {path.name for path in folder.iterdir()} == {"index.html", "plan.json", "plan.csv", "plan.svg"}
@@ -56,6 +57,7 @@ def test_folder_and_its_second_writing(plan, tmp_path):
     assert (tmp_path / "fit" / "fit.json").exists(), "a fit is never replaced by a plan"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_one_worst_area_on_a_small_map(square_plan):
     said = " ".join(sentences(square_plan))
     assert re.search(r"find the worst area in \d+ % of studies", said)
