@@ -121,7 +121,7 @@ def test_what_large_maps_cannot_have_is_refused_in_a_sentence(areas, monkeypatch
     with pytest.raises(StudyError, match="the sampler 'gibbs' cannot be used on a map of 145 areas"):
         jm.fit_spatial(data, areas, seed=1, sampler="gibbs", **QUICK)
     monkeypatch.setattr("judgemap.study.panel_settings.DENSE_LIMIT", 100)
-    with pytest.raises(StudyError, match=r"judges: with more than 100 areas only the paper's model .* leave it out"):
+    with pytest.raises(StudyError, match=r"judges: with more than 100 areas judges and ties cannot be .* leave it out"):
         jm.fit_spatial(data, areas, seed=1, judges="differ", **QUICK)
     outcome = data.outcome.copy()
     outcome[0] = 2
