@@ -96,7 +96,7 @@ def pytest_collection_finish() -> None:
     """Spare the collector what stays to the end: modules and tests are a million objects to go through each time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 10, 10)  # by default it looks after every 700 objects: a twentieth of the time of web tests
+    gc.set_threshold(50_000, 10, 10)  # after every 700 objects, as by default, it takes a twentieth of a web test
 
 
 def pytest_unconfigure() -> None:
