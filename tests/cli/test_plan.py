@@ -64,7 +64,7 @@ def test_a_pilot(judgemap, edges, comparisons, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--judges", "0"], "there must be at least 1 of judges, not 0"),
+        (["--judges", "0"], "the number of judges must be at least 1, not 0"),
         (["--judges-differ", "-1"], "how far judges differ must be a positive number, σ/α, such as 0.5, not -1"),
         (["--seconds", "0"], "the seconds that an answer takes must be a positive number, not 0"),
         (["--judges", "1", "--per-judge", "3"], "1 × 3 comparisons cannot even connect 6 areas"),

@@ -89,8 +89,8 @@ def test_the_optimal_design_for_these_judges():
     [
         ({"differ": -1.0}, "how far judges differ must be a positive number"),
         ({"seconds": 0.0}, "the seconds that an answer takes must be a positive number"),
-        ({"judges": 0}, "there must be at least 1 of judges, not 0"),
-        ({"simulations": 0}, "there must be at least 1 of simulated maps, not 0"),
+        ({"judges": 0}, "the number of judges must be at least 1, not 0"),
+        ({"simulations": 0}, "the number of simulated maps must be at least 1, not 0"),
     ],
 )
 def test_mistakes(given, sentence):

@@ -175,8 +175,8 @@ def test_a_difference_within_noise_is_not_called_a_gain(ring):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"judges": 0}, "there must be at least 1 of judges, not 0"),
-        ({"per_judge": -3}, "there must be at least 1 of comparisons per judge, not -3"),
+        ({"judges": 0}, "the number of judges must be at least 1, not 0"),
+        ({"per_judge": -3}, "the number of comparisons per judge must be at least 1, not -3"),
         ({"judges": 2, "per_judge": 5}, "2 × 5 comparisons cannot even connect 12 areas"),
         ({"simulations": 5}, "intervals need at least 6 simulated studies, not 5"),
         ({"alpha": 0.0}, "the guess at α must be a positive number, not 0"),

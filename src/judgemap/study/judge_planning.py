@@ -241,7 +241,7 @@ def _check(areas: Areas, judges: int, per_judge: int, seconds: float, simulation
     )
     for what, number in numbers:
         if number < 1:
-            raise StudyError(f"there must be at least 1 of {what}, not {number}")
+            raise StudyError(f"the number of {what} must be at least 1, not {number}")
     if not (np.isfinite(seconds) and seconds > 0):
         raise StudyError(f"the seconds that an answer takes must be a positive number, not {seconds:g}")
     if len(areas) < 2:

@@ -370,7 +370,7 @@ def _asker(name: str, areas: Areas, covariance: Covariance, alpha: float, planne
 def _check(areas: Areas, judges: int, per_judge: int, simulations: int, designs: Sequence[str]) -> list[str]:
     for what, number, least in (("judges", judges, 1), ("comparisons per judge", per_judge, 1)):
         if number < least:
-            raise StudyError(f"there must be at least {least} of {what}, not {number}")
+            raise StudyError(f"the number of {what} must be at least {least}, not {number}")
     if simulations < FEWEST:
         raise StudyError(f"intervals need at least {FEWEST} simulated studies, not {simulations}")
     if len(areas) < 2:
