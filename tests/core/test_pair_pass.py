@@ -13,7 +13,7 @@ from judgemap.core.prior import InverseGamma, Model, independent
 from judgemap.core.samplers import pair_arrays, pair_pass
 from judgemap.core.samplers.compiled import exp_of_negative, tanh_of_half
 from judgemap.core.samplers.hmc import FEW, build_target, kernel, kernel_for, start, to_coordinates, trajectory
-from judgemap.core.samplers.pair_pass import Rows, add_laplacian, pass_pairs
+from judgemap.core.samplers.pair_pass import Rows, add_laplacian, add_to_triangle, pass_pairs
 from judgemap.core.types import FloatArray
 
 CHAINS = (1, 3, 8, 33)
@@ -59,6 +59,14 @@ def test_products_with_the_laplacian() -> None:
     weights, vectors, result = rng.random(len(counts.n)), rng.standard_normal((20, 5)), np.ones((20, 5))
     add_laplacian(counts.first, counts.second, weights, vectors, result)
     np.testing.assert_allclose(result - 1, laplacian(counts, weights) @ vectors, rtol=0, atol=1e-10)
+
+
+def test_the_laplacian_above_the_diagonal() -> None:
+    rng = np.random.default_rng(6)
+    counts = study(rng, 300)
+    weights, matrix = rng.random(len(counts.n)), np.ones((20, 20))
+    add_to_triangle(counts.first, counts.second, weights, matrix)
+    np.testing.assert_allclose(np.triu(matrix - 1), np.triu(laplacian(counts, weights)), rtol=0, atol=1e-12)
 
 
 def test_one_pair_by_hand() -> None:

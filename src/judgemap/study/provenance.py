@@ -64,7 +64,7 @@ def versions() -> dict[str, str]:
     >>> "judgemap" in versions()
     True
     """
-    packages = ("judgemap", "numpy", "scipy", "polyagamma")
+    packages = ("judgemap", "numpy", "scipy")
     return {"python": platform.python_version(), **{package: _version(package) for package in packages}}
 
 

@@ -24,7 +24,7 @@ from judgemap.core.comparisons import PairCounts
 from judgemap.core.laplace import mode
 from judgemap.core.likelihood import information, laplacian, log_likelihood
 from judgemap.core.outcomes import Answers, TieRule
-from judgemap.core.polyagamma import draw_polyagamma, draw_some_polyagamma
+from judgemap.core.polyagamma import draw_polyagamma
 from judgemap.core.prior import FixedVariance, Model, independent
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps, check_block
 from judgemap.core.samplers.slices import slice_sample
@@ -185,10 +185,10 @@ def draw_strengths(
     d = strengths[counts.first] - strengths[counts.second]
     if theta is not None:
         wins, losses = counts.wins + counts.ties, counts.n - counts.wins + counts.ties
-        up, down = draw_some_polyagamma(rng, wins, d - theta), draw_some_polyagamma(rng, losses, d + theta)
+        up, down = draw_polyagamma(rng, wins, d - theta), draw_polyagamma(rng, losses, d + theta)
         z, linear = up + down, counts.onto_areas(counts.wins - counts.n / 2 + theta * (up - down))
     else:
-        z, linear = draw_polyagamma(rng, counts.n.astype(np.float64), d), counts.excess()
+        z, linear = draw_polyagamma(rng, counts.n, d), counts.excess()
     factor, failed = lapack.dpotrf(laplacian(counts, z) + np.diag(1 / variance), lower=1)
     if failed:
         raise FloatingPointError("the precision of the strengths is not positive definite in double precision")

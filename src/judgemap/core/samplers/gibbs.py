@@ -28,11 +28,12 @@ class State(NamedTuple):
 
 def kernel(model: Model) -> Kernel:
     """Build the Gibbs sampler of ``model``; a batch is one chain, since a draw's cost is in the draw."""
+    kappa = model.counts.excess()
 
     def step(rng: np.random.Generator, state: State) -> State:
         strengths, log_variance = np.empty_like(state.strengths), np.empty_like(state.log_variance)
         for chain, (old, log_alpha2) in enumerate(zip(state.strengths, state.log_variance, strict=True)):
-            new = draw_strengths(rng, model, old, log_alpha2)
+            new = draw_strengths(rng, model, kappa, old, log_alpha2)
             strengths[chain] = new
             log_variance[chain] = draw_log_variance(rng, model.variance, model.covariance.inverse, new)
         return State(strengths, log_variance)
@@ -48,20 +49,21 @@ def _read(state: State) -> Arrays:
     return state._asdict() | {"acceptance": np.ones(len(state.log_variance))}
 
 
-def draw_strengths(rng: np.random.Generator, model: Model, strengths: FloatArray, log_variance: float) -> FloatArray:
-    """Draw z given λ, then λ given z and α²."""
+def draw_strengths(
+    rng: np.random.Generator, model: Model, kappa: FloatArray, strengths: FloatArray, log_variance: float
+) -> FloatArray:
+    """Draw z given λ, then λ given z and α²; ``kappa`` is κ = Xᵀ(y − n/2)."""
+    from judgemap.core.samplers.pair_pass import add_to_triangle
+
     counts, n = model.counts, model.counts.n_areas
-    i, j = counts.first, counts.second
-    z = draw_polyagamma(rng, counts.n.astype(np.float64), strengths[i] - strengths[j])
+    z = draw_polyagamma(rng, counts.n, strengths[counts.first] - strengths[counts.second])
     precision = model.covariance.inverse * np.exp(-log_variance)
-    flat = precision.ravel()
-    flat[i * n + j] -= z
-    flat[:: n + 1] += np.bincount(i, z, n) + np.bincount(j, z, n)
+    add_to_triangle(counts.first, counts.second, z, precision)
     # Row-major upper triangle = column-major lower triangle: no copy on the way to LAPACK.
     factor, failed = lapack.dpotrf(precision.T, lower=1, clean=0, overwrite_a=1)
     if failed:
         raise FloatingPointError("the precision of the strengths is not positive definite in double precision")
-    half, _ = lapack.dtrtrs(factor, counts.excess(), lower=1)
+    half, _ = lapack.dtrtrs(factor, kappa, lower=1)
     draw: FloatArray = lapack.dtrtrs(factor, half + rng.standard_normal(n), lower=1, trans=1)[0]
     return draw
 

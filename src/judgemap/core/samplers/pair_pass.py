@@ -164,3 +164,13 @@ def add_laplacian(
             moved = w * (above[k] - below[k])
             up[k] += moved
             down[k] -= moved
+
+
+@compiled
+def add_to_triangle(first: IntArray, second: IntArray, weights: FloatArray, matrix: FloatArray) -> None:
+    """Add XᵀWX to the diagonal of ``matrix`` and to what is above it."""
+    for pair in range(len(weights)):
+        i, j, w = first[pair], second[pair], weights[pair]
+        matrix[i, i] += w
+        matrix[j, j] += w
+        matrix[i, j] -= w

@@ -29,7 +29,7 @@ from judgemap.core import outcomes
 from judgemap.core.outcomes import Answers, TieRule
 from judgemap.core.panel import PanelModel
 from judgemap.core.panel_simulation import Panel, draw_panel
-from judgemap.core.polyagamma import draw_some_polyagamma
+from judgemap.core.polyagamma import draw_polyagamma
 from judgemap.core.prior import FixedVariance, InverseGamma
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
 from judgemap.core.samplers.panel_layout import Layout, Views, build_views, lay_out, onto_areas, summarise_views
@@ -210,7 +210,7 @@ def draw_weights(rng: np.random.Generator, state: State, answers: Answers, log_o
     """Draw z₁ and z₂ of every row."""
     theta = 2 * np.arctanh(expit(state.x.get("tie_chance", -np.inf)))
     first, second = answers.first + answers.ties, answers.second + answers.ties
-    up, down = draw_some_polyagamma(rng, first, log_odds - theta), draw_some_polyagamma(rng, second, log_odds + theta)
+    up, down = draw_polyagamma(rng, first, log_odds - theta), draw_polyagamma(rng, second, log_odds + theta)
     return Weights(up + down, (first - second) / 2 + theta * (up - down))
 
 
