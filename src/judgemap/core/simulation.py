@@ -229,17 +229,24 @@ def reach(lengths: FloatArray, curve: FloatArray, level: float) -> float:
     >>> reach(np.array([100.0, 400.0]), np.array([2.0, 1.0]), level=0.9)
     inf
     """
-    steady = np.maximum(np.minimum.accumulate(curve), TINY)
-    level = max(level, TINY)
-    reached = steady <= level * (1 + 1e-9)
-    if reached[0]:
-        return 0.0
-    if not reached.any():
-        return np.inf
-    after = int(np.argmax(reached))
-    x, y = np.log(lengths[after - 1 : after + 1]), np.log(steady[after - 1 : after + 1])
-    share = min((y[0] - np.log(level)) / (y[0] - y[1]), 1.0)
-    return float(np.exp(x[0] + share * (x[1] - x[0])))
+    return float(_reach(lengths, curve[None], np.array([level]))[0])
+
+
+def _reach(lengths: FloatArray, curves: FloatArray, levels: FloatArray) -> FloatArray:
+    """Do the same for many curves, one a row, each with its level."""
+    steady = np.maximum(np.minimum.accumulate(curves, axis=1), TINY)
+    levels = np.maximum(levels, TINY)
+    reached = steady <= levels[:, None] * (1 + 1e-9)
+    after = np.argmax(reached, axis=1)
+    rows, before = np.arange(len(curves)), np.maximum(after - 1, 0)
+    from_x, from_y = np.log(lengths[before]), np.log(steady[rows, before])
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # where a curve is there at once, which is 0 whatever comes out
+        share = np.minimum((from_y - np.log(levels)) / (from_y - np.log(steady[rows, after])), 1.0)
+        between = np.exp(from_x + share * (np.log(lengths[after]) - from_x))
+    found: FloatArray = np.where(reached[:, 0], 0.0, np.where(reached.any(axis=1), between, np.inf))
+    return found
 
 
 def length_for_the_same(
@@ -258,11 +265,8 @@ def length_for_the_same(
     200
     """
     middle = reach(lengths, curve.mean(axis=0), float(reference[:, at].mean()))
-    size = len(curve)
-    resampled = np.empty(RESAMPLES)
-    for each in range(RESAMPLES):
-        rows = rng.integers(size, size=size)
-        resampled[each] = reach(lengths, curve[rows].mean(axis=0), float(reference[rows, at].mean()))
+    rows = rng.integers(len(curve), size=(RESAMPLES, len(curve)))
+    resampled = _reach(lengths, curve[rows].mean(axis=1), reference[rows, at].mean(axis=1))
     ends = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2]) * (RESAMPLES - 1)
     low, high = np.sort(resampled)[ends.round().astype(int)].tolist()
     return Interval(middle, low, high)
