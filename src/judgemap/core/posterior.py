@@ -3,6 +3,7 @@
 Draws of risk are an array (draws, areas); a high value is a high risk. Rank 1 is the highest risk.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -95,6 +96,25 @@ def p_top(risk: FloatArray, k: int) -> FloatArray:
     if not 1 <= k <= risk.shape[1]:
         raise ValueError(f"k must lie in 1 … {risk.shape[1]}, received {k}")
     return in_top(ranks(risk), k)
+
+
+def p_tops(risk: FloatArray, sizes: Sequence[int]) -> dict[int, FloatArray]:
+    """P(area is among the k of highest risk) for several k, each below the number of areas; only those are sorted.
+
+    >>> p_tops(np.array([[3.0, 1.0, 2.0], [1.0, 3.0, 2.0]]), [1, 2])
+    {1: array([0.5, 0.5, 0. ]), 2: array([0.5, 0.5, 1. ])}
+    """
+    draws, areas = risk.shape
+    most = max(sizes, default=1)
+    counts = {k: np.zeros(areas) for k in sizes}
+    for first in range(0, draws, max(1, AT_A_TIME // areas)):
+        part = risk[first : first + max(1, AT_A_TIME // areas)]
+        highest = np.argpartition(-part, most - 1, axis=1)[:, :most]
+        order = np.argsort(-np.take_along_axis(part, highest, axis=1), axis=1, kind="stable")
+        highest = np.take_along_axis(highest, order, axis=1)
+        for k in sizes:
+            counts[k] += np.bincount(highest[:, :k].ravel(), minlength=areas)
+    return {k: count / draws for k, count in counts.items()}
 
 
 def in_top(rank: IntArray, k: int) -> FloatArray:

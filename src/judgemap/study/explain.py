@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgemap.core.posterior import in_top, ranks
+from judgemap.core.posterior import p_tops
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.study.checks import PredictiveCheck, predictive_check
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparisons import Comparisons
-from judgemap.study.findings import Findings, Met
+from judgemap.study.findings import Findings
 from judgemap.study.judges import judge_table, stands_out, surprising_answers
 from judgemap.study.record import NoteKind, json_value
 from judgemap.study.reliability import Reliability, reliability, reliability_over_time
@@ -121,12 +121,11 @@ class Explanation:
     @cached_property
     def top(self) -> Mapping[int, FloatArray]:
         """P(among the k areas of highest risk), by k."""
-        rank = ranks(self.fit.risk)
-        return {k: in_top(rank, k) for k in TOPS if k < len(self.fit.map)}
+        return p_tops(self.fit.risk, [k for k in TOPS if k < len(self.fit.map)])
 
     @cached_property
-    def met(self) -> list[list[Met]]:
-        """The other areas that each was compared with, the most often first."""
+    def met(self) -> list[list[list[int]]]:
+        """The other areas that each was compared with, the most often first, as `findings.Met` reads them."""
         return _met(self.fit)
 
     @property
@@ -152,7 +151,7 @@ class Explanation:
         only ``met`` and ``sampling``: the other parts refit the answers many times.
         """
         if len(self.fit.map) > LARGE:
-            return {"met": _as_lists(self.met), "sampling": json_value(self.fit.sampling._asdict())}
+            return {"met": self.met, "sampling": json_value(self.fit.sampling._asdict())}
         rounded = {
             **self._judged,
             "judges_note": self.judges_note,
@@ -167,7 +166,7 @@ class Explanation:
             "sampling": self.fit.sampling._asdict(),
         }
         told: dict[str, Any] = json_value(rounded, FIGURES) | json_value(exact) | of_clusters(self.fit)
-        return told | {"met": _as_lists(self.met)}
+        return told | {"met": self.met}  # a hundred thousand whole numbers, which JSON takes as they are
 
     @property
     def _judged(self) -> dict[str, Any]:
@@ -223,7 +222,7 @@ def judge(fit: Fit, data: Comparisons) -> Fit:
     return fit if len(fit.map) > LARGE else fit.judged(Explanation(fit, data).verdict)
 
 
-def _met(fit: Fit) -> list[list[Met]]:
+def _met(fit: Fit) -> list[list[list[int]]]:
     pairs = fit.observed_data
     position = {area: place for place, area in enumerate(fit.map.ids)}
     first, second = ([position[area] for area in pairs[end].to_numpy().tolist()] for end in ("first", "second"))
@@ -231,11 +230,6 @@ def _met(fit: Fit) -> list[list[Met]]:
     owner = np.concatenate([first, second])
     rows = np.column_stack([np.concatenate(ends) for ends in ((second, first), (won, lost), (lost, won))])
     order = np.lexsort((rows[:, 0], -rows[:, 1] - rows[:, 2], owner))
-    met = [Met._make(row) for row in rows[order].tolist()]
+    met = rows[order].tolist()
     ends = np.cumsum(np.bincount(owner, minlength=len(fit.map))).tolist()
     return [met[start:end] for start, end in pairwise([0, *ends])]
-
-
-def _as_lists(met: list[list[Met]]) -> list[list[list[int]]]:
-    """Return it ready for JSON. There may be a hundred thousand of them, too many to look at each for what it is."""
-    return [[list(each) for each in of_area] for of_area in met]
