@@ -104,7 +104,7 @@ def test_sentences_table_and_picture(planned):
     assert "twice the judges" in doubled
     assert "answers each" in end
     table = judge_table(planned)
-    assert [str(row[0]) for row in table.rows] == ["10", "20", "40", "80", "160", "320", "without end"]
+    assert [str(row[0]) for row in table.rows] == ["10", "20", "40", "80", "160", "320", "no limit"]
     assert "eight" not in judge_picture(planned).caption
     assert judge_section(planned).table is not None
     assert planned.to_frame().shape == (30, 6)

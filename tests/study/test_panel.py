@@ -228,5 +228,5 @@ def test_the_briefing_says_whose_view_it_is(fit):
     assert "Ties are part of the model (Rao and Kupper, 1967)." in text
     assert "The map shows the view of the population of judges" in text
     assert dict(points(fit.seen_by("panel"), About()))["Whose view it is"].startswith(
-        "The map is the view of these judges"
+        "The map shows the view of these judges"
     )

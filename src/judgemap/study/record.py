@@ -331,8 +331,8 @@ _OLD_NOTES = (
     (NoteKind.UNDECIDED, r"\d+ of \d+ shown pairs have no winner"),
     (NoteKind.NEVER_COMPARED, r"\d+ of \d+ areas were never compared"),
     (NoteKind.GROUPS, r"The compared areas fall into \d+ groups"),
-    (NoteKind.ONE_JUDGE, r"All answers are one judge's"),
-    (NoteKind.SINGLE_ANSWERS, r"Judges with a single answer"),
+    (NoteKind.ONE_JUDGE, r"All answers (are one judge's|come from one judge)"),
+    (NoteKind.SINGLE_ANSWERS, r"Judges with (a single|only one) answer"),
     (NoteKind.PARTS, r"The map is in \d+ parts: no cluster"),
 )
 """How notes begin that were written before they had kinds; all others are about the map."""
