@@ -65,11 +65,11 @@ class Target:
     """Whether chains are advanced by `hmc_trajectories`; otherwise by `trajectory`, in arrays."""
 
 
-def build_target(model: Model) -> Target:
-    """Place the coordinates and lay out the data for `evaluate`."""
+def build_target(model: Model, laplace: Laplace | None = None) -> Target:
+    """Place the coordinates, unless ``laplace`` places them already, and lay out the data for `evaluate`."""
     from judgemap.core.samplers.pair_pass import likelihood
 
-    return Target(model, approximate(model), likelihood(model.counts))
+    return Target(model, laplace or approximate(model), likelihood(model.counts))
 
 
 def kernel(model: Model) -> Kernel:
@@ -77,14 +77,15 @@ def kernel(model: Model) -> Kernel:
     return _with_kicks(build_target(model))
 
 
-def kernel_for(model: Model, draws: int) -> Kernel:
+def kernel_for(model: Model, draws: int, laplace: Laplace | None = None) -> Kernel:
     """Build the same sampler for so many draws in all: if they are few, without loading a compiler.
 
     Which way is taken depends on the model and the number of draws alone, so a seed still gives the same numbers.
     """
     if draws * len(model.counts.n) > FEW:
-        return kernel(model)
-    return _with_kicks(Target(model, approximate(model), pair_arrays.likelihood(model.counts), compiled=False))
+        return _with_kicks(build_target(model, laplace))
+    placed = laplace or approximate(model)
+    return _with_kicks(Target(model, placed, pair_arrays.likelihood(model.counts), compiled=False))
 
 
 def _with_kicks(target: Target) -> Kernel:

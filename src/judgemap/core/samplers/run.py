@@ -173,9 +173,10 @@ def sample(
         raise ValueError(f"there is no sampler '{sampler}'; choose one of {', '.join(SAMPLERS)}")
     plan = plan or Plan()
     with one_thread():
-        starts = approximate(model).draw(rng, plan.chains, START_SPREAD)
+        laplace = approximate(model)
+        starts = laplace.draw(rng, plan.chains, START_SPREAD)
         if sampler == "hmc":
-            kernel = hmc.kernel_for(model, plan.chains * (plan.warmup + plan.draws * plan.thin))
+            kernel = hmc.kernel_for(model, plan.chains * (plan.warmup + plan.draws * plan.thin), laplace)
         else:
             kernel = SAMPLERS[sampler](model)
         return run(rng, kernel, starts, plan, cores, watch)
