@@ -89,7 +89,7 @@ def test_a_map_with_an_island(judgemap, tmp_path):
         ("", "comparisons.csv: the file is empty"),
         ("judge,left,right\n1,1,2\n", "comparisons.csv: there is no column 'outcome'"),
         ("judge,left,right,outcome\n1,1,2,perhaps\n", "comparisons.csv line 2: 'perhaps' is not an outcome"),
-        ("judge,left,right,outcome\n1,E1,E2,left\n", "comparisons.csv and the map share no area"),
+        ("judge,left,right,outcome\n1,E1,E2,left\n", "comparisons.csv and the map have no area in common"),
         ("judge,left,right,outcome\n1,1,2,left\n1,nan,2,left\n", "comparisons.csv line 3: area 'nan' is not"),
         ("only\n1\n", "comparisons.csv: there is no column 'left'"),
         ("judge,left,right,outcome\n1,1,2,tie\n", "none of the 1 comparisons was decided"),
