@@ -3,6 +3,7 @@
     .venv/bin/python benchmarks/nation_server.py                        hexagons, SQLite and PostgreSQL
     .venv/bin/python benchmarks/nation_server.py --map lsoa2011.zip     a real map, with columns --id and --name
     .venv/bin/python benchmarks/nation_server.py --areas 3000 --answers 20000 --quick       a minute, SQLite alone
+    .venv/bin/python benchmarks/nation_server.py --pages --quick        pages alone, without the draft, SQLite alone
 
 The file is uploaded and a worker makes the draft, in this process; the reader of the file runs in its own, confined,
 and its memory is given. Answers are put into the database in bulk, 50 a judge, and the worker's upkeep is run once.
@@ -92,6 +93,32 @@ def make_study(path: Path, columns: tuple[str, str]) -> tuple[Any, dict[str, Any
         "wall_s": time.perf_counter() - at, "areas": draft.study.areas.count(),
     }  # fmt: skip
     return draft.study, {name: round(value, 2) for name, value in facts.items()}
+
+
+def put_study(data: Path, n_areas: int) -> Any:  # noqa: ANN401 - a study
+    """Put a study into the database without making a draft: its areas share the drawings of a hundred hexagons."""
+    from judgemap.geo.maps import read_areas
+    from judgemap.study.definition import StudyDefinition
+    from judgemap.web.accounts.models import Researcher
+    from judgemap.web.studies.actions import WholeMap, store_study
+    from judgemap.web.studies.display import draw_areas
+    from judgemap.web.studies.models import Area
+    from judgemap.web.studies.tiles import MadeTile
+
+    write_hexagons(data / "hundred.gpkg", 100)
+    drawn = draw_areas(read_areas(data / "hundred.gpkg", id="code", name="name"))
+    rows = [
+        Area(
+            position=i, code=f"A{i:06}", name=f"District {i // 100} {i:05}", region=f"District {i // 100}",
+            outline=drawn.geojson[i % 100], scene=drawn.scenes[i % 100], rings=drawn.rings[i % 100],
+            label_x=drawn.labels[i % 100][0], label_y=drawn.labels[i % 100][1],
+        )
+        for i in range(n_areas)
+    ]  # fmt: skip
+    owner = Researcher.objects.create_user("owner@example.org", "a password of many words")
+    definition = StudyDefinition("A nation", "Which has the LOWER rate?", "lower", design="uniform")
+    whole = WholeMap(drawn.outline, [MadeTile(3, 0, 0, gzip.compress(b"[]"))])
+    return store_study(definition, whole, rows, [], None, owner)
 
 
 def insert(model: Any, names: list[str], rows: Iterable[tuple[Any, ...]]) -> None:  # noqa: ANN401 - a model
@@ -292,10 +319,15 @@ def measure(url: str, data: Path, options: argparse.Namespace) -> dict[str, Any]
     from judgemap.web.dashboard.counting import Upkeep
     from judgemap.web.dashboard.numbers import keep_numbers
 
-    map_path = Path(options.map) if options.map else data / "hexagons.gpkg"
-    if not options.map:
-        write_hexagons(map_path, options.areas)
-    study, draft = make_study(map_path, (options.id, options.name) if options.map else ("code", "name"))
+    draft: dict[str, Any] = {"areas": options.areas}
+    if options.pages:
+        study = put_study(data, options.areas)
+    else:
+        map_path = Path(options.map) if options.map else data / "hexagons.gpkg"
+        if not options.map:
+            write_hexagons(map_path, options.areas)
+        study, draft = make_study(map_path, (options.id, options.name) if options.map else ("code", "name"))
+        draft["map"] = map_path.name
     print(f"  {draft}", flush=True)
     tokens = answer_all(study, options.answers)
     tokens[1] = small_study(data)
@@ -304,7 +336,6 @@ def measure(url: str, data: Path, options: argparse.Namespace) -> dict[str, Any]
     Upkeep(keep_numbers)()
     upkeep = round(cpu() - began, 1)
     print(f"  counts of {options.answers:,} answers made from nothing in {upkeep} s", flush=True)
-    draft["map"] = map_path.name
     return {"draft": draft, "upkeep_cpu_s": upkeep, "pages": time_pages(study, tokens)}
 
 
@@ -316,6 +347,7 @@ def main() -> int:
     parser.add_argument("--map", help="a boundary file, in place of hexagons")
     parser.add_argument("--id", default="LSOA11CD")
     parser.add_argument("--name", default="LSOA11NM")
+    parser.add_argument("--pages", action="store_true", help="no draft is made: the areas are put into the database")
     parser.add_argument("--quick", action="store_true", help="SQLite only, and nothing is written")
     parser.add_argument("--only", choices=["sqlite", "postgres"])
     parser.add_argument("--measure", nargs=2, metavar=("URL", "DATA"), help=argparse.SUPPRESS)
