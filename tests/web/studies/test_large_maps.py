@@ -8,18 +8,25 @@ import pytest
 import shapely
 from django.urls import reverse
 
-from judgemap.web.studies import display, tiles
-from judgemap.web.studies.actions import create_study
+from judgemap.web.studies import actions, display, tiles
 from judgemap.web.studies.models import Edge, Tile
 from judgemap.web.studies.squares import Square
 
 
+@pytest.fixture(scope="module")
+def drawn(areas):
+    """The grid of sixteen wards, drawn as a large map is, with its tiles."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(display, "LARGE", 10)
+        return display.draw_areas(areas)
+
+
 @pytest.fixture
-def large(monkeypatch, people, definition, areas):
-    """The grid of sixteen wards, taken for a large map."""
+def large(monkeypatch, people, definition, areas, drawn):
+    """The grid, taken for a large map."""
     monkeypatch.setattr(display, "LARGE", 10)
-    again = type(areas)(areas.ids, areas.names, areas.graph, areas.geometry)
-    return create_study(definition, again, people["owner"])
+    monkeypatch.setattr(actions, "draw_areas", lambda *_: drawn)
+    return actions.create_study(definition, areas, people["owner"])
 
 
 def get(client, name, *args, **query):
@@ -35,7 +42,7 @@ def hexagons(side):
 
 
 def test_tiles_cover_every_area_and_leave_no_gaps():
-    shapes = hexagons(12)
+    shapes = hexagons(7)
     frame = Square.around(shapely.total_bounds(shapes), 0.02)
     made = list(tiles.make_tiles(shapes, frame))
     assert {each.level for each in made} == set(tiles.LEVELS)

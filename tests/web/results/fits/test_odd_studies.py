@@ -15,7 +15,7 @@ from judgemap.web.results.models import FitRun
 from judgemap.web.studies import actions as studies
 from judgemap.web.studies.models import Study
 
-QUICK = {"chains": 2, "warmup": 20, "draws": 60, "seed": 1}
+QUICK = {"chains": 2, "warmup": 5, "draws": 20, "seed": 1}
 MODELS = {
     "spatial": FitSettings(**QUICK),
     "standard": FitSettings(model="standard", **QUICK),
