@@ -70,7 +70,7 @@ def test_importance_sampling_agrees_with_fits_without_the_judge(row, monkeypatch
 @pytest.mark.parametrize("names", [("ann", "bob"), ("ann", "bob", "")])
 def test_leaving_out_needs_judges(row, names):
     data = Comparisons.from_words(row.ids, names, [0] * len(names), [1] * len(names), ["left"] * len(names))
-    with pytest.raises(StudyError, match="which needs 3 judges, and every answer with its judge's name"):
+    with pytest.raises(StudyError, match="which takes 3 judges, and every answer with its judge's name"):
         jm.compare_models(data, row, seed=1)
 
 

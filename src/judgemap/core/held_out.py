@@ -28,6 +28,8 @@ from judgemap.core.types import FloatArray, IntArray
 
 NEWTON = 25
 """Steps to the mode, at most."""
+LITTLE = 1e-3
+"""A step in the score of the lapse rate, for differences."""
 HALVINGS = 6
 NEAR = 1e-3
 """What is left to climb, at most: the points need to lie around the mode, not to know it to many digits."""
@@ -98,7 +100,10 @@ def log_probability(rng: np.random.Generator, rows: JudgeRows, parts: Parts, sha
     """
     size = max(1, CHUNK // max(1, len(rows.first) * (rows.B.shape[1] + 3)))
     pieces = [slice(start, start + size) for start in range(0, len(shared.tie_chance), size)]
-    return np.concatenate([_Judge(rows, parts, shared.part(piece)).integrate(rng) for piece in pieces])
+    # The mode at typical parameters is near that at each draw, and costs as much as one of them.
+    typical = Shared(*(each.mean(axis=0, keepdims=True) for each in shared))
+    start, _ = _Judge(rows, parts, typical).mode()
+    return np.concatenate([_Judge(rows, parts, shared.part(piece)).integrate(rng, start) for piece in pieces])
 
 
 class _Judge:
@@ -137,27 +142,49 @@ class _Judge:
         value: FloatArray = rows.sum(axis=0) - (v**2).sum(axis=1) / 2
         return value
 
-    def climb(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the slope at v and H."""
-        eta, lapse, ties, p = self.eta(v), self.lapse(v), self.parts.ties, self.shared.tie_chance
-        slope = slopes(self.rows.answers, ties, eta.T, p, lapse)
-        weight = np.maximum(curvature(self.rows.answers, ties, eta.T, p), 0.0).T * (1 - lapse.T)
-        J = np.zeros((*eta.shape, self.size))
-        scale = self.shared.sigma[:, None]
+    def scale(self, v: FloatArray) -> FloatArray:
+        """Find s in ∂η/∂v = sB for the view, (draws, 1)."""
+        sigma = self.shared.sigma[:, None]
+        if self.attention is None:
+            return sigma
+        scaled: FloatArray = sigma * (1 + self.shared.attention_sd * v[:, self.attention])[:, None]
+        return scaled
+
+    def own(self, v: FloatArray) -> FloatArray:
+        """Find ∂η/∂v for all but the view, (draws, rows, unknowns)."""
+        own = np.zeros((*self.d.shape, self.size - self.views.stop))
         if self.attention is not None:
-            scale = scale * (1 + self.shared.attention_sd * v[:, self.attention])[:, None]
-            J[:, :, self.attention] = self.shared.attention_sd[:, None] * self.e(v)
-        J[:, :, self.views] = scale[:, :, None] * self.rows.B
+            own[:, :, self.attention - self.views.stop] = self.shared.attention_sd[:, None] * self.e(v)
         if self.side is not None:
-            J[:, :, self.side] = self.shared.side_sd[:, None] * self.rows.x
-        gradient = (np.swapaxes(J, 1, 2) @ slope.eta.T[:, :, None])[:, :, 0] - v
-        H = np.swapaxes(J, 1, 2) @ (weight[:, :, None] * J) + np.eye(self.size)
+            own[:, :, self.side - self.views.stop] = self.shared.side_sd[:, None] * self.rows.x
+        return own
+
+    def slope(self, v: FloatArray) -> FloatArray:
+        """Return the slope of the log posterior at v."""
+        few, p = self.views.stop, self.shared.tie_chance
+        rows = slopes(self.rows.answers, self.parts.ties, self.eta(v).T, p, self.lapse(v)).eta.T
+        slope = -v
+        slope[:, :few] += self.scale(v) * (rows @ self.rows.B)
+        slope[:, few:] += np.einsum("dr,dru->du", rows, self.own(v))
         if self.parts.lapses is not None:
-            ahead, behind = (self._at_lapse(v, step) for step in (1e-3, -1e-3))
-            gradient[:, -1] += (ahead - behind) / 2e-3
-            middle = self._at_lapse(v, 0.0)
-            H[:, -1, -1] += np.maximum(-(ahead - 2 * middle + behind) / 1e-6, 0.0)
-        return gradient, H
+            slope[:, -1] += (self._at_lapse(v, LITTLE) - self._at_lapse(v, -LITTLE)) / (2 * LITTLE)
+        return slope
+
+    def information(self, v: FloatArray) -> FloatArray:
+        """Return H at v. B is the same at all draws, so that J, the largest array by far, is never made."""
+        few, own, scale, B = self.views.stop, self.own(v), self.scale(v), self.rows.B
+        bent = curvature(self.rows.answers, self.parts.ties, self.eta(v).T, self.shared.tie_chance)
+        weight = np.maximum(bent, 0.0).T * (1 - self.lapse(v).T)
+        H = np.empty((len(v), self.size, self.size))
+        H[:, :few, :few] = B.T @ ((scale**2 * weight)[:, :, None] * B)
+        H[:, few:, :few] = np.swapaxes(own, 1, 2) @ ((scale * weight)[:, :, None] * B)
+        H[:, :few, few:] = np.swapaxes(H[:, few:, :few], 1, 2)
+        H[:, few:, few:] = np.swapaxes(own, 1, 2) @ (weight[:, :, None] * own)
+        H += np.eye(self.size)
+        if self.parts.lapses is not None:
+            ahead, middle, behind = (self._at_lapse(v, step) for step in (LITTLE, 0.0, -LITTLE))
+            H[:, -1, -1] += np.maximum(-(ahead - 2 * middle + behind) / LITTLE**2, 0.0)
+        return H
 
     def _at_lapse(self, v: FloatArray, step: float) -> FloatArray:
         """Find log p(y_k | v) with the lapse score moved by a step."""
@@ -166,14 +193,15 @@ class _Judge:
         value: FloatArray = self.log_posterior(moved) + (moved**2).sum(axis=1) / 2
         return value
 
-    def mode(self) -> tuple[FloatArray, FloatArray]:
-        """Return v̂ and H there."""
+    def mode(self, start: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Return v̂ and H there, from ``start``, one row for all draws, or from 0."""
         v = np.zeros((len(self.d), self.size))
+        v += 0.0 if start is None else start
         height = self.log_posterior(v)
         for _ in range(NEWTON):
-            gradient, H = self.climb(v)
-            step = np.linalg.solve(H, gradient[:, :, None])[:, :, 0]
-            if (gradient * step).sum(axis=1).max() < NEAR:
+            slope, H = self.slope(v), self.information(v)
+            step = np.linalg.solve(H, slope[:, :, None])[:, :, 0]
+            if (slope * step).sum(axis=1).max() < NEAR:
                 break
             for _ in range(HALVINGS):
                 higher = self.log_posterior(v + step)
@@ -183,12 +211,12 @@ class _Judge:
                 step[worse] /= 2
             step[worse] = 0.0
             v, height = v + step, np.where(worse, height, higher)
-        return v, self.climb(v)[1]
+        return v, self.information(v)
 
-    def integrate(self, rng: np.random.Generator) -> FloatArray:
+    def integrate(self, rng: np.random.Generator, start: FloatArray) -> FloatArray:
         if self.size == 0:
             return self.log_posterior(np.zeros((len(self.d), 0)))
-        v, H = self.mode()
+        v, H = self.mode(start)
         few = self.views.stop
         L = _factor(H)
         half_log_det = np.log(np.abs(np.diagonal(L, axis1=1, axis2=2))).sum(axis=1)

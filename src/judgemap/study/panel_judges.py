@@ -39,6 +39,8 @@ NEAR_NOTHING = 0.25
 MOSTLY = 0.5
 DRAWS = (100, 400)
 """Of the fit, evenly spaced, to weigh kinds of judges by: the more where the fewer are in doubt."""
+HOPELESS_K = 1.2
+"""A Pareto k of the fewer draws above which more would not help: those of judges with many answers take longest."""
 UNSETTLED = "Not enough draws to tell: the chains have not settled. Fit again with more draws."
 ENTANGLED = (
     "Not enough draws to tell: the fit depends too much on this judge's own answers. Fit again without this judge, and "
@@ -108,7 +110,7 @@ def _weighed(fit: "PanelFit", data: Comparisons) -> tuple[FloatArray, FloatArray
             for shared in some if name in place else ():
                 rng = np.random.default_rng(code)
                 kinds[code], k[code] = kind_chances(rng, counts, place[name], parts, shared, own)
-                if k[code] <= GOOD_K:
+                if k[code] <= GOOD_K or k[code] > HOPELESS_K:
                     break
     return kinds, k
 
