@@ -113,7 +113,7 @@ PAIRS = pd.DataFrame({"win": [1, 2], "lost": [2, 3]})
     [
         (
             {"comparisons": pd.DataFrame({"win": [1, 9], "lost": [2, 3]}), "adjacency": np.eye(3)[::-1]},
-            "'9' are no areas",
+            "'9' are not areas",
         ),
         ({"comparisons": PAIRS, "adjacency": np.triu(np.ones((3, 3)), 1)}, "must be symmetric"),
         ({"comparisons": PAIRS, "adj1": np.zeros((3, 3)), "adj2": np.zeros((3, 3))}, "several matrices"),

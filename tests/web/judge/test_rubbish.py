@@ -15,7 +15,7 @@ method = st.sampled_from(["get", "post", "head", "put", "delete", "options", "pa
 def test_every_page_of_a_judge_is_listed_here():
     judge = next(each for each in get_resolver().url_patterns if getattr(each, "app_name", "") == "judge")
     paths = {str(each.pattern) for each in judge.url_patterns}
-    drawn = {"tiles/<int:key>/<int:level>/<int:column>/<int:row>", "ground/<int:key>/<int:position>.svg"}
+    drawn = {"tiles/<int:key>/<places:places>", "ground/<int:key>/<int:position>.svg"}
     pages = {f"j/<slug:token>/{page}" for page in {*PAGES, *drawn}}
     assert paths == pages | {"j/<slug:token>", "s/<slug:code>/", "withdraw"}
 
