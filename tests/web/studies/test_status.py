@@ -2,6 +2,7 @@
 
 import pytest
 
+from judgemap.web.judge.models import Answer
 from judgemap.web.studies.models import Act
 
 
@@ -54,5 +55,14 @@ def test_the_overview_counts(owned, clients, judge):
     judge.answer("left")
     summary = clients["owner"].get(f"/studies/{owned.slug}/").context["summary"]
     assert (summary.areas, summary.invited, summary.begun, summary.judged, summary.withdrawn) == (16, 1, 1, 1, 0)
-    assert summary.last_answer is not None
     assert summary.next_step == "wait"
+
+
+def test_the_overview_knows_the_last_answer(owned, clients, judge, visit):
+    """Whatever the outcomes: not all count among the pairs judged, by which the overview looks for it."""
+    other = visit()
+    given = ((judge, "left"), (other, "right"), (other, "unknown-left"), (judge, "unknown-right"), (judge, "skipped"))
+    for who, outcome in given:
+        assert who.answer(outcome).status_code == 200
+        summary = clients["owner"].get(f"/studies/{owned.slug}/").context["summary"]
+        assert summary.last_answer == Answer.objects.latest("answered_at").answered_at

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib import messages
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import Count, F, Max, Q, Sum
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -325,7 +325,9 @@ def summarise(study: Study) -> Summary:
         withdrawn=Count("pk", filter=Q(withdrawn_at__isnull=False)),
         judged=Sum("judged"),
     )
-    last = study.judges.aggregate(last=Max("pairs__answers__answered_at"))["last"]
+    # A judge's last answer is to the last pair: with a million answers, looking at all would take half a second.
+    latest = study.judges.filter(pairs__practice=False, pairs__position__gte=F("judged"))
+    last = latest.aggregate(last=Max("pairs__answers__answered_at"))["last"]
     counts["judged"] = counts["judged"] or 0
     return Summary(
         areas=study.areas.count(),
