@@ -81,11 +81,18 @@ def colours(page) -> list[str]:
     return page.locator("#areas path").evaluate_all("paths => paths.map((path) => path.getAttribute('fill'))")
 
 
+LEFT = "cells => cells.map(cell => cell.getBoundingClientRect().left)"
+
+
 def test_map_and_table_point_at_each_other(open_page):
     page = open_page("1/map")
     assert names(page)[0] in page.inner_text(".lead")
     look(page, "the map")
     page.set_viewport_size({"width": 1280, "height": 800})
+    headings, cells = (
+        page.locator(each).evaluate_all(LEFT) for each in ("#table thead th", "#table [data-row='0'] > *")
+    )
+    assert headings == cells, "every heading is above its column"
     page.evaluate("window.sameDocument = true")
     page.hover("#areas a[data-area='5']")
     assert page.inner_text("#table tr.near a") == "Ward 2.2"
