@@ -40,6 +40,13 @@ def study_command(db, tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def _scratch(transactional_db, django_db_blocker):
+    """Leave to open scratch databases beside the test's own: that of a backup is SQLite's, always."""
+    with django_db_blocker.unblock():
+        yield
+
+
+@pytest.fixture
 def drafted(study_command, areas, tmp_path):
     areas.to_frame().to_crs("EPSG:4326").to_file(tmp_path / "wards.geojson", driver="GeoJSON")
     (tmp_path / "study.toml").write_text(STUDY)
@@ -144,7 +151,7 @@ def test_a_backup_does_not_overwrite(study_command, tmp_path):
         study_command("backup", "copy.sqlite3")
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("_scratch")
 def test_a_backup_for_a_key_is_checked_before_anything_is_restored(study_command, tmp_path):
     recipient = study_command("backup-key", "key").splitlines()[0]
     study_command("backup", "copy.age", "--to", recipient)
@@ -158,7 +165,7 @@ def test_a_backup_for_a_key_is_checked_before_anything_is_restored(study_command
     assert not (tmp_path / "more.age").exists()
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("_scratch")
 def test_a_backup_with_a_passphrase_asks_for_it_twice(study_command, tmp_path, settings):
     settings.BACKUP_RECIPIENTS = ["nobody"]
     words = "plain words for a backup\n"
