@@ -1,5 +1,6 @@
 """Compiled trajectories are those of `hmc.trajectory`, which is written plainly in NumPy: draw by draw, to 1e-10."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +9,12 @@ import pytest
 from judgemap.core.comparisons import PairCounts, count_pairs
 from judgemap.core.prior import FixedVariance, InverseGamma, Model, VariancePrior, independent
 from judgemap.core.samplers import hmc
-from judgemap.core.samplers.kernel import Arrays
+from judgemap.core.samplers.kernel import HUGE, Arrays, broke_down
 from judgemap.core.samplers.run import START_SPREAD, Plan, run
+from judgemap.core.types import BoolArray, FloatArray
+
+Starts = tuple[FloatArray, FloatArray]
+"""Strengths and log α² of each chain."""
 
 
 def study(answers: int, n_areas: int = 20) -> PairCounts:
@@ -18,11 +23,14 @@ def study(answers: int, n_areas: int = 20) -> PairCounts:
     return count_pairs(first, (first + rng.integers(1, n_areas, size=answers)) % n_areas, n_areas)
 
 
+def spread_out(target: hmc.Target, chains: int) -> Starts:
+    return target.laplace.draw(np.random.default_rng(1), chains, START_SPREAD)
+
+
 def both(
-    target: hmc.Target, kicks: int, chains: int, schedule: tuple[int, int], *, widely: bool = False
+    target: hmc.Target, kicks: int, starts: Starts, schedule: tuple[int, int], *, widely: bool = False
 ) -> list[Arrays]:
     """Draws in arrays, and compiled, from the same places with the same seed."""
-    starts = target.laplace.draw(np.random.default_rng(1), chains, START_SPREAD)
     found = []
     for each in (replace(target, compiled=False), target):
         rng, kernel = np.random.default_rng(2), hmc.transition(each, kicks, widely=widely)
@@ -44,23 +52,54 @@ def check_alike(draws: list[Arrays]) -> None:
 @pytest.mark.parametrize("chains", [1, 3, 33])
 def test_the_same_draws(variance: VariancePrior, chains: int) -> None:
     target = hmc.build_target(Model(study(300), independent(20), variance))
-    draws = both(target, 2, chains, (20, 2))
+    draws = both(target, 2, spread_out(target, chains), (20, 2))
     check_alike(draws)
     assert 0.5 < draws[1]["acceptance"].mean() < 1
     assert np.ptp(draws[1]["strengths"], axis=1).min() > 0
 
 
-def test_the_same_where_trajectories_break_down() -> None:
-    """Four answers and one kick: α² could be anything, and some proposals leave the range of numbers."""
+def out_of_range() -> tuple[hmc.Target, Starts]:
+    """Four answers, and α² so small that the first kick leads out of the range of numbers: to −∞ or to none at all."""
     target = hmc.build_target(Model(count_pairs([0, 1, 2, 3], [1, 2, 3, 4], 5), independent(5), InverseGamma(0.1, 0.1)))
-    draws = both(target, 1, 32, (50, 1))
+    strengths, log_variance = target.laplace.draw(np.random.default_rng(1), 32, 1.0)
+    log_variance[:8], log_variance[8:16] = -7.0, -12.0
+    return target, (strengths, log_variance)
+
+
+def hopeless() -> tuple[hmc.Target, Starts]:
+    """Strengths that the answers contradict, from which a single kick leads uphill: a number, but less than −1000."""
+    target = hmc.build_target(Model(study(300), independent(20), FixedVariance(2.0)))
+    far, near = (target.laplace.draw(np.random.default_rng(1), 16, spread) for spread in (80.0, 1.0))
+    return target, (np.concatenate([far[0], near[0]]), np.concatenate([far[1], near[1]]))
+
+
+@pytest.mark.parametrize("case", [out_of_range, hopeless])
+def test_the_same_where_trajectories_break_down(
+    case: Callable[[], tuple[hmc.Target, Starts]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first 16 chains break down at every step, the others never.
+
+    No change of energy is near the limit, so that rounding decides nothing. It would if a proposal ended just below the
+    largest α² that is not refused: a constant of 10¹⁶ in all strengths swallows their differences.
+    """
+    changes: list[FloatArray] = []
+
+    def watched(change: FloatArray) -> BoolArray:
+        changes.append(change)
+        return broke_down(change)
+
+    monkeypatch.setattr(hmc, "broke_down", watched)
+    target, starts = case()
+    draws = both(target, 1, starts, (50, 1))
+    finite = np.concatenate(changes)[np.isfinite(np.concatenate(changes))]
+    assert np.abs(finite + HUGE).min() > HUGE / 5
     check_alike(draws)
-    assert draws[1]["divergences"].sum() > 0
+    assert (draws[1]["divergences"] == (np.arange(32) < 16)[:, None]).all()
 
 
 def test_the_same_with_wide_moves() -> None:
     target = hmc.build_target(Model(study(30), independent(20), InverseGamma()))
-    check_alike(both(target, 3, 4, (6, 2), widely=True))
+    check_alike(both(target, 3, spread_out(target, 4), (6, 2), widely=True))
 
 
 def test_a_state_stays_as_it_is() -> None:
