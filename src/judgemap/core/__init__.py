@@ -1,1 +1,1 @@
-"""Arrays only: comparisons, priors, samplers, diagnostics. No files, clocks, tables or maps."""
+"""Works on arrays only: comparisons, priors, samplers, diagnostics. No files, clocks, tables or maps."""

@@ -1,14 +1,14 @@
-"""The adaptive design: each pair chosen in the light of all answers so far.
+"""The adaptive design: each pair is chosen in the light of all answers so far.
 
-The posterior is taken as Gaussian, N(λ̂, V) with V⁻¹ = XᵀWX + C⁻¹/α² at its mode λ̂ (Laplace). Asking pair x = e_i − e_j
-adds w x xᵀ to the precision, w = p(1 − p) at the mode, and so takes from the trace of the covariance of centred
-strengths exactly
+The posterior is approximated by a Gaussian, N(λ̂, V) with V⁻¹ = XᵀWX + C⁻¹/α² at its mode λ̂ (Laplace). Asking pair x =
+e_i − e_j adds w x xᵀ to the precision, w = p(1 − p) at the mode, and so reduces the trace of the covariance of the
+centred strengths by exactly
 
     gain_ij = tr KVK − tr K(V⁻¹ + w x xᵀ)⁻¹K = w ‖KVx‖² / (1 + w xᵀVx).
 
-What is approximate: the Gaussian shape, α² taken as known, and w taken at the mode, before the answer moves it. What is
-not: mode and V are brought to convergence after every answer, so a state follows from the tallies alone, and a server
-that restarts goes on with the pairs that it would have asked.
+Three things are approximate: the Gaussian shape, taking α² as known, and taking w at the mode, before the answer moves
+it. The mode and V are not: they are brought to convergence after every answer, so the state depends only on the
+tallies, and a server that restarts goes on with the pairs it would have asked anyway.
 """
 
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ from judgemap.core.types import FloatArray, frozen_floats
 from judgemap.core.utility import centred_square, contrasts, inverse
 
 CONVERGED = 1e-20
-"""Squared distance to the mode, in posterior standard deviations, at which it is taken as reached."""
+"""The mode counts as reached at this squared distance from it, in posterior standard deviations."""
 STEPS = 60
-"""Steps in which the mode must be reached; about six are usual."""
+"""The most steps allowed to reach the mode; about six are usual."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class AdaptiveState:
 
 
 class NextPair(NamedTuple):
-    """A pair to ask, with the probability that it, on whichever sides, was drawn."""
+    """A pair to ask, and the probability with which it was drawn, whichever way round."""
 
     left: int
     right: int
@@ -56,7 +56,7 @@ class NextPair(NamedTuple):
 
 
 def init(model: Model) -> AdaptiveState:
-    """Find the state from the tallies alone; α² must be fixed, at a guess or at a pilot's estimate.
+    """Find the state from the tallies alone; α² must be fixed, at a guess or a pilot's estimate.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> from judgemap.core.prior import independent
@@ -68,10 +68,10 @@ def init(model: Model) -> AdaptiveState:
 
 
 def update(state: AdaptiveState, winner: int, loser: int) -> AdaptiveState:
-    """Add one answer, and find the new mode from the last one.
+    """Add one answer, and find the new mode starting from the last one.
 
-    V with the new pair added (Sherman and Morrison) is nearly the inverse Hessian at the new mode: a few products with
-    it converge. Then V is computed afresh, so that no error builds up.
+    V updated for the new pair (Sherman-Morrison) is nearly the inverse Hessian at the new mode, so a few products with
+    it converge. V is then computed afresh, so that no error builds up.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> from judgemap.core.prior import independent
@@ -91,10 +91,11 @@ def update(state: AdaptiveState, winner: int, loser: int) -> AdaptiveState:
 def next_pair(
     rng: np.random.Generator, state: AdaptiveState, temperature: float = 1.0, allowed: ArrayLike | None = None
 ) -> NextPair:
-    """Draw the next pair with probability ∝ gain^{1/temperature}, sides alike; only of ``allowed`` areas if given.
+    """Draw the next pair with probability ∝ gain^{1/temperature}, sides at random, from ``allowed`` areas if given.
 
-    At a low temperature the most telling pairs are nearly always asked, and these are hard for judges: close calls. At
-    a high one all pairs are alike, early and late judges too. Takes O(N³) for VKV and O(N²) for the pairs.
+    At a low temperature the most informative pairs are nearly always asked; these are close calls, and hard for judges.
+    At a high temperature all pairs are equally likely, for early and late judges alike. The cost is O(N³) for VKV and
+    O(N²) for the pairs.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> from judgemap.core.prior import independent
@@ -109,7 +110,7 @@ def next_pair(
 def draw_by_gain(
     rng: np.random.Generator, gain: FloatArray, temperature: float, allowed: ArrayLike | None = None
 ) -> NextPair:
-    """Draw a pair with probability ∝ gain^{1/temperature}, sides alike; only of ``allowed`` areas if given.
+    """Draw a pair with probability ∝ gain^{1/temperature}, sides at random, from ``allowed`` areas if given.
 
     >>> draw_by_gain(np.random.default_rng(1), np.array([[0.0, 2.0], [2.0, 0.0]]), temperature=1.0).probability
     1.0
@@ -131,7 +132,7 @@ def draw_by_gain(
 
 
 def gains(state: AdaptiveState) -> FloatArray:
-    """By how much each pair, if asked next, lowers the trace of the covariance of centred strengths; zero diagonal."""
+    """How much asking each pair next would lower the trace of the centred strengths' covariance; zero diagonal."""
     V = state.covariance
     w = _binomial_variance(state.mode)
     gain = contrasts(centred_square(V))
@@ -150,7 +151,7 @@ def _draw_place(rng: np.random.Generator, weights: FloatArray) -> int:
 
 
 def _binomial_variance(strengths: FloatArray) -> FloatArray:
-    """p_ij(1 − p_ij) = a_i a_j / (a_i + a_j)² for all pairs, a = e^λ."""
+    """p_ij(1 − p_ij) = a_i a_j / (a_i + a_j)² for all pairs, a = e^λ; the clip keeps a² from overflowing."""
     middle = (strengths.max() + strengths.min()) / 2
     a = np.exp(np.clip(strengths - middle, -150.0, 150.0))
     result: FloatArray = np.add.outer(a, a)
@@ -193,7 +194,7 @@ def _newton(model: Model, start: FloatArray) -> AdaptiveState:
 
 
 def _settle(model: Model, near: AdaptiveState) -> AdaptiveState:
-    """Go from a state near the mode to the mode: λ ← λ + Vg, with Newton's own steps where that does not get nearer."""
+    """Move from a state near the mode to the mode by λ ← λ + Vg, with full Newton steps where that stops gaining."""
     precision = model.covariance.inverse / _known_variance(model)
     mode, V, last = near.mode, near.covariance, np.inf
     for _ in range(STEPS):

@@ -1,16 +1,16 @@
-"""The adaptive design for one judge among others who differ: the pair that would tell most of the population's map.
+"""The adaptive design for judges who differ: the pair that would tell us most about the population's map.
 
 Judge k sees μ_k = λ + u_k, u_k ~ N(0, Σ). At the mode of (λ, u_1 … u_K), with S_k the information of judge k's answers
 about μ_k, R_k = (S_k + Σ⁻¹)⁻¹ and B_k = R_kΣ⁻¹, the Gaussian approximation (Laplace) has
 
     V = Cov(λ) = (C⁻¹/α² + Σ_k [S_k − S_kR_kS_k])⁻¹,   Cov(λ, μ_k) = V B_kᵀ = D,   Cov(μ_k) = R_k + B_kVB_kᵀ = M.
 
-Asking judge k the pair x = e_i − e_j takes from the trace of the covariance of the centred population's map
+Asking judge k the pair x = e_i − e_j reduces the trace of the covariance of the centred population's map by
 
     gain_ij = w ‖KDx‖² / (1 + w xᵀMx),   w = p(1 − p) at the mode of μ_k.
 
-For a judge of whom nothing is known yet D = V and M = V + Σ; a judge whose view of a pair is known tells little more by
-answering it again. α², Σ and the shape are taken as known, as in `adaptive`.
+For a judge about whom nothing is known yet, D = V and M = V + Σ; a judge whose view of a pair is known adds little by
+answering it again. α², Σ and the Gaussian shape are taken as known, as in `adaptive`.
 """
 
 from typing import NamedTuple
@@ -30,7 +30,7 @@ CLOSE = 1e-9
 
 
 class JudgeState(NamedTuple):
-    """What is believed of the population's map λ and of one judge's map μ_k, given all answers."""
+    """What all answers say about the population's map λ and one judge's map μ_k."""
 
     population: FloatArray
     """The mode of λ."""
@@ -43,7 +43,7 @@ class JudgeState(NamedTuple):
 
 
 def judge_state(counts: JudgedCounts, population: Population, judge: int) -> JudgeState:
-    """Find the state for one judge from the answers of all; ties are left out.
+    """Find the state for one judge from everybody's answers; ties are left out.
 
     >>> from judgemap.core.comparisons import count_judged
     >>> from judgemap.core.prior import independent
@@ -84,7 +84,7 @@ def judge_state(counts: JudgedCounts, population: Population, judge: int) -> Jud
 
 
 class Known(NamedTuple):
-    """What a fit says about a population of judges: λ's mean and covariance, and Σ, how judges differ about it."""
+    """What a fit says about a population of judges: the mean and covariance of λ, and Σ, how much judges differ."""
 
     mean: FloatArray
     covariance: FloatArray
@@ -92,11 +92,11 @@ class Known(NamedTuple):
 
 
 def state_among(known: Known, winners: IntArray, losers: IntArray) -> JudgeState:
-    """Find the state for one judge from what is known about the population, and from the judge's own answers alone.
+    """Find the state for one judge from what is known about the population and from that judge's own answers.
 
-    The same as `judge_state` if the population is known from all answers; it takes no other judge's answers, and a
-    moment: with K = XΣXᵀ of the answers X, G = ΣXᵀ(W⁻¹ + K)⁻¹ has B = I − GX and R = BΣ. Answers since the population
-    was last learned of tell of this judge at once, and of the population when it is learned of again.
+    This equals `judge_state` if the population is known from all answers, but it needs no other judge's answers and is
+    quick: with K = XΣXᵀ for the answers X, G = ΣXᵀ(W⁻¹ + K)⁻¹ gives B = I − GX and R = BΣ. Answers given since the last
+    fit inform this judge's map at once, and the population's map at the next fit.
 
     >>> known = Known(np.zeros(3), 9 * np.eye(3), np.eye(3))
     >>> state = state_among(known, np.array([0, 0]), np.array([1, 1]))
@@ -129,12 +129,12 @@ def state_among(known: Known, winners: IntArray, losers: IntArray) -> JudgeState
 def next_pair(
     rng: np.random.Generator, state: JudgeState, temperature: float = 1.0, allowed: ArrayLike | None = None
 ) -> NextPair:
-    """Draw the next pair for this judge, as `adaptive.next_pair` does for a judge like all others."""
+    """Draw the next pair for this judge, as `adaptive.next_pair` does if judges do not differ."""
     return draw_by_gain(rng, gains(state), temperature, allowed)
 
 
 def gains(state: JudgeState) -> FloatArray:
-    """By how much each pair, if this judge is asked it next, lowers the trace; zero diagonal."""
+    """How much asking this judge each pair next would lower the trace; zero diagonal."""
     p = expit(state.own[:, None] - state.own)
     w = p * (1 - p)
     centred = state.cross - state.cross.mean(axis=0)

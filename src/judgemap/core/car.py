@@ -1,15 +1,15 @@
-"""The intrinsic conditional autoregressive prior: an area is the mean of its neighbours, give or take.
+"""The intrinsic conditional autoregressive prior: each area is the mean of its neighbours plus noise.
 
     λ = m + u,   u: density ∝ exp(−s uᵀLu / 2α²),   m ~ N(0, α²) for each connected part of the map
 
-L is the graph Laplacian: uᵀLu is the sum of squared differences across borders (Besag, York and Mollié, 1991). u adds
-up to zero in each part, and m is the level of the part. The scale s makes the variance of u α², as a geometric mean
-over the areas, so that α means about the same as under other priors (Sørbye and Rue, 2014).
+L is the graph Laplacian: uᵀLu is the sum of squared differences across borders (Besag, York and Mollié, 1991). u sums
+to zero in each part, and m is the level of the part. The scale s is chosen so that the geometric mean of the areas'
+variances of u is α², which makes α comparable with other priors (Sørbye and Rue, 2014).
 
-An intrinsic prior says nothing about levels, and on a map in one piece neither do answers, which compare areas: its
-level is taken off every draw, and the posterior of risk and of α² is just the intrinsic prior's. On a map of several
-parts the prior of m keeps the posterior proper where nobody compared two of them. An area without neighbours has u = 0,
-and so N(0, α²).
+An intrinsic prior says nothing about levels. Neither do the answers on a connected map, because they compare areas: the
+level is subtracted from every draw, and the posterior of risk and α² is exactly that of the intrinsic prior. On a map
+of several parts, the prior of m keeps the posterior proper if nobody compared two of them. An area without neighbours
+has u = 0, and therefore N(0, α²).
 """
 
 from functools import cached_property
@@ -24,13 +24,13 @@ from judgemap.core.prior import Covariance, check_size
 from judgemap.core.types import FloatArray, IntArray
 
 SAMPLED = 1_000
-"""Areas whose variance the scale is found from, evenly spaced: a solution of the whole map each."""
+"""How many evenly spaced areas' variances set the scale; each takes one solve over the whole map."""
 COLUMNS = 64
-"""Solved for at a time."""
+"""Right-hand sides solved at a time."""
 
 
 class IntrinsicCar:
-    """The prior as a `core.smoothers.Smoother`: C⁻¹ = sL + Σ 11ᵀ/n², the sum over parts of n areas.
+    """The prior as a `core.smoothers.Smoother`: C⁻¹ = sL + Σ 11ᵀ/n², summed over the parts, each of n areas.
 
     >>> prior = IntrinsicCar(AreaGraph(3, [[0, 1], [1, 2]]))
     >>> bool(np.allclose(prior.precision(intrinsic_car(prior.graph).matrix), np.eye(3)))
@@ -62,7 +62,7 @@ class IntrinsicCar:
         return product
 
     def precision_noise(self, rng: np.random.Generator, columns: int) -> FloatArray:
-        """√s ε on every border, added at one end and taken off at the other, and ε/n for every part."""
+        """√s ε on every border, added at one end and subtracted at the other, plus ε/n for every part."""
         i, j = self.graph.edges.T
         crossing = np.sqrt(self.scale) * rng.standard_normal((len(i), columns))
         levels = rng.standard_normal((len(self.sizes), columns)) / self.sizes[:, None]
@@ -92,7 +92,7 @@ class IntrinsicCar:
         return np.asarray(membership @ vectors)
 
     def _within(self, vectors: FloatArray) -> FloatArray:
-        """L⁺ times each column: what is left when the mean of every part is taken off, solved, and taken off again."""
+        """L⁺ times each column: centre within every part, solve, and centre again."""
         solved: FloatArray = self._grounded.solve(self._centred(vectors))
         return self._centred(solved)
 
@@ -102,13 +102,13 @@ class IntrinsicCar:
 
     @cached_property
     def _grounded(self) -> SuperLU:
-        """Factor L with 1 added at one area of every part: the same solutions for columns that add up to zero."""
+        """Factor L plus 1 at one area per part: for columns summing to zero, solutions differ only by a level."""
         ground = np.zeros(self.n_areas)
         ground[np.unique(self.part, return_index=True)[1]] = 1.0
         return splu(sparse.csc_array(self.laplacian + sparse.diags_array(ground)), permc_spec="MMD_AT_PLUS_A")
 
     def _typical_variance(self) -> float:
-        """Find the geometric mean of diag L⁺, over areas that have a neighbour."""
+        """Find the geometric mean of diag L⁺ over the areas that have a neighbour."""
         joined = np.flatnonzero(self.degrees)
         if not len(joined):
             return 1.0
@@ -124,7 +124,7 @@ class IntrinsicCar:
 
 
 def intrinsic_car(graph: AreaGraph) -> Covariance:
-    """Make a matrix of the prior, for maps that are not large.
+    """Return the prior as a matrix, for maps that are not large.
 
     >>> C = intrinsic_car(AreaGraph(4, [[0, 1], [1, 2]])).matrix
     >>> bool(C[0, 1] > C[0, 2]), float(C[3, 3].round(6))

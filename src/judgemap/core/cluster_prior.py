@@ -1,10 +1,10 @@
 """The prior of the clustering model: a distance dependent Chinese restaurant process over the areas.
 
-Every area i points to one area θ_i, with p(θ_i = j) ∝ h(i, j) for j ≠ i and ∝ β for j = i. Clusters are the connected
-components of these links. Within cluster k the strengths are λ_i ~ N(m_k, σ_k²), with
-σ_k² ~ InvGamma(a0, b0) and m_k | σ_k² ~ N(μ0, σ_k²/κ0).
+Every area i links to one area θ_i, with p(θ_i = j) ∝ h(i, j) for j ≠ i and ∝ β for j = i. Clusters are the connected
+components of these links. Within cluster k the strengths are λ_i ~ N(m_k, σ_k²), with σ_k² ~ InvGamma(a0, b0) and m_k |
+σ_k² ~ N(μ0, σ_k²/κ0).
 
-An affinity h is one function that returns an N × N matrix: `communicability_affinity` (the paper's), `window`, `decay`.
+An affinity h is a function that returns an N × N matrix: `communicability_affinity` (the paper's), `window`, `decay`.
 Source: Blei and Frazier (2011), distance dependent Chinese restaurant processes; Seymour et al. for its use here.
 """
 
@@ -20,16 +20,17 @@ from judgemap.core.types import FloatArray, IntArray, frozen_floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterPrior:
-    """Affinities h, the weight β of a link to oneself, and the Normal-InvGamma(μ0, κ0, a0, b0) of a cluster.
+    """Affinities h, the weight β of a link to itself, and the Normal-InvGamma(μ0, κ0, a0, b0) prior of a cluster.
 
     β and κ0 default to the paper's values. The paper does not print μ0, a0 and b0; ours are weakly informative: μ0 = 0,
-    because only differences of strengths are ever seen, and a0 = b0 = 1, by which σ_k² has the median 1.4 with 95 % in
-    (0.27, 39), and the centre of a cluster is Student t with two degrees of freedom, 95 % in ±4.3. Vaguer priors ask
-    for fewer clusters: on the paper's study, 3.7 are expected at a0 = b0 = 1, 3.1 at 0.1 and 2.6 at 0.01, where 0.05
-    comes closest to the paper's probabilities. Tighter ones change little (3.8 at 3), β from 1e-10 to 1e-4 nothing.
+    because only differences of strengths are ever observed, and a0 = b0 = 1, which gives σ_k² a median of 1.4 with 95 %
+    in (0.27, 39), and makes the centre of a cluster Student t with two degrees of freedom, 95 % in ±4.3. Vaguer priors
+    lead to fewer clusters: on the paper's study, the expected number is 3.7 at a0 = b0 = 1, 3.1 at 0.1 and 2.6 at 0.01;
+    0.05 comes closest to the paper's probabilities. Tighter priors change little (3.8 at 3), and β between 1e-10 and
+    1e-4 changes nothing.
 
-    The diagonal of ``affinity`` is not used: a link to oneself has weight β, once. Areas in different connected parts
-    of the affinity never share a cluster.
+    The diagonal of ``affinity`` is not used: a link to itself has weight β, counted once. Areas in different connected
+    parts of the affinity never share a cluster.
 
     >>> prior = ClusterPrior(communicability_affinity(AreaGraph(3, [[0, 1], [1, 2]])))
     >>> prior.n_areas, prior.beta, prior.parts()
@@ -88,10 +89,10 @@ class ClusterPrior:
 
 
 def communicability_affinity(graph: AreaGraph) -> FloatArray:
-    """h(i, j) = (e^A)_ij: all walks between two areas, long ones counting little. The paper's choice.
+    """h(i, j) = (e^A)_ij: all walks between two areas, with long ones counting little. The paper's choice.
 
-    The series Σ A^k/k! adds up only non-negative numbers, so that even the smallest entries are right in all their
-    digits, and areas without a way between them get exactly 0.
+    The series Σ A^k/k! adds only non-negative numbers, so even the smallest entries are accurate to the last digit, and
+    areas without a path between them get exactly 0.
 
     >>> communicability_affinity(AreaGraph(3, [[0, 1]])).round(3)
     array([[1.543, 1.175, 0.   ], [1.175, 1.543, 0.   ], [0.   , 0.   , 1.   ]])
@@ -108,7 +109,7 @@ def communicability_affinity(graph: AreaGraph) -> FloatArray:
 
 
 def window(graph: AreaGraph, reach: int) -> FloatArray:
-    """h(i, j) = 1 where at most ``reach`` borders lie between i and j, else 0.
+    """h(i, j) = 1 if j is at most ``reach`` borders from i, else 0.
 
     >>> window(AreaGraph(3, [[0, 1], [1, 2]]), reach=1)
     array([[0., 1., 0.], [1., 0., 1.], [0., 1., 0.]])
@@ -121,7 +122,7 @@ def window(graph: AreaGraph, reach: int) -> FloatArray:
 
 
 def decay(graph: AreaGraph, length: float) -> FloatArray:
-    """h(i, j) = exp(−g_ij/ℓ), g_ij the number of borders crossed on the shortest way; 0 if there is no way.
+    """h(i, j) = exp(−g_ij/ℓ), where g_ij is the number of borders on the shortest path; 0 if there is no path.
 
     >>> decay(AreaGraph(3, [[0, 1], [1, 2]]), length=1.0)[0].round(3)
     array([0.   , 0.368, 0.135])
@@ -136,8 +137,8 @@ def decay(graph: AreaGraph, length: float) -> FloatArray:
 def labels_of_links(links: IntArray) -> IntArray:
     """Label the connected components of the links, numbered in the order of their first area.
 
-    Following its links, every area comes to a cycle, one a component. Jumps of 1, 2, 4, … links find the smallest area
-    of that cycle, which names the component.
+    Following the links from any area leads to a cycle, and each component has exactly one. Jumps of 1, 2, 4, … links
+    find the smallest area of that cycle, which identifies the component.
 
     >>> labels_of_links(np.array([1, 0, 2, 2]))
     array([0, 0, 1, 1])
@@ -152,7 +153,7 @@ def labels_of_links(links: IntArray) -> IntArray:
 
 
 def marginal_constants(prior: ClusterPrior) -> FloatArray:
-    """Return what in log f(λ_k) depends on the size n alone, for n = 0 … N.
+    """Return the terms of log f(λ_k) that depend only on the size n, for n = 0 … N.
 
     lnΓ(a0 + n/2) − lnΓ(a0) + a0 ln b0 + ½ ln(κ0/(κ0 + n)) − (n/2) ln 2π.
     """
@@ -168,7 +169,7 @@ def marginal_constants(prior: ClusterPrior) -> FloatArray:
 
 
 def log_marginal(prior: ClusterPrior, strengths: FloatArray) -> float:
-    """Log f(λ_k): the density of one cluster's strengths with m_k and σ_k² integrated out.
+    """Log f(λ_k): the density of one cluster's strengths, with m_k and σ_k² integrated out.
 
     With x = λ − μ0 and n members, b̄ = b0 + ½(Σx² − (Σx)²/(κ0 + n)) (the same as
     b0 + ½Σ(λ − λ̄)² + κ0 n (λ̄ − μ0)²/(2(κ0 + n))), and
@@ -185,7 +186,7 @@ def log_marginal(prior: ClusterPrior, strengths: FloatArray) -> float:
 
 
 class Clustered(NamedTuple):
-    """A draw from the prior."""
+    """A draw of links, clusters and strengths from the prior."""
 
     links: IntArray
     labels: IntArray
@@ -193,7 +194,7 @@ class Clustered(NamedTuple):
 
 
 def simulate_clusters(rng: np.random.Generator, prior: ClusterPrior) -> Clustered:
-    """Draw links, and with them clusters, then each cluster's mean and variance, then strengths.
+    """Draw links (and so clusters), then each cluster's mean and variance, then the strengths.
 
     >>> prior = ClusterPrior(communicability_affinity(AreaGraph(3, [[0, 1], [1, 2]])))
     >>> simulate_clusters(np.random.default_rng(1), prior).strengths.shape

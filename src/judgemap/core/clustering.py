@@ -1,7 +1,7 @@
-"""What draws of partitions say: who is with whom, how many clusters, how partitions differ, whether chains agree.
+"""What draws of partitions say: which areas belong together, how many clusters there are, and whether chains agree.
 
-A partition is an array of labels, one per area; only which labels are equal matters. Draws of partitions are an array
-(draws, areas). Labels mean nothing from draw to draw, so nothing here averages them.
+A partition is an array of labels, one per area; all that matters is which labels are equal. Draws of partitions are an
+array (draws, areas). Labels have no meaning across draws, so nothing here averages them.
 """
 
 from dataclasses import dataclass
@@ -13,11 +13,12 @@ from judgemap.core.diagnostics import ess_bulk, rhat
 from judgemap.core.types import FloatArray, IntArray
 
 JUDGED_PAIRS = 500
-"""Pairs of areas whose co-clustering is followed through the chains, at most: every pair of thousands would not fit."""
+"""The most pairs of areas whose co-clustering is followed through the chains; on a large map all pairs would not fit
+into memory."""
 
 
 def canonical(partition: IntArray) -> IntArray:
-    """Renumber the clusters 0, 1, … in the order of their first areas.
+    """Renumber the clusters 0, 1, … in the order of their first area.
 
     >>> canonical(np.array([7, 2, 7, 5]))
     array([0, 1, 0, 2])
@@ -27,7 +28,7 @@ def canonical(partition: IntArray) -> IntArray:
 
 
 def canonical_draws(labels: IntArray) -> IntArray:
-    """Renumber the clusters of every draw, shape (draws, areas), in the order of their first areas."""
+    """Renumber the clusters of every draw, shape (draws, areas), in the order of their first area."""
     labels = np.asarray(labels)
     if labels.ndim != 2 or labels.size == 0:
         raise ValueError(f"partition draws must be an array (draws, areas), received shape {labels.shape}")
@@ -45,7 +46,7 @@ def canonical_draws(labels: IntArray) -> IntArray:
 
 
 def co_clustering(labels: IntArray) -> FloatArray:
-    """P(i and j in one cluster), the share of draws in which they are.
+    """P(i and j are in the same cluster): the share of draws in which they are.
 
     >>> co_clustering(np.array([[0, 0, 1], [0, 1, 1]]))
     array([[1. , 0.5, 0. ], [0.5, 1. , 0.5], [0. , 0.5, 1. ]])
@@ -61,7 +62,7 @@ def co_clustering(labels: IntArray) -> FloatArray:
 
 
 def cluster_counts(labels: IntArray) -> FloatArray:
-    """P(k clusters), k counting from 0.
+    """P(k clusters) for k = 0, 1, ….
 
     >>> cluster_counts(np.array([[0, 0, 1], [0, 1, 2], [0, 1, 1]])).round(2)
     array([0.  , 0.  , 0.67, 0.33])
@@ -81,7 +82,7 @@ def contingency(a: IntArray, b: IntArray) -> IntArray:
 
 
 def rand_index(a: IntArray, b: IntArray) -> float:
-    """Share of pairs of areas on which two partitions agree: together in both, or apart in both. Rand (1971).
+    """Share of pairs of areas on which two partitions agree: together in both or apart in both. Rand (1971).
 
     >>> rand_index(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]))
     0.5
@@ -93,8 +94,8 @@ def rand_index(a: IntArray, b: IntArray) -> float:
 def adjusted_rand_index(a: IntArray, b: IntArray) -> float:
     """Rand's index corrected for chance: 0 on average for unrelated partitions, 1 for equal ones.
 
-    (T − E)/(½(A + B) − E) with T pairs together in both, A and B in each, and E = AB/pairs. Hubert and Arabie (1985).
-    Two partitions that are both one cluster, or both all apart, are equal: 1.
+    (T − E)/(½(A + B) − E), where T pairs are together in both, A and B pairs in each, and E = AB/pairs. Hubert and
+    Arabie (1985). Two partitions that are both a single cluster, or both all singletons, are equal: 1.
 
     >>> adjusted_rand_index(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))
     1.0
@@ -137,7 +138,7 @@ def expected_vi(partition: IntArray, labels: IntArray) -> float:
 
 
 def expected_binder(partition: IntArray, similarity: FloatArray) -> float:
-    """Posterior mean of Binder's loss: the share of pairs that ``partition`` joins or parts wrongly.
+    """Posterior mean of Binder's loss: the share of pairs that ``partition`` wrongly joins or separates.
 
     ``similarity`` is the co-clustering matrix. Binder (1978), with equal costs.
 
@@ -150,7 +151,7 @@ def expected_binder(partition: IntArray, similarity: FloatArray) -> float:
 
 
 def order_by_risk(partition: IntArray, risk: FloatArray) -> IntArray:
-    """Renumber the clusters 1, 2, … from the highest mean risk of their areas to the lowest.
+    """Renumber the clusters 1, 2, … from the highest mean risk to the lowest.
 
     >>> order_by_risk(np.array([0, 0, 1, 2]), risk=np.array([0.0, 1.0, 3.0, -1.0]))
     array([2, 2, 1, 3])
@@ -163,7 +164,7 @@ def order_by_risk(partition: IntArray, risk: FloatArray) -> IntArray:
 
 
 def risk_of_clusters(partition: IntArray, risk: FloatArray) -> FloatArray:
-    """Mean risk over the areas of each cluster in every draw: (draws, clusters), clusters in the order of their labels.
+    """Mean risk of each cluster's areas in every draw, (draws, clusters), clusters in the order of their labels.
 
     >>> risk_of_clusters(np.array([1, 1, 2]), risk=np.array([[1.0, 3.0, 0.0]]))
     array([[2., 0.]])
@@ -176,7 +177,7 @@ def risk_of_clusters(partition: IntArray, risk: FloatArray) -> FloatArray:
 def membership(partition: IntArray, labels: IntArray) -> FloatArray:
     """P(area i belongs to cluster k of ``partition``), shape (areas, clusters), clusters in the order of their labels.
 
-    In every draw, its clusters are matched one to one with those of ``partition`` so that as many areas as possible
+    The clusters of each draw are matched one to one with those of ``partition`` so that as many areas as possible
     agree; area i belongs to k in that draw if its cluster is matched with k. A row can add up to less than 1: the rest
     is the probability that i is in a cluster that ``partition`` does not have.
 
@@ -200,20 +201,20 @@ def membership(partition: IntArray, labels: IntArray) -> FloatArray:
 
 
 class Between(NamedTuple):
-    """An area that sits between two clusters."""
+    """An area that lies between two clusters."""
 
     area: int
     cluster: int
     other: int
     probability: float
-    """Of belonging to its cluster."""
+    """The probability that the area belongs to its own cluster."""
     other_probability: float
 
 
 def between(partition: IntArray, belongs: FloatArray, share: float = 0.2) -> list[Between]:
-    """Point out areas that belong to another cluster than their own with probability ``share`` or more.
+    """Find the areas that belong to a cluster other than their own with probability ``share`` or more.
 
-    ``belongs`` is their `membership`. The most doubtful area comes first.
+    ``belongs`` is their `membership`. The most uncertain area comes first.
 
     >>> between(np.array([1, 1, 2, 2]), np.array([[1, 0], [1, 0], [0.3, 0.7], [0, 1]]))
     [Between(area=2, cluster=2, other=1, probability=0.7, other_probability=0.3)]
@@ -240,29 +241,29 @@ def between(partition: IntArray, belongs: FloatArray, share: float = 0.2) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """Whether chains agree, judged on what does not depend on labels."""
+    """Whether the chains agree, judged by quantities that do not depend on the labels."""
 
     rhat_clusters: float
     rhat_log_posterior: float
     rhat_together: float
-    """Largest R-hat of the indicators that two areas are in one cluster."""
+    """Largest R-hat of the indicators that two areas share a cluster."""
     ess_clusters: float
     ess_log_posterior: float
     ess_together: float
     """Median over the same pairs."""
     together_gap: float
-    """Largest difference of a co-clustering probability between two chains."""
+    """Largest difference between two chains in a co-clustering probability."""
 
     def agrees(self, limit: float = 1.05) -> bool:
-        """Say whether no R-hat is beyond ``limit``."""
+        """Say whether every R-hat is below ``limit``."""
         return max(self.rhat_clusters, self.rhat_log_posterior, self.rhat_together) < limit
 
 
 def convergence(labels: IntArray, log_posterior: FloatArray) -> Convergence:
     """Compare chains: ``labels`` is (chain, draw, area), ``log_posterior`` (chain, draw).
 
-    Of the pairs of areas whose co-clustering is uncertain (probability in 0.05 … 0.95), at most `JUDGED_PAIRS`, evenly
-    spread, are followed through the chains.
+    Among the pairs of areas whose co-clustering is uncertain (probability in 0.05 … 0.95), at most `JUDGED_PAIRS`,
+    evenly spaced, are followed through the chains.
 
     >>> rng = np.random.default_rng(1)
     >>> agreement = convergence(rng.integers(2, size=(2, 500, 5)), rng.normal(size=(2, 500)))
@@ -291,7 +292,7 @@ def convergence(labels: IntArray, log_posterior: FloatArray) -> Convergence:
 
 
 def _rhat_of_counts(draws: FloatArray) -> FloatArray:
-    """Split R-hat without ranks, for what takes few values: 1 if nothing varies, ∞ if chains stand still apart."""
+    """Split R-hat without ranks, for discrete values: 1 if nothing varies, ∞ if the chains are stuck apart."""
     half = draws.shape[1] // 2
     halves = np.concatenate([draws[:, :half], draws[:, -half:]])
     within = halves.var(axis=1, ddof=1).mean(axis=0)

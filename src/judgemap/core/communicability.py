@@ -1,7 +1,7 @@
-"""Numbers for the pairs of areas, and e^A on them: exact on small maps, sparse with a proven error on large ones.
+"""Sparse values for pairs of areas, and e^A as such: exact on small maps, with a proven error bound on large ones.
 
-(e^A)_ij = Σ_k (A^k)_ij / k! counts the ways from i to j over borders, long ways for little. It falls so quickly with
-distance that on a map of 35,000 areas all but some hundreds of entries a row can be left out.
+(e^A)_ij = Σ_k (A^k)_ij / k! counts the walks from i to j across borders, with long walks counting little. It falls so
+quickly with distance that on a map of 35,000 areas all but a few hundred entries per row can be dropped.
 """
 
 from dataclasses import dataclass, field
@@ -14,23 +14,23 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.types import FloatArray, IntArray, frozen_floats, frozen_ints
 
 EXACT_LIMIT = 2_000
-"""Up to this many areas e^A is computed from all eigenvectors of A; beyond, by its series with small terms left out."""
+"""Up to this many areas e^A is computed from all eigenvectors of A; beyond it, by a series with small terms dropped."""
 DROP = 1e-7
-"""A term of the series is left out where it would add less than this to a correlation."""
+"""A term of the series is dropped if it would add less than this to a correlation."""
 STORED_LIMIT = 60_000_000
-"""Pairs that may be stored: a gigabyte."""
+"""The most pairs that may be stored: about a gigabyte."""
 TERMS = 1_000
-"""The series is given up after this many terms; a map of usual borders needs about 25."""
+"""The most terms of the series to try; a map with ordinary borders needs about 25."""
 BLOCK = 1_000
-"""Rows of e^A computed at a time; what they need besides the result is some tens of megabytes."""
+"""Rows of e^A computed at a time; apart from the result they need a few tens of megabytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairValues:
-    """Values v_ij = v_ji of pairs of areas 0 … N−1; zero where nothing is stored.
+    """Values v_ij = v_ji for pairs of areas 0 … N−1; zero where nothing is stored.
 
-    A pair i < j is stored under the key i·N + j. Keys are sorted, so that a value is found in O(log stored).
-    ``lowest`` and ``highest`` bound the values, zero included.
+    A pair i < j is stored under the key i·N + j. Keys are sorted, so a lookup takes O(log stored). ``lowest`` and
+    ``highest`` are bounds on the values, including zero.
 
     >>> v = PairValues(3, keys=[1, 5], values=[0.5, 2.0])
     >>> v.at(2, 1), v.at([0, 0], [1, 2])
@@ -68,7 +68,7 @@ class PairValues:
         return self.keys % self.n_areas
 
     def at(self, first: ArrayLike, second: ArrayLike) -> FloatArray:
-        """Look up v_ij for areas given in either order; an area with itself has zero."""
+        """Look up v_ij for areas given in either order; v_ii is zero."""
         i, j = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
         if not len(self.keys):
             return np.zeros(np.broadcast_shapes(i.shape, j.shape))
@@ -98,7 +98,7 @@ class PairValues:
 
 
 def from_matrix(matrix: FloatArray) -> PairValues:
-    """Store the entries above the diagonal of a symmetric matrix, the zeros left out.
+    """Store the entries above the diagonal of a symmetric matrix, without the zeros.
 
     >>> from_matrix(np.array([[9.0, 0.5], [0.5, 9.0]])).values
     array([0.5])
@@ -114,7 +114,7 @@ def from_matrix(matrix: FloatArray) -> PairValues:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Communicability:
-    """(e^A)_ij for every pair, (e^A)_ii for every area, and the most by which a correlation can be wrong.
+    """(e^A)_ij for every pair, (e^A)_ii for every area, and the largest possible error of a correlation.
 
     >>> connection = communicability_pairs(AreaGraph(2, [[0, 1]]))
     >>> connection.pairs.values.round(4), connection.diagonal.round(4)
@@ -140,7 +140,7 @@ class Communicability:
 
 
 def communicability_pairs(graph: AreaGraph) -> Communicability:
-    """Compute e^A on all pairs of a map, by the way that suits its size."""
+    """Compute e^A for all pairs of a map, by the method that suits its size."""
     return exact_pairs(graph) if graph.n_areas <= EXACT_LIMIT else sparse_pairs(graph)
 
 
@@ -154,8 +154,9 @@ def exact_pairs(graph: AreaGraph) -> Communicability:
 def sparse_pairs(graph: AreaGraph) -> Communicability:
     """e^A = Σ_k T_k with T_k = T_{k−1} A / k, dropping entries of T_k below δ s_i s_j, where s_i² ≤ (e^A)_ii.
 
-    Every term is positive, so what is computed is too small, and by how much is bounded: all that was dropped and would
-    have been handed on comes to at most δ s_i r_j (see `_lost`), and a correlation errs by at most 2δ max r_j/s_j.
+    Every term is positive, so the result is too small, by an amount that can be bounded: everything dropped, and all it
+    would have contributed to later terms, comes to at most δ s_i r_j (see `_lost`), and a correlation is off by at most
+    2δ max r_j/s_j.
 
     >>> ring = AreaGraph(6, [[i, (i + 1) % 6] for i in range(6)])
     >>> error = sparse_pairs(ring).correlation().values - exact_pairs(ring).correlation().values
@@ -195,7 +196,7 @@ def _root_of_diagonal_from_below(A: sparse.csr_array) -> FloatArray:
 
 
 def _rows_of_exponential(A: sparse.csr_array, rows: IntArray, scale: FloatArray) -> tuple[sparse.coo_array, int, int]:
-    """Sum some rows of e^A without small entries, columns in order; also the first term with a drop, and the last."""
+    """Sum some rows of e^A without small entries, columns in order; also return the first term dropped and the last."""
     start = (np.ones(len(rows)), rows, np.arange(len(rows) + 1))
     term = total = sparse.csr_array(start, shape=(len(rows), A.shape[0]))
     first_drop = TERMS
@@ -216,7 +217,7 @@ def _rows_of_exponential(A: sparse.csr_array, rows: IntArray, scale: FloatArray)
 
 
 def _lost(A: sparse.csr_array, scale: FloatArray, first: int, last: int) -> FloatArray:
-    """Sum r = Σ_k z_k, z_k = s [first ≤ k ≤ last] + A z_{k−1} / k: every drop, handed on through all later terms."""
+    """Sum r = Σ_k z_k, z_k = s [first ≤ k ≤ last] + A z_{k−1} / k: every drop, carried through all later terms."""
     handed_on, total = np.zeros_like(scale), np.zeros_like(scale)
     for k in range(first, last + 100):
         handed_on = scale * (k <= last) + A @ handed_on / k

@@ -1,8 +1,8 @@
-"""Comparisons as counts, the sufficient statistics of every model here.
+"""Comparisons as counts, which are the sufficient statistics of every model here.
 
 Convention: areas are the integers 0 … N−1. A pair is stored with ``first < second``; ``n`` counts its decided
-comparisons, ``wins`` how often ``first`` won, ``ties`` how often neither did. Which area wins (the lower or the higher
-rate) is the study's business, not the core's: here a winner has the larger strength.
+comparisons, ``wins`` how often ``first`` won, ``ties`` how often neither did. What winning means (a lower or a higher
+rate) is up to the study; in the core, the winner is the area with the larger strength.
 """
 
 from dataclasses import dataclass, field
@@ -36,13 +36,13 @@ class PairCounts:
     n: IntArray
     wins: IntArray
     ties: IntArray = field(default_factory=_nothing)
-    """Left out, there are none."""
+    """If omitted, there are no ties."""
 
     def __post_init__(self) -> None:
         _freeze(self, "first", "second", "n", "wins", "ties")
         _check_counts(self)
         key = self.first * self.n_areas + self.second
-        in_order = bool(np.all(key[1:] > key[:-1]))  # as `count_pairs` leaves them, and then no sorting is needed
+        in_order = bool(np.all(key[1:] > key[:-1]))  # as `count_pairs` returns them; then there is no need to sort
         if not in_order and len(np.unique(key)) != len(key):
             raise ValueError("a pair is stored once; add up its counts")
 
@@ -89,7 +89,7 @@ class PairCounts:
         return gained - np.bincount(self.second, values, self.n_areas)
 
     def components(self) -> IntArray:
-        """Label the connected parts of the comparison graph, so that unconnected areas can be named.
+        """Label the connected parts of the comparison graph, so that unconnected areas can be reported.
 
         >>> count_pairs([0, 2], [1, 3], n_areas=5).components()
         array([0, 0, 1, 1, 2])
@@ -100,7 +100,7 @@ class PairCounts:
 
 
 def count_pairs(winners: ArrayLike, losers: ArrayLike, n_areas: int, ties: ArrayLike = ()) -> PairCounts:
-    """Add up comparisons, given as winner and loser, into pair counts; ``ties`` lists the two areas of each tie.
+    """Count comparisons, given as winner and loser, by pair; ``ties`` lists the two areas of each tie.
 
     >>> count_pairs([0, 0, 1], [1, 1, 0], n_areas=2, ties=[(1, 0)])
     PairCounts(n_areas=2, first=array([0]), second=array([1]), n=array([3]), wins=array([2]), ties=array([1]))
@@ -125,10 +125,10 @@ def count_pairs(winners: ArrayLike, losers: ArrayLike, n_areas: int, ties: Array
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedCounts:
-    """Counts by judge and by side, for models in which judges differ: one row for each (judge, pair, side).
+    """Counts by judge and side, for models in which judges differ: one row for each (judge, pair, side).
 
-    ``judge`` is one of 0 … n_judges−1. ``first_left`` is 1 where the first area was shown on the left, 0 where on the
-    right, −1 where the side is not known. ``n``, ``wins`` and ``ties`` are as in `PairCounts`.
+    ``judge`` is one of 0 … n_judges−1. ``first_left`` is 1 if the first area was shown on the left, 0 if on the right,
+    and −1 if the side is unknown. ``n``, ``wins`` and ``ties`` are as in `PairCounts`.
 
     >>> counts = count_judged([0, 0, 1], left=[0, 1, 1], right=[1, 0, 0], choice=[1, 1, 0], n_areas=2, n_judges=2)
     >>> counts.judge, counts.first_left, counts.n, counts.wins, counts.ties
@@ -144,7 +144,7 @@ class JudgedCounts:
     n: IntArray
     wins: IntArray
     ties: IntArray = field(default_factory=_nothing)
-    """Left out, there are none."""
+    """If omitted, there are no ties."""
 
     def __post_init__(self) -> None:
         _freeze(self, "judge", "first", "second", "first_left", "n", "wins", "ties")
@@ -158,7 +158,7 @@ class JudgedCounts:
             raise ValueError("each judge, pair and side is stored once; add up its counts")
 
     def pairs(self) -> PairCounts:
-        """Add up the judges and the sides.
+        """Sum over judges and sides.
 
         >>> count_judged([0, 1], left=[0, 1], right=[1, 0], choice=[1, 0], n_areas=2, n_judges=2).pairs().ties
         array([1])
@@ -178,9 +178,9 @@ def count_judged(
     n_judges: int,
     sides: bool = True,
 ) -> JudgedCounts:
-    """Add up comparisons by judge, pair and side; ``choice`` is 1 for the left area, −1 for the right, 0 for a tie.
+    """Count comparisons by judge, pair and side; ``choice`` is 1 for the left area, −1 for the right, 0 for a tie.
 
-    With ``sides=False`` left and right say which area won but not where it was shown.
+    With ``sides=False``, left and right say which area won but not where it was shown.
 
     >>> count_judged([0, 0], left=[0, 1], right=[1, 0], choice=[1, 1], n_areas=2, n_judges=1, sides=False).n
     array([2])
@@ -207,7 +207,7 @@ def count_judged(
 
 
 def _freeze(counts: PairCounts | JudgedCounts, *columns: str) -> None:
-    """Copy the columns in, read-only; a missing column of ties is all zeros."""
+    """Store read-only copies of the columns; missing ties become zeros."""
     for name in columns:
         object.__setattr__(counts, name, frozen_ints(getattr(counts, name)))
     if len(counts.ties) == 0:
@@ -230,7 +230,7 @@ def _check_counts(counts: PairCounts | JudgedCounts) -> None:
 
 
 def _in_order(left: IntArray, right: IntArray, n_areas: int) -> tuple[IntArray, IntArray]:
-    """Return the smaller and the larger area of each comparison, checked."""
+    """Check the areas, and return the smaller and the larger of each comparison."""
     if np.any(left == right):
         raise ValueError(f"comparison {int(np.argmax(left == right))} compares an area with itself")
     first, second = np.minimum(left, right), np.maximum(left, right)

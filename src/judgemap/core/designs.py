@@ -1,8 +1,8 @@
-"""Designs: distributions over pairs, from which the pairs that judges see are drawn.
+"""Designs: probability distributions over pairs, from which the pairs shown to judges are drawn.
 
-A design gives pair {i, j} a probability q_ij ∝ base + offset_ij. The offsets are stored sparsely or not at all, so
-that a map of 35,000 areas (612 million pairs) has a design of some hundred megabytes, and drawing a pair takes the
-same time on any map: no table of all pairs is made.
+A design gives pair {i, j} the probability q_ij ∝ base + offset_ij. Offsets are stored sparsely or not at all, so that a
+design for 35,000 areas (612 million pairs) takes about a hundred megabytes and drawing a pair takes the same time on
+any map: there is never a table of all pairs.
 """
 
 from dataclasses import dataclass, field
@@ -16,17 +16,17 @@ from judgemap.core.prior import Covariance
 from judgemap.core.types import FloatArray, IntArray, frozen_floats
 
 TABLE_LIMIT = 2_000
-"""Areas whose pairs may all be listed where rejection would take too long."""
+"""The most areas whose pairs may all be listed when rejection would take too long."""
 ROUNDS = 12
-"""Rounds of rejection, each with twice as many proposals as the last, before the pairs are listed instead."""
+"""Rounds of rejection, each with twice as many proposals as the one before, before listing the pairs instead."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairDesign:
     """q_ij ∝ base + offset_ij for the pairs of ``areas``, and 0 for all others.
 
-    Where an offset is negative, pairs are proposed uniformly and accepted with probability weight/bound; otherwise the
-    design is a mixture of the uniform one and of a list of the stored pairs, and nothing is rejected. Both are exact.
+    If some offset is negative, pairs are proposed uniformly and accepted with probability weight/bound; otherwise the
+    design is a mixture of the uniform one and a list of the stored pairs, and nothing is rejected. Both are exact.
 
     >>> design = uniform(4)
     >>> round(float(design.probability(2, 1)), 4), design.draw(np.random.default_rng(1), 3).shape
@@ -51,11 +51,11 @@ class PairDesign:
 
     @property
     def n_areas(self) -> int:
-        """The number of areas on the map, known to the judge or not."""
+        """The number of areas on the map, whether the judge knows them or not."""
         return self.offsets.n_areas
 
     def weight(self, first: ArrayLike, second: ArrayLike) -> FloatArray:
-        """Give base + offset_ij, which the probability is proportional to, for different areas on ``areas``."""
+        """Return base + offset_ij, proportional to the probability, for two different members of ``areas``."""
         return np.maximum(self.base + self.offsets.at(first, second), 0.0)
 
     def total(self) -> float:
@@ -66,13 +66,13 @@ class PairDesign:
         return self._positive(elsewhere + float(np.maximum(self.base + stored, 0.0).sum()))
 
     def probability(self, first: ArrayLike, second: ArrayLike) -> FloatArray:
-        """Give q_ij, the probability that the next pair is {i, j}; 0 for areas outside ``areas``."""
+        """Return q_ij, the probability that the next pair is {i, j}; 0 for areas outside ``areas``."""
         first, second = np.asarray(first), np.asarray(second)
         asked = np.isin(first, self.areas) & np.isin(second, self.areas) & (first != second)
         return np.where(asked, self.weight(first, second) / self.total(), 0.0)
 
     def exposure(self) -> FloatArray:
-        """Σ_j q_ij: the probability that area i is in the next pair. The sum over all areas is 2.
+        """Σ_j q_ij: the probability that area i is in the next pair. Over all areas these add up to 2.
 
         >>> uniform(4).restricted([0, 1, 2]).exposure().round(3)
         array([0.667, 0.667, 0.667, 0.   ])
@@ -82,7 +82,7 @@ class PairDesign:
         return np.maximum(sums + self._offsets_within().per_area(), 0.0) / self.total()
 
     def restricted(self, areas: ArrayLike) -> "PairDesign":
-        """Condition the design on both areas being among ``areas``: what a judge who knows only those is asked.
+        """Condition the design on both areas being in ``areas``, for a judge who knows only those.
 
         >>> uniform(5).restricted([1, 3]).draw(np.random.default_rng(1), 1)
         array([[1, 3]])
@@ -91,7 +91,7 @@ class PairDesign:
         return PairDesign(known, self.base, self.offsets)
 
     def mixed(self, share: float) -> "PairDesign":
-        """Mix with the uniform design: (1 − share) q_ij + share · 2/(m(m−1)), so that every pair can be asked.
+        """Mix with the uniform design, (1 − share) q_ij + share · 2/(m(m−1)), so that every pair can come up.
 
         >>> bool(weighted([[0, 1, 0], [1, 0, 0], [0, 0, 0]]).mixed(0.1).probability(1, 2) > 0)
         True
@@ -104,7 +104,7 @@ class PairDesign:
         return PairDesign(self.areas, scale * self.base + share / n_pairs, offsets)
 
     def draw(self, rng: np.random.Generator, size: int) -> IntArray:
-        """Draw ``size`` independent pairs, one per row; column 0 is shown left, and each side is alike."""
+        """Draw ``size`` independent pairs, one per row, in random order; column 0 is shown on the left."""
         if self._rejects():
             return self._draw_by_rejection(rng, size)
         listed = float(self.cumulative[-1]) if len(self.cumulative) else 0.0
@@ -152,7 +152,7 @@ class PairDesign:
         return np.concatenate([drawn, self._listed().draw(rng, size - len(drawn))])
 
     def _listed(self) -> "PairDesign":
-        """List the same design pair by pair, without a base."""
+        """Return the same design as a list of all pairs, without a base."""
         i, j = np.triu_indices(len(self.areas), 1)
         first, second = self.areas[i], self.areas[j]
         return PairDesign(
@@ -161,14 +161,15 @@ class PairDesign:
 
 
 def uniform(n_areas: int) -> PairDesign:
-    """Ask every pair alike."""
+    """Make all pairs equally likely."""
     return PairDesign(np.arange(n_areas), 1.0, PairValues(n_areas, np.empty(0, dtype=np.int64), np.empty(0)))
 
 
 def naive_spatial(graph: AreaGraph) -> PairDesign:
-    """q_ij ∝ 1 − (e^A)_ij / Σ_{k<l} (e^A)_kl: connected pairs a little less, as in the paper's comparison.
+    """q_ij ∝ 1 − (e^A)_ij / Σ_{k<l} (e^A)_kl: slightly fewer connected pairs, as in the paper's comparison.
 
-    The sum is over pairs, so that the fractions are a distribution. They are all tiny: the design is nearly uniform.
+    The sum is over pairs, so that the fractions form a distribution. They are all tiny, so the design is nearly
+    uniform.
 
     >>> design = naive_spatial(AreaGraph(3, [[0, 1], [1, 2]]))
     >>> bool(design.probability(0, 2) > design.probability(0, 1))
@@ -182,11 +183,12 @@ def naive_spatial(graph: AreaGraph) -> PairDesign:
 
 
 def principal_component(graph: AreaGraph) -> PairDesign:
-    """q_ij ∝ 2(1 − C_ij), C the communicability correlation: unlike areas more often.
+    """q_ij ∝ 2(1 − C_ij), where C is the communicability correlation: dissimilar areas come up more often.
 
     The paper defines q_r = Σ_c (u_r^(c))² ψ^(c) / Σψ over the eigenpairs (ψ, u) of Δ, the covariance of all N(N−1)/2
-    differences. But Σ_c (u_r^(c))² ψ^(c) = (UΨUᵀ)_rr = Δ_rr = C_ii + C_jj − 2C_ij, so no eigenpair is needed. Exact up
-    to 2,000 areas; beyond, every weight is right to within `Communicability.accuracy`, less than 1e-5 on usual maps.
+    differences. But Σ_c (u_r^(c))² ψ^(c) = (UΨUᵀ)_rr = Δ_rr = C_ii + C_jj − 2C_ij, so no eigenpairs are needed. Exact
+    up to 2,000 areas; beyond that, every weight is accurate to `Communicability.accuracy`, less than 1e-5 on ordinary
+    maps.
 
     >>> design = principal_component(AreaGraph(3, [[0, 1], [1, 2]]))
     >>> bool(design.probability(0, 2) > design.probability(0, 1))
@@ -199,13 +201,13 @@ def principal_component(graph: AreaGraph) -> PairDesign:
 
 
 def principal_component_of(covariance: Covariance) -> PairDesign:
-    """q_ij ∝ C_ii + C_jj − 2C_ij, the prior variance of a difference, for a covariance of any kind."""
+    """q_ij ∝ C_ii + C_jj − 2C_ij, the prior variance of the difference, for any covariance."""
     variance = np.diagonal(covariance.matrix)
     return weighted(np.maximum(variance[:, None] + variance - 2 * covariance.matrix, 0.0))
 
 
 def on_a_larger_map(design: PairDesign, areas: IntArray, n_areas: int) -> PairDesign:
-    """Turn a design for areas 0 … m−1 into the same for ``areas``, in ascending order, of a map of ``n_areas``.
+    """Apply a design for areas 0 … m−1 to ``areas``, in ascending order, of a map with ``n_areas``.
 
     >>> np.sort(on_a_larger_map(uniform(2), np.array([3, 7]), 10).draw(np.random.default_rng(1), 1))
     array([[3, 7]])
@@ -216,7 +218,7 @@ def on_a_larger_map(design: PairDesign, areas: IntArray, n_areas: int) -> PairDe
 
 
 def weighted(weights: ArrayLike) -> PairDesign:
-    """q_ij ∝ w_ij, a symmetric matrix of weights; its diagonal does not matter.
+    """q_ij ∝ w_ij for a symmetric matrix of weights; its diagonal is ignored.
 
     >>> weighted([[0, 2, 1], [2, 0, 1], [1, 1, 0]]).probability(0, 1)
     array(0.5)
@@ -230,7 +232,7 @@ def weighted(weights: ArrayLike) -> PairDesign:
 
 
 def extreme_pairs(design: PairDesign, count: int) -> tuple[IntArray, IntArray]:
-    """Name the ``count`` most and the ``count`` least likely pairs, each from the most to the least extreme.
+    """Return the ``count`` most and the ``count`` least likely pairs, the most extreme first.
 
     >>> most, least = extreme_pairs(weighted([[0, 2, 1], [2, 0, 3], [1, 3, 0]]), 1)
     >>> most, least
@@ -244,7 +246,7 @@ def extreme_pairs(design: PairDesign, count: int) -> tuple[IntArray, IntArray]:
 
 
 def _pairs_not_stored(design: PairDesign, stored: PairValues, count: int) -> IntArray:
-    """Find up to ``count`` pairs without an offset, the first in order."""
+    """Find the first ``count`` pairs, in order, without an offset."""
     unstored = [np.empty((0, 2), dtype=np.int64)]
     for place, area in enumerate(design.areas[:-1]):
         others = design.areas[place + 1 :]
@@ -263,7 +265,7 @@ def _uniform_pairs(rng: np.random.Generator, areas: IntArray, size: int) -> IntA
 
 
 def known_areas(areas: ArrayLike, n_areas: int) -> IntArray:
-    """Sort the areas that a judge knows, check that they are on the map, and that there are two at least.
+    """Sort the areas a judge knows; check that they are on the map and that there are at least two.
 
     >>> known_areas([3, 1, 3], n_areas=4)
     array([1, 3])

@@ -1,7 +1,7 @@
 """How far the draws can be trusted: rank-normalised split R-hat and effective sample sizes.
 
-Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021). Arrays are (chain, draw, …) and every trailing entry is judged
-at once; a progress bar asks often, so this is NumPy alone. The tests compare it with ArviZ.
+Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021). Arrays are (chain, draw, …), and all trailing entries are
+assessed at once. A progress bar calls this often, so it uses only NumPy. The tests compare it with ArviZ.
 """
 
 import math
@@ -15,7 +15,7 @@ from judgemap.core.types import FloatArray
 GOOD_RHAT = 1.01
 GOOD_ESS = 400
 AT_A_TIME = 4_000_000
-"""Values that are judged at a time: of a nation's areas, some hundreds, so that no copy of all draws is made."""
+"""The most values assessed at a time, a few hundred areas of a national map, so that all draws are never copied."""
 
 
 class Sampling(NamedTuple):
@@ -27,12 +27,12 @@ class Sampling(NamedTuple):
 
     @property
     def good(self) -> bool:
-        """Whether chains agree and draws are enough, for every quantity."""
+        """Whether the chains agree and there are enough draws, for every quantity."""
         return bool((self.rhat <= GOOD_RHAT).all() and (self.ess_bulk >= GOOD_ESS).all())
 
 
 def judge_sampling(draws: FloatArray) -> Sampling:
-    """Judge draws (chain, draw, quantity) by all three measures.
+    """Assess draws (chain, draw, quantity) by all three measures.
 
     >>> sampling = judge_sampling(np.random.default_rng(1).normal(size=(4, 500, 3)))
     >>> sampling.rhat.shape, bool((sampling.ess_bulk > 1500).all())
@@ -50,9 +50,9 @@ def judge_sampling(draws: FloatArray) -> Sampling:
 
 
 def worst_so_far(draws: FloatArray) -> tuple[float, float]:
-    """Return the least effective sample size and the largest R-hat of draws (chain, draw, quantity) that go on.
+    """Return the smallest effective sample size and largest R-hat of draws (chain, draw, quantity) in progress.
 
-    A quantity that has not moved in any chain yet says nothing, and is left out.
+    A quantity that has not yet moved in any chain says nothing, and is left out.
 
     >>> size, largest = worst_so_far(np.random.default_rng(1).normal(size=(4, 500, 3)))
     >>> size > 1500, largest < 1.02
@@ -63,7 +63,7 @@ def worst_so_far(draws: FloatArray) -> tuple[float, float]:
 
 
 def rhat(draws: FloatArray) -> FloatArray:
-    """R-hat: 1 where chains agree; the larger of the bulk's and the tails'.
+    """R-hat, 1 if the chains agree: the larger of that of the bulk and that of the tails.
 
     >>> rng = np.random.default_rng(1)
     >>> bool(rhat(rng.normal(size=(4, 500))) < 1.01)
@@ -75,7 +75,7 @@ def rhat(draws: FloatArray) -> FloatArray:
 
 
 def ess_bulk(draws: FloatArray) -> FloatArray:
-    """Effective number of independent draws for the middle of the distribution.
+    """Effective number of independent draws for the bulk of the distribution.
 
     >>> rng = np.random.default_rng(1)
     >>> bool(1500 < ess_bulk(rng.normal(size=(4, 500))) < 2500)
@@ -91,7 +91,7 @@ def ess_tail(draws: FloatArray) -> FloatArray:
 
 
 def _by_quantity(draws: FloatArray) -> FloatArray:
-    """Return draws as (quantity, chain, draw): what is worked on together then lies together in memory."""
+    """Return draws as (quantity, chain, draw), so that values used together are adjacent in memory."""
     draws = np.asarray(draws, dtype=np.float64)
     if draws.ndim < 2 or draws.shape[1] < 4:
         raise ValueError("diagnostics need an array (chain, draw, …) with at least four draws per chain")
@@ -100,18 +100,18 @@ def _by_quantity(draws: FloatArray) -> FloatArray:
 
 
 def _split(chains: FloatArray) -> FloatArray:
-    """Cut every chain in two halves, so that a drifting chain disagrees with itself."""
+    """Cut every chain into two halves, so that a drifting chain disagrees with itself."""
     half = chains.shape[2] // 2
     return np.concatenate([chains[:, :, :half], chains[:, :, -half:]], axis=1)
 
 
 def _normalise(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Replace draws by normal scores of their ranks over all chains, ties sharing their mean rank; and sort them."""
+    """Return normal scores of the draws' ranks over all chains, ties sharing their mean rank, and the sorted draws."""
     n = draws.shape[1] * draws.shape[2]
     columns = draws.reshape(len(draws), n)
     order = np.argsort(columns, axis=1)
     ordered = np.take_along_axis(columns, order, axis=1)
-    ranks = np.arange(2, 2 * n + 1) / 2  # whole ones, and those half-way between that ties may share
+    ranks = np.arange(2, 2 * n + 1) / 2  # whole ranks, and the half ranks that ties can share
     score: FloatArray = ndtri((ranks - 0.375) / (n + 0.25))
     scores = np.empty_like(columns)
     np.put_along_axis(scores, order, score[None, ::2], axis=1)
@@ -144,7 +144,7 @@ def _tail_ess(chains: FloatArray, halves: FloatArray) -> FloatArray:
 
 
 def _ess(draws: FloatArray) -> FloatArray:
-    """Geyer's initial monotone sequence on the autocorrelations of all chains together."""
+    """Effective sample size by Geyer's initial monotone sequence, from the autocorrelations of all chains together."""
     chains, n = draws.shape[1:]
     autocovariance = _autocovariance(draws)
     within = autocovariance[:, 0] * n / (n - 1)
@@ -157,7 +157,7 @@ def _ess(draws: FloatArray) -> FloatArray:
 
 
 def _autocovariance(draws: FloatArray) -> FloatArray:
-    """Return the mean of the chains' autocovariances, (quantity, lag)."""
+    """Return the autocovariance averaged over the chains, (quantity, lag)."""
     n = draws.shape[2]
     length = 1 << (2 * n - 1).bit_length()
     spectrum = np.fft.rfft(draws - draws.mean(axis=2, keepdims=True), n=length, axis=2)
@@ -168,7 +168,7 @@ def _autocovariance(draws: FloatArray) -> FloatArray:
 
 
 def _autocorrelation_time(rho: FloatArray) -> FloatArray:
-    """τ = −1 + 2Σ P_t, P_t = ρ_2t + ρ_2t+1 while positive and made non-increasing; of every row."""
+    """τ = −1 + 2Σ P_t, P_t = ρ_2t + ρ_2t+1 while positive and made non-increasing, for every row."""
     size, n = rho.shape
     pairs = rho[:, : n - n % 2].reshape(size, -1, 2).sum(axis=2)
     negative = pairs <= 0

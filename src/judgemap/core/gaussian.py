@@ -1,14 +1,14 @@
-"""The Gaussian nearest to the posterior of the strengths, α² being known: quick, and better centred than Laplace's.
+"""The Gaussian nearest to the posterior of the strengths for known α²: quick, and better centred than Laplace's.
 
 Of all q = N(m, V) it has the smallest Kullback-Leibler divergence KL(q ‖ posterior). With d = λ_i − λ_j ~ N(m_i − m_j,
-s²) under q for every compared pair, p̄ = E logit⁻¹(d) and w̄ = n E p(1 − p), it solves
+s²) under q for every compared pair, p̄ = E logit⁻¹(d) and w̄ = n E p(1 − p), it satisfies
 
     Xᵀ(y − n p̄) = C⁻¹m/α²,     V⁻¹ = XᵀW̄X + C⁻¹/α².
 
 The mode, Laplace's centre, lies nearer to zero than the mean, because the likelihood of a clear winner is skewed
-outwards; chances computed around it come out too cautious. On the Nottinghamshire study means found here miss the exact
-ones by at most 0.03 posterior standard deviations, and the mode by 0.6. Variances come out a little small, up to a
-sixth where the likelihood is most skewed.
+outwards; probabilities computed around it are too cautious. On the Nottinghamshire study, the means found here are
+within 0.03 posterior standard deviations of the exact ones, whereas the mode is up to 0.6 off. Variances are a little
+too small, by up to a sixth where the likelihood is most skewed.
 Source: Opper and Archambeau (2009); Challis and Barber (2013).
 """
 
@@ -34,29 +34,29 @@ def _nodes(size: int) -> Nodes:
 
 
 NARROW, FEW_NODES, MANY_NODES = 0.75, _nodes(7), _nodes(15)
-"""Where no pair's s is above it, the few nodes are as good: within 2e-6 of the integral."""
+"""If no pair's s exceeds `NARROW`, the few nodes are good enough: within 2e-6 of the integral."""
 BLOCK = 4096
-"""Pairs at a time: with their nodes, half a megabyte."""
+"""Pairs processed at a time: half a megabyte with their nodes."""
 CLOSE = 1e-6
-"""Squared distance of m to where it would go, in posterior variances a mean area, at which one step more ends it."""
+"""Stop after one more step once the squared length of the step, in posterior variances, is below this per area."""
 LEAP = 0.01
-"""The same for the step before: after a longer one V is computed again first."""
+"""The same limit for the step before; after a longer step, V is computed again first."""
 STEPS = 60
 NEAR, ROUNDS = 0.005, 12
-"""How near log α² should come to where it would go, and in how many rounds."""
+"""How close log α² should come to its fixed point, and in how many rounds."""
 NEAR_ENOUGH = 0.1
-"""How near it must have come by then."""
+"""How close it must have come after the last round."""
 
 
 class Gaussian(NamedTuple):
-    """N(mean, covariance) of the strengths, and the α² that it was found at."""
+    """N(mean, covariance) of the strengths, and the α² for which it was found."""
 
     mean: FloatArray
     covariance: FloatArray
     variance: float
 
     def chances(self, first: IntArray, second: IntArray) -> FloatArray:
-        """P(first beats second) for each pair, the strengths being uncertain."""
+        """P(first beats second) for each pair, averaged over the uncertainty of the strengths."""
         return mean_chance(self.mean[first] - self.mean[second], self.spread(first, second))
 
     def spread(self, first: IntArray, second: IntArray) -> FloatArray:
@@ -72,10 +72,10 @@ class Gaussian(NamedTuple):
 
 
 def gaussian(model: Model, near: Gaussian | None = None) -> Gaussian:
-    """Find the nearest Gaussian, from one ``near`` it if there is one; Laplace's where the search does not end.
+    """Find the nearest Gaussian, starting from ``near`` if given; falls back on Laplace's if the search fails.
 
-    α² ~ InvGamma(χ, ω), where it is not fixed, is placed so that it agrees with the strengths found: 1/α² is the mean
-    of Gamma(χ + N/2, rate ω + E[λᵀC⁻¹λ]/2), its nearest distribution. (By iteration, with secants in log α².)
+    If α² ~ InvGamma(χ, ω) is not fixed, it is chosen to agree with the strengths found: 1/α² is the mean of Gamma(χ +
+    N/2, rate ω + E[λᵀC⁻¹λ]/2), its nearest distribution. (Found by the secant method in log α².)
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> from judgemap.core.prior import independent
@@ -92,7 +92,7 @@ def gaussian(model: Model, near: Gaussian | None = None) -> Gaussian:
 
 
 def _with_variance(model: Model, prior: InverseGamma, now: Gaussian) -> Gaussian:
-    """Solve f(τ) = τ for τ = log α², f the update of α² from the strengths found at τ."""
+    """Solve f(τ) = τ for τ = log α², where f updates α² from the strengths found at τ."""
     tau, change = [np.log(now.variance)], [_updated(model, prior, now) - np.log(now.variance)]
     for _ in range(ROUNDS):
         if abs(change[-1]) < NEAR:
@@ -115,7 +115,7 @@ def _updated(model: Model, prior: InverseGamma, now: Gaussian) -> float:
 
 
 def _at(model: Model, variance: float, near: Gaussian | None) -> Gaussian:
-    """Find the nearest Gaussian at one α²."""
+    """Find the nearest Gaussian for one α²."""
     counts, precision = model.counts, model.covariance.inverse / variance
     now = Gaussian(near.mean, near.covariance, variance) if near is not None else _at_mode(model, variance)
     chance, weight = _moments(counts, now)
@@ -128,12 +128,12 @@ def _at(model: Model, variance: float, near: Gaussian | None) -> Gaussian:
         now = Gaussian(now.mean + (1.0 if distance < moved else 0.5) * step, V, variance)
         chance, weight = _moments(counts, now)
         gradient = _gradient(counts, precision, now.mean, chance)
-        # A last step with the same V costs next to nothing beside another inverse.
+        # Compared with another inverse, a last step with the same V costs next to nothing.
         last = V @ gradient
         if float(gradient @ last) < CLOSE * counts.n_areas and distance < LEAP * counts.n_areas:
             return Gaussian(now.mean + last, V, variance)
         moved = distance
-    # With such an α² some pairs are all but certain, and quadrature at so few nodes no longer tells how certain.
+    # At such an α² some pairs are all but certain, and so few quadrature nodes can no longer resolve how certain.
     return _at_mode(model, variance)
 
 
@@ -149,9 +149,10 @@ def _at_mode(model: Model, variance: float) -> Gaussian:
 
 
 def _moments(counts: PairCounts, at: Gaussian) -> tuple[FloatArray, FloatArray]:
-    """E p and E p(1 − p) of every compared pair, some pairs at a time: arrays that stay in the processor's cache.
+    """E p and E p(1 − p) for every compared pair, in blocks that fit into the processor's cache.
 
-    In single precision, whose exponential is ten times as fast: it errs by less than the quadrature, at most 3e-7.
+    Single precision is used because its exponential is ten times as fast; its error, at most 3e-7, is below that of the
+    quadrature.
     """
     centre = differences(counts, at.mean).astype(np.float32)
     spread = np.sqrt(at.spread(counts.first, counts.second)).astype(np.float32)
@@ -161,7 +162,7 @@ def _moments(counts: PairCounts, at: Gaussian) -> tuple[FloatArray, FloatArray]:
         part = slice(start, start + BLOCK)
         p = np.multiply.outer(-nodes, spread[part])
         p -= centre[part]
-        with np.errstate(over="ignore"):  # of a pair that is all but certain, where p is 0
+        with np.errstate(over="ignore"):  # for a pair that is all but certain, p is then 0
             np.exp(p, out=p)
         p += 1
         np.reciprocal(p, out=p)

@@ -9,7 +9,7 @@ from judgemap.core.types import BoolArray, FloatArray, IntArray, frozen_ints
 
 
 def connected_parts(joined: sparse.csr_array | sparse.coo_array | BoolArray) -> IntArray:
-    """Label the connected parts of a graph, entry (i, j) not 0 where i and j are joined, in the order of first areas.
+    """Label the connected parts of a graph, numbered by first area; a non-zero entry (i, j) joins i and j.
 
     >>> connected_parts(np.array([[False, False, True], [False, False, False], [False, False, False]]))
     array([0, 1, 0])
@@ -20,7 +20,7 @@ def connected_parts(joined: sparse.csr_array | sparse.coo_array | BoolArray) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AreaGraph:
-    """An undirected graph on the areas 0 … N−1, as a sorted list of edges without loops or repeats.
+    """An undirected graph on the areas 0 … N−1, stored as a sorted list of edges without loops or repeats.
 
     >>> path = AreaGraph(3, [[1, 0], [1, 2], [2, 1]])
     >>> path.edges
@@ -65,7 +65,7 @@ class AreaGraph:
         return connected_parts(self.sparse_adjacency())
 
     def around(self, area: int, count: int) -> IntArray:
-        """Find the ``count`` areas nearest to one by borders crossed, itself the first; fewer where its part has fewer.
+        """Return the ``count`` areas nearest to ``area`` by borders crossed, itself first; fewer in a smaller part.
 
         >>> AreaGraph(5, [[0, 1], [1, 2], [2, 3]]).around(1, 3)
         array([1, 0, 2])
@@ -77,7 +77,7 @@ class AreaGraph:
         return nearest
 
     def distances(self) -> FloatArray:
-        """Count the edges on the shortest path between each two areas; inf if there is none.
+        """Count the edges on the shortest path between every two areas; inf if there is none.
 
         >>> AreaGraph(3, [[0, 1], [1, 2]]).distances()[0]
         array([0., 1., 2.])

@@ -1,17 +1,17 @@
-"""How probable one judge's answers are before anything is known about this judge: what models are compared by.
+"""The probability of one judge's answers before anything is known about that judge, which is how models are compared.
 
-Given what all judges share (λ, σ², p, b, σ_b², σ_a²), judge k's answers have the probability
+Given what all judges share (λ, σ², p, b, σ_b², σ_a²), the probability of judge k's answers is
 
     p(y_k | shared) = ∫ p(y_k | λ + u_k, b_k, a_k, ε_k) p(u_k, b_k, a_k, ε_k | shared)
 
-The unknowns are written as v ~ N(0, I): what the answers see of the view (u_k = σFv, in as many coordinates as there
-are rows or areas, see `samplers.panel_layout`), side, attention, and the score of the lapse rate. The integral is found
-by importance sampling from the Gaussian at the mode of v, H⁻¹ its covariance with H = JᵀWJ + I, J = ∂η/∂v, with longer
-tails for all but the view:
+The unknowns are written as v ~ N(0, I): the part of the view that the answers depend on (u_k = σFv, in as many
+coordinates as there are rows or areas, see `samplers.panel_layout`), side, attention, and the score of the lapse rate.
+The integral is found by importance sampling from the Gaussian at the mode of v, with covariance H⁻¹, H = JᵀWJ + I, J =
+∂η/∂v, but with heavier tails for everything except the view:
 
     p(y_k | shared) ≈ mean of p(y_k | v) N(v; 0, I) / N(v; v̂, H⁻¹)
 
-All draws of the shared parameters are worked on together.
+All draws of the shared parameters are processed together.
 """
 
 from dataclasses import dataclass
@@ -27,22 +27,24 @@ from judgemap.core.samplers.panel_target import lapse_rate
 from judgemap.core.types import FloatArray, IntArray
 
 NEWTON = 25
-"""Steps to the mode, at most."""
+"""The most Newton steps to the mode."""
 LITTLE = 1e-3
-"""A step in the score of the lapse rate, for differences."""
+"""Step in the score of the lapse rate for finite differences."""
 HALVINGS = 6
 NEAR = 1e-3
-"""What is left to climb, at most: the points need to lie around the mode, not to know it to many digits."""
+"""The most height that may be left to gain: the points need to lie around the mode, but its exact place does not
+matter."""
 POINTS = 8
-"""Points of the integral, each with its mirror image."""
+"""Points of the integral, each used with its mirror image."""
 TAILS = 5.0
-"""Degrees of freedom of side, attention and lapses there: with views they make ridges that leave a Gaussian's reach."""
+"""Degrees of freedom of the proposal for side, attention and lapses: with views they form ridges beyond the reach of a
+Gaussian."""
 CHUNK = 4_000_000
-"""Numbers in J at a time."""
+"""The most numbers in J at a time."""
 
 
 class Shared(NamedTuple):
-    """What all judges share, one entry a draw; 0 for parts that are off."""
+    """What all judges share, one entry per draw; 0 for parts that are off."""
 
     strengths: FloatArray
     """λ, (draws, areas)."""
@@ -59,19 +61,19 @@ class Shared(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgeRows:
-    """One judge's answers, a row for each pair and side."""
+    """One judge's answers, one row for each pair and side."""
 
     first: IntArray
     second: IntArray
     x: FloatArray
-    """1 where the first area was on the left, −1 on the right, 0 where nobody knows."""
+    """1 if the first area was on the left, −1 if on the right, 0 if unknown."""
     answers: Answers
     B: FloatArray
     """X_k u_k = σBv."""
 
 
 def rows_of(counts: JudgedCounts, judge: int, parts: Parts) -> JudgeRows:
-    """Pick one judge's rows out of the counts; ties are left out where the model has none."""
+    """Select one judge's rows from the counts; ties are left out if the model has none."""
     own = (counts.judge == judge) & ((counts.n > 0) | (parts.ties is not None))
     first, second = counts.first[own], counts.second[own]
     left = counts.first_left[own]
@@ -88,7 +90,7 @@ def rows_of(counts: JudgedCounts, judge: int, parts: Parts) -> JudgeRows:
 
 
 def log_probability(rng: np.random.Generator, rows: JudgeRows, parts: Parts, shared: Shared) -> FloatArray:
-    """Find log p(y_k | shared) for each draw of the shared parameters.
+    """Return log p(y_k | shared) for each draw of the shared parameters.
 
     >>> from judgemap.core.comparisons import count_judged
     >>> counts = count_judged([0, 0], left=[0, 0], right=[1, 1], choice=[1, 1], n_areas=2, n_judges=1)
@@ -100,7 +102,7 @@ def log_probability(rng: np.random.Generator, rows: JudgeRows, parts: Parts, sha
     """
     size = max(1, CHUNK // max(1, len(rows.first) * (rows.B.shape[1] + 3)))
     pieces = [slice(start, start + size) for start in range(0, len(shared.tie_chance), size)]
-    # The mode at typical parameters is near that at each draw, and costs as much as one of them.
+    # The mode at typical parameters is close to the mode at each draw, and finding it costs no more than one draw.
     typical = Shared(*(each.mean(axis=0, keepdims=True) for each in shared))
     start, _ = _Judge(rows, parts, typical).mode()
     return np.concatenate([_Judge(rows, parts, shared.part(piece)).integrate(rng, start) for piece in pieces])
@@ -137,13 +139,13 @@ class _Judge:
         return np.clip(lapse_rate(self.parts.lapses, v[:, -1]), 1e-12, 1 - 1e-9)[None, :]
 
     def log_posterior(self, v: FloatArray) -> FloatArray:
-        """Find log p(y_k | v) − |v|²/2."""
+        """Return log p(y_k | v) − |v|²/2."""
         rows = log_likelihood(self.rows.answers, self.parts.ties, self.eta(v).T, self.shared.tie_chance, self.lapse(v))
         value: FloatArray = rows.sum(axis=0) - (v**2).sum(axis=1) / 2
         return value
 
     def scale(self, v: FloatArray) -> FloatArray:
-        """Find s in ∂η/∂v = sB for the view, (draws, 1)."""
+        """Return s in ∂η/∂v = sB for the view, (draws, 1)."""
         sigma = self.shared.sigma[:, None]
         if self.attention is None:
             return sigma
@@ -151,7 +153,7 @@ class _Judge:
         return scaled
 
     def own(self, v: FloatArray) -> FloatArray:
-        """Find ∂η/∂v for all but the view, (draws, rows, unknowns)."""
+        """Return ∂η/∂v for everything except the view, (draws, rows, unknowns)."""
         own = np.zeros((*self.d.shape, self.size - self.views.stop))
         if self.attention is not None:
             own[:, :, self.attention - self.views.stop] = self.shared.attention_sd[:, None] * self.e(v)
@@ -160,7 +162,7 @@ class _Judge:
         return own
 
     def slope(self, v: FloatArray) -> FloatArray:
-        """Return the slope of the log posterior at v."""
+        """Return the gradient of the log posterior at v."""
         few, p = self.views.stop, self.shared.tie_chance
         rows = slopes(self.rows.answers, self.parts.ties, self.eta(v).T, p, self.lapse(v)).eta.T
         slope = -v
@@ -171,7 +173,7 @@ class _Judge:
         return slope
 
     def information(self, v: FloatArray) -> FloatArray:
-        """Return H at v. B is the same at all draws, so that J, the largest array by far, is never made."""
+        """Return H at v. B is the same for all draws, so J, by far the largest array, is never formed."""
         few, own, scale, B = self.views.stop, self.own(v), self.scale(v), self.rows.B
         bent = curvature(self.rows.answers, self.parts.ties, self.eta(v).T, self.shared.tie_chance)
         weight = np.maximum(bent, 0.0).T * (1 - self.lapse(v).T)
@@ -187,14 +189,14 @@ class _Judge:
         return H
 
     def _at_lapse(self, v: FloatArray, step: float) -> FloatArray:
-        """Find log p(y_k | v) with the lapse score moved by a step."""
+        """Return log p(y_k | v) with the lapse score shifted by a step."""
         moved = v.copy()
         moved[:, -1] += step
         value: FloatArray = self.log_posterior(moved) + (moved**2).sum(axis=1) / 2
         return value
 
     def mode(self, start: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return v̂ and H there, from ``start``, one row for all draws, or from 0."""
+        """Return v̂ and H there, searching from ``start`` (one row for all draws) or from 0."""
         v = np.zeros((len(self.d), self.size))
         v += 0.0 if start is None else start
         height = self.log_posterior(v)
@@ -233,10 +235,10 @@ class _Judge:
 
 
 def _factor(H: FloatArray) -> FloatArray:
-    """Return L with LLᵀ = H, which is I and more, so that no eigenvalue is below 1.
+    """Return L with LLᵀ = H, where H is I plus a positive semi-definite matrix, so no eigenvalue is below 1.
 
-    At a draw of enormous scale rounding hides that, and eigenvalues that come out lower are raised to 1. The integral
-    stays right: any matrix may shape the points at which it is found.
+    At a draw of enormous scale rounding can hide that, and eigenvalues that come out lower are raised to 1. The
+    integral remains correct: any matrix may shape the points at which it is evaluated.
     """
     try:
         lower = np.linalg.cholesky(H)
@@ -248,7 +250,7 @@ def _factor(H: FloatArray) -> FloatArray:
 
 
 def _log_t(z: FloatArray) -> FloatArray:
-    """Student's log-density with `TAILS` degrees of freedom: scipy.stats, which has it, is slow to load."""
+    """Student's log-density with `TAILS` degrees of freedom; scipy.stats has it too but is slow to load."""
     constant = gammaln((TAILS + 1) / 2) - gammaln(TAILS / 2) - np.log(TAILS * np.pi) / 2
     density: FloatArray = constant - (TAILS + 1) / 2 * np.log1p(z**2 / TAILS)
     return density

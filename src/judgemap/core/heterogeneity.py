@@ -1,17 +1,17 @@
-"""Whether judges differ, told from a fit that takes them to be alike: a score test, against replicated answers.
+"""Whether judges differ, judged from a fit that assumes they do not: a score test against replicated answers.
 
-Were each judge's map λ + u_k with u_k ~ N(0, σ²C), the log-likelihood would grow from σ² = 0 at the rate of
+If each judge's map were λ + u_k with u_k ~ N(0, σ²C), the log-likelihood would grow from σ² = 0 at the rate
 
     ½ Σ_k r_kᵀ C r_k  + a term without y,   r_k = X_kᵀ(y_k − n_k p_k),  p = σ(X_k λ)
 
-A judge with most of the answers would drown the others in that sum. So each judge's part is weighted as it is near
-σ = α/2, where the answers of one judge soon tell no more:
+A judge who gave most of the answers would swamp the others in that sum. So each judge's term gets the weight it would
+have near σ = α/2, where more answers from the same judge soon add nothing:
 
     T(y, λ) = Σ_k w_k r_kᵀ C r_k,   w_k = 1/(1 + σ² tr(C X_kᵀWX_k)/N),  W = diag n p(1 − p),  σ² = variance of λ / 4
 
-T's distribution among judges who are alike is found by answering again: for draws λ of the posterior, T of the answers
-is compared with T of answers drawn from p. The posterior has seen the answers, so the share of replicates above is
-nearer to ½ than a p-value, and false alarms are fewer than its level says.
+To find the distribution of T among judges who agree, we replicate the answers: for draws λ from the posterior, T of the
+answers is compared with T of answers drawn from p. The posterior has already seen the answers, so the share of
+replicates above is nearer to ½ than a p-value would be, and false alarms are rarer than the nominal level.
 Source: Verbeke and Molenberghs (2003) for the score test; Gelman, Meng and Stern (1996) for the replicates.
 """
 
@@ -31,9 +31,9 @@ def differ_share(
     C: FloatArray | None = None,
     chance: Callable[[FloatArray], FloatArray] = expit,
 ) -> float:
-    """P(T of a replicate ≥ T of the answers) over draws of the strengths, (draws, areas); without C it is I.
+    """P(T of a replicate ≥ T of the answers) over draws of the strengths, (draws, areas); C defaults to I.
 
-    ``chance`` is P(first is chosen | one of them is) at a difference of strengths; ties make it steeper.
+    ``chance`` is P(first is chosen | it is not a tie) at a given difference of strengths; ties make it steeper.
 
     >>> from judgemap.core.comparisons import count_judged
     >>> rows = [0] * 50 + [1] * 50
@@ -46,7 +46,7 @@ def differ_share(
     apart = np.full(len(n), 2.0) if C is None else C[first, first] + C[second, second] - 2 * C[first, second]
     scale = strengths.var(axis=1).mean() / 4 / size[1]
 
-    # A judge of a large map met few of its areas: without C only those are kept.
+    # On a large map a judge meets few of the areas; without C we keep only those.
     ends = np.concatenate([judge * size[1] + first, judge * size[1] + second])
     met, place = np.unique(ends, return_inverse=True) if C is None else (np.arange(size[0] * size[1]), ends)
     of_first, of_second = place[: len(n)], place[len(n) :]

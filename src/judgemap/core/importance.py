@@ -1,12 +1,12 @@
-"""Leaving a judge out without fitting again: Pareto smoothed importance weights, and when they cannot be trusted.
+"""Leaving a judge out without refitting: Pareto smoothed importance weights, and when not to trust them.
 
-Draws s of the posterior given all answers, weighted by r_s = 1 / p(y_k | s), stand for the posterior given everyone
-else's. A few weights may dwarf all others. The largest ones, M = min(S/5, 3√S) of S, are therefore replaced by the
-quantiles of a generalised Pareto distribution fitted to them, and cut off at the largest weight. Its shape k̂ says how
-heavy the tail is: beyond `GOOD_K` no number of draws that anyone would wait for is enough.
+Draws s from the posterior given all answers, weighted by r_s = 1 / p(y_k | s), stand in for the posterior given
+everyone else's answers. A few weights may dwarf all the others. The largest M = min(S/5, 3√S) of the S weights are
+therefore replaced by the quantiles of a generalised Pareto distribution fitted to them, capped at the largest raw
+weight. Its shape k̂ says how heavy the tail is: above `GOOD_K`, no practical number of draws is enough.
 
-Vehtari, Simpson, Gelman, Yao and Gabry (2024); the fit is Zhang and Stephens' (2009), with the paper's weak prior on k.
-ArviZ has it as ``psislw``, but takes seconds to import; the tests compare the two.
+Vehtari, Simpson, Gelman, Yao and Gabry (2024); the fit is that of Zhang and Stephens (2009), with the paper's weak
+prior on k. ArviZ provides this as ``psislw`` but takes seconds to import; the tests compare the two.
 """
 
 from typing import NamedTuple
@@ -17,20 +17,20 @@ from scipy.special import logsumexp
 from judgemap.core.types import FloatArray
 
 GOOD_K = 0.7
-"""A Pareto k above which importance sampling cannot be relied on (Vehtari et al., 2024)."""
+"""Above this Pareto k, importance sampling cannot be relied on (Vehtari et al., 2024)."""
 FEWEST = 5
-"""Draws in the tail that k is estimated from, at least."""
+"""The fewest draws in the tail from which k is estimated."""
 
 
 class Smoothed(NamedTuple):
-    """Log-weights that add up to 1, one entry per draw, and k̂; infinite if there are too few draws to estimate it."""
+    """Normalised log-weights, one per draw, and k̂, which is infinite if there are too few draws to estimate it."""
 
     log_weights: FloatArray
     k: float
 
 
 def smooth_weights(log_ratios: FloatArray) -> Smoothed:
-    """Smooth importance ratios, given as logarithms up to a constant, one entry per draw.
+    """Smooth importance ratios, one per draw, given as logarithms up to a constant.
 
     >>> weights, k = smooth_weights(np.random.default_rng(1).standard_normal(1000))
     >>> round(float(np.exp(weights).sum()), 6), k < GOOD_K
@@ -51,7 +51,7 @@ def smooth_weights(log_ratios: FloatArray) -> Smoothed:
 
 
 def _fit_tail(excess: FloatArray) -> tuple[float, float]:
-    """Return shape and scale of the generalised Pareto distribution of what exceeds a threshold, in ascending order."""
+    """Return the shape and scale of a generalised Pareto distribution fitted to sorted excesses over a threshold."""
     n = len(excess)
     candidates = 30 + int(np.sqrt(n))
     b = 1 - np.sqrt(candidates / (np.arange(candidates) + 0.5))

@@ -1,19 +1,20 @@
-"""What kind of judge? Descriptions of one judge, weighed by how probable each makes this judge's answers.
+"""What kind of judge is this? Each kind is weighed by how probable it makes the judge's answers.
 
 =============  ==========================================================================================
-modelled       μ_k = λ + u_k, with side, attention and lapses as the model has them
-little         answers by chance: η = 0, but for a lean to one side
-reversed       −μ_k instead of μ_k: the question was taken the other way round
+modelled       μ_k = λ + u_k, with side, attention and lapses as in the model
+little         answers by chance: η = 0, apart from a lean to one side
+reversed       −μ_k instead of μ_k: the judge took the question the other way round
 another view   μ_k ~ N(0, M): a map as varied as any judge's, M = α²C + σ²C_u, unrelated to the population's
 =============  ==========================================================================================
 
-Each kind but the first is one judge in twenty, a priori. A model with attention or lapses says more: there a judge as
-modelled can also have a_k near 0 or negative, or lapse, and the caller adds that.
+A priori, each kind except the first has a share of one judge in twenty. A model with attention or lapses allows for
+more: there, a judge as modelled can also have a_k near 0 or below, or lapse, and the caller adds that.
 
-Let s be draws of what all judges share, given all answers, with judge k as modelled. Weighted by 1 / p(y_k | s) they
+Let s be draws of what all judges share, given all answers, with judge k as modelled. Weighted by 1 / p(y_k | s), they
 stand for what *everyone else's* answers say about s (`core.importance`), and the weighted mean of p(y_k | kind, s) is
-how probable each kind makes this judge's answers; `held_out` computes these probabilities. If s has seen little except
-this judge, as for one who gave more answers than all others together, a few draws carry all the weight, and k̂ says so.
+how probable each kind makes this judge's answers; `held_out` computes these probabilities. If s rests mostly on this
+judge, for instance because the judge gave more answers than all the others together, a few draws carry all the weight,
+and k̂ shows it.
 """
 
 from dataclasses import replace
@@ -30,11 +31,11 @@ from judgemap.core.prior import Covariance
 from judgemap.core.types import FloatArray
 
 ODD = 0.05
-"""Share of judges of each kind but `modelled`, before their answers are seen."""
+"""Prior share of judges of each kind other than `modelled`."""
 
 
 class Kinds(NamedTuple):
-    """Probabilities that add up to 1."""
+    """The probability of each kind; they add up to 1."""
 
     modelled: float
     little: float
@@ -45,7 +46,7 @@ class Kinds(NamedTuple):
 def kind_chances(
     rng: np.random.Generator, counts: JudgedCounts, judge: int, parts: Parts, shared: Shared, own: Covariance
 ) -> tuple[Kinds, float]:
-    """Weigh the kinds for one judge; ``own`` is M, the covariance of a judge's map. Also return k̂ of the weights.
+    """Weigh the kinds for one judge and return k̂ of the weights too; ``own`` is M, the covariance of a judge's map.
 
     >>> from judgemap.core.comparisons import count_judged
     >>> from judgemap.core.prior import independent

@@ -1,14 +1,14 @@
 """The Laplace approximation of the posterior, for every α² at once.
 
 With H = XᵀWX and score s at the mode λ̂, ℓ(λ) ≈ ℓ̂ + sᵀ(λ − λ̂) − ½(λ − λ̂)ᵀH(λ − λ̂). Choose V with VᵀC⁻¹V = I and
-VᵀHV = diag(g), and write λ = Vw, τ = log α². Then, for every τ, the approximate posterior of w is independent over its
-coordinates: w_k ~ N(r_k/(g_k + e^{−τ}), 1/(g_k + e^{−τ})), r = Vᵀ(Hλ̂ + s). It is a place to start and a good set of
-coordinates; by itself it misses the posterior means of a real study by half a standard deviation.
+VᵀHV = diag(g), and write λ = Vw, τ = log α². Then, for every τ, the coordinates of w are independent in the approximate
+posterior: w_k ~ N(r_k/(g_k + e^{−τ}), 1/(g_k + e^{−τ})), r = Vᵀ(Hλ̂ + s). This gives a starting point and good
+coordinates; on its own it misses the posterior means of a real study by half a standard deviation.
 
-V = FQ with C = FFᵀ and Q the eigenvectors of FᵀHF. They are not unique: signs are free, and so is the basis where
-eigenvalues repeat (areas never compared, symmetric maps), and each processor's linear algebra chooses its own. Noise is
-therefore drawn one number an area and turned into these coordinates by Qᵀ, which cancels the choice: the same seed
-gives the same strengths, to rounding, on every processor.
+V = FQ with C = FFᵀ and Q the eigenvectors of FᵀHF. These are not unique: signs are free, and so is the basis where
+eigenvalues repeat (areas never compared, symmetric maps), and each processor's linear algebra makes its own choice.
+Noise is therefore drawn as one number per area and turned into these coordinates by Qᵀ, which cancels that choice: the
+same seed gives the same strengths, up to rounding, on every processor.
 """
 
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ from judgemap.core.prior import FixedVariance, Model
 from judgemap.core.types import FloatArray
 
 GRID = np.linspace(-12.0, 14.0, 521)
-"""Values of log α² on which its approximate posterior is tabulated: α from 0.0025 to 1,100."""
+"""Values of log α² at which its approximate posterior is tabulated: α from 0.0025 to 1,100."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Laplace:
-    """Coordinates in which the posterior is nearly standard normal: see the module's text for V, Q, g, r."""
+    """Coordinates in which the posterior is nearly standard normal; the module docstring defines V, Q, g and r."""
 
     V: FloatArray
     Q: FloatArray
@@ -37,7 +37,7 @@ class Laplace:
     log_variance_sd: float
 
     def noise(self, rng: np.random.Generator, chains: int) -> FloatArray:
-        """Draw standard normal coordinates, (areas, chains), that do not depend on which eigenvectors were chosen."""
+        """Draw standard normal coordinates, (areas, chains), that do not depend on the choice of eigenvectors."""
         noise: FloatArray = self.Q.T @ rng.standard_normal((len(self.g), chains))
         return noise
 
@@ -50,10 +50,10 @@ class Laplace:
 
 
 def approximate(model: Model) -> Laplace:
-    """Find the mode of λ at the most probable α², and the coordinates there.
+    """Find the mode of λ near the posterior mean of log α², and the coordinates there.
 
-    The joint mode of (λ, α²) is no sensible centre (its density grows without bound as α → 0); α² is placed by its
-    approximate margin instead, λ being integrated out.
+    The joint mode of (λ, α²) is not a sensible centre, because the density grows without bound as α → 0. Instead, α² is
+    placed by its approximate marginal posterior, with λ integrated out.
     """
     fixed = isinstance(model.variance, FixedVariance)
     tau = float(np.log(model.variance.value)) if isinstance(model.variance, FixedVariance) else 0.0
@@ -89,7 +89,7 @@ def mode(model: Model, log_variance: float, start: FloatArray) -> FloatArray:
 
 
 def _log_variance_moments(model: Model, g: FloatArray, r: FloatArray) -> tuple[float, float]:
-    """Mean and sd of τ under its approximate margin, by quadrature on a grid.
+    """Mean and sd of τ under its approximate marginal posterior, by quadrature on a grid.
 
     log p(τ) ≈ ½Σ r²/(g + e^{−τ}) − ½Σ log(1 + g e^τ) − χτ − ωe^{−τ}.
     """

@@ -1,4 +1,4 @@
-"""The Bradley-Terry likelihood: logit P(i beats j) = λ_i − λ_j, in pair counts."""
+"""The Bradley-Terry likelihood, logit P(i beats j) = λ_i − λ_j, computed from pair counts."""
 
 import numpy as np
 from scipy.special import expit
@@ -13,7 +13,7 @@ def differences(counts: PairCounts, strengths: FloatArray) -> FloatArray:
 
 
 def log_likelihood(counts: PairCounts, strengths: FloatArray) -> FloatArray:
-    """ℓ = Σ y d − n log(1 + e^d), d = λ_first − λ_second. Areas are the first axis; any others are kept.
+    """ℓ = Σ y d − n log(1 + e^d), d = λ_first − λ_second. Areas are the first axis; other axes are kept.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> round(float(log_likelihood(count_pairs([0], [1], 2), np.zeros(2))), 4)
@@ -30,10 +30,10 @@ def score(counts: PairCounts, strengths: FloatArray) -> FloatArray:
 
 
 def laplacian(counts: PairCounts, weights: FloatArray) -> FloatArray:
-    """XᵀWX = Σ_pairs w (e_i − e_j)(e_i − e_j)ᵀ, a weighted graph Laplacian: four scatters, no product."""
+    """XᵀWX = Σ_pairs w (e_i − e_j)(e_i − e_j)ᵀ, a weighted graph Laplacian, filled in without a matrix product."""
     i, j = counts.first, counts.second
     n = counts.n_areas
-    flat = np.zeros(n * n)  # one index instead of two: half of the time
+    flat = np.zeros(n * n)  # indexing with one number instead of two takes half the time
     flat[i * n + j] = flat[j * n + i] = -weights
     flat[:: n + 1] = np.bincount(i, weights, n) + np.bincount(j, weights, n)
     return flat.reshape(n, n)

@@ -1,7 +1,7 @@
-"""Judges who do not answer as the model says: each way in which real panels may misbehave, simulated.
+"""Judges who do not answer as the model says: simulations of the ways in which real panels misbehave.
 
 Every behaviour is a function (rng, setting) → `PanelAnswers`: true strengths from the prior, a number of judges,
-uniform pairs, and what the judges answered. It comes with its remedy: the parts of the panel's model that are made for
+uniformly drawn pairs, and the judges' answers. Each comes with its remedy: the parts of the panel model designed for
 it.
 """
 
@@ -28,15 +28,15 @@ TIES = 0.27
 VIEW = 1.0
 """The standard deviation of a judge's own view of an area."""
 NEAR, FAR = 0.25, 1.5
-"""The same of areas near a judge's home, and of areas at the other end of the map."""
+"""The same for areas near a judge's home, and for areas at the other end of the map."""
 KNOWN = 0.5
-"""The share of the map that a judge knows, where judges know only their part."""
+"""The share of the map that each judge knows in `own_part`."""
 HOT, HEAT, CALM = 0.1, 2.0, 1 / 3
-"""The share of areas that are hot spots, by how many times α they stand out, and the spread of the others, in α."""
+"""The share of areas that are hot spots, how many times α they stand out by, and the spread of the others, in α."""
 
 
 class Setting(NamedTuple):
-    """The map, α, and how much is asked of how many judges."""
+    """The map, α, the number of judges and the number of comparisons."""
 
     graph: AreaGraph
     covariance: Covariance
@@ -46,7 +46,7 @@ class Setting(NamedTuple):
 
 
 class PanelAnswers(NamedTuple):
-    """The truth, and the answers: who, what left, what right, and 1 for left, −1 for right, 0 for a tie."""
+    """The truth and the answers: judge, left area, right area, and 1 for left, −1 for right, 0 for a tie."""
 
     strengths: FloatArray
     judge: IntArray
@@ -62,7 +62,7 @@ class PanelAnswers(NamedTuple):
 
 
 class Behaviour(NamedTuple):
-    """A way of answering, in words, and the remedy for it."""
+    """A way of answering, its description, and the remedy for it."""
 
     words: str
     simulate: Callable[[np.random.Generator, Setting], PanelAnswers]
@@ -93,7 +93,7 @@ def leaning(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
 
 
 def tying(rule: TieRule) -> Callable[[np.random.Generator, Setting], PanelAnswers]:
-    """Judges say "about the same" in 27 of 100 answers, by a rule."""
+    """Judges say "about the same" in 27 of 100 answers, following a tie rule."""
 
     def simulate(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
         return _ask(rng, setting, _attentive(rng, setting), rule)
@@ -102,26 +102,26 @@ def tying(rule: TieRule) -> Callable[[np.random.Generator, Setting], PanelAnswer
 
 
 def own_views(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
-    """Each judge has a view of their own, of each area by itself."""
+    """Each judge has their own view, independent from area to area."""
     views = VIEW * rng.standard_normal((setting.judges, setting.graph.n_areas))
     return _ask(rng, setting, _attentive(rng, setting)._replace(views=views))
 
 
 def own_smooth_views(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
-    """Each judge has a view of their own that is smooth on the map."""
+    """Each judge has their own view, which is smooth on the map."""
     views = VIEW * setting.covariance.draw(rng, setting.judges)
     return _ask(rng, setting, _attentive(rng, setting)._replace(views=views))
 
 
 def unequal_views(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
-    """As `own_smooth_views`, with answers as unequal as in the paper."""
+    """As `own_smooth_views`, with as unequal numbers of answers per judge as in the paper."""
     views = VIEW * setting.covariance.draw(rng, setting.judges)
     shares = np.resize(np.array(UNEQUAL, dtype=np.float64), setting.judges)
     return _ask(rng, setting, _attentive(rng, setting)._replace(views=views), shares=shares)
 
 
 def familiar(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
-    """Each judge knows the areas near home well, and errs the more about others the further away they are."""
+    """Each judge knows the areas near home well, and errs more the further away an area is."""
     spread = NEAR + (FAR - NEAR) * _distance_share(setting.graph)[_homes(rng, setting)]
     views = spread * rng.standard_normal(spread.shape)
     return _ask(rng, setting, _attentive(rng, setting)._replace(views=views))
@@ -138,7 +138,7 @@ def own_part(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
 
 
 def hot_spots(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
-    """One area in ten stands out far from its neighbours, which differ little: the map is not smooth."""
+    """One area in ten stands far out from its neighbours, which differ little: the map is not smooth."""
     panel, n = _attentive(rng, setting), setting.graph.n_areas
     hot = rng.permutation(n)[: max(1, round(HOT * n))]
     strengths = CALM * panel.strengths
@@ -147,7 +147,7 @@ def hot_spots(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
 
 
 def rough(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
-    """Half of the variance of the strengths is smooth on the map, and half each area's own."""
+    """Half of the variance of the strengths is smooth on the map; the other half is independent between areas."""
     panel = _attentive(rng, setting)
     own = setting.alpha * rng.standard_normal(setting.graph.n_areas)
     return _ask(rng, setting, panel._replace(strengths=(panel.strengths + own) / np.sqrt(2)))
@@ -180,7 +180,7 @@ BEHAVIOURS = {
     "hot-spots": Behaviour("hot spots", hot_spots, lambda _: Parts(smoothness=Smoothness())),
     "rough": Behaviour("a map half smooth, half not", rough, lambda _: Parts(smoothness=Smoothness())),
 }
-"""Each way of answering, by name; new ones come last, because a place in this list is part of a simulation's seed."""
+"""Each way of answering, by name. Add new ones at the end, because the position here is part of a simulation's seed."""
 
 
 def _attentive(rng: np.random.Generator, setting: Setting) -> Panel:
@@ -197,7 +197,7 @@ def _ask(
     rule: TieRule | None = None,
     shares: FloatArray | None = None,
 ) -> PanelAnswers:
-    """Ask uniform pairs: of all judges alike, or by ``shares``. With ties, they are made 27 % of the answers."""
+    """Ask uniform pairs, equally many per judge or by ``shares``. With a tie rule, ties are set to 27 % of answers."""
     parts = np.ones(setting.judges) if shares is None else shares
     ends = np.round(np.cumsum(parts) / parts.sum() * setting.comparisons).astype(np.int64)
     judge = np.searchsorted(ends, np.arange(setting.comparisons), side="right")
@@ -218,7 +218,7 @@ def _homes(rng: np.random.Generator, setting: Setting) -> IntArray:
 
 
 def _distance_share(graph: AreaGraph) -> FloatArray:
-    """Borders between two areas, as a share of the most; areas that cannot be reached are as far as the furthest."""
+    """Borders between two areas, as a share of the maximum; unreachable areas count as the maximum."""
     distance = graph.distances()
     most = distance[np.isfinite(distance)].max()
     share: FloatArray = np.minimum(distance, most) / max(most, 1.0)

@@ -1,6 +1,6 @@
-"""How well answers agree with the chances that a model gave them: residuals, mean squares, intervals of shares.
+"""How well answers agree with a model's probabilities for them: residuals, mean squares and intervals for shares.
 
-An answer y is 1 or 0 and its chance p, so its residual is y − p, with variance v = p(1 − p).
+An answer y is 1 or 0 with P(y = 1) = p, so its residual is y − p, with variance v = p(1 − p).
 """
 
 from typing import NamedTuple
@@ -16,7 +16,7 @@ LEVEL = 0.95
 
 
 class MeanSquares(NamedTuple):
-    """Outfit and infit of groups of answers, each with the standard deviation it has if the chances are right."""
+    """Outfit and infit of groups of answers, each with the standard deviation expected if the chances are right."""
 
     outfit: FloatArray
     outfit_sd: FloatArray
@@ -25,11 +25,11 @@ class MeanSquares(NamedTuple):
 
 
 def mean_squares(won: ArrayLike, chance: ArrayLike, group: IntArray, n_groups: int) -> MeanSquares:
-    """Outfit = mean of (y − p)²/v and infit = Σ(y − p)² / Σv over the answers of each group; nan for an empty one.
+    """Outfit = mean of (y − p)²/v and infit = Σ(y − p)² / Σv over each group's answers; nan for an empty group.
 
-    Both have expectation 1 if y is 1 with probability p. Var (y − p)² = v(1 − 4v), from which their standard deviations
-    for independent answers: √Σ(1/v − 4) / n and √Σv(1 − 4v) / Σv. One answer that was nearly impossible makes outfit
-    large, and infit hardly. Source: Wright and Masters (1982), Rating Scale Analysis; Pollitt (2012) for judges.
+    Both have expectation 1 if y is 1 with probability p. Var (y − p)² = v(1 − 4v), so for independent answers their
+    standard deviations are √Σ(1/v − 4) / n and √Σv(1 − 4v) / Σv. One nearly impossible answer makes outfit large but
+    hardly moves infit. Source: Wright and Masters (1982), Rating Scale Analysis; Pollitt (2012) for judges.
 
     >>> squares = mean_squares([1, 1], [0.5, 0.2], np.array([0, 0]), 1)
     >>> squares.outfit, squares.infit.round(4)
@@ -55,7 +55,7 @@ def mean_squares(won: ArrayLike, chance: ArrayLike, group: IntArray, n_groups: i
 
 
 def mean_chance(mean: ArrayLike, variance: ArrayLike) -> FloatArray:
-    """E logit⁻¹(d) for d ~ N(mean, variance), by Gauss-Hermite quadrature: the chance of an answer not yet seen.
+    """E logit⁻¹(d) for d ~ N(mean, variance), by Gauss-Hermite quadrature: the chance of a future answer.
 
     >>> mean_chance([0.0, 2.0], [9.0, 0.0]).round(4)
     array([0.5   , 0.8808])
@@ -66,9 +66,9 @@ def mean_chance(mean: ArrayLike, variance: ArrayLike) -> FloatArray:
 
 
 def share_interval(count: ArrayLike, total: ArrayLike, level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
-    """Give Wilson's interval of a share: the shares s with |count − n s| ≤ z √(n s(1 − s)); 0 to 1 where n = 0.
+    """Return Wilson's interval for a share: all s with |count − n s| ≤ z √(n s(1 − s)); 0 to 1 where n = 0.
 
-    Source: Wilson (1927). It holds the true share with close to the level's probability even for few answers.
+    Source: Wilson (1927). Its coverage is close to nominal even for few answers.
 
     >>> low, high = share_interval([5], [10])
     >>> low.round(3), high.round(3)

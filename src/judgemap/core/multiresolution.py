@@ -2,16 +2,16 @@
 
     C_ij = mean over l = 0 … L−1 of (1 + r) e^{−r},   r = √3 d_ij / (2^l ℓ)
 
-Each level is a Matérn 3/2 process twice as long as the one before, ℓ being the distance of neighbours, up to half the
-width of the map. Nobody has to know how far a hidden harm reaches, as a single length would ask them to.
+Each level is a Matérn 3/2 process with twice the length of the one before, from ℓ, the distance between neighbours, up
+to half the width of the map. Nobody has to know how far a hidden harm reaches, as they would to choose a single length.
 
-For large maps the process is built from coarse to fine (Katzfuss and Guinness, 2021; Vecchia, 1988). Areas are put in
-an order in which each lies as far as possible from all before it; an area is then given by its `NEAREST` nearest areas
-of the coarser generations, and is independent of all others before it:
+For large maps the process is built from coarse to fine (Katzfuss and Guinness, 2021; Vecchia, 1988). Areas are ordered
+so that each is as far as possible from all before it. An area then depends on its `NEAREST` nearest areas in coarser
+generations, and given those is independent of all other areas before it:
 
     λ_i = Σ_j a_ij λ_j + √d_i ε_i,   C⁻¹ = (I − A)ᵀ D⁻¹ (I − A)
 
-which is sparse, and a proper Gaussian process itself, close to the one above.
+which is sparse, and itself a proper Gaussian process, close to the one above.
 """
 
 import numpy as np
@@ -24,16 +24,16 @@ from judgemap.core.prior import Covariance, euclidean, from_kernel
 from judgemap.core.types import FloatArray, IntArray
 
 NEAREST = 20
-"""Coarser areas that an area is given by."""
+"""How many coarser areas an area depends on."""
 GROWTH = 1.02
-"""How many times as many areas there are up to a generation as up to the one before."""
+"""The factor by which the number of areas grows from one generation to the next."""
 LEAST_VARIANCE = 1e-9
-"""Of an area whose coarser areas are known; a smaller one means that two areas share a centroid."""
+"""Smallest conditional variance of an area given its coarser areas; less means that two areas share a centroid."""
 NAME = "multi-resolution"
 
 
 def level_lengths(points: FloatArray, length: float) -> FloatArray:
-    """List the lengths of the levels: doubled from ``length`` up to half the map's width, at least one.
+    """Return the lengths of the levels: doubled from ``length`` up to half the map's width, at least one.
 
     >>> level_lengths(np.array([[0.0, 0.0], [40.0, 0.0]]), 3.0)
     array([ 3.,  6., 12.])
@@ -60,7 +60,7 @@ def correlation(distance: FloatArray, lengths: FloatArray) -> FloatArray:
 
 
 def multiresolution(points: FloatArray, length: float) -> Covariance:
-    """Make a matrix of the process, for maps that are not large.
+    """Return the process as a matrix, for maps that are not large.
 
     >>> C = multiresolution(np.array([[0.0, 0.0], [1.0, 0.0], [8.0, 0.0]]), length=1.0).matrix
     >>> bool(C[0, 1] > C[0, 2] > 0)
@@ -106,7 +106,7 @@ class MultiResolution:
         return noise
 
     def draw(self, rng: np.random.Generator, columns: int) -> FloatArray:
-        """From coarse to fine, each area from those that it is given by."""
+        """Draw from coarse to fine, each area given those it depends on."""
         drawn = np.empty((self.n_areas, columns))
         drawn[self.order] = spsolve_triangular(self._triangle, rng.standard_normal((self.n_areas, columns)))
         return drawn
@@ -118,7 +118,7 @@ class MultiResolution:
 
 
 def coarse_to_fine(points: FloatArray) -> IntArray:
-    """Order points so that each lies as far as possible from all before it, the first next to the middle.
+    """Order points so that each is as far as possible from all before it, starting with the one nearest the middle.
 
     >>> coarse_to_fine(np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [2.1, 0.0]]))
     array([1, 3, 0, 2])
@@ -136,7 +136,7 @@ def coarse_to_fine(points: FloatArray) -> IntArray:
 
 
 def whitening(points: FloatArray, lengths: FloatArray) -> sparse.csr_array:
-    """Build D^{−1/2}(I − A) for points in order, lower triangular, generation by generation."""
+    """Build D^{−1/2}(I − A), lower triangular, for ordered points, generation by generation."""
     rows, columns, values = [], [], []
     first = 0
     while first < len(points):
@@ -158,7 +158,7 @@ def whitening(points: FloatArray, lengths: FloatArray) -> sparse.csr_array:
 
 
 def conditionals(at: FloatArray, near: FloatArray, lengths: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Find the weights and the variance of each area given those near it: ``at`` is (n, 2) and ``near`` (n, k, 2)."""
+    """Find the weights and variance of each area given those near it: ``at`` is (n, 2) and ``near`` (n, k, 2)."""
     between, across = (
         correlation(np.hypot(steps[..., 0], steps[..., 1]), lengths)
         for steps in (near[:, :, None] - near[:, None], near - at[:, None])

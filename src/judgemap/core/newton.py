@@ -1,4 +1,4 @@
-"""Newton's method with step halving: the one way in which modes and maxima are found here."""
+"""Newton's method with step halving, which finds every mode and maximum in the core."""
 
 from collections.abc import Callable
 
@@ -9,17 +9,18 @@ from judgemap.core.types import FloatArray
 STEPS = 200
 HALVINGS = 60
 ROUNDING, EPSILON = 1e-9, 1e-15
-"""Relative to the height: what must be left to gain to go on, and what a step must have gained, not to be rounding."""
+"""Both relative to the height: stop once less than the first is left to gain, and treat gains below the second as
+rounding error."""
 
 Ascent = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-"""Place → (gradient g, step H⁻¹g), with H a positive definite stand-in for minus the second derivatives."""
+"""Maps a point to (gradient g, step H⁻¹g), where H is a positive definite stand-in for minus the Hessian."""
 
 
 def climb(height: Callable[[FloatArray], float], ascent: Ascent, start: FloatArray, close: float) -> FloatArray:
-    """Find the top of ``height`` from ``start``; it is taken as reached where gᵀH⁻¹g < ``close``.
+    """Find the maximum of ``height`` from ``start``, stopping once gᵀH⁻¹g < ``close``.
 
-    gᵀH⁻¹g is twice the height that is still to be gained, if the function is nearly quadratic. A step that leads
-    down is halved until it does not; for a concave function this converges from anywhere.
+    If the function is nearly quadratic, gᵀH⁻¹g is twice the height still to be gained. A step that goes down is halved
+    until it does not; for a concave function this converges from any starting point.
 
     >>> def up(x):
     ...     return -np.sinh(x - 3), -np.tanh(x - 3)
@@ -40,7 +41,7 @@ def climb(height: Callable[[FloatArray], float], ascent: Ascent, start: FloatArr
             if trial >= value:
                 break
             step = step / 2
-        # Where no step gains more than rounding takes, the top is reached, if no more was to be gained.
+        # If no step gains more than rounding error and there was next to nothing left to gain, this is the maximum.
         if trial - value < EPSILON * (1 + abs(value)) and to_gain < ROUNDING * (1 + abs(value)):
             return place
         if trial < value:

@@ -1,10 +1,10 @@
-"""The optimal design: the pairs that, on average over the prior, leave the least variance in the strengths.
+"""The optimal design: the pairs that leave the least variance in the strengths, on average over the prior.
 
 f(q) = tr K (M Σ_r q_r w_r x_r x_rᵀ + C⁻¹/α²)⁻¹ K, with M comparisons, x_r = e_i − e_j for pair r, K = I − 11ᵀ/N, and
-w_r = E[p_r(1 − p_r)] under the prior, the information that an answer is expected to carry. f is convex in q.
+w_r = E[p_r(1 − p_r)] under the prior, the information expected from an answer. f is convex in q.
 
-For a `Panel` of J judges who differ, u_k ~ N(0, Σ), M Σ_r q_r w_r x_r x_rᵀ = JS is replaced by what their answers tell
-of the population's map, JG with G = (S⁻¹ + Σ)⁻¹. G is concave in S, so f stays convex; dG = T dS Tᵀ, T = (I + SΣ)⁻¹.
+For a `Panel` of J judges who differ, u_k ~ N(0, Σ), M Σ_r q_r w_r x_r x_rᵀ = JS is replaced by their information about
+the population's map, JG with G = (S⁻¹ + Σ)⁻¹. G is concave in S, so f stays convex; dG = T dS Tᵀ, T = (I + SΣ)⁻¹.
 """
 
 from typing import NamedTuple
@@ -18,16 +18,16 @@ from judgemap.core.types import FloatArray
 from judgemap.core.utility import centred_square, centred_trace, contrasts, inverse
 
 OPTIMAL_LIMIT = 2_000
-"""Areas for which the optimal design is computed: some hundred dense inverses, minutes at this size."""
+"""The most areas for which the optimal design is computed: about a hundred dense inverses, minutes at this size."""
 STEPS = 20_000
-"""The update is given up after this many steps; about a hundred are usual."""
+"""The most steps of the update; about a hundred are usual."""
 NODES = np.arange(-80, 81) / 80
 NEGLIGIBLE = 1e-30
-"""Probabilities below this are set to zero; smaller numbers would slow the arithmetic down."""
+"""Probabilities below this are set to zero, because tiny numbers slow the arithmetic down."""
 
 
 class Panel(NamedTuple):
-    """How many judges share the answers, and Σ, how they differ."""
+    """How many judges share the answers, and Σ, how much they differ."""
 
     judges: int
     views: FloatArray
@@ -42,9 +42,10 @@ def optimal(
 ) -> PairDesign:
     """Minimise f(q) by the multiplicative update q_r ← q_r d_r/Σ q d, where d_r = −∂f/∂q_r = M w_r ‖KVx_r‖².
 
-    If a step fails to lower f it is retaken with the square root of the factor, which always does (Yu, 2010,
-    Annals of Statistics 38). As f is convex, f(q) − f(best) ≤ max_r d_r − Σ q d: the iteration ends when that is below
-    ``tolerance`` · f(q), so the result is proven to be that close to the best. (Real gaps are about a tenth of it.)
+    If a step fails to lower f, it is retaken with the square root of the factor, which always lowers it (Yu, 2010,
+    Annals of Statistics 38). Because f is convex, f(q) − f(best) ≤ max_r d_r − Σ q d: the iteration stops once that is
+    below ``tolerance`` · f(q), so the result is proven to be that close to the best. (Actual gaps are about a tenth of
+    that.)
 
     >>> from judgemap.core.graph import AreaGraph
     >>> from judgemap.core.prior import communicability
@@ -81,7 +82,7 @@ def optimal(
 def expected_trace(
     design: PairDesign, covariance: Covariance, alpha: float, n_comparisons: int, panel: Panel | None = None
 ) -> float:
-    """f(q) of a design: about what the trace of the posterior covariance of centred strengths will be."""
+    """f(q) of a design: roughly the trace of the posterior covariance of the centred strengths to expect."""
     prior, information = _problem(covariance, alpha, n_comparisons, panel)
     return _value_and_slope(prior, information, _probabilities(design), panel)[0]
 
@@ -89,16 +90,16 @@ def expected_trace(
 def sensitivity(
     design: PairDesign, covariance: Covariance, alpha: float, n_comparisons: int, panel: Panel | None = None
 ) -> FloatArray:
-    """Give d_ij = −∂f/∂q_ij for all pairs: a design is optimal if and only if no d_ij is above Σ q d."""
+    """Return d_ij = −∂f/∂q_ij for all pairs: a design is optimal if and only if no d_ij exceeds Σ q d."""
     prior, information = _problem(covariance, alpha, n_comparisons, panel)
     return _value_and_slope(prior, information, _probabilities(design), panel)[1]
 
 
 def expected_information(sd: FloatArray) -> FloatArray:
-    """E[p(1 − p)] with logit p ~ N(0, sd²), by the trapezoidal rule, to rounding.
+    """E[p(1 − p)] with logit p ~ N(0, sd²), by the trapezoidal rule, accurate to rounding.
 
-    The integrand is analytic within π of the real line and falls off at least like e^{−|x|}, so that equal steps of at
-    most ½, and of at most an eighth of the sd, over ±40 or ±9 sd lose nothing.
+    The integrand is analytic within π of the real line and falls off at least as fast as e^{−|x|}, so equal steps of at
+    most ½, and at most an eighth of the sd, over ±40 or ±9 sd lose nothing.
 
     >>> expected_information(np.array([0.0, 3.0])).round(4)
     array([0.25  , 0.1148])
@@ -117,7 +118,7 @@ def expected_information(sd: FloatArray) -> FloatArray:
 def _problem(
     covariance: Covariance, alpha: float, n_comparisons: int, panel: Panel | None
 ) -> tuple[FloatArray, FloatArray]:
-    """C⁻¹/α², and M w_ij for all pairs with a zero diagonal."""
+    """C⁻¹/α², and M w_ij for all pairs, with a zero diagonal."""
     if not (np.isfinite(alpha) and alpha > 0):
         raise ValueError(f"α must be a positive number, received {alpha}")
     if n_comparisons < 1:

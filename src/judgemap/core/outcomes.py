@@ -1,15 +1,15 @@
-"""The likelihood of an answer: left, right or "about the same", and answers given without looking.
+"""The likelihood of an answer: left, right or "about the same", allowing for answers given without looking.
 
-Each row is one judge's answers on one pair, shown one way round: y₁ for the first area, y₂ for the second, t ties. With
-η the log-odds of the first area, p the chance that two equal areas tie, and T = tanh(η/2), S = sech(η/2):
+Each row holds one judge's answers on one pair, shown one way round: y₁ for the first area, y₂ for the second, t ties.
+With η the log-odds of the first area, p the chance that two equal areas tie, and T = tanh(η/2), S = sech(η/2):
 
     no ties         P₁ = σ(η),                            P₂ = σ(−η)
     Rao-Kupper      P₁ = σ(η)(1 − p)/(1 − pT),            P₂ = σ(−η)(1 − p)/(1 + pT),       P_tie = pS²/(1 − p²T²)
     Davidson        P₁ = σ(η)(1 − p)/(1 − p + pS),        P₂ = σ(−η)(1 − p)/(1 − p + pS),   P_tie = pS/(1 − p + pS)
 
 In the usual symbols p = tanh(θ/2) for Rao and Kupper's θ, P₁ = σ(η − θ), and p = ν/(2 + ν) for Davidson's ν. Written in
-p both rules have one prior, p ~ U(0, 1), and p has one meaning. A judge who lapses with probability ε picks either area
-with probability ½: P₁ and P₂ become (1 − ε)P + ε/2, and P_tie becomes (1 − ε)P_tie.
+terms of p, both rules share the prior p ~ U(0, 1), and p means the same in both. A judge who lapses with probability ε
+picks either area with probability ½: P₁ and P₂ become (1 − ε)P + ε/2, and P_tie becomes (1 − ε)P_tie.
 Sources: Rao and Kupper (1967), JASA 62, 194-204; Davidson (1970), JASA 65, 317-328.
 """
 
@@ -23,7 +23,7 @@ from judgemap.core.types import FloatArray
 
 
 class TieRule(Enum):
-    """How the chance of a tie falls as two areas come apart.
+    """How the chance of a tie falls as two areas grow further apart.
 
     >>> TieRule("davidson").name
     'DAVIDSON'
@@ -34,7 +34,7 @@ class TieRule(Enum):
 
 
 class Answers(NamedTuple):
-    """What was answered: one row each, shape (rows, 1), so that chains can stand beside each other."""
+    """What was answered, each with shape (rows, 1), so that chains can sit side by side as columns."""
 
     first: FloatArray
     second: FloatArray
@@ -42,13 +42,13 @@ class Answers(NamedTuple):
 
 
 class Wins(NamedTuple):
-    """Rao and Kupper's answers with a row for the wins of each side, and ties in both.
+    """Rao and Kupper's answers with one row for the wins of each side, and ties counted in both.
 
-    With θ = 2 artanh p, and n the y₁ + t of one row and the y₂ + t of another that looks from the other side,
+    With θ = 2 artanh p, and n the y₁ + t of one row and the y₂ + t of the mirrored row,
 
         ℓ = Σ n log σ(η − θ) + (ties in all) log(e^{2θ} − 1),   e^{2θ} − 1 = 4p/(1 − p)²
 
-    so that a row costs one exponential and a sum, as it does without ties. Lapses do not go with it.
+    so that a row costs one exponential and a sum, as it does without ties. This form cannot handle lapses.
     """
 
     n: FloatArray
@@ -56,7 +56,7 @@ class Wins(NamedTuple):
 
 
 class Odds(NamedTuple):
-    """η and what follows from it, all of shape (rows, chains)."""
+    """η and what is derived from it, all of shape (rows, chains)."""
 
     size: FloatArray
     """|η|."""
@@ -67,7 +67,7 @@ class Odds(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """Derivatives of the log-likelihood: in η and ε by row, in p added up over rows; 0 if there is no p or ε."""
+    """Derivatives of the log-likelihood: by row in η and ε, summed over rows in p; 0 if there is no p or ε."""
 
     eta: FloatArray
     tie_chance: FloatArray
@@ -78,7 +78,7 @@ NO_LAPSE = np.zeros((1, 1))
 
 
 def add_up(rows: FloatArray) -> FloatArray:
-    """Add up the rows for each chain; ten times as fast as NumPy's own sum where the columns are few.
+    """Add up the rows for each chain; ten times as fast as NumPy's own sum if there are few columns.
 
     >>> add_up(np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([4., 6.])
@@ -88,7 +88,7 @@ def add_up(rows: FloatArray) -> FloatArray:
 
 
 def odds(eta: FloatArray) -> Odds:
-    """Find T and S with one exponential, accurate where either nearly vanishes.
+    """Find T and S with a single exponential, accurately even where either nearly vanishes.
 
     >>> o = odds(np.array([[np.log(3.0)]]))
     >>> float(o.T[0, 0]), float(o.S[0, 0].round(4))
@@ -104,7 +104,7 @@ def odds(eta: FloatArray) -> Odds:
 def log_likelihood(
     answers: Answers | Wins, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray, lapse: FloatArray = NO_LAPSE
 ) -> FloatArray:
-    """Add up y₁ log P₁ + y₂ log P₂ + t log P_tie for every row; p has shape (chains,), ε (rows, chains).
+    """Return y₁ log P₁ + y₂ log P₂ + t log P_tie for every row; p has shape (chains,), ε (rows, chains).
 
     >>> answers = Answers(*(np.array([[n]]) for n in (1.0, 0.0, 1.0)))
     >>> p = np.array([0.2])
@@ -130,7 +130,7 @@ def log_likelihood(
 def log_chances(
     rule: TieRule | None, eta: FloatArray, at: Odds, tie_chance: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Find log P₁, log P₂ and log P_tie of an attentive judge."""
+    """Return log P₁, log P₂ and log P_tie of an attentive judge."""
     p = tie_chance
     cosh = 0.5 * at.size + np.log(1 + at.decay)
     first, second = 0.5 * eta - cosh, -0.5 * eta - cosh
@@ -148,7 +148,7 @@ def log_chances(
 
 
 def decided_odds(eta: FloatArray, tie_chance: FloatArray) -> FloatArray:
-    """Log P₁/P₂ under Rao and Kupper's rule, which ties move away from η: η + 2 artanh(pT).
+    """Log P₁/P₂ under Rao and Kupper's rule, which differs from η because of ties: η + 2 artanh(pT).
 
     >>> decided_odds(np.array([0.0, np.log(3.0)]), np.array(0.0))
     array([0.        , 1.09861229])
@@ -162,7 +162,7 @@ def slopes(
 ) -> Slopes:
     """Differentiate the log-likelihood.
 
-    With lapses y₁ counts only in so far as it was attentive: times (1 − ε)P₁/((1 − ε)P₁ + ε/2).
+    With lapses, y₁ is weighted by the probability that the judge was attentive: (1 − ε)P₁/((1 − ε)P₁ + ε/2).
 
     >>> answers = Answers(*(np.array([[n]]) for n in (1.0, 0.0, 0.0)))
     >>> slopes(answers, None, np.array([[0.0]]), np.array([0.0])).eta
@@ -188,14 +188,14 @@ def slopes(
 def _attentive(
     y1: FloatArray, y2: FloatArray, t: FloatArray, rule: TieRule | None, at: Odds, p: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Slopes in η, by row, and in p, added up, for an attentive judge."""
+    """Return the slopes for an attentive judge: in η by row, and in p summed over rows."""
     half = 0.5 * (y1 - y2)
     match rule:
         case None:
             return half - 0.5 * (y1 + y2) * at.T, np.zeros(1)
         case TieRule.RAO_KUPPER:
             pT = p * at.T
-            # (y₁ + t)/(1 − pT) − (y₂ + t)/(1 + pT), with one division.
+            # (y₁ + t)/(1 − pT) − (y₂ + t)/(1 + pT), with a single division.
             pull = (y1 - y2 + (y1 + y2 + 2 * t) * pT) / (1 - pT * pT)
             eta = half - (0.5 * (y1 + y2) + t) * at.T + 0.5 * p * (at.S * at.S) * pull
             mixed = add_up(at.T * pull)

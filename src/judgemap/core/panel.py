@@ -1,18 +1,18 @@
 """The model of a panel of judges: ties, judges who differ, sides, attention, lapses, and how smooth the map is.
 
-Judge k compares the areas i and j, the first of them shown on the left (x = 1), on the right (x = −1), or nobody knows
-where (x = 0). The outcome has the chances of `core.outcomes` at
+Judge k compares the areas i and j. The first was shown on the left (x = 1), on the right (x = −1), or on an unknown
+side (x = 0). The outcome has the probabilities of `core.outcomes` at
 
     η = a_k (μ_ki − μ_kj) + x b_k,   μ_k = λ + u_k
 
     λ ~ N(0, α² C)                  the population's map; with `Smoothness`, N(0, α²(ρC + (1 − ρ)Ψ)), ρ ~ U(0, 1)
-    u_k ~ N(0, σ² C_u)              `Disagreement`: judge k's own view; σ ~ half-Cauchy(scale), so for all below
+    u_k ~ N(0, σ² C_u)              `Disagreement`: judge k's own view; σ ~ half-Cauchy(scale), as for every scale below
     b_k ~ N(b, σ_b²)                `Side`: the lean to the left; b ~ N(0, 1)
     a_k ~ N(1, σ_a²)                `Attention`: 0 answers at random, negative takes the question the wrong way round
     ε_k ~ Beta(1, 4)                `Lapses`: the share of answers given without looking
     p ~ U(0, 1)                     `TieRule`: the chance that two equal areas tie
 
-Each part is on where its value is given and off where it is ``None``; with all off this is the paper's model.
+A part is on if it is given and off if it is ``None``; with all of them off this is the paper's model.
 """
 
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ from judgemap.core.types import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Smoothness:
-    """λ ~ N(0, α²(ρC + (1 − ρ)Ψ)), ρ ~ U(0, 1): the data say how smooth the map is. ρ = 1 is the paper's model.
+    """λ ~ N(0, α²(ρC + (1 − ρ)Ψ)), ρ ~ U(0, 1): the data decide how smooth the map is. ρ = 1 is the paper's model.
 
-    Ψ = diag ψ_i, ψ_i ~ InvGamma(2, 1) with mean 1: each area's own part has Student's t distribution with 4 degrees of
-    freedom, so that a few areas may stand out far from a map that is smooth elsewhere.
+    Ψ = diag ψ_i, ψ_i ~ InvGamma(2, 1) with mean 1: each area's own part has a Student t distribution with 4 degrees of
+    freedom, so that a few areas can stand far out from a map that is otherwise smooth.
     """
 
     shape: ClassVar[float] = 2.0
@@ -44,7 +44,7 @@ class Smoothness:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Disagreement:
-    """u_k ~ N(0, σ² C_u), σ ~ half-Cauchy(scale): C_u as for the strengths, or the identity for views off the map."""
+    """u_k ~ N(0, σ² C_u), σ ~ half-Cauchy(scale): C_u as for the strengths, or I for views unrelated to the map."""
 
     covariance: Covariance
     scale: float = 1.0
@@ -102,7 +102,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PanelModel:
-    """Counts by judge, the covariance of the strengths, what is believed of α², and which parts are on.
+    """Counts by judge, the covariance of the strengths, the prior of α², and which parts are on.
 
     >>> from judgemap.core.comparisons import count_judged
     >>> from judgemap.core.prior import InverseGamma, independent
@@ -136,12 +136,12 @@ class PanelModel:
 
     @property
     def n_judges(self) -> int:
-        """The number of judges, those without an answer among them."""
+        """The number of judges, including those who gave no answer."""
         return self.counts.n_judges
 
 
 def as_one_judge(counts: PairCounts) -> JudgedCounts:
-    """Give all comparisons to one judge, sides unknown, for the parts that do not look at judges.
+    """Attribute all comparisons to one judge, sides unknown, for the parts that do not depend on the judge.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> as_one_judge(count_pairs([0], [1], n_areas=2)).first_left

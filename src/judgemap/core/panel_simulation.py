@@ -1,4 +1,4 @@
-"""Simulated panels: judges drawn from the prior of a panel's model, and their answers."""
+"""Simulated panels: judges drawn from the prior of the panel model, and their answers."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from judgemap.core.types import FloatArray, IntArray
 
 
 class Panel(NamedTuple):
-    """All that decides how a panel answers: one population, one row per judge."""
+    """Everything that decides how a panel answers: one population, and one row per judge."""
 
     strengths: FloatArray
     """λ, (areas,)."""
@@ -22,9 +22,10 @@ class Panel(NamedTuple):
     attention: FloatArray
     lapse: FloatArray
     scales: dict[str, float]
-    """log_variance, smoothness (ρ), log_disagreement, tie_chance (p), lean, log_side, log_attention, if there."""
+    """The scales of the parts that are on: log_variance, smoothness (ρ), log_disagreement, tie_chance (p), lean,
+    log_side and log_attention."""
     local: FloatArray | None = None
-    """ψ, (areas,), where the map's smoothness is inferred."""
+    """ψ, (areas,), if the smoothness of the map is inferred."""
 
     @property
     def n_judges(self) -> int:
@@ -33,7 +34,7 @@ class Panel(NamedTuple):
 
     @property
     def map(self) -> FloatArray:
-        """The panel's map, λ + mean u_k, every judge counting alike."""
+        """The panel's map, λ + mean u_k, with every judge counting equally."""
         mean: FloatArray = self.strengths + self.views.mean(axis=0)
         return mean
 
@@ -80,7 +81,7 @@ def draw_panel(
 def answer(
     rng: np.random.Generator, panel: Panel, rule: TieRule | None, judge: IntArray, left: IntArray, right: IntArray
 ) -> IntArray:
-    """Answer: 1 for the left area, −1 for the right, 0 for a tie."""
+    """Answer each pair: 1 for the left area, −1 for the right, 0 for a tie."""
     maps = panel.strengths + panel.views
     eta = panel.attention[judge] * (maps[judge, left] - maps[judge, right]) + panel.side[judge]
     p = np.array(panel.scales.get("tie_chance", 0.0))
@@ -93,7 +94,7 @@ def answer(
 
 
 def simulate_panel(rng: np.random.Generator, panel: Panel, rule: TieRule | None, answers: IntArray) -> JudgedCounts:
-    """Let each judge answer a number of uniform pairs, sides at random, and count.
+    """Let each judge answer a number of uniformly drawn pairs, sides at random, and count the answers.
 
     >>> from judgemap.core.prior import InverseGamma, independent
     >>> rng = np.random.default_rng(1)

@@ -1,9 +1,9 @@
-"""One partition for many: the one that minimises the expected variation of information, or Binder's loss.
+"""One partition to summarise many: the one that minimises the expected variation of information, or Binder's loss.
 
 The search starts from the best of the draws and from linkage clusterings of 1 − P(together), at every number of
-clusters. From each start it goes through the areas, putting each where the expected loss is least, and tries to join
-clusters, until nothing improves; the best end is returned. Sources: Wade and Ghahramani (2018) for the losses, Dahl,
-Johnson and Müller (2022) for the search by single areas.
+clusters. From each start it visits the areas one by one, moving each to where the expected loss is least, and tries to
+merge clusters, until nothing improves; it returns the best partition found. Sources: Wade and Ghahramani (2018) for the
+losses; Dahl, Johnson and Müller (2022) for the search by single areas.
 """
 
 from typing import NamedTuple, Protocol
@@ -14,21 +14,21 @@ from judgemap.core.clustering import canonical, canonical_draws, co_clustering, 
 from judgemap.core.types import FloatArray, IntArray
 
 SEARCH_DRAWS = 1_000
-"""Draws that the search looks at; more are thinned evenly. Fewer if there are very many areas."""
+"""The most draws the search looks at, thinned evenly; fewer if there are very many areas."""
 SEARCH_CELLS = 200_000
 BEST_DRAWS = 10
 MOST_SWEEPS = 100
 
 
 class Estimate(NamedTuple):
-    """A partition, clusters numbered 0, 1, … by first area, and its expected loss."""
+    """A partition, with clusters numbered 0, 1, … by first area, and its expected loss."""
 
     partition: IntArray
     loss: float
 
 
 def minimise_vi(labels: IntArray, n_clusters: int | None = None) -> Estimate:
-    """Find the partition of least expected variation of information, of ``n_clusters`` clusters if that is given.
+    """Find the partition with the least expected variation of information, with ``n_clusters`` clusters if given.
 
     >>> draws = np.array([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]])
     >>> minimise_vi(draws).partition
@@ -44,7 +44,7 @@ def minimise_vi(labels: IntArray, n_clusters: int | None = None) -> Estimate:
 
 
 def minimise_binder(labels: IntArray, n_clusters: int | None = None) -> Estimate:
-    """Find the partition of least expected Binder loss, of ``n_clusters`` clusters if that is given.
+    """Find the partition with the least expected Binder loss, with ``n_clusters`` clusters if given.
 
     >>> minimise_binder(np.array([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]])).partition
     array([0, 0, 1, 1])
@@ -67,10 +67,10 @@ class _Cost(Protocol):
         """Put the area into a slot (by = 1) or take it out (by = −1)."""
 
     def costs(self, area: int) -> FloatArray:
-        """How much the loss grows by putting this area, now outside, into each slot."""
+        """How much the loss grows if this area, currently in no slot, goes into each slot."""
 
     def join_costs(self, slot: int) -> FloatArray:
-        """How much the loss grows by joining this slot with each."""
+        """How much the loss grows if this slot is merged with each other slot."""
 
 
 class _Information:
@@ -108,7 +108,7 @@ class _Information:
 
 
 class _Pairs:
-    """Σ over pairs in one cluster of 1 − 2 p_ij: Binder's loss up to a constant."""
+    """Σ of 1 − 2 p_ij over pairs in the same cluster: Binder's loss up to a constant."""
 
     def __init__(self, start: IntArray, similarity: FloatArray) -> None:
         n_areas = len(similarity)
@@ -132,7 +132,7 @@ class _Pairs:
 
 
 def _descend(cost: _Cost, start: IntArray, n_clusters: int | None) -> IntArray:
-    """Move areas, and join clusters unless their number is given, until nothing lowers the loss."""
+    """Move areas, and merge clusters unless their number is given, until nothing lowers the loss."""
     partition = start.copy()
     for area, slot in enumerate(partition):
         cost.move(area, int(slot), 1)
@@ -144,7 +144,7 @@ def _descend(cost: _Cost, start: IntArray, n_clusters: int | None) -> IntArray:
 
 
 def _improve(cost: _Cost, partition: IntArray, area: int, n_clusters: int | None) -> bool:
-    """Put one area where it costs least; say whether that is elsewhere."""
+    """Move one area to where it costs least, and return whether it moved."""
     slot = int(partition[area])
     if n_clusters is not None and cost.size[slot] == 1:
         return False
@@ -162,7 +162,7 @@ def _improve(cost: _Cost, partition: IntArray, area: int, n_clusters: int | None
 
 
 def _join(cost: _Cost, partition: IntArray) -> bool:
-    """Join the two clusters that gain most by it; say whether any did."""
+    """Merge the two clusters whose merger lowers the loss most, and return whether any did."""
     used = np.flatnonzero(cost.size > 0)
     gain, pair = -1e-9, None
     for slot in used:
@@ -185,7 +185,7 @@ def _thinned(draws: IntArray) -> IntArray:
 
 
 def _starts(draws: IntArray, n_clusters: int | None) -> list[IntArray]:
-    """Cut average and complete linkage at every number of clusters; add the best draws by a bound of their loss."""
+    """Cut average and complete linkage at every number of clusters; add the draws with the lowest bounds."""
     from scipy.cluster.hierarchy import cut_tree, linkage
     from scipy.spatial.distance import squareform
 
@@ -206,7 +206,7 @@ def _starts(draws: IntArray, n_clusters: int | None) -> list[IntArray]:
 
 
 def _lower_bound(partition: IntArray, similarity: FloatArray) -> float:
-    """Σ_i log₂|c_i| − 2 log₂ Σ_{j in c_i} p_ij: expected VI with the logarithm and the mean exchanged."""
+    """Σ_i log₂|c_i| − 2 log₂ Σ_{j in c_i} p_ij: a bound on the expected VI, by moving the mean inside the log."""
     member = (partition[:, None] == np.arange(partition.max() + 1)).astype(np.float64)
     overlap = np.take_along_axis(similarity @ member, partition[:, None], axis=1)[:, 0]
     return float(np.sum(np.log2(member.sum(axis=0)[partition]) - 2 * np.log2(overlap)))

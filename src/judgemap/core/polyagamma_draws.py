@@ -1,17 +1,17 @@
-"""Pólya-Gamma draws, compiled; exact, by the method of Devroye (2009) and Polson, Scott and Windle (2013).
+"""Compiled, exact Pólya-Gamma draws by the method of Devroye (2009) and Polson, Scott and Windle (2013).
 
-PG(1, d) is J/4, where J has a density ∝ e^{−z²x/2} f(x), z = |d|/2, and f = Σ (−1)^k a_k in two ways:
+PG(1, d) is J/4, where J has a density ∝ e^{−z²x/2} f(x), z = |d|/2, and f = Σ (−1)^k a_k for either of two series:
 
     a_k(x) = (2k + 1) b^{k(k + 1)} a_0(x)
     for x ≤ t: a_0 = 2(2πx³)^{−½} e^{−1/2x}, b = e^{−2/x};  for x > t: a_0 = (π/2) e^{−π²x/8}, b = e^{−π²x/2}
 
-Propose from a_0(x) e^{−z²x/2}. Partial sums lie alternately above and below f, so a uniform number is soon seen to
-be below f/a_0 or not, in 99 of 100 cases from the first term alone. To the right of t the proposal is an exponential
-with rate K = π²/8 + z²/2 and mass (π/2K) e^{−Kt}. To the left the mass is not computed but bounded, and what is too
-much is turned down: for small z by 4Φ(−1/√t), the mass at z = 0, with x = N^{−2}, |N| ≥ 1/√t; for large z by 2e^{−z},
-with x from the whole inverse Gaussian that the proposal is a part of.
+Propose from a_0(x) e^{−z²x/2}. The partial sums lie alternately above and below f, so a few terms settle whether a
+uniform number is below f/a_0; in 99 of 100 cases the first term is enough. To the right of t the proposal is an
+exponential with rate K = π²/8 + z²/2 and mass (π/2K) e^{−Kt}. To the left we do not compute the mass but bound it, and
+reject the excess: for small z by 4Φ(−1/√t), the mass at z = 0, with x = N^{−2}, |N| ≥ 1/√t; for large z by 2e^{−z},
+with x drawn from the whole inverse Gaussian of which the proposal is a part.
 
-Import this module only where it is used: numba takes a moment to load.
+Import this module only where it is used: numba is slow to load.
 """
 
 import math
@@ -26,22 +26,22 @@ T = 0.64
 AT_ZERO = 2 * math.erfc(math.sqrt(0.5 / T))
 """4Φ(−1/√t)."""
 LARGE = math.log(2 / AT_ZERO)
-"""z from which 2e^{−z} is the better bound."""
+"""Above this z, 2e^{−z} is the tighter bound."""
 SURE = 0.994
-"""f/a_0 is nowhere below: 3b² is at most 0.0058, at t."""
+"""A lower bound on f/a_0 everywhere: 3b² is at most 0.0058, at t."""
 MOST = 10_000
-"""Of proposals and of terms; one proposal in two is accepted at least."""
+"""The most proposals or terms tried; at least one proposal in two is accepted."""
 
 
 @compiled
 def draw_each(rng: np.random.Generator, n: FloatArray, d: FloatArray, omega: FloatArray) -> None:
-    """Write draws from PG(n_r, d_r), sums of n_r independent draws, into ``omega``; n = 0 gives 0."""
+    """Write draws from PG(n_r, d_r), each a sum of n_r independent draws, into ``omega``; n = 0 gives 0."""
     scale, right = np.empty(len(d)), np.empty(len(d))
     for r in range(len(d)):
         z = abs(d[r]) / 2
         rate = math.pi**2 / 8 + z * z / 2
         scale[r] = 1 / rate
-        # Only the masses' ratio counts: for large z both are given times e^z, so that none vanishes.
+        # Only the ratio of the masses matters: for large z both are multiplied by e^z, so that neither underflows.
         right[r] = math.pi / 2 * scale[r] * exp_of_negative((0.0 if z < LARGE else z) - rate * T)
     for r in range(len(d)):
         z, total = abs(d[r]) / 2, 0.0
@@ -52,7 +52,7 @@ def draw_each(rng: np.random.Generator, n: FloatArray, d: FloatArray, omega: Flo
 
 @within
 def draw_one(rng: np.random.Generator, z: float, scale: float, right: float) -> float:
-    """Draw J: a uniform number says to which side of t, and what is left of it whether the proposal is accepted."""
+    """Draw J: one uniform number picks the side of t, and what remains of it decides whether to accept."""
     left = AT_ZERO if z < LARGE else 2.0
     for _ in range(MOST):
         u = rng.random() * (left + right)
@@ -63,7 +63,7 @@ def draw_one(rng: np.random.Generator, z: float, scale: float, right: float) -> 
         elif z < LARGE:
             x = draw_short(rng)
             u, y = (u - right) / left, z * z * x / 2
-            # e^{−y} is above these terms of its series.
+            # These terms of its series bound e^{−y} from below.
             if u < SURE * (1 - y * (1 - y / 2 * (1 - y / 3))) or below_series(u / exp_of_negative(-y), x):
                 return x
         else:
@@ -75,7 +75,7 @@ def draw_one(rng: np.random.Generator, z: float, scale: float, right: float) -> 
 
 @within
 def draw_short(rng: np.random.Generator) -> float:
-    """Draw x = N^{−2} ≤ t, N beyond 1/√t in the normal's tail."""
+    """Draw x = N^{−2} ≤ t, with N in the normal tail beyond 1/√t."""
     for _ in range(MOST):
         beyond = rng.standard_exponential()
         if T * beyond * beyond <= 2 * rng.standard_exponential():
@@ -85,7 +85,7 @@ def draw_short(rng: np.random.Generator) -> float:
 
 @within
 def draw_inverse_gaussian(rng: np.random.Generator, mean: float) -> float:
-    """Draw from the inverse Gaussian of shape 1: one root of its quadratic equation or the other (Michael, 1976)."""
+    """Draw from the inverse Gaussian of shape 1, choosing between the two roots of its quadratic (Michael, 1976)."""
     half = mean * rng.standard_normal() ** 2 / 2
     x = mean / (1 + half + math.sqrt(half * (2 + half)))
     return x if rng.random() * (mean + x) <= mean else mean * mean / x
@@ -93,7 +93,7 @@ def draw_inverse_gaussian(rng: np.random.Generator, mean: float) -> float:
 
 @compiled
 def below_series(u: float, x: float) -> bool:
-    """Whether u < f(x)/a_0(x), from as many terms as it takes; where u is 1 or more it is not."""
+    """Whether u < f(x)/a_0(x), summing as many terms as that takes; false if u ≥ 1."""
     if u < SURE or u >= 1:
         return u < SURE
     b = exp_of_negative(-2 / x if x <= T else -(math.pi**2) * x / 2)

@@ -1,13 +1,14 @@
-"""What a panel's answers tell of the population that its judges come from.
+"""What a panel's answers say about the population its judges come from.
 
 Judge k sees μ_k = λ + u_k, with λ ~ N(0, α²C) and u_k ~ N(0, Σ), Σ = σ²C_u. Let W = diag p(1 − p) at the truth, so that
-judge k's answers carry the information S_k = X_kᵀW_kX_k about μ_k. With u_k integrated out they carry, about λ,
+judge k's answers carry the information S_k = X_kᵀW_kX_k about μ_k. With u_k integrated out, their information about λ
+is
 
     G_k = S_k − S_k(S_k + Σ⁻¹)⁻¹S_k = X_kᵀ(W_k⁻¹ + X_kΣX_kᵀ)⁻¹X_k,     V = (C⁻¹/α² + Σ_k G_k)⁻¹
 
-being the posterior covariance of λ. However many answers one judge gives, G_k stays below (KΣK)⁺, K centring: what is
-learned of the population from knowing one judge's map exactly. What is approximate: the Gaussian shape (Laplace, at the
-truth), and α² and σ² taken as known.
+where V is the posterior covariance of λ. However many answers one judge gives, G_k stays below (KΣK)⁺, K centring: what
+we would learn about the population from knowing one judge's map exactly. Two things are approximate: the Gaussian shape
+(Laplace, at the truth), and taking α² and σ² as known.
 """
 
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ from judgemap.core.utility import inverse
 
 
 class Population(NamedTuple):
-    """How areas differ, α²C, and how judges differ about them, Σ = σ²C_u."""
+    """How areas differ, α²C, and how much judges disagree about them, Σ = σ²C_u."""
 
     covariance: Covariance
     alpha: float
@@ -32,18 +33,18 @@ class Population(NamedTuple):
 
 
 class PrecisionGrid(NamedTuple):
-    """Precision of the population's map: rows for answers of each judge, the last without end; columns for judges."""
+    """Precision of the population's map, by answers per judge (rows; the last is unlimited) and judges (columns)."""
 
     sd: FloatArray
-    """Posterior standard deviation of a centred strength, mean over the areas."""
+    """Posterior standard deviation of a centred strength, averaged over the areas."""
     trace: FloatArray
     """tr cov of centred strengths, 1/U1."""
 
 
 def judge_information(pairs: IntArray, strengths: FloatArray, views: FloatArray) -> FloatArray:
-    """G_k of one judge's answers to ``pairs``, one per row; ``strengths`` are the judge's own, ``views`` is Σ.
+    """G_k from one judge's answers to ``pairs``, one per row; ``strengths`` are the judge's own, ``views`` is Σ.
 
-    Takes the form of the areas or that of the answers, whichever is smaller.
+    Inverts a matrix over the areas or over the answers, whichever is smaller.
 
     >>> pairs = np.array([[0, 1]] * 400)
     >>> alike, differ = (judge_information(pairs, np.zeros(2), s2 * np.eye(2)) for s2 in (1e-12, 1.0))
@@ -67,7 +68,7 @@ def judge_information(pairs: IntArray, strengths: FloatArray, views: FloatArray)
 
 
 def endless_information(views: FloatArray) -> FloatArray:
-    """(KΣK)⁺: what is learned of the population from one judge whose map is known exactly, up to its level.
+    """(KΣK)⁺: what one judge whose map is known exactly, up to its level, says about the population.
 
     >>> endless_information(2 * np.eye(2))
     array([[ 0.25, -0.25], [-0.25,  0.25]])
@@ -84,9 +85,9 @@ def precision_grid(
     judges: Sequence[int],
     per_judge: Sequence[int],
 ) -> PrecisionGrid:
-    """Let judges of a population with these true strengths answer pairs of a design, and say how much they tell.
+    """Let judges from a population with these true strengths answer pairs from a design, and return the precision.
 
-    Both sequences grow. Larger studies continue smaller ones: the same judges with more pairs, and more judges.
+    Both sequences increase. Larger studies extend smaller ones: the same judges with more pairs, then more judges.
 
     >>> from judgemap.core.designs import uniform
     >>> from judgemap.core.prior import independent

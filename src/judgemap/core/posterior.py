@@ -1,4 +1,4 @@
-"""What the draws say about each area: risk, rank, and probabilities that a planner can use.
+"""What the draws say about each area: risk, rank, and probabilities a planner can use.
 
 Draws of risk are an array (draws, areas); a high value is a high risk. Rank 1 is the highest risk.
 """
@@ -13,12 +13,12 @@ from judgemap.core.types import FloatArray, IntArray
 
 INTERVAL = (0.025, 0.975)
 AT_A_TIME = 4_000_000
-"""Draws × areas that are worked on at a time."""
+"""The most values (draws × areas) processed at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
-    """One entry an area: its risk with a 95 % interval, its rank with a 95 % interval, P(among the ``top`` highest)."""
+    """One entry per area: risk and rank, each with a 95 % interval, and P(among the ``top`` highest)."""
 
     median: FloatArray
     mean: FloatArray
@@ -48,7 +48,7 @@ def summarise(risk: FloatArray, top: int = 10) -> Summary:
 
 
 def _of_areas(risk: FloatArray, rank: IntArray, top: int) -> Summary:
-    """Summarise some areas."""
+    """Summarise some of the areas."""
     risk = np.asarray(risk, dtype=np.float64)
     low, median, high = np.quantile(risk, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0)
     rank_low, rank_median, rank_high = np.quantile(rank, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0, method="nearest")
@@ -67,7 +67,7 @@ def _of_areas(risk: FloatArray, rank: IntArray, top: int) -> Summary:
 
 
 def _parts(draws: int, areas: int) -> list[slice]:
-    """Cut the areas into parts, so that no copy of all draws is made."""
+    """Cut the areas into parts, so that all draws are never copied at once."""
     size = max(1, AT_A_TIME // max(draws, 1))
     return [slice(first, first + size) for first in range(0, areas, size)]
 
@@ -88,7 +88,7 @@ def ranks(risk: FloatArray) -> IntArray:
 
 
 def p_top(risk: FloatArray, k: int) -> FloatArray:
-    """P(area is among the k of highest risk), for each area.
+    """P(area is among the k areas of highest risk), for each area.
 
     >>> p_top(np.array([[2.0, 1.0], [1.0, 2.0]]), k=1)
     array([0.5, 0.5])
@@ -99,7 +99,7 @@ def p_top(risk: FloatArray, k: int) -> FloatArray:
 
 
 def p_tops(risk: FloatArray, sizes: Sequence[int]) -> dict[int, FloatArray]:
-    """P(area is among the k of highest risk) for several k, each below the number of areas; only those are sorted.
+    """P(area is among the k of highest risk) for several k, all below the number of areas; sorts only the top.
 
     >>> p_tops(np.array([[3.0, 1.0, 2.0], [1.0, 3.0, 2.0]]), [1, 2])
     {1: array([0.5, 0.5, 0. ]), 2: array([0.5, 0.5, 1. ])}
@@ -118,7 +118,7 @@ def p_tops(risk: FloatArray, sizes: Sequence[int]) -> dict[int, FloatArray]:
 
 
 def in_top(rank: IntArray, k: int) -> FloatArray:
-    """Share of draws in which each area is among the k of highest risk; ``rank`` is that of `ranks`.
+    """Share of draws in which each area is among the k of highest risk; ``rank`` comes from `ranks`.
 
     >>> in_top(np.array([[1, 2, 3], [2, 1, 3]]), k=1)
     array([0.5, 0.5, 0. ])

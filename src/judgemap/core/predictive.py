@@ -1,8 +1,9 @@
-"""Answers that the model would have given to the same pairs, and what to compare them by: posterior prediction.
+"""Posterior prediction: answers the model would have given to the same pairs, and measures to compare them by.
 
 For every draw of the strengths the same pairs are answered again. The judges' answers are then compared with these
-replicates by some measure T; the Bayesian p-value is P(T(replicate) > T(answers)), likes counting half. Some measures
-use the draw of the strengths as well as the answers (realised discrepancies, Gelman, Meng and Stern, 1996).
+replicates by some measure T; the Bayesian p-value is P(T(replicate) > T(answers)), with equal values counting half.
+Some measures depend on the draw of the strengths as well as on the answers (realised discrepancies, Gelman, Meng and
+Stern, 1996).
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,19 +16,19 @@ from scipy.special import expit, xlogy
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 
 TRIAD_WORK = 2e10
-"""Multiplications spent on counting circles; of many areas, fewer replicates are counted."""
+"""The most multiplications spent on counting circular triads; with more areas, fewer replicates are counted."""
 FEWEST_TRIADS = 50
 
 EXTREME = 0.01
-"""A p-value nearer to 0 or 1 than this is called unusual."""
+"""A p-value closer to 0 or 1 than this counts as unusual."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shown:
-    """Pairs as they were shown and answered, one entry each: ``pair`` numbers the distinct pairs, on whichever side.
+    """Pairs as they were shown and answered, one entry each; ``pair`` numbers the distinct pairs, ignoring sides.
 
-    Of a distinct pair, ``first`` and ``second`` are the areas, ``n`` how often it was shown; ``forward`` says of each
-    entry whether the pair's first area was on the left.
+    For a distinct pair, ``first`` and ``second`` are the areas and ``n`` how often it was shown; ``forward`` says for
+    each entry whether the pair's first area was on the left.
     """
 
     n_areas: int
@@ -52,13 +53,13 @@ class Shown:
         return np.bincount(self.pair[first_won], minlength=len(self.first)).astype(np.int64)
 
     def onto_areas(self, of_first: FloatArray | IntArray, of_second: FloatArray | IntArray) -> FloatArray:
-        """Add up a value a pair by its first area, and another by its second."""
+        """Add up one value per pair by its first area, and another by its second."""
         onto: FloatArray = np.bincount(self.first, of_first, self.n_areas).astype(np.float64)
         return onto + np.bincount(self.second, of_second, self.n_areas)
 
 
 class Replicates(NamedTuple):
-    """Measures of the answers and of their replicates, a value a draw."""
+    """Measures of the answers and of their replicates, one value per draw."""
 
     wins: IntArray
     """Wins of each area, (draws, areas), in the replicates."""
@@ -69,13 +70,13 @@ class Replicates(NamedTuple):
     left: IntArray
     """Answers for the left area in the replicates."""
     triads: IntArray
-    """Circles in the replicates, of some of the draws; empty where there are too many areas."""
+    """Circular triads in the replicates of some of the draws; empty if there are too many areas."""
 
 
 def replicate(rng: np.random.Generator, shown: Shown, chances: Iterable[FloatArray]) -> Replicates:
-    """Answer the pairs again for each draw, and measure.
+    """Answer the pairs again for each draw, and compute the measures.
 
-    ``chances`` has an array a draw: P(the pair's first area is chosen), an entry for each that was shown.
+    ``chances`` has one array per draw: P(the pair's first area is chosen), with one entry per pair shown.
 
     >>> yes = np.ones(50, bool)
     >>> shown = Shown(2, np.zeros(50, int), np.array([0]), np.array([1]), forward=yes, first_won=yes)
@@ -119,10 +120,10 @@ def chosen_first(shown: Shown, strengths: FloatArray) -> Iterator[FloatArray]:
 
 
 def circular_triads(shown: Shown, wins: IntArray) -> int:
-    """Count the circles: three areas, each of which beat the next, by the majority where a pair came more than once.
+    """Count circular triads: three areas, each of which beat the next, by majority if a pair came up more than once.
 
-    ``wins`` is of the first area of each distinct pair. With M_ij = 1 where i beat j, trace(M³)/3. Source: Kendall and
-    Babington Smith (1940).
+    ``wins`` counts the wins of the first area of each distinct pair. With M_ij = 1 if i beat j, this is trace(M³)/3.
+    Source: Kendall and Babington Smith (1940).
 
     >>> yes = np.ones(3, bool)
     >>> shown = Shown(3, np.arange(3), np.array([0, 1, 0]), np.array([1, 2, 2]), forward=yes, first_won=yes)
@@ -153,9 +154,9 @@ def _area_distance(excess: FloatArray, variance: FloatArray) -> float:
 
 
 def _saturated(by_log: FloatArray, n: IntArray, w: IntArray) -> float:
-    """Σ w log(w/n) + (n − w) log((n − w)/n), the log-likelihood at best.
+    """Σ w log(w/n) + (n − w) log((n − w)/n), the highest possible log-likelihood.
 
-    The deviance is twice what a model's, Σ w log p + (n − w) log(1 − p), falls short of it. ``by_log`` is k log k for
-    k = 0, 1, …, computed once for all replicates.
+    The deviance is twice the amount by which a model's log-likelihood, Σ w log p + (n − w) log(1 − p), falls short of
+    it. ``by_log`` is k log k for k = 0, 1, …, computed once for all replicates.
     """
     return float((by_log[w] + by_log[n - w] - by_log[n]).sum())

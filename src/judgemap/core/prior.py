@@ -1,9 +1,9 @@
-"""Priors on the strengths: λ ~ N(0, α² C), with C from the map, and α² fixed or inverse-gamma.
+"""Priors of the strengths: λ ~ N(0, α² C), with C from the map, and α² fixed or inverse-gamma.
 
-Each covariance is one function that returns a `Covariance`. The paper's is `communicability`; `independent` is the
-standard model's; the others are the alternatives that the paper names: kernels on centroids and on graph distance.
-Those that also work without a matrix are in `core.car` and `core.multiresolution`.
-`Model` puts counts and prior together; samplers of the standard and the spatial model take nothing else.
+Each covariance is a function that returns a `Covariance`. `communicability` is the paper's, `independent` that of the
+standard model; the others are the alternatives that the paper names: kernels on centroids and on graph distance. Those
+that also work without a matrix are in `core.car` and `core.multiresolution`. `Model` combines counts and prior; the
+samplers of the standard and spatial models take nothing else.
 """
 
 from collections.abc import Callable
@@ -17,12 +17,12 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.types import FloatArray, frozen_floats
 
 DENSE_LIMIT = 6_000
-"""Dense linear algebra beyond this many areas would need gigabytes and hours; ask before trying."""
+"""Beyond this many areas dense linear algebra would need gigabytes and hours; ask before trying."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covariance:
-    """A covariance matrix C with a factor, C = F Fᵀ, its inverse C⁻¹, and what to call it.
+    """A covariance matrix C with a factor, C = F Fᵀ, its inverse C⁻¹, and its name.
 
     >>> independent(2).matrix
     array([[1., 0.], [0., 1.]])
@@ -33,7 +33,7 @@ class Covariance:
     inverse: FloatArray
     name: str
     length: float | None = None
-    """The kernel's length scale, where it has one."""
+    """The kernel's length scale, if it has one."""
 
     def __post_init__(self) -> None:
         for field in ("matrix", "factor", "inverse"):
@@ -53,13 +53,13 @@ class Covariance:
 
 
 def independent(n_areas: int) -> Covariance:
-    """C = I: the standard model, in which no area tells anything of another."""
+    """C = I: the standard model, in which no area says anything about another."""
     eye = np.eye(n_areas)
     return Covariance(eye, eye, eye, "independent")
 
 
 def communicability(graph: AreaGraph) -> Covariance:
-    """C = D^{-1/2} e^A D^{-1/2} with D = diag(e^A): near areas with many ways between them are alike.
+    """C = D^{-1/2} e^A D^{-1/2} with D = diag(e^A): close areas with many walks between them are alike.
 
     From A = U diag(a) Uᵀ: F = D^{-1/2} U e^{a/2} Uᵀ and C⁻¹ = D^{1/2} U e^{−a} Uᵀ D^{1/2}; nothing is inverted.
     Source: Seymour et al., the Bayesian spatial Bradley-Terry model; Estrada and Hatano (2008) for communicability.
@@ -103,14 +103,14 @@ def matern32(points: FloatArray, length: float) -> Covariance:
 
 
 def squared_exponential(points: FloatArray, length: float) -> Covariance:
-    """C_ij = exp(−d_ij²/(2ℓ²)): very smooth; nearly singular when ℓ is large against the spacing of the areas."""
+    """C_ij = exp(−d_ij²/(2ℓ²)): very smooth; nearly singular if ℓ is large compared with the spacing of the areas."""
     return from_kernel("squared-exponential", euclidean(points), length, lambda r: np.exp(-(r**2) / 2))
 
 
 def graph_exponential(graph: AreaGraph, length: float) -> Covariance:
-    """C_ij = exp(−g_ij/ℓ), g_ij the number of borders crossed on the shortest way; 0 between unconnected parts.
+    """C_ij = exp(−g_ij/ℓ), g_ij the number of borders on the shortest path; 0 between unconnected parts.
 
-    This kernel is not positive definite on every graph; where it is not, the error says so.
+    This kernel is not positive definite on every graph; if it is not, the error says so.
 
     >>> graph_exponential(AreaGraph(3, [[0, 1], [1, 2]]), length=1.0).matrix[0].round(3)
     array([1.   , 0.368, 0.135])
@@ -119,7 +119,7 @@ def graph_exponential(graph: AreaGraph, length: float) -> Covariance:
 
 
 def euclidean(points: FloatArray) -> FloatArray:
-    """Measure the distance of each two centroids."""
+    """Return the distances between all pairs of centroids."""
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2 or not np.all(np.isfinite(points)):
         raise ValueError("centroids must be an array of finite (x, y), one row per area")
@@ -130,7 +130,7 @@ def euclidean(points: FloatArray) -> FloatArray:
 def from_kernel(
     name: str, distance: FloatArray, length: float, kernel: Callable[[FloatArray], FloatArray]
 ) -> Covariance:
-    """Build a covariance from a kernel of distance over length."""
+    """Build a covariance from a kernel of distance divided by length."""
     if not (np.isfinite(length) and length > 0):
         raise ValueError(f"the length scale must be a positive number, received {length}")
     check_size(len(distance))
@@ -155,7 +155,7 @@ def covariance_of(matrix: FloatArray, name: str = "given") -> Covariance:
 
 
 def check_size(n_areas: int) -> None:
-    """Refuse what would need gigabytes and hours."""
+    """Refuse maps that would need gigabytes and hours."""
     if n_areas > DENSE_LIMIT:
         raise ValueError(
             f"{n_areas:,} areas are too many: dense linear algebra handles up to {DENSE_LIMIT:,}; "
@@ -182,7 +182,7 @@ class InverseGamma:
 
 @dataclass(frozen=True, slots=True)
 class FixedVariance:
-    """α² known.
+    """A known α².
 
     >>> FixedVariance(9.0)
     FixedVariance(value=9.0)

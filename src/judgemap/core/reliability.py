@@ -1,4 +1,4 @@
-"""How far estimates of the areas can be told from noise: of one study, and of two halves of it."""
+"""How much of the variation in the areas' estimates is signal, from one study or from two halves of it."""
 
 from typing import NamedTuple
 
@@ -15,18 +15,18 @@ from judgemap.core.utility import inverse
 
 
 class Estimates(NamedTuple):
-    """Centred strengths with their standard errors."""
+    """Centred strengths and their standard errors."""
 
     strengths: FloatArray
     errors: FloatArray
 
 
 def unpooled(counts: PairCounts) -> Estimates:
-    """Estimate strengths area by area, nothing being borrowed from other areas: nearly maximum likelihood.
+    """Estimate strengths without borrowing from other areas: nearly maximum likelihood.
 
     Maximum likelihood gives an area that won every comparison an infinite strength. So each area gets half a win and
     half a loss against a phantom area of strength 0: the maximum of ℓ(λ) + Σ[λ_i/2 − log(1 + e^{λ_i})] always exists.
-    Standard errors are the roots of the diagonal of K(XᵀWX + diag p(1 − p))⁻¹K, K centring.
+    Standard errors are the square roots of the diagonal of K(XᵀWX + diag p(1 − p))⁻¹K, K centring.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> unpooled(count_pairs([0] * 20, [1] * 20, n_areas=2)).strengths.round(2)
@@ -54,9 +54,10 @@ def unpooled(counts: PairCounts) -> Estimates:
 def separation(estimates: ArrayLike, errors: ArrayLike) -> float:
     """Scale separation reliability: SSR = 1 − mean(error²) / variance of the estimates.
 
-    Estimate = truth + error with independent errors has variance of the truth plus mean squared error; SSR is the
-    truth's part of it, and so the squared correlation of estimate and truth. It holds for estimates that are not shrunk
-    (those of `unpooled`), not for posterior means. Source: Bramley (2015), Verhavert et al. (2018).
+    If estimate = truth + independent error, the variance of the estimates is that of the truth plus the mean squared
+    error. SSR is the truth's share of it, and so the squared correlation of estimate and truth. This holds for
+    estimates that are not shrunk (those of `unpooled`), not for posterior means. Source: Bramley (2015), Verhavert et
+    al. (2018).
 
     >>> separation([2.0, 0.0, -2.0], [1.0, 1.0, 1.0])
     0.75
@@ -67,10 +68,10 @@ def separation(estimates: ArrayLike, errors: ArrayLike) -> float:
 
 
 def squared_correlations(draws: ArrayLike) -> FloatArray:
-    """r² between the posterior mean m and each draw λ, over the areas; draws are (draws, areas).
+    """r² over the areas between the posterior mean m and each draw λ; draws are (draws, areas).
 
-    The truth is to the posterior as one more draw of it. So these are draws of what r² between estimate and truth may
-    be; their mean is a reliability. It is nearly var(m) / (var(m) + mean posterior variance), because over the areas
+    As far as the posterior knows, the truth is one more draw from it. So these are draws of the r² between estimate and
+    truth; their mean is a reliability. It is nearly var(m) / (var(m) + mean posterior variance), because over the areas
     cov(m, λ) is on average var(m); and that is nearly the mean correlation of two independent draws.
 
     >>> rng = np.random.default_rng(1)
@@ -87,15 +88,15 @@ def squared_correlations(draws: ArrayLike) -> FloatArray:
 
 
 def another_panel(rng: np.random.Generator, draws: ArrayLike, prior_precision: FloatArray) -> FloatArray:
-    """r² between this estimate and the one that another panel of the same size would give, one for each draw of λ.
+    """r² between this estimate and the one another panel of the same size would give, one for each draw of λ.
 
-    ``draws`` are of the population's map λ, (draws, areas), its posterior nearly N(m, V); ``prior_precision`` is
-    C⁻¹/α². What a panel of so many judges and answers tells of λ is J = V⁻¹ − C⁻¹/α². Another one like it, of other
-    judges, estimates m′ = V(Jλ + ε), ε ~ N(0, J): nearer to the prior than the truth, and off by its judges and noise.
+    ``draws`` are of the population's map λ, (draws, areas), whose posterior is nearly N(m, V); ``prior_precision`` is
+    C⁻¹/α². The information about λ from a panel of this size is J = V⁻¹ − C⁻¹/α². A similar panel of other judges would
+    estimate m′ = V(Jλ + ε), ε ~ N(0, J): nearer to the prior than the truth, and off because of its judges and noise.
     With V = LLᵀ and LᵀC⁻¹L/α² = Q diag(s) Qᵀ, m′ = LQ[(1 − s)QᵀL⁻¹λ + √(1 − s) z], z ~ N(0, I).
 
-    Reliability in the usual sense is the correlation of two such estimates, the root of this. r² of m with the
-    population's map itself is `squared_correlations` of the same draws, and higher.
+    Reliability in the usual sense is the correlation of two such estimates, the square root of this. The r² of m with
+    the population's map itself is `squared_correlations` of the same draws, and higher.
 
     >>> rng = np.random.default_rng(1)
     >>> estimate = rng.normal(scale=np.sqrt(0.5), size=300)
@@ -117,7 +118,7 @@ def another_panel(rng: np.random.Generator, draws: ArrayLike, prior_precision: F
 
 
 def stepped_up(correlation: ArrayLike) -> FloatArray:
-    """2r/(1 + r): the reliability of all answers from the correlation of two halves of them (Spearman and Brown, 1910).
+    """2r/(1 + r): the reliability of all answers, from the correlation of their two halves (Spearman; Brown, 1910).
 
     >>> stepped_up([0.5, 1.0]).round(3)
     array([0.667, 1.   ])
@@ -129,7 +130,7 @@ def stepped_up(correlation: ArrayLike) -> FloatArray:
 
 
 def pearson(a: ArrayLike, b: ArrayLike) -> float:
-    """Pearson's correlation of two lists; nan where one of them is constant.
+    """Pearson's correlation of two lists; nan if either is constant.
 
     >>> round(pearson([1, 2, 3], [1, 2, 4]), 3)
     0.982
@@ -141,7 +142,7 @@ def pearson(a: ArrayLike, b: ArrayLike) -> float:
 
 
 def spearman(a: ArrayLike, b: ArrayLike) -> float:
-    """Spearman's correlation: Pearson's of the ranks, like values sharing their mean rank.
+    """Spearman's correlation: Pearson's of the ranks, with equal values sharing their mean rank.
 
     >>> spearman([1, 2, 3], [1, 20, 400])
     1.0
@@ -157,7 +158,7 @@ def _mean_ranks(values: ArrayLike) -> FloatArray:
 
 
 class Likeness(NamedTuple):
-    """How alike two estimates are: correlations, and how many of the ``top`` highest areas they share."""
+    """How similar two estimates are: correlations, and how many of the ``top`` highest areas they share."""
 
     pearson: float
     spearman: float

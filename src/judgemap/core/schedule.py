@@ -1,7 +1,8 @@
-"""Schedules: lists of pairs drawn from a design, with what a real study asks of such a list.
+"""Schedules: lists of pairs drawn from a design, subject to what a real study needs from such a list.
 
-A design says how often a pair should come; a list must also be pleasant to answer and safe to analyse. `ListOptions`
-says which of that is wanted, and `draw_list` draws the list. Where an option and the design disagree, the option wins.
+A design says how often each pair should come up; a list must also be pleasant to answer and safe to analyse.
+`ListOptions` says which of these rules apply, and `draw_list` draws the list. If an option and the design conflict, the
+option wins.
 """
 
 from collections import deque
@@ -18,14 +19,14 @@ from judgemap.core.types import IntArray
 
 Pair = tuple[int, int]
 PATIENCE = 200
-"""Batches of draws in a row without a pair that may come next, before a list is given up."""
+"""Give up on a list after this many batches of draws in a row without a usable next pair."""
 MATCHING_PATIENCE = 20
-"""The same among the least asked areas, before a partner from the others is taken."""
+"""The same among the least asked areas, before taking a partner from the others."""
 ROUNDS = 12
-"""Rounds of draws, each twice as long as the last, in which a design must have connected all areas."""
+"""Rounds of draws, each twice as long as the one before, in which a design must connect all areas."""
 BATCH_LIMIT = 4_000_000
 TRIES = 32
-"""Proposals for the next area of a path before all areas left are weighed."""
+"""Proposals for the next area of a path before weighing all the areas that are left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,16 +34,16 @@ class ListOptions:
     """The rules that a list of pairs must follow.
 
     connected
-        The first m − 1 pairs join all m areas, as early as possible: a random tree with the design's weights.
+        The first m − 1 pairs connect all m areas, the soonest possible: a random tree with the design's weights.
     balanced_sides
-        Each area is shown left as often as right, give or take one; otherwise sides are independent coin tosses.
+        Each area is shown on the left as often as on the right, give or take one; otherwise sides are coin tosses.
     balanced_exposure
-        At every point in the list the areas' counts differ by at most one, not counting planned repeats. It can fail
-        only with ``spacing`` above 1 on maps of a few areas.
+        At every point in the list the areas' counts differ by at most one, not counting planned repeats. This can fail
+        only with ``spacing`` above 1 on maps with very few areas.
     spacing
         At least this many other pairs come before a pair is repeated; 1 means never twice in a row.
     repeats
-        The share of the list that shows an earlier pair again with sides swapped, for judges' self-consistency.
+        The share of the list that shows an earlier pair again with sides swapped, to check judges' self-consistency.
 
     >>> ListOptions(repeats=0.1).spacing
     1
@@ -62,7 +63,7 @@ class ListOptions:
 
 
 class PairList(NamedTuple):
-    """Pairs, one per row, with the place in the list of the pair that each plans to repeat, or −1."""
+    """Pairs, one per row, and for each the position in the list of the pair it is planned to repeat, or −1."""
 
     pairs: IntArray
     repeat_of: IntArray
@@ -75,7 +76,7 @@ def draw_list(
     options: ListOptions,
     allowed: ArrayLike | None = None,
 ) -> IntArray:
-    """Draw ``n_pairs`` pairs, one per row, the area in column 0 to be shown left; only of ``allowed`` areas if given.
+    """Draw ``n_pairs`` pairs, one per row, column 0 to be shown on the left; from ``allowed`` areas if given.
 
     >>> from judgemap.core.designs import uniform
     >>> pairs = draw_list(np.random.default_rng(1), uniform(5), 20, ListOptions(balanced_exposure=True))
@@ -92,7 +93,7 @@ def draw_list_with_repeats(
     options: ListOptions,
     allowed: ArrayLike | None = None,
 ) -> PairList:
-    """Draw the list of `draw_list`, and say which of its pairs are planned repeats of which.
+    """Draw the list as `draw_list` does, and say which pairs are planned repeats of which.
 
     >>> from judgemap.core.designs import uniform
     >>> drawn = draw_list_with_repeats(np.random.default_rng(1), uniform(5), 20, ListOptions(repeats=0.2))
@@ -126,7 +127,7 @@ def draw_list_with_repeats(
 
 
 class _Order:
-    """The list while it grows: pairs in order, and for each the place of the pair that it repeats, or −1."""
+    """The list as it grows: pairs in order, and for each the position of the pair it repeats, or −1."""
 
     def __init__(self, rng: np.random.Generator, recent: deque[Pair]) -> None:
         self.rng, self.recent = rng, recent
@@ -140,7 +141,7 @@ class _Order:
         self._append(pair, -1)
 
     def repeat(self) -> bool:
-        """Show a randomly chosen earlier pair again, if there is one that was not shown just now."""
+        """Show a randomly chosen earlier pair again, if there is one that is not recent."""
         for place in self.rng.permutation(len(self.unrepeated)):
             earlier = self.unrepeated[place]
             if self.pairs[earlier] not in self.recent:
@@ -182,7 +183,7 @@ def _start(rng: np.random.Generator, design: PairDesign, options: ListOptions) -
 
 
 def _independent_pairs(rng: np.random.Generator, design: PairDesign, recent: deque[Pair]) -> Iterator[Pair]:
-    """Draw pairs from the design, each on condition that it is not recent."""
+    """Draw pairs from the design, conditional on not being recent."""
     idle = 0
     while idle < PATIENCE:
         idle += 1
@@ -197,9 +198,9 @@ def _independent_pairs(rng: np.random.Generator, design: PairDesign, recent: deq
 def _balanced_pairs(
     rng: np.random.Generator, design: PairDesign, recent: deque[Pair], start: list[Pair]
 ) -> Iterator[Pair]:
-    """Draw pairs from the design, each on condition that it is not recent and its areas are among the least asked.
+    """Draw pairs from the design, conditional on not being recent and on areas that are among the least asked.
 
-    A pair of weight zero can be needed to keep the balance; one draw in a thousand is uniform, so that it can come.
+    Keeping the balance can need a pair of weight zero; one draw in a thousand is uniform, so that it can come up.
     """
     design = design.mixed(1e-3)
     counts = np.bincount(np.array(start, dtype=np.int64).ravel(), minlength=design.n_areas)
@@ -218,9 +219,9 @@ def _balanced_pairs(
 
 
 def _matching(rng: np.random.Generator, design: PairDesign, pool: IntArray, recent: deque[Pair]) -> Iterator[Pair]:
-    """Take pairs from the pool until fewer than two areas are left in it, or nothing but recent pairs comes.
+    """Take pairs from the pool until fewer than two areas are left, or until only recent pairs come up.
 
-    Draws for the whole pool of which those with a used area are skipped are draws on condition of unused areas.
+    Drawing for the whole pool and skipping pairs with a used area is the same as drawing given unused areas.
     """
     unused = set(pool.tolist())
     idle = 0
@@ -235,7 +236,7 @@ def _matching(rng: np.random.Generator, design: PairDesign, pool: IntArray, rece
 
 
 def _least_asked_pair(rng: np.random.Generator, design: PairDesign, counts: IntArray, recent: deque[Pair]) -> Pair:
-    """Pair the least asked area with the least asked other, by weight among equals, leaving out recent pairs."""
+    """Pair the least asked area with the next least asked, by weight among equals, leaving out recent pairs."""
     shuffled = rng.permutation(design.areas)
     for area in shuffled[np.argsort(counts[shuffled], kind="stable")]:
         met = {first + second - area for first, second in recent if area in (first, second)}
@@ -253,7 +254,7 @@ def _pair(areas: ArrayLike) -> Pair:
 
 
 def _with_sides(rng: np.random.Generator, order: _Order, options: ListOptions) -> IntArray:
-    """Choose sides: repeats opposite to what they repeat, which cancels out; all others balanced, or by a coin."""
+    """Choose sides: repeats opposite to the pair they repeat, so they cancel out; the others balanced or by a coin."""
     sided = rng.permuted(np.array(order.pairs, dtype=np.int64), axis=1)
     repeat_of = np.array(order.repeat_of)
     again = np.flatnonzero(repeat_of >= 0)
@@ -265,10 +266,10 @@ def _with_sides(rng: np.random.Generator, order: _Order, options: ListOptions) -
 
 
 def _balanced_sides(rng: np.random.Generator, pairs: IntArray) -> IntArray:
-    """Turn pairs so that each area is left and right equally often, or differs by one.
+    """Swap pairs so that each area is on the left as often as on the right, give or take one.
 
-    Walk along unused pairs, leaving each area that was come to. A walk ends where it began, if every area has an even
-    number of pairs; an area with an odd number gets one more, with a helper, which is dropped at the end.
+    Walk along unused pairs, always leaving from the area just reached. If every area has an even number of pairs, a
+    walk ends where it began; an area with an odd number gets one extra pair with a helper area, dropped at the end.
     """
     n_areas = int(pairs.max(initial=0)) + 1
     odd = np.flatnonzero(np.bincount(pairs.ravel(), minlength=n_areas) % 2)
@@ -293,9 +294,9 @@ def _balanced_sides(rng: np.random.Generator, pairs: IntArray) -> IntArray:
 
 
 def random_tree(rng: np.random.Generator, design: PairDesign) -> IntArray:
-    """Draw pairs from the design and keep those that join two parts not yet connected, until there is one part.
+    """Draw pairs from the design, keeping those that join two unconnected parts, until there is one part.
 
-    What is kept of a long list of draws is its minimum spanning tree, a pair's cost being the place of its first draw.
+    For a long list of draws, these are its minimum spanning tree, where a pair costs the position of its first draw.
 
     >>> from judgemap.core.designs import uniform
     >>> random_tree(np.random.default_rng(1), uniform(4)).shape
@@ -326,8 +327,8 @@ def _first_to_join(pairs: IntArray, size: int) -> IntArray:
 def random_path(rng: np.random.Generator, design: PairDesign) -> IntArray:
     """Walk through all areas, each step to an unvisited area with the design's weights.
 
-    Of the steps, every other one comes first, so that all areas are met once before any is met twice; within that the
-    order is random. At no point has an area two pairs more than another.
+    Every other step comes first, so that all areas come up once before any comes up twice; apart from that the order is
+    random. At no point does an area have two pairs more than another.
 
     >>> from judgemap.core.designs import uniform
     >>> np.sort(np.bincount(random_path(np.random.default_rng(1), uniform(4)).ravel()))

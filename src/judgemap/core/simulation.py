@@ -1,12 +1,12 @@
-"""Simulated studies: answers from the model, whole trials held against the truth, and curves over their length.
+"""Simulated studies: answers from the model, whole trials compared with the truth, and curves over their length.
 
 A trial is a study simulated from a known truth and analysed as a real one would be, at several lengths. Answers come
 from the model, logit P(i beats j) = λ_i − λ_j with the true λ; after a number of them the posterior is sampled exactly,
 with α² inferred, and compared with the truth. Risk is −λ, centred: the loser has the higher rate. (With the other
 direction of a study nothing changes, since the model is symmetric in winners and losers.)
 
-A curve is an array (simulations, lengths) of one measure; lengths grow. Between lengths a curve is taken as a power of
-the length, a straight line in logarithms, which precision very nearly is.
+A curve is an array (simulations, lengths) of one measure, with increasing lengths. Between lengths a curve is
+interpolated as a power of the length, a straight line on log scales, which fits precision very well.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,15 +30,16 @@ Asker = Callable[[np.random.Generator, FloatArray, int], tuple[IntArray, IntArra
 """(rng, true strengths, number of comparisons) → winners and losers, in the order of the answers."""
 
 SAMPLING = Plan(chains=32, warmup=20, draws=15)
-"""480 nearly independent draws; chains start from the Laplace approximation, so twenty steps forget it."""
+"""480 nearly independent draws; chains start from the Laplace approximation, which twenty steps are enough to
+forget."""
 LEVEL = 0.95
 RESAMPLES = 2_000
 TINY = 1e-9
-"""What a measure that has come down to zero is taken for, where logarithms are needed."""
+"""Replaces a measure that has fallen to zero, where logarithms are needed."""
 
 
 def draw_pairs(rng: np.random.Generator, n_areas: int, size: int) -> IntArray:
-    """Draw ``size`` pairs of different areas, each ordered pair alike: column 0 is shown left.
+    """Draw ``size`` pairs of different areas, every ordered pair equally likely: column 0 is shown on the left.
 
     >>> pairs = draw_pairs(np.random.default_rng(1), n_areas=5, size=100)
     >>> bool((pairs[:, 0] != pairs[:, 1]).all())
@@ -72,14 +73,14 @@ def simulate_counts(rng: np.random.Generator, strengths: FloatArray, size: int) 
 
 
 class Merits(NamedTuple):
-    """How much a study taught, and how near it came to the truth."""
+    """How much a study taught us, and how close it came to the truth."""
 
     sd: float
-    """Posterior standard deviation of risk, mean over the areas."""
+    """Posterior standard deviation of risk, averaged over the areas."""
     rank_error: float
-    """|true rank − estimated rank|, mean over the areas; ranks are of posterior medians of risk."""
+    """|true rank − estimated rank|, averaged over the areas; estimated ranks are those of posterior median risk."""
     found: float
-    """The share of the truly worst areas that are among as many estimated worst."""
+    """The share of the truly worst areas that are among the same number of estimated worst areas."""
     u1: float
     """U1 = 1/tr cov of centred strengths."""
     u2: float
@@ -100,7 +101,7 @@ def ask_from(design: PairDesign) -> Asker:
 
 
 def ask_adaptively(covariance: Covariance, alpha: float, temperature: float = 1.0) -> Asker:
-    """Ask pairs of the adaptive design, each chosen after the last answer, α being taken for ``alpha``."""
+    """Ask pairs from the adaptive design, each chosen after the last answer, assuming that α is ``alpha``."""
     return partial(_ask_adaptively, covariance, alpha, temperature)
 
 
@@ -112,7 +113,7 @@ def trial(
     covariance: Covariance,
     top: int,
 ) -> FloatArray:
-    """Simulate one study from the true ``strengths`` and give its `Merits` after each of ``lengths``, one row each.
+    """Simulate one study from the true ``strengths`` and return its `Merits` after each of ``lengths``, one per row.
 
     The same generator gives the same numbers on any machine with any number of cores.
 
@@ -135,7 +136,7 @@ def trial(
 
 
 def judge_draws(draws: FloatArray, strengths: FloatArray, top: int) -> Merits:
-    """Hold posterior draws of the strengths, shape (draws, areas), against the true ones.
+    """Compare posterior draws of the strengths, shape (draws, areas), with the true ones.
 
     >>> rng = np.random.default_rng(1)
     >>> truth = np.array([2.0, 1.0, 0.0, -3.0])
@@ -185,7 +186,7 @@ def _ask_adaptively(
 
 
 class Interval(NamedTuple):
-    """An estimate with its 95 % Monte Carlo interval."""
+    """An estimate and its 95 % Monte Carlo interval."""
 
     middle: float
     low: float
@@ -193,7 +194,7 @@ class Interval(NamedTuple):
 
 
 def mean_interval(values: FloatArray) -> Interval:
-    """Give the mean of independent values, with Student's interval.
+    """Return the mean of independent values, with Student's interval.
 
     >>> mean_interval(np.array([1.0, 2.0, 3.0]))
     Interval(middle=2.0, low=-0.48..., high=4.48...)
@@ -204,9 +205,9 @@ def mean_interval(values: FloatArray) -> Interval:
 
 
 def median_interval(values: FloatArray) -> Interval:
-    """Give the median, with the interval between two order statistics that holds the true one in 95 % or more.
+    """Return the median, and an interval between two order statistics with a coverage of at least 95 %.
 
-    The k-th smallest and the k-th largest value miss it on a side with probability P(Bin(n, ½) < k).
+    The k-th smallest and the k-th largest value each miss it with probability P(Bin(n, ½) < k).
 
     >>> median_interval(np.arange(1.0, 21.0))
     Interval(middle=10.5, low=6.0, high=15.0)
@@ -220,9 +221,9 @@ def median_interval(values: FloatArray) -> Interval:
 
 
 def reach(lengths: FloatArray, curve: FloatArray, level: float) -> float:
-    """Say at which length a falling mean curve is down to a level; 0 if it is at the first, inf if not by the last.
+    """Return the length at which a falling mean curve reaches a level; 0 if at the first, inf if not by the last.
 
-    Small rises by chance are ironed out first: more comparisons are never taken to teach less.
+    Small chance rises are flattened first: more comparisons are never taken to teach us less.
 
     >>> round(reach(np.array([100.0, 400.0]), np.array([2.0, 1.0]), level=np.sqrt(2)))
     200
@@ -233,7 +234,7 @@ def reach(lengths: FloatArray, curve: FloatArray, level: float) -> float:
 
 
 def _reach(lengths: FloatArray, curves: FloatArray, levels: FloatArray) -> FloatArray:
-    """Do the same for many curves, one a row, each with its level."""
+    """Do the same for many curves, one per row, each with its own level."""
     steady = np.maximum(np.minimum.accumulate(curves, axis=1), TINY)
     levels = np.maximum(levels, TINY)
     reached = steady <= levels[:, None] * (1 + 1e-9)
@@ -242,7 +243,7 @@ def _reach(lengths: FloatArray, curves: FloatArray, levels: FloatArray) -> Float
     from_x, from_y = np.log(lengths[before]), np.log(steady[rows, before])
     with np.errstate(
         divide="ignore", invalid="ignore"
-    ):  # where a curve is there at once, which is 0 whatever comes out
+    ):  # for a curve that starts below its level; the result is 0 whatever comes out here
         share = np.minimum((from_y - np.log(levels)) / (from_y - np.log(steady[rows, after])), 1.0)
         between = np.exp(from_x + share * (np.log(lengths[after]) - from_x))
     found: FloatArray = np.where(reached[:, 0], 0.0, np.where(reached.any(axis=1), between, np.inf))
@@ -252,10 +253,10 @@ def _reach(lengths: FloatArray, curves: FloatArray, levels: FloatArray) -> Float
 def length_for_the_same(
     rng: np.random.Generator, lengths: FloatArray, curve: FloatArray, reference: FloatArray, at: int
 ) -> Interval:
-    """Say how many comparisons on ``curve`` do what ``lengths[at]`` do on ``reference``, with a bootstrap interval.
+    """Return how many comparisons on ``curve`` match ``lengths[at]`` on ``reference``, with a bootstrap interval.
 
     Both curves fall. Row s of both comes from the same truth, and simulations are resampled whole, so that what the
-    truths have in common cancels out. Where a curve leaves the lengths, 0 or inf stand for "fewer than the first",
+    truths have in common cancels out. Outside the range of lengths, 0 stands for "fewer than the first" and inf for
     "more than the last".
 
     >>> lengths, noise = np.array([100.0, 200.0, 400.0]), np.random.default_rng(1).normal(size=(30, 1))

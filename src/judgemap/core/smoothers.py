@@ -1,8 +1,8 @@
-"""Priors that are never a matrix: λ ~ N(0, α² C) for maps of tens of thousands of areas.
+"""Priors λ ~ N(0, α² C) that never form a matrix, for maps of tens of thousands of areas.
 
-A `Smoother` says what the engine for large maps (`core.samplers.large`) needs of C: its inverse on vectors, noise, and
-its entries where a matrix is made after all. `Communicability` is the paper's prior, `Independent` that of the standard
-model; `core.car` and `core.multiresolution` have the others.
+A `Smoother` provides what the engine for large maps (`core.samplers.large`) needs from C: products with its inverse,
+noise, and its entries for when a matrix is needed after all. `Communicability` is the paper's prior and `Independent`
+that of the standard model; `core.car` and `core.multiresolution` have the others.
 """
 
 from functools import cached_property
@@ -15,17 +15,17 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.types import FloatArray
 
 SPAN_LIMIT = 30.0
-"""Of the eigenvalues of A: beyond it e^A cannot be inverted in double precision."""
+"""If the eigenvalues of A span more than this, e^A cannot be inverted in double precision."""
 REACH = (15, 1e-7)
-"""Borders crossed, and least addition, of the walks that go into a mass matrix in single precision."""
+"""Longest walk, in borders, and smallest contribution that go into a mass matrix in single precision."""
 
 
 class Smoother(Protocol):
-    """What a prior N(0, α² C) of the strengths must be able to do. Vectors are (areas, columns), float64."""
+    """What a prior N(0, α² C) of the strengths must provide. Vectors are (areas, columns), float64."""
 
     @property
     def name(self) -> str:
-        """How the prior is called in a fit's record."""
+        """What the prior is called in a fit's record."""
 
     @property
     def n_areas(self) -> int:
@@ -33,7 +33,7 @@ class Smoother(Protocol):
 
     @property
     def length(self) -> float | None:
-        """The length scale, if there is one."""
+        """The length scale, if the prior has one."""
 
     @property
     def diagonal(self) -> FloatArray:
@@ -49,15 +49,15 @@ class Smoother(Protocol):
         """Draw columns from N(0, C): strengths at α = 1."""
 
     def add_columns(self, scale: float, begin: int, panel: NDArray[np.float32]) -> None:
-        """Add scale · C⁻¹ to the columns of a matrix that start with ``begin``; ``panel`` has its rows from there on.
+        """Add scale · C⁻¹ to the columns of a matrix from column ``begin`` on; ``panel`` holds its rows from there on.
 
-        Only entries on and below the diagonal matter, and those that single precision would not notice may be left out:
-        a mass matrix need not be exact.
+        Only entries on and below the diagonal matter, and those too small for single precision may be left out: a mass
+        matrix need not be exact.
         """
 
 
 def log_density(smoother: Smoother, log_variance: FloatArray, size: FloatArray) -> FloatArray:
-    """Find log N(λ; 0, e^τ C) up to a constant, where ``size`` is λᵀC⁻¹λ.
+    """Return log N(λ; 0, e^τ C) up to a constant, where ``size`` is λᵀC⁻¹λ.
 
     >>> log_density(Independent(2), np.zeros(1), np.array([4.0]))
     array([-2.])
@@ -115,7 +115,7 @@ class Communicability:
         return self._power(0.5, rng.standard_normal((self.n_areas, columns))) / self._root()
 
     def add_columns(self, scale: float, begin: int, panel: NDArray[np.float32]) -> None:
-        """Add columns of C⁻¹, without the walks that single precision would not notice."""
+        """Add columns of C⁻¹, without the walks too small for single precision."""
         scales = self.root * np.sqrt(scale)
         self._walks.add_exponential_columns(self.borders, scales, REACH, begin, panel)
 
@@ -131,7 +131,7 @@ class Communicability:
 
 
 class Independent:
-    """C = I, the standard model's.
+    """C = I, the prior of the standard model.
 
     >>> Independent(2).precision(np.ones((2, 1))).ravel()
     array([1., 1.])

@@ -1,4 +1,4 @@
-"""BLAS on one thread: small matrices are done sooner, and rounding does not depend on the number of cores."""
+"""Keep BLAS to one thread: small matrices are faster that way, and rounding does not depend on the number of cores."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import TypeVar
 
-import scipy.linalg  # noqa: F401 - brings a BLAS of its own, which has to be there before libraries are looked for
+import scipy.linalg  # noqa: F401 - loads its own BLAS, which must be there before we look for libraries
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
@@ -14,7 +14,7 @@ S = TypeVar("S")
 
 
 class Workers:
-    """Threads for work that is cut into pieces: the pieces, and so the rounding, do not depend on how many there are.
+    """Threads for work cut into pieces; the pieces, and so the rounding, do not depend on the number of threads.
 
     >>> Workers(2).each(abs, [-1, 2])
     [1, 2]
@@ -51,5 +51,5 @@ def one_thread() -> AbstractContextManager[object]:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Find the libraries once: looking through all that a process has loaded takes as long as a small fit's warm-up."""
+    """Find the libraries once: scanning everything a process has loaded takes as long as a small fit's warm-up."""
     return ThreadpoolController()

@@ -1,4 +1,4 @@
-"""The array types that the core speaks."""
+"""The array types used throughout the core."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

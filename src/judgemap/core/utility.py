@@ -1,9 +1,9 @@
-"""Utilities: how much a study has taught, or a pair would teach.
+"""Utilities: how much a study has taught us, or a pair would teach us.
 
-From posterior draws of the strengths, an array (draws, areas): `trace_precision` and `pair_precision`. From a posterior
-covariance V: with K = I − 11ᵀ/N, the strengths are reported as Kλ, because the likelihood knows nothing of their mean.
-tr(KVK) adds up the variances of the reported strengths; designs make it small. Asking a pair x = e_i − e_j takes from
-it, per unit of information and at first order, ‖KVx‖² = xᵀ(VKV)x.
+`trace_precision` and `pair_precision` take posterior draws of the strengths, an array (draws, areas). The other
+functions take a posterior covariance V. With K = I − 11ᵀ/N, strengths are reported as Kλ, because the likelihood says
+nothing about their mean. tr(KVK) is the sum of the variances of the reported strengths, which designs try to make
+small. To first order, asking a pair x = e_i − e_j reduces it by ‖KVx‖² = xᵀ(VKV)x per unit of information.
 """
 
 from typing import NamedTuple
@@ -16,13 +16,13 @@ from scipy.special import expit
 from judgemap.core.types import FloatArray
 
 CHUNK = 4_000_000
-"""Numbers held at a time: pairs × draws, 32 MB."""
+"""The most numbers in memory at a time, pairs × draws: 32 MB."""
 
 
 class PairPrecision(NamedTuple):
-    """U2 and a robust companion, both over all pairs of areas.
+    """U2 and a robust alternative, both over all pairs of areas.
 
-    The mean is ruled by the few pairs that are nearly certain, and differs between like studies by orders of
+    The mean is dominated by the few pairs that are nearly certain, and differs between similar studies by orders of
     magnitude. ``robust`` is 1 / median Var(p_ij | y), which is also the median of 1 / Var(p_ij | y).
     """
 
@@ -31,10 +31,10 @@ class PairPrecision(NamedTuple):
 
 
 def trace_precision(draws: ArrayLike) -> float:
-    """U1 = 1 / tr cov(λ − λ̄ | y), λ̄ the mean over the areas of one draw.
+    """U1 = 1 / tr cov(λ − λ̄ | y), where λ̄ is the mean over the areas in each draw.
 
-    Source: the paper's U1, the Bayesian A-posterior precision (Ryan et al., 2015). The paper does not centre, and its
-    trace is ruled by the variance of λ̄, of which no answer tells anything.
+    Source: the paper's U1, the Bayesian A-posterior precision (Ryan et al., 2015). The paper does not centre, so its
+    trace is dominated by the variance of λ̄, about which the answers say nothing.
 
     >>> trace_precision(np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]]))
     0.5
@@ -45,7 +45,7 @@ def trace_precision(draws: ArrayLike) -> float:
 
 
 def pair_precision(draws: ArrayLike) -> PairPrecision:
-    """U2 = mean over pairs of 1 / Var(p_ij | y), p_ij = logit⁻¹(λ_i − λ_j), with its robust companion.
+    """U2 = mean over pairs of 1 / Var(p_ij | y), p_ij = logit⁻¹(λ_i − λ_j), and its robust alternative.
 
     >>> rng = np.random.default_rng(1)
     >>> sharp, vague = rng.normal(scale=0.1, size=(500, 5)), rng.normal(scale=1.0, size=(500, 5))
@@ -58,9 +58,9 @@ def pair_precision(draws: ArrayLike) -> PairPrecision:
 
 
 def pair_variances(draws: ArrayLike) -> FloatArray:
-    """Var(p_ij | y) for all pairs i < j, in the order of ``np.triu_indices(N, 1)``; some rows of pairs at a time.
+    """Var(p_ij | y) for all pairs i < j, in the order of ``np.triu_indices(N, 1)``, computed in chunks.
 
-    p is taken for the side that is likelier to lose, so that a pair certain to twenty digits keeps its variance.
+    p is taken for the area likelier to lose, because near 1 a pair certain to twenty digits would lose its variance.
 
     >>> pair_variances(np.array([[0.0, 0.0], [2.0, 0.0]])).round(4)
     array([0.0725])
@@ -89,14 +89,14 @@ def centred_trace(V: FloatArray) -> float:
 
 
 def centred_square(V: FloatArray) -> FloatArray:
-    """VKV = (KV)ᵀ(KV), because K² = K; NumPy halves the work where it sees a matrix times its own transpose."""
+    """VKV = (KV)ᵀ(KV), because K² = K; NumPy halves the work when it sees a matrix times its own transpose."""
     centred = V - V.mean(axis=0)
     square: FloatArray = centred.T @ centred
     return square
 
 
 def contrasts(M: FloatArray) -> FloatArray:
-    """xᵀMx = M_ii + M_jj − 2M_ij for the differences x = e_i − e_j of all pairs at once, as a matrix; M is symmetric.
+    """xᵀMx = M_ii + M_jj − 2M_ij for the differences x = e_i − e_j of all pairs, as a matrix; M is symmetric.
 
     >>> contrasts(np.eye(2))
     array([[0., 2.], [2., 0.]])
@@ -109,7 +109,7 @@ def contrasts(M: FloatArray) -> FloatArray:
 
 
 def inverse(precision: FloatArray) -> FloatArray:
-    """Invert a symmetric positive definite matrix from its Cholesky factor: half of the work of a general inverse.
+    """Invert a symmetric positive definite matrix by its Cholesky factor: half the work of a general inverse.
 
     >>> inverse(np.array([[2.0, 0.0], [0.0, 4.0]]))
     array([[0.5 , 0. ], [0.  , 0.25]])

@@ -1,9 +1,9 @@
-"""Functions of the adjacency matrix A of a large map, one area or one batch of vectors at a time, compiled.
+"""Functions of the adjacency matrix A of a large map, compiled, for one area or one batch of vectors at a time.
 
-No eigenvectors, and no matrix of all areas by all areas: e^{sA} on vectors is a Chebyshev polynomial in A, and what is
-needed of single areas comes from walks that start there, which reach only areas near by.
+No eigenvectors, and no areas × areas matrix: e^{sA} on vectors is a Chebyshev polynomial in A, and what we need for
+single areas comes from walks that start there and reach only nearby areas.
 
-Import this module only where it is used: numba takes a moment to load.
+Import this module only where it is used: numba is slow to load.
 """
 
 from typing import NamedTuple
@@ -18,10 +18,10 @@ from judgemap.core.samplers.compiled import compiled
 from judgemap.core.types import FloatArray, IntArray
 
 ACCURACY = 1e-13
-"""Of a polynomial, against its largest value; of a sum over walks, against 1."""
+"""For a polynomial, relative to its largest value; for a sum over walks, relative to 1."""
 MOST_TERMS = 400
 FEW_AREAS = 64
-"""Up to this many areas all eigenvalues are computed, which takes no time."""
+"""Up to this many areas all eigenvalues are computed, which takes hardly any time."""
 
 
 class Borders(NamedTuple):
@@ -49,7 +49,7 @@ def spectrum(graph: AreaGraph) -> tuple[float, float]:
         values = np.linalg.eigvalsh(A.toarray())
         low, high = float(values[0]), float(values[-1])
     else:
-        start = 1.0 + np.arange(graph.n_areas) % 7 / 10  # the same on every run, and no eigenvector
+        start = 1.0 + np.arange(graph.n_areas) % 7 / 10  # the same on every run, but not an eigenvector
         ends = (eigsh(A, k=1, which=end, v0=start, return_eigenvectors=False, tol=1e-4) for end in ("SA", "LA"))
         low, high = (float(each[0]) for each in ends)
     margin = 0.01 * (high - low) + 1e-3
@@ -65,7 +65,7 @@ class Polynomial(NamedTuple):
 
 
 def exponential_polynomial(power: float, low: float, high: float) -> Polynomial:
-    """e^{sx} = e^{sc} (I₀(sh) + 2 Σ I_k(sh) T_k((x − c)/h)), c and h the middle and half of the interval.
+    """e^{sx} = e^{sc} (I₀(sh) + 2 Σ I_k(sh) T_k((x − c)/h)), c and h the centre and half-width of the interval.
 
     >>> p = exponential_polynomial(-1.0, -2.0, 3.0)
     >>> x = np.linspace(-2, 3, 7)
@@ -74,7 +74,7 @@ def exponential_polynomial(power: float, low: float, high: float) -> Polynomial:
     """
     centre, half = (low + high) / 2, (high - low) / 2
     k = np.arange(MOST_TERMS)
-    size = 2 * ive(k, abs(power) * half)  # without its factor e^{|s|h}, by which the largest value is 1
+    size = 2 * ive(k, abs(power) * half)  # without the factor e^{|s|h}, so that the largest value is 1
     size[0] /= 2
     terms = max(2, int(np.searchsorted(-size, -ACCURACY / 10)))
     sign = np.sign(power) ** k[:terms]
@@ -106,7 +106,7 @@ def apply_polynomial(borders: Borders, p: Polynomial, vectors: FloatArray, resul
                     row[k] += other[k]
             for k in range(columns):
                 new = two * (row[k] - p.centre * now[i, k]) - before[i, k]
-                before[i, k] = new  # nobody else reads this row of the term before the last
+                before[i, k] = new  # no other area reads this row of the term before last
                 result[i, k] += coefficient * new
         before, now = now, before
 
@@ -122,10 +122,10 @@ def add_walks(
     near: IntArray,
     seen: IntArray,
 ) -> int:
-    """Write row ``area`` of e^{sA} into ``work[0]``, at the areas ``near``; return how many of them there are.
+    """Write row ``area`` of e^{sA} into ``work[0]``, at the areas ``near``; return how many areas that is.
 
-    Walks of up to ``radius`` steps away from the area count, until those of one length add less than ``least``.
-    ``work``, (3, areas), must be zero, and ``seen`` must not hold ``area``; `forget` clears ``work``.
+    Walks of up to ``radius`` steps away from the area count, until all those of one length add less than ``least``.
+    ``work``, (3, areas), must be zero, and ``seen`` must not contain ``area``; `forget` clears ``work``.
     """
     total, now, then = work[0], work[1], work[2]
     near[0], seen[area], size, inner = area, area, 1, 0
@@ -200,7 +200,7 @@ def _rows_among(borders: Borders, areas: IntArray, least: float, result: FloatAr
 
 
 def correlation_among(graph: AreaGraph, areas: IntArray) -> FloatArray:
-    """C_ij = (e^A)_ij / √((e^A)_ii (e^A)_jj) of some areas of a map of any size, at the cost of their walks alone.
+    """C_ij = (e^A)_ij / √((e^A)_ii (e^A)_jj) for some areas of a map of any size, at the cost of only their walks.
 
     >>> correlation_among(AreaGraph(4, [[0, 1], [1, 2], [2, 3]]), np.array([0, 1])).round(3)
     array([[1.   , 0.732],
@@ -222,9 +222,9 @@ def add_exponential_columns(
     begin: int,
     panel: NDArray[np.float32],
 ) -> None:
-    """Add s_i s_j (e^{−A})_ij, i ≥ j, to columns ``begin``… of a matrix; ``panel`` has its rows from there on.
+    """Add s_i s_j (e^{−A})_ij, i ≥ j, to a matrix from column ``begin`` on; ``panel`` holds its rows from there on.
 
-    ``reach`` is as far as walks are followed, and the least that those of one length must add: see `add_walks`.
+    ``reach`` is how far walks are followed, and the least that those of one length must add: see `add_walks`.
     """
     areas = len(scales)
     work, near, seen = np.zeros((3, areas)), np.empty(areas, np.int64), np.full(areas, -1)
