@@ -1,4 +1,4 @@
-"""Samplers of the posterior of strengths and α². One kernel a file; `run` runs any of them in several chains."""
+"""Samplers for the posterior of strengths and α². One kernel per file; `run` runs any of them in several chains."""
 
 import atexit
 import os
@@ -8,16 +8,16 @@ from pathlib import Path
 
 
 def _can_write(folder: Path) -> bool:
-    """Whether a folder, or the nearest that is there above it, can be written to."""
+    """Whether a folder, or its nearest existing parent, is writable."""
     there = next(each for each in (folder, *folder.parents) if os.path.exists(each))  # noqa: PTH110 - raises nothing
     return os.access(there, os.W_OK)
 
 
 def _give_machine_code_a_place() -> None:
-    """Have numba keep machine code in a temporary folder where it could keep it nowhere else: it would refuse to run.
+    """Have numba cache machine code in a temporary folder if it has nowhere else; without one it refuses to run.
 
-    So it is for a server's user without a home, with packages that another user installed. The folder is this process's
-    own, because numba trusts what it finds.
+    This happens to a server user without a home directory when another user installed the packages. The folder belongs
+    to this process alone, because numba trusts whatever it finds there.
     """
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - no error without a home
     if "NUMBA_CACHE_DIR" in os.environ or _can_write(Path(__file__).parent) or _can_write(Path(home)):

@@ -1,14 +1,14 @@
 """The clustering sampler: links by Gibbs, strengths by Hamiltonian Monte Carlo or Pólya-Gamma.
 
 An iteration draws every link θ_i given the strengths, with the clusters' means and variances integrated out, then the
-strengths given the clusters. `kernel` is the compiled default; `gibbs_kernel` does it as the paper does, with
-m_k, σ_k² and Pólya-Gamma weights drawn one after the other, and serves to check the first:
+strengths given the clusters. `kernel` is the compiled default; `gibbs_kernel` follows the paper, drawing m_k, σ_k² and
+Pólya-Gamma weights one after the other, and serves to check the first:
 
     1/σ_k² ~ Gamma(a0 + n/2, rate b̄),  m_k ~ N((κ0 μ0 + Σλ)/(κ0 + n), σ_k²/(κ0 + n))
     z_ij ~ PG(n_ij, λ_i − λ_j),  λ ~ N(B(κ + m_c/σ_c²), B),  B = (XᵀZX + diag(1/σ_c²))⁻¹,  κ = Xᵀ(y − n/2)
 
-A batch is one chain, since links of different chains have nothing to share. The compiled code holds no lock while it
-runs, so that chains run side by side in threads.
+A batch is one chain, because the links of different chains have nothing to share. The compiled code releases the GIL,
+so that chains run in parallel threads.
 """
 
 from dataclasses import dataclass
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from judgemap.core.samplers.clusters_links import Comparisons, Tables
 
 CARRY_EVERY = 4
-"""Iterations between attempts to carry trees of areas, strengths and all, from cluster to cluster."""
+"""Iterations between attempts to carry trees of areas, together with their strengths, from cluster to cluster."""
 GOLDEN = 0.6180339887498949
-"""Its multiples, without their whole parts, are spread evenly; neighbours lie far apart."""
+"""The fractional parts of its multiples are evenly spread, and successive ones lie far apart."""
 START_VARIANCE = 4.0
-"""Variance of the independent prior under which chains find their first strengths."""
+"""Variance of the independent prior under which chains find their starting strengths."""
 FIRST_TIE = -1.5
-"""logit p at which chains with ties start."""
+"""The logit p at which chains with ties start."""
 TIE_EVERY = 10
 """Iterations between draws of p."""
 START_SPREAD = 1.5
@@ -71,11 +71,11 @@ class ClusterState(NamedTuple):
     links: IntArray
     strengths: FloatArray
     tie: float = FIRST_TIE
-    """logit p, idle in a model without ties."""
+    """logit p, unused in a model without ties."""
 
 
 def kernel(model: ClusterModel, carry_every: int = CARRY_EVERY) -> Kernel:
-    """Build the compiled sampler. A ``carry_every`` longer than the run leaves the carrying out.
+    """Build the compiled sampler. A ``carry_every`` longer than the run turns carrying off.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> model = ClusterModel(count_pairs([0, 1], [2, 2], n_areas=3), ClusterPrior(np.ones((3, 3))))
@@ -177,9 +177,9 @@ def draw_strengths(
     prior: tuple[FloatArray, FloatArray],
     theta: float | None = None,
 ) -> FloatArray:
-    """Draw z given λ, then λ given z, where λ_i ~ N(mean_i, variance_i) in the prior.
+    """Draw z given λ, then λ given z, with the prior λ_i ~ N(mean_i, variance_i).
 
-    With ties z = z₁ + z₂, z₁ ~ PG(y₁ + t, d − θ), z₂ ~ PG(y₂ + t, d + θ), and κ has (y₁ − y₂)/2 + θ(z₁ − z₂).
+    With ties z = z₁ + z₂, z₁ ~ PG(y₁ + t, d − θ), z₂ ~ PG(y₂ + t, d + θ), and κ contains (y₁ − y₂)/2 + θ(z₁ − z₂).
     """
     mean, variance = prior
     d = strengths[counts.first] - strengths[counts.second]
@@ -198,7 +198,7 @@ def draw_strengths(
 
 
 def log_posterior(model: ClusterModel, state: ClusterState) -> float:
-    """Add up log p(y | λ) + Σ_k log f(λ_k) + Σ_i log w(i, θ_i), with w = h, or β for i itself."""
+    """Return log p(y | λ) + Σ_k log f(λ_k) + Σ_i log w(i, θ_i), where w is h, or β for a link to itself."""
     labels = labels_of_links(state.links)
     weights = model.prior.link_weights()[np.arange(len(labels)), state.links]
     clusters = sum(log_marginal(model.prior, state.strengths[labels == k]) for k in range(labels.max() + 1))
@@ -223,7 +223,7 @@ def _theta(tie: float) -> float:
 def links_of_labels(prior: ClusterPrior, labels: IntArray) -> IntArray:
     """Find links whose components are the given clusters: in each, a tree of the largest affinities.
 
-    Members that no affinity above 0 joins, such as those in different parts of the map, start in clusters apart.
+    Members that no positive affinity joins, such as those in different parts of the map, start in separate clusters.
 
     >>> links_of_labels(ClusterPrior(np.ones((4, 4))), np.array([0, 1, 0, 1]))
     array([0, 1, 0, 1])
@@ -248,7 +248,7 @@ def links_of_labels(prior: ClusterPrior, labels: IntArray) -> IntArray:
 
 
 def starting_partitions(model: ClusterModel, chains: int) -> IntArray:
-    """Spread starting partitions, so that a chain that is stuck shows: all together, all apart, then by strength.
+    """Choose varied starting partitions, so that a stuck chain shows: all together, all apart, then by strength.
 
     From the third chain on, areas are cut into 2, 3, 4, … groups of equal size by their approximate strengths.
 
@@ -258,7 +258,7 @@ def starting_partitions(model: ClusterModel, chains: int) -> IntArray:
     array([[0, 0, 0, 0], [0, 1, 2, 3], [1, 1, 0, 0]])
     """
     n = model.prior.n_areas
-    # Areas alike differ in the last digits only, which are the processor's: rounded, they stay in the map's order.
+    # Equal areas differ only in the last digits, which depend on the processor; rounding keeps them in map order.
     order = np.argsort(np.argsort(_Start(model).mode.round(9), kind="stable"), kind="stable")
     by_strength = [order * groups // n for groups in range(2, chains)]
     return np.array([np.zeros(n, dtype=np.int64), np.arange(n), *by_strength][:chains])
@@ -276,7 +276,7 @@ class _Start:
         self.information = np.ascontiguousarray(np.diagonal(information(decided, self.mode)))
 
     def draw(self, rng: np.random.Generator, partitions: IntArray) -> ClusterState:
-        """Begin a chain at a partition, the one row given."""
+        """Start a chain at a partition, given as the only row."""
         noise = rng.standard_normal(len(self.mode)) / np.sqrt(self.information + 1 / START_VARIANCE)
         return ClusterState(links_of_labels(self.prior, partitions[0]), self.mode + START_SPREAD * noise)
 
@@ -292,7 +292,7 @@ def _comparisons(counts: PairCounts, *, ties: bool = False) -> "Comparisons":
     from judgemap.core.samplers import clusters_links
 
     first, second, n, wins, s = _rows(counts, ties=ties)
-    # Neighbouring rows share no area this way, so that adding up their scores need not wait for the row before.
+    # In this order neighbouring rows share no area, so adding up scores need not wait for the previous row.
     mixed = np.argsort(np.arange(len(first)) * GOLDEN % 1.0)
     first, second, n, wins, s = first[mixed], second[mixed], n[mixed], wins[mixed], s[mixed]
     area = np.concatenate([first, second])
@@ -313,7 +313,7 @@ def _comparisons(counts: PairCounts, *, ties: bool = False) -> "Comparisons":
 
 
 def _rows(counts: PairCounts, *, ties: bool) -> tuple[IntArray, IntArray, IntArray, IntArray, FloatArray]:
-    """List first, second, n, wins and s of every row: a pair once, or with ties its wins and its losses apart."""
+    """List first, second, n, wins and s of every row: one per pair, or with ties one each for wins and losses."""
     if not ties:
         decided = counts.decided()
         copies = (decided.first.copy(), decided.second.copy(), decided.n, decided.wins)

@@ -1,11 +1,11 @@
 """Compiled moves on the links of the clustering model: a Gibbs sweep, and a move that carries strengths along.
 
 Clusters are the connected components of the links. With the link of area i cut, i's component is exactly the tree of
-areas whose links lead to i: every other member has one link, so n members hold n − 1 links. A list of children per area
-finds that tree in time proportional to its size, also where the links held a cycle, which the cut then opens.
+areas whose links lead to i: every other member has one link, so n members have n − 1 links. A list of children per area
+finds that tree in time proportional to its size, even if the links formed a cycle, which the cut then opens.
 
-Areas and clusters are records in two arrays, because a compiled function that is handed many arrays spends its time on
-counting references. Import this module only where it is used: numba takes a moment to load.
+Areas and clusters are records in two arrays, because a compiled function that is passed many arrays spends its time
+counting references. Import this module only where it is used: numba is slow to load.
 """
 
 from typing import NamedTuple
@@ -20,28 +20,29 @@ Records = NDArray[np.void]
 Hyper = tuple[float, float, float, float]
 """μ0, κ0, a0, b0."""
 TINY = 1e-250
-"""A sum of weights below this has lost its digits."""
+"""A sum of weights below this has lost its precision."""
 FEW = 30.0
-"""Up to this many times the same factor is multiplied; a pair with more answers has a logarithm of its own."""
+"""A factor is multiplied at most this many times; a pair with more answers gets its own logarithm."""
 LARGE = 1e250
-"""Factors between ½ and 2 are multiplied up to this; another pair's cannot take the product out of range then."""
+"""Factors between ½ and 2 are multiplied up to this; the next pair's cannot then take the product out of range."""
 
 AREA = np.dtype(
     [(field, np.int64) for field in ("link", "child", "after", "before", "label", "below")] + [("x", np.float64)]
 )
-"""link: θ_i. child, after, before: first child and siblings in doubly linked lists that −1 ends. label: the cluster.
-below: not of this area, but a list across all records, the tree that was cut last. x: λ_i − μ0."""
+"""link: θ_i. child, after, before: first child and siblings in doubly linked lists that end with −1. label: the
+cluster.
+below: not about this area, but a list across all records, of the tree that was cut last. x: λ_i − μ0."""
 
 CLUSTER = np.dtype(
     [(field, np.int64) for field in ("size", "slot", "place")]
     + [(field, np.float64) for field in ("total", "square", "log_f", "precision")]
 )
 """size, total = Σx, square = Σx², log_f = log f(λ_k), precision = 1/σ_k² while strengths are updated. slot: a list
-across all records, of clusters, the first n_clusters of them in use; place: where in that list this cluster stands."""
+across all records, of clusters, the first n_clusters of them in use; place: where in that list this cluster is."""
 
 
 class Tables(NamedTuple):
-    """What the moves need of a `ClusterPrior`: h with β on its diagonal, `marginal_constants`, μ0, κ0, a0, b0."""
+    """What the moves need from a `ClusterPrior`: h with β on its diagonal, `marginal_constants`, μ0, κ0, a0, b0."""
 
     weights: FloatArray
     constants: FloatArray
@@ -49,10 +50,10 @@ class Tables(NamedTuple):
 
 
 class Comparisons(NamedTuple):
-    """The pair counts twice: as pairs, and by area, those of area i from ``start[i]`` to ``start[i + 1]``.
+    """The pair counts twice: by pair, and by area, with those of area i from ``start[i]`` to ``start[i + 1]``.
 
-    The log-odds of a row are d − sθ. Without ties s = 0. With Rao and Kupper's a pair has two rows, one of y₁ + t wins
-    with s = 1 and one of y₂ + t losses with s = −1.
+    The log-odds of a row are d − sθ. Without ties s = 0. With Rao and Kupper's ties a pair has two rows, one of y₁ + t
+    wins with s = 1 and one of y₂ + t losses with s = −1.
     """
 
     first: IntArray
@@ -84,7 +85,7 @@ def refresh(clusters: Records, k: int, constants: FloatArray, hyper: Hyper) -> N
 
 @compiled
 def hang(areas: Records, i: int, j: int) -> None:
-    """Set θ_i = j and make i the first child of j, unless they are one."""
+    """Set θ_i = j and make i the first child of j, unless i = j."""
     areas[i]["link"] = j
     if i != j:
         first = areas[j]["child"]
@@ -97,7 +98,7 @@ def hang(areas: Records, i: int, j: int) -> None:
 
 @compiled
 def plant(areas: Records, clusters: Records, links: IntArray, strengths: FloatArray, tables: Tables) -> int:
-    """Fill the records from links and strengths, anew in every iteration so that rounding does not build up.
+    """Fill the records from links and strengths, afresh in every iteration so that rounding does not build up.
 
     Clusters are numbered by their first area. Return how many there are.
     """
@@ -139,9 +140,9 @@ def plant(areas: Records, clusters: Records, links: IntArray, strengths: FloatAr
 
 @compiled
 def cut(areas: Records, clusters: Records, n_clusters: int, i: int, constants: FloatArray, hyper: Hyper) -> int:
-    """Take away i's link and put the tree that leads to i into the list ``below``; return how many clusters there are.
+    """Remove i's link and put the tree that leads to i into the list ``below``; return the number of clusters.
 
-    Where the component falls in two, the tree becomes a cluster of its own; where it stays whole, nothing changes.
+    If the component splits, the tree becomes a cluster of its own; if it stays whole, nothing changes.
     """
     parent, before, after = areas[i]["link"], areas[i]["before"], areas[i]["after"]
     if parent != i:
@@ -182,7 +183,7 @@ def cut(areas: Records, clusters: Records, n_clusters: int, i: int, constants: F
 
 @compiled
 def tie(areas: Records, clusters: Records, n_clusters: int, i: int, j: int, constants: FloatArray, hyper: Hyper) -> int:
-    """Link i, whose link was cut last, to j, joining their clusters if they are two; return how many there are."""
+    """Link i, whose link was cut last, to j, merging their clusters if they differ; return the number of clusters."""
     k, other = areas[i]["label"], areas[j]["label"]
     hang(areas, i, j)
     if k == other:
@@ -222,7 +223,7 @@ def draw_link(
         for at in range(n_clusters):
             k = clusters[at]["slot"]
             ratio[k] = np.exp(min(0.0, log_ratio[k] - top))
-        # Two halves are added up side by side, because each sum has to wait for the one before.
+        # Two halves are summed side by side, because each addition has to wait for the previous one.
         left, right = 0.0, 0.0
         for j in range(half):
             left += weights[j] * ratio[areas[j]["label"]]
@@ -234,7 +235,7 @@ def draw_link(
             cumulative[-1] = right
         if left + right > TINY:
             break
-        # The best cluster is out of reach and the others vanish beside it: measure them against the best in reach.
+        # The best cluster is out of reach and dwarfs the others: rescale them by the best one within reach.
         top = -np.inf
         for j in range(len(areas)):
             if weights[j] > 0.0:
@@ -247,7 +248,7 @@ def draw_link(
 
 @compiled
 def first_above(cumulative: FloatArray, threshold: float, low: int, high: int) -> int:
-    """Find the first place from ``low`` to ``high`` where rising sums exceed ``threshold``; ``high`` if none does."""
+    """Return the first index in ``low`` … ``high`` where rising sums exceed ``threshold``; ``high`` if none does."""
     while low < high:
         middle = (low + high) // 2
         if cumulative[middle] > threshold:
@@ -259,7 +260,7 @@ def first_above(cumulative: FloatArray, threshold: float, low: int, high: int) -
 
 @compiled
 def sweep(rng: np.random.Generator, areas: Records, clusters: Records, n_clusters: int, tables: Tables) -> int:
-    """Draw every θ_i in turn from its full conditional, m and σ² integrated out; return how many clusters there are.
+    """Draw every θ_i in turn from its full conditional, m and σ² integrated out; return the number of clusters.
 
     With i's link cut and its tree in cluster k: weight β for itself, h(i, j) for j in k, and
     h(i, j) f(k ∪ l)/(f(k) f(l)) for j in another cluster l.
@@ -294,17 +295,17 @@ def carry(
     tables: Tables,
     score: FloatArray,
 ) -> int:
-    """Propose, once per area, to carry a tree from one cluster to another, strengths and all; return how many were.
+    """Propose, once per area, to carry a tree with its strengths from one cluster to another; return how many moved.
 
-    A sweep holds the strengths still. Where clusters are tight against what comparisons tell of one area, no area can
-    then change cluster, because its strength has settled in the one it is in. Here an area i is drawn, and a link
-    θ_i = j from its prior. Where this takes i's tree T from the rest A of its cluster to another cluster B, the
-    strengths of T all move by δ, the difference of the centres of B and A, each (κ0 μ0 + Σλ)/(κ0 + n). A and B stay
-    as they are, so the move back is the same move with −δ, and Metropolis' ratio is
-    f(λ_T + δ, λ_B) f(λ_A) / (f(λ_T, λ_A) f(λ_B)) times that of the likelihoods; the links' prior cancels.
+    A sweep keeps the strengths fixed. If clusters are tight compared with what comparisons say about one area, no area
+    can then change cluster, because its strength has settled in the one it is in. Here an area i is drawn, and a link
+    θ_i = j from its prior. If this takes i's tree T from the rest A of its cluster to another cluster B, the strengths
+    of T all move by δ, the difference between the centres of B and A, each (κ0 μ0 + Σλ)/(κ0 + n). A and B stay as they
+    are, so the reverse move is the same move with −δ, and the Metropolis ratio is f(λ_T + δ, λ_B) f(λ_A) / (f(λ_T, λ_A)
+    f(λ_B)) times that of the likelihoods; the prior of the links cancels.
 
-    ``score`` is ∇ℓ at the strengths as they come in. ℓ is concave, so it cannot grow by more than δ times the score of
-    T: until a tree is carried, proposals that would need more are turned down without a look at the comparisons.
+    ``score`` is ∇ℓ at the incoming strengths. ℓ is concave, so it cannot grow by more than δ times the score of T:
+    until a tree is carried, proposals that would need more are rejected without looking at the comparisons.
     """
     weights, constants, hyper = tables.weights, tables.constants, tables.hyper
     n_areas, kappa0 = len(areas), hyper[1]
@@ -357,10 +358,10 @@ def shifted_likelihood(
     ratio: FloatArray,
     met: FloatArray,
 ) -> float:
-    """By how much the log-likelihood grows when the strengths of the ``n`` areas in ``below`` grow by ``shift``.
+    """Return how much the log-likelihood grows if the strengths of the ``n`` areas in ``below`` grow by ``shift``.
 
-    A row brings y·shift − n log((1 + e^{d + shift})/(1 + e^d)), unless both of its areas move. ``ratio`` and ``met``
-    are room to work in, for as many rows as there are by area.
+    A row contributes y·shift − n log((1 + e^{d + shift})/(1 + e^d)), unless both of its areas move. ``ratio`` and
+    ``met`` are working space for as many rows as there are by area.
     """
     start, other = comparisons.start, comparisons.other
     for at in range(n):
@@ -369,7 +370,7 @@ def shifted_likelihood(
     for at in range(n):
         area = areas[at]["below"]
         for r in range(start[area], start[area + 1]):
-            # Rows that do not change are written, and then written over: cheaper than to branch.
+            # Rows that do not change are written and then overwritten, which is cheaper than branching.
             outside = 1 - int(inside[other[r]])
             d = areas[area]["x"] - areas[other[r]]["x"] - comparisons.s_by_area[r] * comparisons.theta
             ratio[changed], met[changed] = d, comparisons.met[r]
@@ -385,7 +386,7 @@ def shifted_likelihood(
 
 @compiled
 def sum_logs(factor: FloatArray, times: FloatArray, n: int) -> float:
-    """Σ times · log(factor) over the first ``n``, with one logarithm for many factors between ½ and 2."""
+    """Σ times · log(factor) over the first ``n``, with a single logarithm for many factors between ½ and 2."""
     value, product = 0.0, 1.0
     for r in range(n):
         if times[r] > FEW:

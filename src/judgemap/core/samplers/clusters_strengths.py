@@ -1,12 +1,12 @@
 """Compiled update of the strengths given the clusters, and the loop that alternates it with the moves on links.
 
 Given the clusters and their variances σ_k², drawn from InvGamma(a0 + n/2, b̄), and with the means m_k integrated out,
-the strengths have the Gaussian prior N(μ0 1, Q⁻¹), Q = ⊕_k (I − 11ᵀ/(κ0 + n_k))/σ_k². They are updated twice: all by a
-common shift c ~ N(−1ᵀQ(λ − μ0)/1ᵀQ1, 1/1ᵀQ1), its exact conditional, since comparisons do not see it; then by
+the strengths have the Gaussian prior N(μ0 1, Q⁻¹), Q = ⊕_k (I − 11ᵀ/(κ0 + n_k))/σ_k². They are updated twice: first by
+a common shift c ~ N(−1ᵀQ(λ − μ0)/1ᵀQ1, 1/1ᵀQ1), its exact conditional, since comparisons do not depend on it; then by
 Hamiltonian Monte Carlo with the diagonal metric diag(XᵀWX) + 1/σ². The metric follows the variances, so that one step
 size serves all studies, and no matrix is formed.
 
-Import this module only where it is used: numba takes a moment to load.
+Import this module only where it is used: numba is slow to load.
 """
 
 from typing import NamedTuple
@@ -31,12 +31,12 @@ from judgemap.core.types import FloatArray, IntArray
 
 LEAPS = 5
 PATH = 1.7
-"""Length of a trajectory in standard deviations, jittered by a fifth. π/2 turns a Gaussian by a right angle; much more
-gives draws that alternate about the mean, good for means and bad for everything else."""
+"""Length of a trajectory in standard deviations, jittered by a fifth. π/2 turns a Gaussian by a right angle; much
+more gives draws that alternate about the mean, which is good for means and bad for everything else."""
 
 
 class Trace(NamedTuple):
-    """What is kept: one row a draw."""
+    """What is kept: one row per draw."""
 
     strengths: FloatArray
     labels: IntArray
@@ -48,7 +48,7 @@ class Trace(NamedTuple):
 
 @compiled
 def differences(comparisons: Comparisons, x: FloatArray, d: FloatArray) -> None:
-    """Write d − sθ of every row."""
+    """Write d − sθ for every row."""
     first, second, s, theta = comparisons.first, comparisons.second, comparisons.s, comparisons.theta
     for r in range(len(d)):
         d[r] = x[first[r]] - x[second[r]] - s[r] * theta
@@ -56,7 +56,7 @@ def differences(comparisons: Comparisons, x: FloatArray, d: FloatArray) -> None:
 
 @compiled
 def score_likelihood(comparisons: Comparisons, x: FloatArray, score: FloatArray) -> None:
-    """Write ∇ℓ = Xᵀ(y − n p) into ``score``; the loop in the middle becomes vector instructions."""
+    """Write ∇ℓ = Xᵀ(y − n p) into ``score``; the middle loop becomes vector instructions."""
     first, second, n, wins = comparisons.first, comparisons.second, comparisons.n, comparisons.wins
     pull = np.empty(len(n))
     differences(comparisons, x, pull)
@@ -71,7 +71,7 @@ def score_likelihood(comparisons: Comparisons, x: FloatArray, score: FloatArray)
 
 @compiled
 def log_likelihood(comparisons: Comparisons, x: FloatArray) -> float:
-    """ℓ = Σ y d − n log(1 + e^d), with one logarithm for many factors 1 + e^{−|d|} ≤ 2."""
+    """ℓ = Σ y d − n log(1 + e^d), with a single logarithm for many factors 1 + e^{−|d|} ≤ 2."""
     n, wins = comparisons.n, comparisons.wins
     d, factor = np.empty(len(n)), np.empty(len(n))
     differences(comparisons, x, d)
@@ -142,9 +142,9 @@ def leap(
     score: FloatArray,
     height: float,
 ) -> tuple[float, float, bool]:
-    """Move x = λ − μ0 of all areas along one Hamiltonian trajectory, if accepted.
+    """Move x = λ − μ0 of all areas along one Hamiltonian trajectory, if it is accepted.
 
-    ``score`` and ``height`` are ∇ℓ and ℓ at the areas' x; the first is kept up to date. Return the probability of
+    ``score`` and ``height`` are ∇ℓ and ℓ at the areas' x; ``score`` is kept up to date. Return the probability of
     acceptance, the new ℓ, and whether the trajectory broke down.
     """
     n_areas = len(areas)
@@ -179,7 +179,7 @@ def leap(
 
 @compiled
 def log_prior(areas: Records, clusters: Records, n_clusters: int, weights: FloatArray) -> float:
-    """Σ_k log f(λ_k) + Σ_i log w(i, θ_i), with w = h or β, for records just planted."""
+    """Σ_k log f(λ_k) + Σ_i log w(i, θ_i), with w = h or β, for freshly planted records."""
     value = 0.0
     for i in range(len(areas)):
         value += np.log(weights[i, areas[i]["link"]])
@@ -198,7 +198,7 @@ def unpack(areas: Records, mu0: float, links: IntArray, strengths: FloatArray) -
 
 @compiled
 def sweep_links(rng: np.random.Generator, links: IntArray, strengths: FloatArray, tables: Tables) -> IntArray:
-    """Return the links after one sweep, the strengths held still."""
+    """Return the links after one sweep with the strengths fixed."""
     areas, clusters = np.zeros(len(links), AREA), np.zeros(len(links), CLUSTER)
     sweep(rng, areas, clusters, plant(areas, clusters, links, strengths, tables), tables)
     return areas["link"].copy()
@@ -214,9 +214,9 @@ def advance(
     information: FloatArray,
     schedule: tuple[int, int, int],
 ) -> Trace:
-    """Iterate, changing ``links`` and ``strengths`` in place.
+    """Run iterations, changing ``links`` and ``strengths`` in place.
 
-    ``schedule`` says how many iterations to take, which of them to keep (every so-many-th), and in which to carry.
+    ``schedule`` is the number of iterations, the interval between those to keep, and the interval between carries.
     """
     iterations, thin, carry_every = schedule
     n_areas, n_draws = len(links), iterations // thin

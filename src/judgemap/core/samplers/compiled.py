@@ -1,6 +1,6 @@
-"""How functions are compiled, and functions without branches, which the compiler can turn into vector instructions.
+"""How functions are compiled, and branch-free functions that the compiler can turn into vector instructions.
 
-Import this module only where it is used: numba takes a moment to load.
+Import this module only where it is used: numba is slow to load.
 """
 
 import math
@@ -14,30 +14,30 @@ F = TypeVar("F", bound=Callable[..., object])
 
 LOG2_E = 1 / math.log(2)
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-"""log 2 in two parts, the first with zeros at its end, so that its multiples are exact."""
+"""log 2 in two parts; the first ends in zeros, so that its multiples are exact."""
 ROUNDING = 1.5 * 2.0**52
-"""Adding it rounds a number to an integer, which then stands in the sum's last bits."""
+"""Adding this rounds a number to an integer, which is then found in the last bits of the sum."""
 HOW: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
 WITHIN: dict[str, Any] = HOW | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12 = (1 / math.factorial(k) for k in range(2, 13))
 
 
 def compiled(function: F) -> F:
-    """Compile to machine code that lets other threads run, kept on disk between runs.
+    """Compile to machine code that releases the GIL and is cached on disk between runs.
 
-    Products and sums may be contracted, but not put in another order; a division by zero gives infinity.
+    Products and sums may be fused, but not reordered; a division by zero gives infinity.
     """
     return cast("F", njit(**HOW)(function))
 
 
 def within(function: F) -> F:
-    """Compile for compiled functions alone, which spares the compiler what Python would need to call it."""
+    """Compile for use by compiled functions only, which saves building the wrappers that Python would need."""
     return cast("F", njit(**WITHIN)(function))
 
 
 @compiled
 def exp_of_negative(x: float) -> float:
-    """e^x for x ≤ 0 as 2^n e^r with |r| ≤ ½ log 2; what is smaller than e^−700 counts as that."""
+    """e^x for x ≤ 0 as 2^n e^r with |r| ≤ ½ log 2; anything below e^−700 counts as e^−700."""
     x = x if x > -700.0 else -700.0
     rounded = x * LOG2_E + ROUNDING
     n = rounded - ROUNDING
@@ -50,10 +50,10 @@ def exp_of_negative(x: float) -> float:
 
 @compiled
 def tanh_of_half(x: float) -> float:
-    """Find tanh(x/2) for x ≥ 0, by one division; beyond 700 it is 1.
+    """Return tanh(x/2) for x ≥ 0, with one division; beyond 700 it is 1.
 
-    e^{−x} = 2^n e^{−r}, |r| ≤ ½ log 2, and e^r = (a + b)/(a − b) to the last digit, with the even and the odd part of
-    Padé's approximation of order six. So (1 − e^{−x})/(1 + e^{−x}) has a + b ∓ 2^n(a − b) above and below.
+    e^{−x} = 2^n e^{−r}, |r| ≤ ½ log 2, and e^r = (a + b)/(a − b) to the last digit, where a and b are the even and odd
+    parts of the Padé approximation of order six. So (1 − e^{−x})/(1 + e^{−x}) has a + b ∓ 2^n(a − b) above and below.
     """
     x = x if x < 700.0 else 700.0
     rounded = ROUNDING - x * LOG2_E

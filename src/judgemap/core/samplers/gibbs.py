@@ -4,8 +4,8 @@
     λ | z, α² ~ N(μ, B),  B = (XᵀZX + C⁻¹/α²)⁻¹,  μ = B Xᵀ(y − n/2)
     α² | λ ~ InvGamma(χ + N/2, ω + λᵀC⁻¹λ/2)
 
-One Cholesky of the precision, P = LLᵀ, serves mean and draw: λ = L⁻ᵀ(L⁻¹κ + ε). λ is not centred inside the chain: with
-a proper prior the draw is exact as it stands.
+One Cholesky factor of the precision, P = LLᵀ, serves both mean and draw: λ = L⁻ᵀ(L⁻¹κ + ε). λ is not centred inside the
+chain: with a proper prior the draw is exact as it is.
 """
 
 from typing import NamedTuple
@@ -20,14 +20,14 @@ from judgemap.core.types import FloatArray
 
 
 class State(NamedTuple):
-    """One row a chain."""
+    """One row per chain."""
 
     strengths: FloatArray
     log_variance: FloatArray
 
 
 def kernel(model: Model) -> Kernel:
-    """Build the Gibbs sampler of ``model``; a batch is one chain, since a draw's cost is in the draw."""
+    """Build the Gibbs sampler of ``model``; a batch is one chain, because chains would have nothing to share."""
     kappa = model.counts.excess()
 
     def step(rng: np.random.Generator, state: State) -> State:
@@ -59,7 +59,7 @@ def draw_strengths(
     z = draw_polyagamma(rng, counts.n, strengths[counts.first] - strengths[counts.second])
     precision = model.covariance.inverse * np.exp(-log_variance)
     add_to_triangle(counts.first, counts.second, z, precision)
-    # Row-major upper triangle = column-major lower triangle: no copy on the way to LAPACK.
+    # A row-major upper triangle is a column-major lower triangle, so LAPACK needs no copy.
     factor, failed = lapack.dpotrf(precision.T, lower=1, clean=0, overwrite_a=1)
     if failed:
         raise FloatingPointError("the precision of the strengths is not positive definite in double precision")
@@ -71,7 +71,7 @@ def draw_strengths(
 def draw_log_variance(
     rng: np.random.Generator, prior: VariancePrior, inverse: FloatArray, strengths: FloatArray
 ) -> float:
-    """Draw log α² from its full conditional, InvGamma(χ + N/2, ω + λᵀC⁻¹λ/2), or return the fixed one."""
+    """Draw log α² from its full conditional, InvGamma(χ + N/2, ω + λᵀC⁻¹λ/2), or return the fixed value."""
     if isinstance(prior, FixedVariance):
         return float(np.log(prior.value))
     rate = prior.scale + strengths @ inverse @ strengths / 2

@@ -7,7 +7,7 @@ gradient, ∇log p(q) + q (Shahbaba, Lan, Johnson and Neal, 2014); a Metropolis 
     log p(q) = ℓ(λ) − ½e^{−τ}wᵀw − (N/2)τ − χτ − ωe^{−τ} − ½Σ log(g + e^{−τ})
     ℓ(λ) = κᵀλ − Σ n log(2 cosh(d/2)),   ∇ℓ = κ − Xᵀ(n/2 · tanh(d/2)),   d = Xλ, κ = Xᵀ(y − n/2)
 
-A trajectory covers a quarter turn, after which the N(0, I) part has forgotten where it began. With α² fixed, v is an
+A trajectory covers a quarter turn, after which the N(0, I) part has forgotten where it started. With α² fixed, v is an
 idle standard normal coordinate.
 """
 
@@ -26,11 +26,11 @@ QUARTER_TURN = np.pi / 2
 JITTER = 0.1
 GOOD_ACCEPTANCE = 0.85
 FEW = 20_000_000
-"""Pairs × draws up to which NumPy is done sooner than the compiler is loaded, which takes about half a second."""
+"""Up to this many pairs × draws NumPy finishes before the compiler is even loaded, which takes about half a second."""
 
 
 class Point(NamedTuple):
-    """A place in the coordinates q, shape (areas + 1, chains), with what is known there."""
+    """A point in the coordinates q, shape (areas + 1, chains), and what was computed there."""
 
     q: FloatArray
     residual: FloatArray
@@ -41,7 +41,7 @@ class Point(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the chains are, how likely their last proposals were to be accepted, and how many broke down so far."""
+    """Where the chains are, how likely their last proposals were to be accepted, and how many have broken down."""
 
     q: FloatArray
     residual: FloatArray
@@ -55,32 +55,32 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """The posterior in the coordinates q: everything about a model that `evaluate` reads."""
+    """The posterior in the coordinates q: everything about a model that `evaluate` needs."""
 
     model: Model
     laplace: Laplace
     likelihood: Likelihood
     """`pair_pass.likelihood`, or `pair_arrays.likelihood` in a short run."""
     compiled: bool = True
-    """Whether chains are advanced by `hmc_trajectories`; otherwise by `trajectory`, in arrays."""
+    """Whether chains are advanced by `hmc_trajectories`; otherwise by `trajectory`, with arrays."""
 
 
 def build_target(model: Model, laplace: Laplace | None = None) -> Target:
-    """Place the coordinates, unless ``laplace`` places them already, and lay out the data for `evaluate`."""
+    """Place the coordinates, unless ``laplace`` is given, and lay out the data for `evaluate`."""
     from judgemap.core.samplers.pair_pass import likelihood
 
     return Target(model, laplace or approximate(model), likelihood(model.counts))
 
 
 def kernel(model: Model) -> Kernel:
-    """Build the sampler of ``model``; the number of kicks is chosen by a short pilot with a seed of its own."""
+    """Build the sampler of ``model``; a short pilot with a fixed seed chooses the number of kicks."""
     return _with_kicks(build_target(model))
 
 
 def kernel_for(model: Model, draws: int, laplace: Laplace | None = None) -> Kernel:
-    """Build the same sampler for so many draws in all: if they are few, without loading a compiler.
+    """Build the same sampler for a total number of draws: if there are few, without loading the compiler.
 
-    Which way is taken depends on the model and the number of draws alone, so a seed still gives the same numbers.
+    Which way is taken depends only on the model and the number of draws, so a seed still gives the same numbers.
     """
     if draws * len(model.counts.n) > FEW:
         return _with_kicks(build_target(model, laplace))
@@ -96,7 +96,7 @@ def _with_kicks(target: Target) -> Kernel:
 
 
 def transition(target: Target, kicks: int, *, widely: bool = False) -> Kernel:
-    """Return the kernel with a given number of kicks a trajectory; exact for any, efficient for enough.
+    """Return the kernel with a given number of kicks per trajectory; exact for any number, efficient with enough.
 
     ``widely`` adds the moves of `wide`.
     """
@@ -125,7 +125,7 @@ def transition(target: Target, kicks: int, *, widely: bool = False) -> Kernel:
 
 
 def read(target: Target, state: State) -> Arrays:
-    """Return to strengths and log α²."""
+    """Turn q back into strengths and log α²."""
     return {
         "strengths": state.strengths.T,
         "log_variance": target.laplace.log_variance_mean + target.laplace.log_variance_sd * state.q[-1],
@@ -135,21 +135,21 @@ def read(target: Target, state: State) -> Arrays:
 
 
 def batch_width(model: Model) -> int:
-    """How many chains share a call: many in a small study, where calls cost most; else eight, which fill a cache line.
+    """How many chains share a call: many in a small study, where calls cost most; otherwise eight, a cache line.
 
-    At 452 areas and 53,000 pairs a draw takes two thirds of the time it takes with four.
+    At 452 areas and 53,000 pairs a draw with eight takes two thirds of the time it takes with four.
     """
     return int(np.clip(60_000 // max(len(model.counts.n), model.counts.n_areas), 8, 32))
 
 
 def to_coordinates(target: Target, strengths: FloatArray, log_variance: FloatArray) -> FloatArray:
-    """Invert λ(u, v), τ(v): the state from which a chain is to start."""
+    """Invert λ(u, v), τ(v) to find where a chain should start."""
     laplace = target.laplace
     return place(laplace, laplace.V.T @ target.model.covariance.inverse @ strengths.T, log_variance)
 
 
 def place(laplace: Laplace, w: FloatArray, log_variance: FloatArray) -> FloatArray:
-    """Find q from w, λ = Vw, and τ."""
+    """Find q from w (λ = Vw) and τ."""
     precision = laplace.g[:, None] + np.exp(-log_variance)
     u = (w - laplace.r[:, None] / precision) * np.sqrt(precision)
     sd = laplace.log_variance_sd
@@ -158,14 +158,14 @@ def place(laplace: Laplace, w: FloatArray, log_variance: FloatArray) -> FloatArr
 
 
 def start(target: Target, q: FloatArray) -> State:
-    """Begin chains at q."""
+    """Start chains at q."""
     point, chains = evaluate(target, q), q.shape[1]
     beginning = np.ones(chains), np.zeros(chains, np.int64)
     return State(q, point.residual, point.w, point.strengths, log_density(target, point), *beginning)
 
 
 def evaluate(target: Target, q: FloatArray, *, height: bool = True) -> Point:
-    """Find the residual gradient at q, for all chains of the batch, and ℓ if its ``height`` is asked for."""
+    """Find the residual gradient at q for all chains of the batch, and ℓ if ``height`` is true."""
     laplace, prior = target.laplace, target.model.variance
     u, v = q[:-1], q[-1]
     tau = laplace.log_variance_mean + laplace.log_variance_sd * v
@@ -191,7 +191,7 @@ def evaluate(target: Target, q: FloatArray, *, height: bool = True) -> Point:
 
 
 def log_density(target: Target, point: Point) -> FloatArray:
-    """Find log p(q), up to a constant, for each chain."""
+    """Return log p(q), up to a constant, for each chain."""
     laplace, prior, w = target.laplace, target.model.variance, point.w
     v = point.q[-1]
     tau = laplace.log_variance_mean + laplace.log_variance_sd * v
@@ -207,10 +207,10 @@ def log_density(target: Target, point: Point) -> FloatArray:
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: int) -> State:
-    """Propose by one trajectory of ``kicks`` rotations between half kicks; accept for each chain, or stay.
+    """Propose by one trajectory of ``kicks`` rotations between half kicks; each chain accepts or stays.
 
-    With few comparisons α² can be anything and a trajectory may leave the range of numbers; then the chain stays, and
-    the proposal counts as one that broke down.
+    With few comparisons α² can be anything and a trajectory may overflow; then the chain stays where it is, and the
+    proposal counts as broken down.
     """
     chains = state.q.shape[1]
     momentum = np.vstack([target.laplace.noise(rng, chains), rng.standard_normal(chains)])
@@ -243,8 +243,8 @@ def move_widely(rng: np.random.Generator, target: Target, state: State) -> State
     shape, scale = prior.shape, prior.scale
     old = laplace.log_variance_mean + laplace.log_variance_sd * state.q[-1]
     w = state.w
-    # Ellipses first: from strengths that the answers contradict, as a chain may start with, the ray would lead to an
-    # α² beyond all reason, from which it takes hundreds of moves to come back.
+    # Ellipses first: a chain may start from strengths that the answers contradict. From there the ray would lead to an
+    # absurd α², and coming back would take hundreds of moves.
     for _ in range(wide.ELLIPSES):
         other = laplace.noise(rng, chains) * np.exp(old / 2)
         angle = wide.around_the_ellipse(
@@ -254,18 +254,18 @@ def move_widely(rng: np.random.Generator, target: Target, state: State) -> State
     ray = laplace.V @ (w * np.exp(-old / 2))
 
     def height(at: FloatArray) -> FloatArray:
-        """Find the log of the density at τ on the ray."""
+        """Return the log density at τ on the ray."""
         density = target.likelihood(ray * np.exp(at / 2))[1] - shape * at - scale * np.exp(-at)
         return np.where(np.abs(at) <= wide.FARTHEST, density, -np.inf)
 
     tau = wide.along_the_ray(rng, old, height)
     w = w * np.exp((tau - old) / 2)
-    # Where α² is huge, trajectories break down and these moves go on: that is no sign of draws that cannot be trusted.
+    # Where α² is huge, trajectories break down but these moves go on, so divergences there do not discredit the draws.
     return start(target, place(laplace, w, tau))._replace(acceptance=state.acceptance)
 
 
 def choose_kicks(target: Target) -> int:
-    """Raise the number of kicks from 2 until a short pilot accepts often; its draws are thrown away."""
+    """Raise the number of kicks from 2 until a short pilot accepts often enough; its draws are discarded."""
     rng = np.random.default_rng(0)
     chains = batch_width(target.model)
     for kicks in range(2, 17):

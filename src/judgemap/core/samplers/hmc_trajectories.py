@@ -1,10 +1,10 @@
-"""The default sampler's trajectories, compiled: what `hmc.evaluate`, `hmc.log_density` and `hmc.trajectory` say.
+"""The trajectories of the default sampler, compiled: `hmc.evaluate`, `hmc.log_density` and `hmc.trajectory`.
 
-The equations are in `hmc`, whose functions are the reference: draw by draw, these give the same numbers but for
-rounding. Here a step is one call for all chains of a batch: no array is made on the way, each is passed once for all
-that is to be done with its elements, and products with V and Q are left to BLAS.
+The equations are in `hmc`, whose functions are the reference: draw by draw, these give the same numbers up to rounding.
+Here a step is one call for all chains of a batch: no arrays are allocated on the way, each is read once for everything
+to be done with its elements, and products with V and Q are left to BLAS.
 
-Import this module only where it is used: numba takes a moment to load.
+Import this module only where it is used: numba is slow to load.
 """
 
 import math
@@ -21,11 +21,11 @@ from judgemap.core.samplers.wide import FARTHEST
 from judgemap.core.types import FloatArray, IntArray
 
 TOGETHER = 8
-"""So many g + e^{−τ} are multiplied for one logarithm; none that counts is beyond e^±81."""
+"""How many g + e^{−τ} are multiplied per logarithm; none that matters is beyond e^±81."""
 
 
 class Posterior(NamedTuple):
-    """What a `Target` says, for compiled code; with a fixed α² neither shape nor scale is looked at."""
+    """A `Target` laid out for compiled code; with a fixed α², shape and scale are not used."""
 
     rows: Rows
     V: FloatArray
@@ -40,7 +40,7 @@ class Posterior(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where a proposal is worked out: a `hmc.Point`, its momentum, and what leads from one to the next.
+    """Working space for a proposal: a `hmc.Point`, its momentum, and intermediate results.
 
     ``root`` is (g + e^{−τ})^{−½} and ``inverse`` e^{−τ}; ``score`` and ``slope`` are ∇ℓ in λ and in w; ``fall`` is −ℓ.
     """
@@ -58,7 +58,7 @@ class Room(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """What is kept: (chain, draw, …)."""
+    """The draws that are kept: (chain, draw, …)."""
 
     strengths: FloatArray
     log_variance: FloatArray
@@ -79,7 +79,7 @@ def build_posterior(target: Target) -> Posterior:
 def advance(
     rng: np.random.Generator, posterior: Posterior, state: State, kicks: int, schedule: tuple[int, int]
 ) -> tuple[State, Arrays]:
-    """Take so many trajectories and keep every so-many-th draw; the state that is given stays as it is."""
+    """Make ``schedule[0]`` trajectories and keep every ``schedule[1]``-th draw; the given state is not changed."""
     state = State._make(np.array(each, order="C") for each in state)
     return state, take(rng, posterior, state, kicks, schedule)._asdict()
 
@@ -120,7 +120,7 @@ def take(rng: np.random.Generator, posterior: Posterior, state: State, kicks: in
 
 @within
 def keep(posterior: Posterior, state: State, before: IntArray, trace: Trace, draw: int) -> None:
-    """Write down a draw; ``before`` holds the divergences up to the draw before."""
+    """Record a draw; ``before`` holds the divergences up to the previous draw."""
     n_areas, chains = state.strengths.shape
     for k in range(chains):
         trace.log_variance[k, draw] = posterior.log_variance_mean + posterior.log_variance_sd * state.q[n_areas, k]
@@ -159,7 +159,7 @@ def trajectory(rng: np.random.Generator, posterior: Posterior, state: State, kic
 
 @within
 def push(rng: np.random.Generator, posterior: Posterior, room: Room) -> None:
-    """Draw the momentum: see `Laplace.noise`. The noise is put where the slope will be."""
+    """Draw the momentum (see `Laplace.noise`), using the space for the slope to hold the noise."""
     n_areas, chains = room.slope.shape
     for i in range(n_areas):
         for k in range(chains):
@@ -170,8 +170,8 @@ def push(rng: np.random.Generator, posterior: Posterior, room: Room) -> None:
 
 
 @within
-def evaluate(posterior: Posterior, room: Room, height: bool) -> None:  # noqa: FBT001 - compiled code takes it so
-    """Find the residual gradient at q, and −ℓ if its ``height`` is asked for: see `hmc.evaluate`."""
+def evaluate(posterior: Posterior, room: Room, height: bool) -> None:  # noqa: FBT001 - called from compiled code
+    """Find the residual gradient at q, and −ℓ if ``height`` is true: see `hmc.evaluate`."""
     q, w, root, inverse, slope = room.q, room.w, room.root, room.inverse, room.slope
     n_areas, chains = w.shape
     for k in range(chains):
@@ -202,7 +202,7 @@ def evaluate(posterior: Posterior, room: Room, height: bool) -> None:  # noqa: F
 
 @within
 def log_density(posterior: Posterior, room: Room) -> FloatArray:
-    """Find log p(q), up to a constant, for each chain: see `hmc.log_density`."""
+    """Return log p(q), up to a constant, for each chain: see `hmc.log_density`."""
     g, w, inverse, v = posterior.g, room.w, room.inverse, room.q[-1]
     n_areas, chains = w.shape
     squares, logs, product = np.zeros(chains), np.zeros(chains), np.ones(chains)
@@ -225,7 +225,7 @@ def log_density(posterior: Posterior, room: Room) -> FloatArray:
 
 @within
 def add_kinetic(times: float, momentum: FloatArray, energy: FloatArray) -> None:
-    """Add ½ Σ momentum² of each chain to ``energy``, so many times."""
+    """Add ``times`` ½ Σ momentum² of each chain to ``energy``."""
     for i in range(len(momentum)):
         for k in range(len(energy)):
             energy[k] += times * momentum[i, k] * momentum[i, k] / 2
@@ -233,7 +233,7 @@ def add_kinetic(times: float, momentum: FloatArray, energy: FloatArray) -> None:
 
 @within
 def settle(rng: np.random.Generator, state: State, room: Room, density: FloatArray, change: FloatArray) -> None:
-    """Accept or stay, each chain by what ``density`` and ``change`` add up to; one that broke down stays."""
+    """Accept or reject for each chain, by the sum of ``density`` and ``change``; a chain that broke down stays."""
     n_areas, chains = room.w.shape
     accepted = np.empty(chains, np.bool_)
     for k in range(chains):

@@ -1,9 +1,9 @@
-"""What a sampler is: where chains begin, and how they go on. `run` runs any of them.
+"""What a sampler is: how chains start and how they go on. `run` runs any of them.
 
-A sampler is one file with a function ``kernel(model) -> Kernel``. What it keeps of its chains are arrays with names of
-its own choosing, so that a sampler with more parameters needs no change elsewhere. Some names mean the same to all:
-``strengths`` are λ, not centred; ``acceptance`` is the probability with which the last proposal was accepted, 1 for a
-Gibbs step; ``divergences`` counts proposals that broke down.
+A sampler is one file with a function ``kernel(model) -> Kernel``. It keeps its chains in named arrays of its own
+choosing, so that a sampler with more parameters needs no change elsewhere. Some names mean the same everywhere:
+``strengths`` are λ, not centred; ``acceptance`` is the probability of accepting the last proposal, 1 for a Gibbs step;
+``divergences`` counts proposals that broke down.
 """
 
 from collections.abc import Callable
@@ -15,27 +15,27 @@ from numpy.typing import NDArray
 from judgemap.core.types import BoolArray, FloatArray
 
 Arrays = dict[str, NDArray[Any]]
-"""Arrays by name: of one state, (chain, …); of draws, (chain, draw, …)."""
+"""Arrays by name: (chain, …) for one state, (chain, draw, …) for draws."""
 Likelihood = Callable[..., tuple[FloatArray, FloatArray]]
-"""λ, (areas, chains) → (∇ℓ, (areas, chains); ℓ, (chains,), or nothing in its place with ``height=False``)."""
+"""λ, (areas, chains) → (∇ℓ, (areas, chains); ℓ, (chains,), or an empty array with ``height=False``)."""
 HUGE = 1000.0
-"""An error in the energy by which a trajectory did not just lose accuracy but broke down: e^−1000 is no probability."""
+"""An energy error this large means that a trajectory broke down, not just lost accuracy: e^−1000 counts as 0."""
 
 
 class Kernel(NamedTuple):
-    """A Markov transition of a batch of chains that leaves the posterior of one model unchanged.
+    """A Markov transition for a batch of chains that leaves the posterior of one model invariant.
 
-    States are immutable to the caller. The generator comes from outside, so the same seed gives the same draws.
+    Callers must not change states. The generator comes from outside, so the same seed gives the same draws.
     """
 
     init: Callable[..., Any]
-    """(rng, arrays with one row a chain: where to begin) → state."""
+    """(rng, arrays with one row per chain saying where to start) → state."""
     advance: Callable[[np.random.Generator, Any, int, int], tuple[Any, Arrays]]
     """(rng, state, steps, thin) → (state, every ``thin``-th draw)."""
     width: int = 1
-    """How many chains one batch should hold: as many as make the arrays worth a NumPy call."""
+    """How many chains one batch should hold: enough to make a NumPy call on its arrays worthwhile."""
     block: int | None = None
-    """After how many draws there should be news; by default a fortieth of them all, or 250."""
+    """How many draws to make between progress reports; by default a fortieth of them all, but at most 250."""
 
 
 def by_steps(
@@ -44,9 +44,9 @@ def by_steps(
     read: Callable[[Any], Arrays],
     width: int = 1,
 ) -> Kernel:
-    """Build a kernel from one step, (rng, state) → state, and from what to keep of a state.
+    """Build a kernel from one step, (rng, state) → state, and a function that reads what to keep from a state.
 
-    ``divergences``, where a state has them, count from its beginning; of draws they count since the draw before.
+    If a state has ``divergences``, they count from its start; those of a draw count since the previous draw.
 
     >>> walk = by_steps(
     ...     init=lambda rng, start: start,
@@ -81,7 +81,7 @@ def check_block(steps: int, thin: int) -> None:
 
 
 def broke_down(change: FloatArray) -> BoolArray:
-    """Say which proposals broke down, from the log of their acceptance ratios: not a number, infinite, or hopeless.
+    """Say which proposals broke down, from their log acceptance ratios: not a number, infinite, or hopeless.
 
     >>> broke_down(np.array([0.5, -30.0, -1e6, np.nan, np.inf]))
     array([False, False,  True,  True,  True])

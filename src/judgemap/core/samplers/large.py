@@ -1,13 +1,13 @@
-"""Split Hamiltonian Monte Carlo for large maps, many chains at a time: a mass that fits, and α² drawn twice.
+"""Split Hamiltonian Monte Carlo for large maps, many chains at a time, with a fitted mass matrix and two draws of α².
 
-A step is a trajectory of λ at the present α², in the coordinates of a `Mass`, then two draws of τ = log α²:
+A step is a trajectory of λ at the current α², in the coordinates of a `Mass`, then two draws of τ = log α²:
 
     α² | λ ~ InvGamma(χ + N/2, ω + λᵀC⁻¹λ/2)
-    τ | λ/α, from exp(ℓ(e^{τ/2} λ/α) − χτ − ωe^{−τ}), by a slice, which moves λ along
+    τ | λ/α, from exp(ℓ(e^{τ/2} λ/α) − χτ − ωe^{−τ}), by slice sampling, which moves λ along
 
-The first knows α² from the strengths alone and the second from the answers alone; between them chains forget it in a
-few steps (interweaving: Yu and Meng, 2011). Energies are in double precision, whatever the mass is made of. With the
-curvature at the mode as the mass the number of kicks a trajectory needs grows like N^{1/4}.
+The first learns α² only from the strengths and the second only from the answers; together they make chains forget α² in
+a few steps (interweaving: Yu and Meng, 2011). Energies are in double precision, whatever the mass matrix is stored in.
+With the curvature at the mode as the mass, the number of kicks a trajectory needs grows like N^{1/4}.
 """
 
 from typing import NamedTuple
@@ -25,10 +25,10 @@ from judgemap.core.smoothers import log_density
 from judgemap.core.types import FloatArray, IntArray
 
 WIDTH = 16
-"""Chains that share a call: a factor of gigabytes is read once for all of them."""
+"""Chains that share a call, so that a factor of gigabytes is read once for all of them."""
 START_SPREAD = 1.5
-"""How much wider than its approximation log α² starts. Strengths start as wide as theirs: of thousands of numbers that
-are all half as large again, the energy is so high that nothing is accepted."""
+"""How much wider than its approximation log α² starts. Strengths start only as wide as theirs: if thousands of numbers
+were all half as large again, the energy would be so high that nothing would be accepted."""
 FEWEST_KICKS, MOST_KICKS = 2, 32
 PILOT_KICKS, PILOT_STEPS = 4, 4
 WANTED_ACCEPTANCE = 0.9
@@ -37,7 +37,7 @@ SLICE_WIDTH = 4.0
 
 
 class State(NamedTuple):
-    """Where the chains are: positions, what is known of the strengths there, log α², and how the last step went."""
+    """Where the chains are: positions, strengths and derivatives there, log α², and how the last step went."""
 
     position: FloatArray
     strengths: FloatArray
@@ -52,13 +52,13 @@ class State(NamedTuple):
 
     @property
     def size(self) -> FloatArray:
-        """λᵀC⁻¹λ, of each chain."""
+        """λᵀC⁻¹λ for each chain."""
         total: FloatArray = np.einsum("ik,ik->k", self.strengths, self.smooth)
         return total
 
 
 class Target(NamedTuple):
-    """A model, the mass that suits it, and how uncertain log α² is at first sight."""
+    """A model, a mass matrix that suits it, and the approximate centre and spread of its posterior."""
 
     model: LargeModel
     mass: Mass
@@ -66,7 +66,7 @@ class Target(NamedTuple):
 
 
 def kernel(target: Target, kicks: int | None = None) -> Kernel:
-    """Build the sampler; the number of kicks is found by a short pilot with a seed of its own, unless it is given."""
+    """Build the sampler; unless ``kicks`` is given, a short pilot with a fixed seed finds it."""
     number = choose_kicks(target) if kicks is None else kicks
 
     def init(_rng: np.random.Generator, strengths: FloatArray, log_variance: FloatArray) -> State:
@@ -75,11 +75,11 @@ def kernel(target: Target, kicks: int | None = None) -> Kernel:
     def step(rng: np.random.Generator, state: State) -> State:
         return draw_variance(rng, target, trajectory(rng, target, state, number))
 
-    return by_steps(init, step, read, WIDTH)._replace(block=1)  # a draw can take seconds, and Ctrl-C waits for it
+    return by_steps(init, step, read, WIDTH)._replace(block=1)  # a draw can take seconds, and Ctrl-C has to wait for it
 
 
 def read(state: State) -> Arrays:
-    """Keep the strengths in single precision: seven figures of a number that is known to two."""
+    """Keep the strengths in single precision: seven digits of a number that is known to two."""
     return {
         "strengths": state.strengths.T.astype(np.float32),
         "log_variance": state.log_variance,
@@ -96,7 +96,7 @@ def draw_starts(rng: np.random.Generator, target: Target, chains: int) -> tuple[
 
 
 def start(target: Target, strengths: FloatArray, log_variance: FloatArray) -> State:
-    """Begin chains at strengths, (chains, areas), and log α²."""
+    """Start chains at strengths, (chains, areas), and log α²."""
     position, chains = target.mass.position(np.ascontiguousarray(strengths.T)), len(log_variance)
     return look(target, position, log_variance, np.ones(chains), np.zeros(chains, dtype=np.int64))
 
@@ -104,7 +104,7 @@ def start(target: Target, strengths: FloatArray, log_variance: FloatArray) -> St
 def look(
     target: Target, position: FloatArray, log_variance: FloatArray, acceptance: FloatArray, divergences: IntArray
 ) -> State:
-    """Find what is known at a position."""
+    """Evaluate the likelihood and prior at a position."""
     strengths = target.mass.strengths(position)
     score, height = target.model.likelihood(strengths)
     smooth = target.model.precision(strengths)
@@ -113,7 +113,7 @@ def look(
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: int) -> State:
-    """Propose strengths by one trajectory at the present α², a quarter turn; accept for each chain, or stay."""
+    """Propose strengths by one trajectory, a quarter turn at the current α²; each chain accepts or stays."""
     mass, chains = target.mass, len(state.log_variance)
     momentum = mass.noise(rng, chains)
     before = _energy(target, state, momentum)
@@ -142,7 +142,7 @@ def _residual(target: Target, state: State) -> FloatArray:
 
 
 def _energy(target: Target, state: State, momentum: FloatArray) -> FloatArray:
-    """−log p(λ | α², y) + kinetic energy; α² does not change on the way, and neither does its part of the density."""
+    """−log p(λ | α², y) + kinetic energy; α² is constant along the trajectory, so its density can be left out."""
     prior = log_density(target.model.smoother, state.log_variance, state.size)
     return target.mass.kinetic(momentum) - state.log_likelihood - prior
 
@@ -157,7 +157,7 @@ def draw_variance(rng: np.random.Generator, target: Target, state: State) -> Sta
     tau = np.log(scale + state.size / 2) - np.log(rng.standard_gamma(shape + model.smoother.n_areas / 2, chains))
 
     def height(at: FloatArray) -> FloatArray:
-        """Find the log of the density at τ on the ray."""
+        """Return the log density at τ on the ray."""
         fit = model.likelihood(state.strengths * np.exp((at - tau) / 2))[1]
         density = fit - shape * at - scale * np.exp(-at)
         return np.where(np.abs(at) <= wide.FARTHEST, density, -np.inf)
@@ -177,10 +177,10 @@ def draw_variance(rng: np.random.Generator, target: Target, state: State) -> Sta
 
 
 def choose_kicks(target: Target) -> int:
-    """Find the number of kicks for the acceptance wanted from a short pilot, whose draws are thrown away.
+    """Find the number of kicks that gives the wanted acceptance, by a short pilot whose draws are discarded.
 
-    The error of the energy is nearly normal with a standard deviation σ that grows with the square of the angle between
-    kicks, and acceptance is erfc(σ/√8).
+    The energy error is nearly normal with a standard deviation σ that grows with the square of the angle between kicks,
+    and the acceptance is erfc(σ/√8).
     """
     rng = np.random.default_rng(0)
     state = start(target, *draw_starts(rng, target, WIDTH))

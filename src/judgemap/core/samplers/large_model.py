@@ -1,13 +1,13 @@
-"""The posterior of a large map: the Gaussian near it, as a curvature on vectors, for a mass matrix to be made of.
+"""The posterior of a large map, and the Gaussian near it, whose curvature on vectors serves as a mass matrix.
 
     H = C⁻¹/α² + XᵀWX,   w = n κ p̄ (1 − p̄),   p̄ = logit⁻¹(κ(m_i − m_j)),   κ = (1 + π s²_ij/8)^{−1/2}
 
-p̄ is P(i beats j) on average over λ_i − λ_j ~ N(m_i − m_j, s²_ij), nearly (MacKay, 1992). With κ = 1 this is Laplace's
-approximation, whose mode lies too near to zero and whose α² comes out too small, for large maps by many standard
-deviations; with s² from a few draws of N(0, H⁻¹) both are nearly right (compare `core.gaussian`).
+p̄ is nearly P(i beats j) averaged over λ_i − λ_j ~ N(m_i − m_j, s²_ij) (MacKay, 1992). With κ = 1 this is Laplace's
+approximation, whose mode is too near zero and whose α² is too small, for large maps by many standard deviations; with
+s² from a few draws of N(0, H⁻¹) both are nearly right (compare `core.gaussian`).
 
-H is never a matrix here. Systems with it are solved by conjugate gradients, preconditioned by its diagonal: the number
-of iterations depends on how much each area was compared, not on how many areas there are.
+H is never formed as a matrix here. Systems with it are solved by conjugate gradients, preconditioned by its diagonal:
+the number of iterations depends on how much each area was compared, not on how many areas there are.
 """
 
 from collections.abc import Callable
@@ -26,19 +26,19 @@ from judgemap.core.threads import Workers, halves
 from judgemap.core.types import FloatArray
 
 ITERATIONS = 2_000
-"""Of conjugate gradients, at most: a system that needs more is left as it is, and the energy says what that costs."""
+"""The most conjugate gradient iterations: a system that needs more is left unfinished, at a cost in the energy."""
 NEWTON_TOLERANCE, ROUGH = 1e-3, 1e-2
-"""Of conjugate gradients: for a step of Newton's method, and for averages over random vectors."""
+"""Tolerances of conjugate gradients: for a Newton step, and for averages over random vectors."""
 WIDE = 8
-"""Columns from which they are shared out to two threads."""
+"""From this many columns on, they are split between two threads."""
 PROBES = 16
-"""Random vectors by which variances and the trace of C⁻¹H⁻¹ are estimated."""
+"""Random vectors used to estimate variances and the trace of C⁻¹H⁻¹."""
 ROUNDS, NEAR, SMOOTHED = 16, 0.01, 4
-"""Rounds in which α² is looked for; the change of log α² at which it is found; rounds that must have had variances."""
+"""The most rounds of the search for α²; the change of log α² at which it ends; rounds that must have used variances."""
 CLOSE = 1e-5
-"""What may be left to gain at the mode, an area."""
+"""What may be left to gain at the mode, per area."""
 FARTHEST_START = 8.0
-"""|log α²| beyond which no mass matrix is placed."""
+"""No mass matrix is placed at |log α²| beyond this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class LargeModel:
             )
 
     def likelihood(self, strengths: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Find ∇ℓ, (areas, chains), and ℓ, (chains,), for each column of strengths."""
+        """Return ∇ℓ, (areas, chains), and ℓ, (chains,), for each column of strengths."""
         (score, height), (more, rest) = self.workers.each(lambda part: part(strengths), self._likelihoods)
         score += more
         return score, height + rest
@@ -71,7 +71,7 @@ class LargeModel:
 
     @cached_property
     def _likelihoods(self) -> list[Callable[[FloatArray], tuple[FloatArray, FloatArray]]]:
-        """Compile the likelihood, half of the pairs each."""
+        """Lay out the likelihood of each half of the pairs."""
         from judgemap.core.samplers.pair_pass import likelihood
 
         counts, columns = self.counts, ("first", "second", "n", "wins")
@@ -91,7 +91,7 @@ class Curvature:
 
     @classmethod
     def at(cls, model: LargeModel, log_variance: float, strengths: FloatArray, kappa: FloatArray) -> "Curvature":
-        """Find the curvature at some strengths; ``kappa`` is κ, an entry a pair."""
+        """Return the curvature at some strengths; ``kappa`` is κ, one entry per pair."""
         p = expit(kappa * differences(model.counts, strengths))
         return cls(model, log_variance, model.counts.n * kappa * p * (1 - p))
 
@@ -113,7 +113,7 @@ class Curvature:
         return result
 
     def noise(self, rng: np.random.Generator, columns: int) -> FloatArray:
-        """Draw columns from N(0, H): α⁻¹ noise of the prior, and √w ε of every pair."""
+        """Draw columns from N(0, H): α⁻¹ times the prior's noise, plus √w ε for every pair."""
         counts = self.model.counts
         result: FloatArray = np.exp(-self.log_variance / 2) * self.model.smoother.precision_noise(rng, columns)
         for column in range(columns):
@@ -121,7 +121,7 @@ class Curvature:
         return result
 
     def solve(self, vectors: FloatArray, tolerance: float) -> FloatArray:
-        """H⁻¹ times each column, to a residual of ``tolerance`` times the column's size."""
+        """H⁻¹ times each column, to a residual of ``tolerance`` times the size of the column."""
         scale = 1 / self.diagonal[:, None]
         result, residual = np.zeros_like(vectors), vectors.copy()
         preconditioned = scale * residual
@@ -146,7 +146,7 @@ class Curvature:
 
 @dataclass(frozen=True, eq=False)
 class Centre:
-    """Where the posterior of λ is centred at a probable α², with the curvature there, and how uncertain log α² is."""
+    """The centre of the posterior of λ at a probable α², the curvature there, and how uncertain log α² is."""
 
     strengths: FloatArray
     curvature: Curvature
@@ -156,8 +156,8 @@ class Centre:
 def find_centre(model: LargeModel) -> Centre:
     """Find the centre of the strengths, and the α² that agrees with it (MacKay's evidence iteration).
 
-    α² = (ω + mᵀC⁻¹m/2) / (χ + γ/2), γ = N − tr(C⁻¹H⁻¹)/α² being how many directions the answers tell something of.
-    Random vectors come from a seed of its own. Where chains end up does not depend on any of this.
+    α² = (ω + mᵀC⁻¹m/2) / (χ + γ/2), where γ = N − tr(C⁻¹H⁻¹)/α² is the number of directions the answers say something
+    about. Random vectors come from a fixed seed. Where chains end up does not depend on any of this.
     """
     rng = np.random.default_rng(0)
     prior, smoother, counts = model.variance, model.smoother, model.counts

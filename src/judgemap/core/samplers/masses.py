@@ -1,9 +1,9 @@
-"""Mass matrices for large maps: coordinates in which the posterior is nearly N(0, I), or as good as.
+"""Mass matrices for large maps: coordinates in which the posterior is nearly N(0, I), or the equivalent.
 
 A mass M ≈ H, the curvature at the mode, has a ``position`` x for the strengths and a momentum v. Under the Gaussian
-N(m, M⁻¹) trajectories turn (x − c, v) like the hands of a clock; what differs from it is left to kicks by
-``pull(∇log p) + x − c``. A trajectory is exact for any mass and any ``pull`` that is a function of x alone, since the
-Metropolis test is made with true energies; a better mass is accepted more often.
+N(m, M⁻¹), trajectories rotate (x − c, v) like the hands of a clock; kicks by ``pull(∇log p) + x − c`` account for the
+difference from it. A trajectory is exact for any mass and for any ``pull`` that depends only on x, because the
+Metropolis test uses true energies; a better mass is accepted more often.
 """
 
 from typing import Protocol
@@ -19,23 +19,23 @@ from judgemap.core.types import FloatArray
 Singles = NDArray[np.float32]
 
 PANEL = 512
-"""Columns of the factor in one piece."""
+"""Columns of the factor in one panel."""
 CHUNK = 4096
-"""Rows of a panel that are worked on at a time, whatever the number of threads."""
+"""Rows of a panel processed at a time, whatever the number of threads."""
 JITTERS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2)
-"""What is added to the diagonal, of its own size, until the matrix is positive definite in single precision."""
+"""Relative amounts added to the diagonal until the matrix is positive definite in single precision."""
 KICK_TOLERANCE, NOISE_TOLERANCE = 1e-3, 1e-7
-"""Of conjugate gradients: kicks may be rough, momenta may not."""
+"""Tolerances of conjugate gradients: kicks may be rough, momenta may not."""
 
 
 class Mass(Protocol):
-    """What trajectories need of a mass. Arrays are (areas, chains), float64."""
+    """What trajectories need from a mass. Arrays are (areas, chains), float64."""
 
     centre: FloatArray
     """The position of the mode, (areas, 1)."""
 
     def strengths(self, position: FloatArray) -> FloatArray:
-        """Return λ, linear in the position."""
+        """Return λ, which is linear in the position."""
 
     def position(self, strengths: FloatArray) -> FloatArray:
         """Invert `strengths`."""
@@ -44,7 +44,7 @@ class Mass(Protocol):
         """Turn ∇log p(λ) into the acceleration of the position."""
 
     def kinetic(self, momentum: FloatArray) -> FloatArray:
-        """Return the kinetic energy of each chain, exactly that of the distribution of `noise`."""
+        """Return the kinetic energy of each chain, which must match the distribution of `noise` exactly."""
 
     def noise(self, rng: np.random.Generator, chains: int) -> FloatArray:
         """Draw momenta."""
@@ -53,8 +53,8 @@ class Mass(Protocol):
 class DenseMass:
     """x = Lᵀλ with LLᵀ = H, a Cholesky factor in single precision; momenta are N(0, I).
 
-    L is kept in panels of columns, on and below the diagonal: 2N² bytes. Of each panel the square on the diagonal is
-    kept inverted, so that solving is multiplying.
+    L is stored in panels of columns, on and below the diagonal: 2N² bytes. The diagonal square of each panel is stored
+    inverted, so that solving becomes multiplying.
     """
 
     def __init__(self, centre: Centre) -> None:
@@ -69,10 +69,10 @@ class DenseMass:
         self.centre = self.position(centre.strengths[:, None])
 
     def _factor(self) -> bool:
-        """Factor in place, panel by panel from the left; False where the matrix is not positive definite."""
+        """Factor in place, panel by panel from the left; return False if the matrix is not positive definite."""
         for number, (begin, panel) in enumerate(zip(self.begins, self.panels, strict=True)):
             width = panel.shape[1]
-            # Of the panels before, the one of width w at start s has its rows from s on, and the first w inverted.
+            # An earlier panel of width w starting at s holds its rows from s on; the first w of them are inverted.
             before = [left[begin - start :] for start, left in zip(self.begins[:number], self.panels, strict=False)]
 
             def take_off(
@@ -148,9 +148,9 @@ class DenseMass:
 
 
 class FreeMass:
-    """x = λ, and H is only ever multiplied with: H⁻¹ by conjugate gradients; momenta are N(0, H⁻¹).
+    """x = λ, and H is never formed: H⁻¹ by conjugate gradients; momenta are N(0, H⁻¹).
 
-    For more areas than a factor can be kept of. The memory is that of a few vectors a chain.
+    For maps with too many areas to store a factor. It needs only a few vectors of memory per chain.
     """
 
     def __init__(self, centre: Centre) -> None:
@@ -166,7 +166,7 @@ class FreeMass:
         return strengths
 
     def pull(self, gradient: FloatArray) -> FloatArray:
-        """H⁻¹g, roughly."""
+        """H⁻¹g, approximately."""
         return self.curvature.solve(gradient, KICK_TOLERANCE)
 
     def kinetic(self, momentum: FloatArray) -> FloatArray:
@@ -180,7 +180,7 @@ class FreeMass:
 
 
 def dense_bytes(n_areas: int) -> int:
-    """Count the bytes of a `DenseMass`.
+    """Return the size of a `DenseMass` in bytes.
 
     >>> dense_bytes(32_844) // 10**6
     2191
@@ -189,7 +189,7 @@ def dense_bytes(n_areas: int) -> int:
 
 
 def _panel(centre: Centre, begin: int, jitter: float) -> Singles:
-    """Write columns begin… of H, on and below the diagonal."""
+    """Write the columns of H from ``begin`` on, on and below the diagonal."""
     curvature = centre.curvature
     counts, w, n = curvature.model.counts, curvature.weights, curvature.model.counts.n_areas
     panel: Singles = np.zeros((n - begin, min(PANEL, n - begin)), dtype=np.float32)

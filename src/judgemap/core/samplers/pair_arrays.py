@@ -1,10 +1,10 @@
-"""The likelihood of the compared pairs by NumPy alone: for runs that end before machine code would be loaded.
+"""The likelihood of the compared pairs in NumPy alone, for runs shorter than it takes to load machine code.
 
     ℓ(λ) = −Σ (n − y) max(d, 0) + y max(−d, 0) − n log p,   d = λ_first − λ_second, p = 1/(1 + e^{−|d|})
     ∇ℓ = Xᵀ(y − n/2 − n/2 · tanh(d/2)),   tanh(|d|/2) = 2p − 1
 
-These are the equations of `pair_pass`, and the same numbers but for rounding. Nothing cancels here either. One
-logarithm does for many pairs: p is at least a half, so the product of a few hundred is still a number.
+These are the equations of `pair_pass`, and they give the same numbers up to rounding. Nothing cancels here either. One
+logarithm serves many pairs: p is at least a half, so the product of a few hundred does not underflow.
 """
 
 import numpy as np
@@ -16,11 +16,11 @@ from judgemap.core.samplers.kernel import Likelihood
 from judgemap.core.types import FloatArray
 
 MOST = 1000
-"""How many halves can be multiplied before the product leaves the range of numbers, with a little to spare."""
+"""How many halves can be multiplied before the product underflows, with a little to spare."""
 
 
 def likelihood(counts: PairCounts) -> Likelihood:
-    """Lay out the pairs; ℓ is left out where it is not asked for.
+    """Lay out the pairs and return the likelihood function; with ``height=False`` it skips ℓ.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> score, height = likelihood(count_pairs([0], [1], 2))(np.zeros((2, 1)))
@@ -34,7 +34,7 @@ def likelihood(counts: PairCounts) -> Likelihood:
     X = sparse.csr_array((sides, (np.tile(rows, 2), ends)), shape=(len(n), counts.n_areas))
     half_XT = (X.T * (n / 2)).tocsr()
     pull = counts.excess()[:, None]
-    # Products are of pairs with equally many answers, which the order above puts beside each other.
+    # Each product covers pairs with the same number of answers, which the sort above puts next to each other.
     begins = np.flatnonzero((np.diff(n, prepend=-1.0) != 0) | (rows % MOST == 0))
 
     def at(strengths: FloatArray, *, height: bool = True) -> tuple[FloatArray, FloatArray]:

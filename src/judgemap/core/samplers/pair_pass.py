@@ -1,14 +1,14 @@
-"""One pass over the compared pairs, compiled: what the likelihood says of many chains at once.
+"""One compiled pass over the compared pairs: the likelihood and its gradient for many chains at once.
 
     ℓ(λ) = −Σ (n/2 − (y − n/2) sign d)|d| − n log p,   d = λ_first − λ_second, p = (1 + tanh(|d|/2))/2
     ∇ℓ = Xᵀ(y − n/2 − n/2 · tanh(d/2))
 
-Written so, nothing cancels: an answer as certain as you like adds nothing to ℓ. Pairs are taken in blocks that stay in
-the processor's nearest cache: gather the differences, respond to all of them in one loop without branches, which the
-compiler turns into vector instructions, and scatter. A block is of pairs with equally many answers, so that one
-logarithm does for many p.
+In this form nothing cancels: an answer that is all but certain adds nothing to ℓ. Pairs are processed in blocks that
+stay in the processor's first-level cache: gather the differences, respond to all of them in one loop without branches,
+which the compiler turns into vector instructions, and scatter. All pairs in a block have the same number of answers, so
+that one logarithm serves many p.
 
-Import this module only where it is used: numba takes a moment to load.
+Import this module only where it is used: numba is slow to load.
 """
 
 import math
@@ -23,13 +23,13 @@ from judgemap.core.samplers.kernel import Likelihood
 from judgemap.core.types import FloatArray, IntArray
 
 BLOCK = 1024
-"""Differences in a block: 8 kB, a quarter of the smallest first-level cache."""
+"""Differences per block: 8 kB, a quarter of the smallest first-level cache."""
 MERGED = 128
-"""So many p, each at least a half, are multiplied with each other: the product is still a number."""
+"""How many p, each at least a half, are multiplied together; the product does not underflow."""
 
 
 class Rows(NamedTuple):
-    """Compared pairs, those with equally many answers together: areas, n/2, y − n/2, and where another n begins."""
+    """Compared pairs, grouped by their number of answers n: areas, n/2, y − n/2, and where each group starts."""
 
     first: NDArray[np.uint32]
     second: NDArray[np.uint32]
@@ -39,7 +39,7 @@ class Rows(NamedTuple):
 
 
 def lay_out(counts: PairCounts) -> Rows:
-    """Put the pairs into the order in which they are passed.
+    """Sort the pairs into the order in which the pass takes them.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> lay_out(count_pairs([0, 0, 1], [1, 1, 2], 3))
@@ -48,13 +48,13 @@ excess=array([0.5, 1. ]), bounds=array([0, 1, 2]))
     """
     order = np.argsort(counts.n, kind="stable")
     n, wins = counts.n[order], counts.wins[order]
-    # Unsigned areas spare the compiled code a look at negative indices.
+    # Unsigned areas spare the compiled code a check for negative indices.
     first, second = counts.first[order].astype(np.uint32), counts.second[order].astype(np.uint32)
     return Rows(first, second, n / 2, wins - n / 2, np.flatnonzero(np.diff(n, prepend=-1, append=-1)))
 
 
 def likelihood(counts: PairCounts) -> Likelihood:
-    """Lay out the pairs; ℓ costs half as much as ∇ℓ, and most steps of a trajectory do without it.
+    """Lay out the pairs; ℓ costs half as much as ∇ℓ, and most steps of a trajectory do not need it.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> score, height = likelihood(count_pairs([0], [1], 2))(np.zeros((2, 1)))
@@ -73,7 +73,7 @@ def likelihood(counts: PairCounts) -> Likelihood:
 
 @compiled
 def gather(rows: Rows, begin: int, end: int, strengths: FloatArray, d: FloatArray) -> int:
-    """Write the differences of a block, all chains of a pair beside each other; return how many there are."""
+    """Write the differences of a block, the chains of a pair side by side; return how many there are."""
     chains, at = strengths.shape[1], 0
     for row in range(begin, end):
         above, below = strengths[rows.first[row]], strengths[rows.second[row]]
@@ -96,7 +96,7 @@ def add_sizes(rows: Rows, begin: int, end: int, d: FloatArray, fall: FloatArray)
 
 @compiled
 def respond(d: FloatArray, p: FloatArray, size: int) -> None:
-    """Write (1 + tanh(|d|/2))/2 into ``p``, and tanh(d/2) over d."""
+    """Write (1 + tanh(|d|/2))/2 into ``p``, and overwrite d with tanh(d/2)."""
     for q in range(size):
         response = tanh_of_half(abs(d[q]))
         p[q] = 0.5 + 0.5 * response
@@ -119,9 +119,9 @@ def scatter(rows: Rows, begin: int, end: int, response: FloatArray, score: Float
 
 @compiled
 def add_logs(n: float, left: int, p: FloatArray, fall: FloatArray) -> None:
-    """Add −n Σ log p to ``fall``, ``p`` of ``left`` pairs being used up."""
+    """Add −n Σ log p to ``fall`` for the ``left`` pairs in ``p``, which is overwritten."""
     chains, merged = len(fall), 1
-    # The rows' second half is multiplied into the first: long loops, which become vector instructions.
+    # The second half of the rows is multiplied into the first: long loops, which become vector instructions.
     while left > 1 and merged < MERGED:
         kept, merged = left - left // 2, 2 * merged
         for at in range((left - kept) * chains):
@@ -134,7 +134,7 @@ def add_logs(n: float, left: int, p: FloatArray, fall: FloatArray) -> None:
 
 @compiled
 def pass_pairs(rows: Rows, strengths: FloatArray, score: FloatArray, fall: FloatArray) -> None:
-    """Add ∇ℓ to ``score``, (areas, chains), and −ℓ to ``fall``, (chains,), or to nothing if that is empty."""
+    """Add ∇ℓ to ``score``, (areas, chains), and −ℓ to ``fall``, (chains,), unless that is empty."""
     chains = strengths.shape[1]
     size = max(1, BLOCK // chains)
     d, p = np.empty(size * chains), np.empty(size * chains)
@@ -168,7 +168,7 @@ def add_laplacian(
 
 @compiled
 def add_to_triangle(first: IntArray, second: IntArray, weights: FloatArray, matrix: FloatArray) -> None:
-    """Add XᵀWX to the diagonal of ``matrix`` and to what is above it."""
+    """Add XᵀWX to ``matrix`` on and above the diagonal."""
     for pair in range(len(weights)):
         i, j, w = first[pair], second[pair], weights[pair]
         matrix[i, i] += w

@@ -1,4 +1,4 @@
-"""Draw from the posterior of a panel of judges."""
+"""Draw from the posterior of the panel model."""
 
 from collections.abc import Callable
 
@@ -11,9 +11,9 @@ from judgemap.core.samplers.run import Draws, Plan, Watcher, run
 from judgemap.core.threads import one_thread
 
 PANEL_SAMPLERS: dict[str, Callable[..., Kernel]] = {"hmc": panel_hmc.kernel, "gibbs": panel_gibbs.kernel}
-"""The samplers of a panel's model, by name. The first is faster at every size and takes every part."""
+"""The samplers of the panel model, by name. The first is faster at every size and handles every part."""
 MOST_VIEWS = 200_000_000
-"""Judges' views are kept where all draws of them are no more numbers than this, 800 MB."""
+"""Judges' views are kept if all their draws together are at most this many numbers, 800 MB."""
 
 
 def sample_panel(
@@ -24,20 +24,20 @@ def sample_panel(
     cores: int = 1,
     watch: Watcher | None = None,
 ) -> Draws:
-    """Draw from the posterior of ``model`` by the sampler of that name.
+    """Draw from the posterior of ``model`` with the named sampler.
 
-    Arrays, (chain, draw, …), those that the model's parts call for:
+    Returns those of these arrays, (chain, draw, …), that the model's parts call for:
 
     =================  ==========================================================================================
     strengths          λ by area: the population's map
-    log_variance       log α², where it is inferred
+    log_variance       log α², if it is inferred
     smoothness         ρ
     local_variance     ψ by area: large where an area stands out from a smooth map
     tie_chance         p, the chance that two equal areas tie
     log_disagreement   log σ²
-    panel_strengths    λ + mean u_k by area: the map of these judges, each counting alike
-    distance           by judge, the root mean square of u_k, centred, over areas
-    views              u_k by judge and area, where they are not too many to keep; judge k's map is λ + u_k
+    panel_strengths    λ + mean u_k by area: the map of these judges, each counting equally
+    distance           by judge, the root mean square over areas of u_k, centred
+    views              u_k by judge and area, if there are not too many to keep; judge k's map is λ + u_k
     lean, log_side     b, log σ_b²
     side               b_k by judge
     log_attention      log σ_a²

@@ -1,18 +1,18 @@
-"""Coordinates in which the posterior of a panel is nearly standard normal.
+"""Coordinates in which the posterior of the panel model is nearly standard normal.
 
-Every block of effects, the map λ = αVw, the views σBw, the sides σ_b w and the attention σ_a w, has w ~ N(0, I) in its
-prior and, near the centre, a likelihood with linear term r and information diag(g) in its own coordinates. For every
-scale s at once its posterior is then nearly N(s r/P, 1/P), P = 1 + s²g, and
+Every block of effects (the map λ = αVw, the views σBw, the sides σ_b w and the attention σ_a w) has the prior w ~ N(0,
+I) and, near the centre, a likelihood with linear term r and information diag(g) in its own coordinates. For every scale
+s at once its posterior is then nearly N(s r/P, 1/P), P = 1 + s²g, and
 
     w = s r/P + q/√P,   log |dw/dq| = −½ Σ log P
 
-has q nearly N(0, I): at small s the prior rules (non-centred), at large s the answers do (centred), coordinate by
-coordinate. A view's r follows λ: r_k = B_kᵀ(κ − W X_k λ); what λ learns is then what is left of the information once
-the views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k, diagonal in VᵀS(σ̂)V at the typical σ̂ and
-shrinking as g (σ²/σ̂²)^−γ around it. Where judges differ more, or tie more, the same answers stand for areas further
-apart: the centre of the map swells with the scales x, by the exponential of tanh δᵀ(x − m). With `Smoothness` the map's
-prior is another one in each chain (`panel_smoothness`), and w ~ N(0, I) holds for a typical one. Scales stand in one
-vector, x = m + Lv. Exactness needs none of this to be accurate.
+makes q nearly N(0, I): at small s the prior dominates (non-centred), at large s the answers do (centred), coordinate by
+coordinate. The r of a view depends on λ: r_k = B_kᵀ(κ − W X_k λ). The information about λ is then what is left once the
+views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k; it is diagonal in VᵀS(σ̂)V at the typical σ̂ and
+shrinks as g (σ²/σ̂²)^−γ around it. If judges differ more, or tie more, the same answers imply areas further apart: the
+centre of the map swells with the scales x, by the exponential of tanh δᵀ(x − m). With `Smoothness` each chain has a
+different prior for the map (`panel_smoothness`), and w ~ N(0, I) holds for a typical one. The scales form one vector, x
+= m + Lv. Exactness does not require any of this to be accurate.
 """
 
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ from judgemap.core.types import FloatArray
 
 
 class Effects(NamedTuple):
-    """What the answers say of one block of effects: linear term and information, shape (coordinates, 1)."""
+    """What the answers say about one block of effects: linear term and information, shape (coordinates, 1)."""
 
     r: FloatArray
     g: FloatArray
 
 
 class Placed(NamedTuple):
-    """Effects in units of their scale, with what their derivatives need."""
+    """Effects in units of their scale, and what their derivatives need."""
 
     w: FloatArray
     root: FloatArray
@@ -44,7 +44,7 @@ class Placed(NamedTuple):
 
 
 def place(q: FloatArray, effects: Effects, scale: FloatArray) -> Placed:
-    """Go from coordinates q to w."""
+    """Map coordinates q to w."""
     root = effects.g * scale**2
     root += 1.0
     np.sqrt(root, out=root)
@@ -66,7 +66,7 @@ class Pulled(NamedTuple):
 
 
 def pull_back(slope: FloatArray, q: FloatArray, at: Placed, effects: Effects, scale: FloatArray) -> Pulled:
-    """Turn the slope in w into slopes in what w was made of, the volume −½ Σ log P counted in."""
+    """Turn the slope in w into slopes in q, r, log s² and P, including the volume term −½ Σ log P."""
     rooted = slope * at.root
     base = q * at.root
     base /= -2
@@ -82,7 +82,7 @@ def pull_back(slope: FloatArray, q: FloatArray, at: Placed, effects: Effects, sc
 class Summary:
     """What is known of the posterior: means over draws, of rows (rows, 1), of judges (judges, 1), of scales.
 
-    Weight and score are −∂²ℓ/∂e² and ∂ℓ/∂e in e = X_k μ_k, information and score of a and b likewise.
+    Weight and score are −∂²ℓ/∂e² and ∂ℓ/∂e in e = X_k μ_k; ``attention`` and ``side`` hold the same for a and b.
     """
 
     difference: FloatArray
@@ -95,31 +95,31 @@ class Summary:
     scale_mean: FloatArray
     scale_factor: FloatArray
     swell: FloatArray
-    """How the map's size goes with the scales, beyond what the linear terms say."""
+    """How the size of the map varies with the scales, beyond what the linear terms say."""
     log_disagreement: float | None
     precision: FloatArray | None
-    """K⁻¹ of a typical map, where its smoothness is inferred."""
+    """K⁻¹ of a typical map, if its smoothness is inferred."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coordinates:
-    """The map from q to the parameters: see the module's text."""
+    """The map from q to the parameters; see the module docstring."""
 
     V: FloatArray
     Q: FloatArray
-    """V = FQ with F the factor of the prior."""
+    """V = FQ, with F the factor of the prior."""
     strengths: Effects
     fade: FloatArray
-    """γ: how fast the map's information fades as σ² grows."""
+    """γ: how fast the information about the map fades as σ² grows."""
     swell: FloatArray
-    """δ, one entry a scale."""
+    """δ, one entry per scale."""
     log_disagreement: float
     """log σ̂²."""
     views: list[Views]
     weight: FloatArray
     """W of every row."""
     seen: Effects
-    """r at λ = 0, and g, of all views."""
+    """r at λ = 0, and g, for all views."""
     side: Effects
     attention: Effects
     lapse_mean: FloatArray
@@ -128,15 +128,15 @@ class Coordinates:
     scale_factor: FloatArray
 
     def swelling(self, x: FloatArray) -> FloatArray:
-        """Find the logarithm of how much the map's centre swells at scales x, no more than 1 either way."""
+        """Return the logarithm of how much the centre of the map swells at scales x, between −1 and 1."""
         size: FloatArray = np.tanh(self.swell @ (x - self.scale_mean[:, None]))
         return size
 
     def noise(self, rng: np.random.Generator, layout: Layout, size: int, chains: int) -> FloatArray:
         """Draw q ~ N(0, I), ``size`` coordinates for each chain.
 
-        The map's and the views' are drawn in areas and turned into coordinates, so that draws do not depend on which
-        eigenvectors a processor happens to find: signs are free, and so is the basis of a repeated eigenvalue.
+        Noise for the map and the views is drawn by area and then turned into coordinates, so that draws do not depend
+        on which eigenvectors a processor happens to find: signs are free, and so is the basis of a repeated eigenvalue.
         """
         n = layout.n_areas
         q = [self.Q.T @ rng.standard_normal((n, chains))]
@@ -148,7 +148,7 @@ class Coordinates:
 
 
 def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: Summary) -> Coordinates:
-    """Place the coordinates around what is known of the posterior; ``factor`` is F with prior covariance FFᵀ."""
+    """Place the coordinates around what is known of the posterior; the prior covariance is FFᵀ with F = ``factor``."""
     weight = known.weight
     linear = weight * known.difference + known.score
     turned, seen = _diagonal_views(layout, views, weight, linear)
@@ -183,7 +183,7 @@ def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: S
 def _diagonal_views(
     layout: Layout, views: list[Views], weight: FloatArray, linear: FloatArray
 ) -> tuple[list[Views], Effects]:
-    """Turn every judge's coordinates so that BᵀWB is diagonal."""
+    """Rotate every judge's coordinates so that BᵀWB is diagonal."""
     turned, r, g = [], [np.zeros((0, 1))], [np.zeros((0, 1))]
     for block, (B, V) in zip(layout.blocks, views, strict=False):
         W = block.by_judge(weight)
@@ -199,7 +199,7 @@ def _diagonal_views(
 def _information(
     layout: Layout, views: list[Views], weight: FloatArray, linear: FloatArray, seen: Effects, log_disagreement: float
 ) -> tuple[FloatArray, FloatArray]:
-    """S(σ) and the linear term that λ is left with, the views integrated out."""
+    """S(σ) and the linear term of λ, with the views integrated out."""
     n, first, second = layout.n_areas, layout.first, layout.second
     S = np.zeros((n, n))
     w = weight[:, 0]

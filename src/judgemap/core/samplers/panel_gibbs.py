@@ -1,20 +1,20 @@
-"""Collapsed Pólya-Gamma Gibbs for a panel of judges: slower than `panel_hmc`, and written quite differently.
+"""Collapsed Pólya-Gamma Gibbs for the panel model: slower than `panel_hmc`, and an independent check on it.
 
 With answers (y₁, y₂, t) in each row, Rao and Kupper's θ = 2 artanh p, A = y₁ + t and B = y₂ + t:
 
-    p | η                          by slice, from the likelihood itself
+    p | η                          by slice sampling, from the likelihood itself
     z₁ ~ PG(A, η − θ), z₂ ~ PG(B, η + θ);   z = z₁ + z₂,  κ = (A − B)/2 + θ(z₁ − z₂)
 
-after which the likelihood of η is Gaussian, exp(κη − zη²/2). In e = X_k(λ + u_k) it has weights Z = a²z and linear
-term κ_e = a(κ − z x b). Views are as in `panel_layout`, u_k seen as σ B_k w_k. The map is drawn with them integrated
+after which the likelihood of η is Gaussian, exp(κη − zη²/2). In e = X_k(λ + u_k) it has weights Z = a²z and linear term
+κ_e = a(κ − z x b). Views are as in `panel_layout`, u_k entering as σ B_k w_k. The map is drawn with them integrated
 out, and they are drawn given the map, P_k = I + σ²B_kᵀZB_k:
 
     λ ~ N(Q⁻¹h, Q⁻¹),  Q = C⁻¹/α² + Σ X_kᵀ[Z − σ²ZB_k P_k⁻¹ B_kᵀZ]X_k,   h = Σ X_kᵀ[κ_e − σ²ZB_k P_k⁻¹ B_kᵀκ_e]
     w_k ~ N(P_k⁻¹ σB_kᵀ(κ_e − ZX_kλ), P_k⁻¹)
 
-Every scale s of effects sw is drawn twice (interweaving): given sw, then given w; without both it crawls. Sides and
-attention are Gaussian given the rest. Lapses: how many answers were attentive is binomial, then ε_k ~ Beta. Davidson's
-ties have no such weights, so this sampler does not take them.
+Every scale s of effects sw is drawn twice (interweaving): given sw, then given w; with only one of the two it mixes
+very slowly. Sides and attention are Gaussian given the rest. Lapses: the number of attentive answers is binomial, then
+ε_k ~ Beta. Davidson's ties have no such weights, so this sampler does not support them.
 Source: Polson, Scott and Windle (2013); Yu and Meng (2011) for interweaving.
 """
 
@@ -43,16 +43,16 @@ class State(NamedTuple):
     """One chain."""
 
     x: dict[str, float]
-    """Scales on the whole line, as in `panel_scales`."""
+    """Scales on the whole real line, as in `panel_scales`."""
     strengths: FloatArray
     w: FloatArray
     """All views, (coordinates, 1)."""
     side: FloatArray
     attention: FloatArray
     lapse: FloatArray
-    """These three (judges, 1), in the layout's order."""
+    """These three are (judges, 1), in the layout's order."""
     roughness: Roughness | None
-    """Of this one chain, where the map's smoothness is inferred."""
+    """The roughness of this one chain, if the smoothness of the map is inferred."""
     seed: int
 
 
@@ -71,7 +71,7 @@ class Setup:
     layout: Layout
     views: list[Views]
     used: FloatArray
-    """1 for coordinates of views that some row sees, 0 for padding."""
+    """1 for coordinates of views that some row depends on, 0 for padding."""
     scales: dict[str, Scale]
 
 
@@ -114,7 +114,7 @@ def kernel(model: PanelModel, *, keep_views: bool = False) -> Kernel:
 
 
 def state_of(rng: np.random.Generator, setup: Setup, panel: Panel) -> State:
-    """Begin a chain at the parameters of one panel."""
+    """Start a chain at the parameters of one panel."""
     layout, values = setup.layout, dict(panel.scales)
     if "tie_chance" in values:
         values["tie_chance"] = float(logit(values["tie_chance"]))
@@ -153,7 +153,7 @@ def step(rng: np.random.Generator, setup: Setup, state: State) -> State:
 
 
 def differences(setup: Setup, state: State) -> tuple[FloatArray, FloatArray]:
-    """X_kλ and B_k w_k of every row."""
+    """Return X_kλ and B_k w_k for every row."""
     layout = setup.layout
     common = layout.differences(state.strengths)[:, None]
     own = np.zeros_like(common)
@@ -163,7 +163,7 @@ def differences(setup: Setup, state: State) -> tuple[FloatArray, FloatArray]:
 
 
 def eta(setup: Setup, state: State) -> FloatArray:
-    """Find the log-odds of every row."""
+    """Return the log-odds of every row."""
     common, own = differences(setup, state)
     e = common + np.exp(state.x.get("log_disagreement", 0.0) / 2) * own
     layout = setup.layout
@@ -174,7 +174,7 @@ def eta(setup: Setup, state: State) -> FloatArray:
 def attentive_answers(
     rng: np.random.Generator, setup: Setup, state: State, log_odds: FloatArray
 ) -> tuple[Answers, State]:
-    """Draw how many answers of each row were attentive, then the lapse rates."""
+    """Draw how many answers in each row were attentive, then the lapse rates."""
     layout, parts, answers = setup.layout, setup.model.parts, setup.layout.counted
     if parts.lapses is None:
         return answers, state
@@ -195,7 +195,7 @@ def attentive_answers(
 def draw_tie_chance(
     rng: np.random.Generator, setup: Setup, state: State, answers: Answers, log_odds: FloatArray
 ) -> State:
-    """Draw p given the log-odds, the Pólya-Gamma weights not yet drawn."""
+    """Draw p given the log-odds, before the Pólya-Gamma weights are drawn."""
     prior = setup.scales["tie_chance"].log_prior
 
     def log_density(x: float) -> float:
@@ -244,13 +244,13 @@ def draw_maps(rng: np.random.Generator, setup: Setup, state: State, weights: Wei
 
 
 def lost_information(seen: FloatArray) -> FloatArray:
-    """Add up YᵀY over judges, Y = σL⁻¹B_kᵀZX_k with P_k = LLᵀ: what the map no longer learns, the views unknown."""
+    """Sum YᵀY over judges, Y = σL⁻¹B_kᵀZX_k with P_k = LLᵀ: the information lost because the views are unknown."""
     lost: FloatArray = np.tensordot(seen, seen, axes=([0, 1], [0, 1]))
     return lost
 
 
 def in_differences(setup: Setup, state: State, weights: Weights) -> tuple[FloatArray, FloatArray]:
-    """Weights and linear term of the likelihood in e = X_k μ_k."""
+    """Return the weights and the linear term of the likelihood in e = X_k μ_k."""
     layout = setup.layout
     a, b = layout.spread(state.attention), layout.spread(state.side)
     return a**2 * weights.z, a * (weights.kappa - weights.z * layout.x * b)
@@ -265,7 +265,7 @@ def prior_precision(setup: Setup, state: State) -> FloatArray:
 
 
 def log_variance(setup: Setup, state: State) -> float:
-    """Read log α², inferred or fixed."""
+    """Return log α², inferred or fixed."""
     variance = setup.model.variance
     return float(np.log(variance.value)) if isinstance(variance, FixedVariance) else state.x["log_variance"]
 
@@ -281,7 +281,7 @@ def draw_gaussian(rng: np.random.Generator, precision: FloatArray, linear: Float
 
 
 def draw_variances(rng: np.random.Generator, setup: Setup, state: State, weights: Weights) -> State:
-    """Draw α² and σ², each given its effects and then given the effects in units of it."""
+    """Draw α² and σ², each first given its effects and then given the effects in units of it."""
     Z, kappa = in_differences(setup, state, weights)
     if isinstance(setup.model.variance, InverseGamma):
         old = state.x["log_variance"]
@@ -361,7 +361,7 @@ def draw_roughness(rng: np.random.Generator, setup: Setup, state: State, now: Ro
 
 
 def read(setup: Setup, state: State, *, keep_views: bool) -> Arrays:
-    """Return the parameters, one row: see `sample_panel` for their names."""
+    """Return the parameters as one row; `sample_panel` lists their names."""
     layout, parts = setup.layout, setup.model.parts
     order = np.argsort(layout.order)
     arrays: Arrays = {"strengths": state.strengths[None]}
@@ -389,7 +389,7 @@ def read(setup: Setup, state: State, *, keep_views: bool) -> Arrays:
 
 
 def _draw_effects(rng: np.random.Generator, g: FloatArray, r: FloatArray, mean: float, pull: float) -> FloatArray:
-    """Draw effects of prior N(mean, 1/pull) with likelihood exp(rx − gx²/2)."""
+    """Draw effects with prior N(mean, 1/pull) and likelihood exp(rx − gx²/2)."""
     precision = g + pull
     drawn: FloatArray = (r + pull * mean) / precision + rng.standard_normal(g.shape) / np.sqrt(precision)
     return drawn

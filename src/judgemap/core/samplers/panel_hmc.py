@@ -1,6 +1,6 @@
-"""Split Hamiltonian Monte Carlo for a panel of judges, many chains at a time: the default for every panel.
+"""Split Hamiltonian Monte Carlo for the panel model, many chains at a time: the default for every panel.
 
-As `hmc`, in the coordinates of `panel_coordinates`: a trajectory rotates exactly under the N(0, I) part of the
+Works like `hmc`, in the coordinates of `panel_coordinates`: a trajectory rotates exactly under the N(0, I) part of the
 posterior and is kicked by the rest of the gradient; a Metropolis step makes it exact.
 """
 
@@ -32,12 +32,12 @@ from judgemap.core.types import FloatArray, IntArray
 
 QUARTER_TURN = np.pi / 2
 TURNS = (0.9, 1.1)
-"""Between which shares of a quarter turn a trajectory ends."""
+"""The range of a trajectory's length, as shares of a quarter turn."""
 GOOD_ACCEPTANCE = 0.8
 MOST_KICKS = 64
 START_SPREAD = 1.5
-"""How much wider than the posterior the map and the scales start. Judges' effects start as wide as they are: there can
-be so many that no trajectory would lead back."""
+"""How much wider than the posterior the map and the scales start. Judges' effects start only as wide as they are:
+there can be so many of them that no trajectory would lead back."""
 
 
 class State(NamedTuple):
@@ -50,15 +50,15 @@ class State(NamedTuple):
     acceptance: FloatArray
     divergences: IntArray
     seed: IntArray
-    """With which to draw what the answers do not see of the views: one number, for all chains."""
+    """The seed for drawing the part of the views that the answers do not depend on: one number, for all chains."""
     roughness: Roughness | None = None
-    """Where the map's smoothness is inferred."""
+    """Set if the smoothness of the map is inferred."""
 
 
 def kernel(model: PanelModel, *, keep_views: bool = False) -> Kernel:
-    """Build the sampler of ``model``; coordinates and kicks are found by a short pilot with a seed of its own.
+    """Build the sampler of ``model``; a short pilot with a fixed seed finds the coordinates and the number of kicks.
 
-    ``keep_views`` keeps every judge's view in every draw, which takes judges × areas numbers each.
+    ``keep_views`` keeps every judge's view in every draw, which takes judges × areas numbers per draw.
     """
     from judgemap.core.samplers.panel_pilot import build_target
 
@@ -67,7 +67,7 @@ def kernel(model: PanelModel, *, keep_views: bool = False) -> Kernel:
 
 
 def transition(target: Target, kicks: int, *, keep_views: bool = True) -> Kernel:
-    """Return the kernel with a given number of kicks a trajectory; exact for any, efficient for enough."""
+    """Return the kernel with a given number of kicks per trajectory; exact for any number, efficient with enough."""
 
     def init(rng: np.random.Generator, chains: IntArray) -> State:
         q, part = target.noise(rng, len(chains)), target.sections
@@ -82,12 +82,12 @@ def transition(target: Target, kicks: int, *, keep_views: bool = True) -> Kernel
 
 
 def batch_width(target: Target) -> int:
-    """How many chains share a NumPy call: many while arrays stay in cache, a few at least to read each B_k for."""
+    """How many chains share a NumPy call: many while arrays fit in cache, but at least four per reading of each B_k."""
     return int(np.clip(60_000 // max(len(target.layout.first), target.size), 4, 32))
 
 
 def start(rng: np.random.Generator, target: Target, q: FloatArray, rough: Roughness | None = None) -> State:
-    """Begin chains at q, with maps as rough as given or, where that is to be inferred, as `begin` has them."""
+    """Start chains at q, with the given roughness or, if that is to be inferred, with that of `begin`."""
     model, chains = target.model, q.shape[1]
     if rough is None and model.parts.smoothness is not None:
         rough = panel_smoothness.begin(rng, model.covariance, chains)
@@ -96,7 +96,7 @@ def start(rng: np.random.Generator, target: Target, q: FloatArray, rough: Roughn
 
 
 def _evaluated(target: Target, state: State) -> State:
-    """Fill in the density at q and its slope."""
+    """Fill in the density at q and its gradient."""
     if state.roughness is not None:
         target = replace(target, precision=state.roughness.precision)
     point = parameters(target, state.q)
@@ -105,7 +105,7 @@ def _evaluated(target: Target, state: State) -> State:
 
 
 def _with_roughness(rng: np.random.Generator, target: Target, state: State) -> tuple[Target, State]:
-    """Draw how smooth each chain's map is, given the map; return the target at that."""
+    """Draw how smooth each chain's map is, given the map; return the target with that smoothness."""
     if state.roughness is None:
         return target, state
     shared, C = common(target, state.q), target.model.covariance
@@ -117,12 +117,12 @@ def _with_roughness(rng: np.random.Generator, target: Target, state: State) -> t
 def trajectory(
     rng: np.random.Generator, target: Target, state: State, kicks: int, turns: tuple[float, float] = TURNS
 ) -> State:
-    """Propose by one trajectory of ``kicks`` rotations between half kicks; accept for each chain, or stay."""
+    """Propose by one trajectory of ``kicks`` rotations between half kicks; each chain accepts or stays."""
     target, state = _with_roughness(rng, target, state)
     chains = state.q.shape[1]
     momentum = target.noise(rng, chains)
     energy = state.log_density - add_up(momentum**2) / 2
-    angle = QUARTER_TURN / kicks * rng.uniform(*turns)  # one for all chains: their arrays stay whole
+    angle = QUARTER_TURN / kicks * rng.uniform(*turns)  # the same for all chains, so that it multiplies whole arrays
     cos, sin = np.cos(angle), np.sin(angle)
     q, residual = state.q, state.residual
     for _ in range(kicks):
@@ -153,7 +153,7 @@ def trajectory(
 
 
 def read(target: Target, state: State, *, keep_views: bool) -> Arrays:
-    """Return to the parameters: see `sample_panel` for their names."""
+    """Turn q back into the parameters; `sample_panel` lists their names."""
     parts, shared = target.model.parts, common(target, state.q)
     arrays: Arrays = {"strengths": shared.strengths.T}
     arrays |= {name: expit(values) if name == "tie_chance" else values for name, values in shared.x.items()}
@@ -181,7 +181,7 @@ def _seed(rng: np.random.Generator) -> IntArray:
 
 
 def _views(target: Target, state: State, point: Point) -> FloatArray:
-    """Complete the views, (chain, judge, area): u = σF(V(w − Vᵀε) + ε), ε ~ N(0, I) the part that no answer sees."""
+    """Complete the views, (chain, judge, area): u = σF(V(w − Vᵀε) + ε), with ε ~ N(0, I) for what no answer sees."""
     layout, disagreement = target.layout, target.model.parts.disagreement
     if disagreement is None:
         raise ValueError("this model has no views")

@@ -1,13 +1,14 @@
-"""How the samplers of a panel lay out its data: rows by judge, in blocks of judges with about as many rows each.
+"""How the panel samplers lay out the data: rows by judge, in blocks of judges with similar numbers of rows.
 
-Judge k's view matters only through the differences X_k u_k of the pairs judged, n_k of them, or N where that is fewer.
-So u_k = σ F v_k with C_u = FFᵀ and v_k ~ N(0, I) is split into the part w_k = V_kᵀv_k that the answers see, as long as
-min(n_k, N), and the rest, of which they say nothing and which is drawn from its prior when somebody asks:
+Judge k's view matters only through the differences X_k u_k of the n_k pairs judged, or through N areas if that is
+fewer. So u_k = σ F v_k with C_u = FFᵀ and v_k ~ N(0, I) is split into the part w_k = V_kᵀv_k that the answers depend
+on, of length min(n_k, N), and the rest, about which they say nothing and which is drawn from its prior when needed:
 
     X_k u_k = σ B_k w_k,   B_k = X_k F V_k,   V_kᵀV_k = I,   w_k ~ N(0, I)
 
-This is what lets thousands of judges of few answers fit in memory. Judges are sorted by their number of rows and padded
-to blocks of equal size, with rows that hold no answer and coordinates that nothing sees, so that a block is one call.
+This is what lets thousands of judges with few answers each fit into memory. Judges are sorted by their number of rows
+and padded to blocks of equal size, with rows that hold no answer and coordinates that nothing depends on, so that a
+block is one call.
 """
 
 from dataclasses import dataclass, replace
@@ -23,13 +24,13 @@ from judgemap.core.types import FloatArray, IntArray
 FULL = 0.75
 """A block takes judges down to this share of its largest, so that little of it is padding."""
 DOUBLE_LIMIT = 10_000_000
-"""With more entries than this, all B_k are kept in single precision: C_u is then off by a ten-millionth."""
+"""With more entries than this, all B_k are kept in single precision: C_u is then off by one part in ten million."""
 NOTHING = 1e-10
-"""A direction of which rows say less than this share of what they say of the best is one of which they say nothing."""
+"""A direction counts as unseen if the rows say less than this share about it of what they say about the best one."""
 
 
 class Block(NamedTuple):
-    """Judges that are worked on together: where their rows, their numbers and their coordinates are."""
+    """Judges that are processed together: where to find their rows, their numbers and their coordinates."""
 
     rows: slice
     judges: slice
@@ -39,48 +40,48 @@ class Block(NamedTuple):
     n_views: int
 
     def by_judge(self, rows: FloatArray) -> FloatArray:
-        """Rows of this block, (judge, row, chain)."""
+        """Return the rows of this block, (judge, row, chain)."""
         return rows[self.rows].reshape(self.n_judges, self.n_rows, -1)
 
     def coordinates(self, views: FloatArray) -> FloatArray:
-        """Coordinates of this block's views, (judge, coordinate, chain)."""
+        """Return the coordinates of this block's views, (judge, coordinate, chain)."""
         return views[self.views].reshape(self.n_judges, self.n_views, -1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """The rows of all blocks behind each other. Judges stand in an order of their own: ``order`` names them."""
+    """The rows of all blocks, one after another. Judges are sorted; ``order`` gives their original numbers."""
 
     n_areas: int
     first: IntArray
     second: IntArray
     x: FloatArray
-    """Whether the first area was on the left, 1, on the right, −1, or nobody knows, 0; shape (rows, 1)."""
+    """1 if the first area was on the left, −1 if on the right, 0 if unknown; shape (rows, 1)."""
     judge: IntArray
-    """Place of each row's judge in ``order``."""
+    """Position of each row's judge in ``order``."""
     answers: Answers | Wins
     order: IntArray
     blocks: tuple[Block, ...]
 
     @property
     def n_views(self) -> int:
-        """How many coordinates all views have together."""
+        """The total number of coordinates of all views."""
         return self.blocks[-1].views.stop if self.blocks else 0
 
     @property
     def n_judges(self) -> int:
-        """How many judges there are."""
+        """The number of judges."""
         return len(self.order)
 
     @property
     def counted(self) -> Answers:
-        """The answers as they were counted."""
+        """The answers as counted, before any `one_sided`."""
         if isinstance(self.answers, Wins):
             raise TypeError("these rows have been made one-sided")
         return self.answers
 
     def differences(self, strengths: FloatArray) -> FloatArray:
-        """Xλ: one row an answered pair."""
+        """Xλ: one row per answered pair."""
         d: FloatArray = np.take(strengths, self.first, axis=0)
         d -= np.take(strengths, self.second, axis=0)
         return d
@@ -104,7 +105,7 @@ class Layout:
 
 
 def lay_out(model: PanelModel) -> Layout:
-    """Sort and pad the rows. Parts that do not look at judges or sides have them added up first."""
+    """Sort and pad the rows. If no part depends on the judge or the side, counts are summed over those first."""
     parts, n = model.parts, model.n_areas
     counts = model.counts
     judge = counts.judge if parts.by_judge else np.zeros_like(counts.judge)
@@ -163,7 +164,7 @@ def _pad(n_areas: int, n_judges: int, judge: IntArray, columns: tuple[IntArray, 
 
 
 def one_sided(layout: Layout) -> Layout:
-    """Write Rao and Kupper's answers as `Wins`: rows that look from the other side have their areas and x swapped."""
+    """Write Rao and Kupper's answers as `Wins`: mirrored rows have their areas and x swapped."""
     answers = layout.counted
     ties = answers.ties
     n = np.concatenate([answers.first + ties, answers.second + ties])[:, 0]
@@ -193,7 +194,7 @@ def one_sided(layout: Layout) -> Layout:
 class Views(NamedTuple):
     """Factors of one block's views: B (judge, row, coordinate) and V (judge, area, coordinate).
 
-    Columns are zero where the rows of a judge are fewer, or tell less, than the block has coordinates.
+    Columns are zero if a judge's rows are fewer, or say less, than the block has coordinates.
     """
 
     B: FloatArray
@@ -209,13 +210,13 @@ class Views(NamedTuple):
 
 
 def onto_areas(layout: Layout, rows: FloatArray) -> FloatArray:
-    """Xᵀv: add each row's value to its first area and take it from its second."""
+    """Xᵀv: add each row's value to its first area and subtract it from its second."""
     gained: FloatArray = np.bincount(layout.first, rows, layout.n_areas).astype(np.float64)
     return gained - np.bincount(layout.second, rows, layout.n_areas)
 
 
 def build_views(layout: Layout, factor: FloatArray) -> list[Views]:
-    """Find B_k and V_k of every judge, from C_u = FFᵀ, in single precision where they would fill gigabytes."""
+    """Find B_k and V_k of every judge, from C_u = FFᵀ, in single precision if they would fill gigabytes."""
     size = sum(block.n_judges * block.n_rows * block.n_views for block in layout.blocks)
     precision = np.float64 if size < DOUBLE_LIMIT else np.float32
     views = []
@@ -232,7 +233,7 @@ def _all_areas(design: FloatArray) -> Views:
 
 
 def _seen_of(design: FloatArray, n_views: int) -> Views:
-    """From X F = U s Vᵀ: B = U s, and V, without the directions of which the rows say nothing."""
+    """From X F = U s Vᵀ: B = U s, and V, without the directions about which the rows say nothing."""
     square, U = np.linalg.eigh(design @ np.swapaxes(design, 1, 2))
     square, U = square[:, -n_views:], U[:, :, -n_views:]
     seen = square > NOTHING * square[:, -1:]
@@ -242,7 +243,7 @@ def _seen_of(design: FloatArray, n_views: int) -> Views:
 
 
 def summarise_views(strengths: FloatArray, views: FloatArray, *, keep_views: bool) -> Arrays:
-    """Make of the views (chain, judge, area) what is kept: the panel's map, judges' distances, themselves if wanted."""
+    """Summarise the views (chain, judge, area) as the panel's map and the judges' distances; keep them if wanted."""
     own = views - views.mean(axis=2, keepdims=True)
     arrays: Arrays = {
         "panel_strengths": strengths + views.mean(axis=1),

@@ -1,7 +1,7 @@
-"""Where the coordinates of a panel are placed: by short runs, each of which places those of the next.
+"""Placing the coordinates of a panel by short pilot runs, each of which places those of the next.
 
-The first round stands on the pooled model without ties. Means over the second half of a round's draws of weights
-−∂²ℓ/∂e², scores ∂ℓ/∂e and scales place the next; the generator has a seed of its own, so nothing depends on the run's.
+The first round uses the pooled model without ties. Means over the second half of a round's draws, of weights −∂²ℓ/∂e²,
+scores ∂ℓ/∂e and scales, place the next; the pilot's generator has a fixed seed, so nothing depends on that of the run.
 """
 
 from collections.abc import Iterable
@@ -30,9 +30,9 @@ from judgemap.core.samplers.panel_target import (
 from judgemap.core.types import FloatArray
 
 ROUNDS, ROUNDS_ALIKE = (16, 16, 24), (10, 12)
-"""Steps of each round; the second half counts. Where judges are alike the first coordinates are good already."""
+"""Steps of each round; the second half counts. If judges do not differ, the first coordinates are good already."""
 TURNS = (0.5, 1.2)
-"""Shares of a quarter turn: of many lengths, so that a scale that is placed far too wide does not swing to and fro."""
+"""Shares of a quarter turn: varied lengths, so that a scale placed far too wide does not swing to and fro."""
 CHAINS = 16
 FIRST_KICKS = 3
 FIRST_SCALE_SD = 0.5
@@ -49,14 +49,14 @@ def build_target(model: PanelModel) -> tuple[Target, int]:
     rng, kicks = np.random.default_rng(0), FIRST_KICKS
     target = first_target(model, layout, views)
     for steps in ROUNDS if model.parts.by_judge else ROUNDS_ALIKE:
-        # Better coordinates need fewer kicks: each round begins with half of those that the last one came to.
+        # Better coordinates need fewer kicks: each round starts with half the number the last one ended with.
         summary, kicks = pilot(rng, target, steps, max(FIRST_KICKS, kicks // 2))
         target = placed(target, views, summary)
     return target, choose_kicks(rng, target)
 
 
 def choose_kicks(rng: np.random.Generator, target: Target) -> int:
-    """Raise the number of kicks from 2 until a few steps accept often."""
+    """Raise the number of kicks from 2 until a few steps accept often enough."""
     kicks = 2
     while kicks < MOST_KICKS:
         state, seen = start(rng, target, target.noise(rng, min(CHAINS, batch_width(target)))), []
@@ -70,7 +70,7 @@ def choose_kicks(rng: np.random.Generator, target: Target) -> int:
 
 
 def placed(target: Target, views: list[Views], known: Summary) -> Target:
-    """Place the coordinates around what is known."""
+    """Place the coordinates around what is known of the posterior."""
     return replace(target, coordinates=_place(target.model, target.layout, views, known))
 
 
@@ -83,7 +83,7 @@ def _place(model: PanelModel, layout: Layout, views: list[Views], known: Summary
 
 
 def first_target(model: PanelModel, layout: Layout, views: list[Views]) -> Target:
-    """Stand on the pooled model without ties, every judge alike."""
+    """Start from the pooled model without ties, with all judges alike."""
     laplace = approximate(Model(model.counts.pairs().decided(), model.covariance, model.variance))
     tau = laplace.log_variance_mean
     e = layout.differences(laplace.V @ (laplace.r / (laplace.g + np.exp(-tau))))[:, None]
@@ -114,7 +114,7 @@ def _first_precision(C: Covariance) -> FloatArray:
 
 
 def pilot(rng: np.random.Generator, target: Target, steps: int, kicks: int) -> tuple[Summary, int]:
-    """Run short chains, with more kicks where too few are accepted, and sum up the second half."""
+    """Run short chains, adding kicks while too few proposals are accepted, and summarise the second half."""
     state = start(rng, target, target.noise(rng, min(CHAINS, batch_width(target))))
     recent: list[float] = []
     draws: list[dict[str, FloatArray]] = []
@@ -132,7 +132,7 @@ def pilot(rng: np.random.Generator, target: Target, steps: int, kicks: int) -> t
 
 
 def _observed(target: Target, point: Point) -> dict[str, FloatArray]:
-    """Find what the next coordinates need of some draws: means over chains, except for scales and lapses."""
+    """Collect what the next coordinates need from some draws: means over chains, except for scales and lapses."""
     layout, parts = target.layout, target.model.parts
     lapse, p = lapse_rows(target, point), tie_chance(point.x)
     weight = curvature(layout.answers, parts.ties, point.eta, p) * (1 - lapse)
@@ -157,7 +157,7 @@ def _observed(target: Target, point: Point) -> dict[str, FloatArray]:
 
 
 def _size(target: Target, point: Point) -> FloatArray:
-    """Measure each chain's map against the centre of its coordinates, had that not swollen: 1 where they agree."""
+    """Measure each chain's map relative to the unswollen centre of its coordinates: 1 where they agree."""
     at = target.coordinates
     x = np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)
     centre = point.map.centre / np.exp(at.swelling(x))
@@ -179,9 +179,9 @@ def _summary(target: Target, draws: list[dict[str, FloatArray]], precision: Floa
     if "lapse" in mean:
         lapse_sd = np.concatenate([draw["lapse"] for draw in draws], axis=1).std(axis=1, keepdims=True) + 0.05
     centres = mean["scales"][:, 0]
-    # Shrunk to its diagonal a little: few draws stand behind it.
+    # Shrunk a little towards its diagonal, because it rests on few draws.
     factor: FloatArray = linalg.cholesky(0.9 * covariance + np.diag(0.1 * np.diagonal(covariance) + 1e-4), lower=True)
-    # The swelling by least squares, drawn a little to none.
+    # The swelling by least squares, shrunk a little towards none.
     apart = x - centres[:, None]
     size = np.concatenate([draw["size"][0] for draw in draws])
     steep = linalg.solve(apart @ apart.T + np.diag(0.1 * (apart**2).sum(axis=1) + 1e-9), apart @ (size - size.mean()))

@@ -1,8 +1,8 @@
-"""The scales of a panel's model: single numbers on the whole line, each with its prior.
+"""The scales of the panel model: single numbers on the whole real line, each with its prior.
 
 log_variance       τ = log α²,            α² ~ InvGamma(χ, ω): −χτ − ωe^{−τ}
-log_disagreement   log σ², log σ_b², log σ_a²: half-Cauchy(s) on σ: ½x − log(1 + e^x/s²); likewise log_side,
-log_attention
+log_disagreement   log σ²: half-Cauchy(s) on σ: ½x − log(1 + e^x/s²); likewise log_side, log σ_b², and log_attention,
+                   log σ_a²
 tie_chance         logit p,               p ~ U(0, 1):         log p(1 − p)
 lean               b ~ N(0, 1)
 """
@@ -19,7 +19,7 @@ from judgemap.core.types import FloatArray
 
 
 class Scale(NamedTuple):
-    """A number on the whole line: the log density of its prior and its slope, and where to look for it first."""
+    """A number on the whole real line: the log density of its prior, the slope of that, and a starting value."""
 
     name: str
     log_prior: Callable[[FloatArray], FloatArray]
@@ -28,7 +28,7 @@ class Scale(NamedTuple):
 
 
 def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
-    """List the scales of the parts that are on; α² is thought to be near e^``log_variance``."""
+    """List the scales of the parts that are on; ``log_variance`` is a first guess at log α²."""
     parts, chosen = model.parts, []
     if isinstance(model.variance, InverseGamma):
         chosen.append(_inverse_gamma(model.variance, log_variance))

@@ -1,12 +1,12 @@
-"""Maps that are not smooth: how smooth, and which areas stand out, given the map.
+"""Maps that are not smooth: how smooth a map is, and which areas stand out, given the map.
 
     λ = α(s + t),   s ~ N(0, ρC),   t_i ~ N(0, (1 − ρ)ψ_i),   ψ_i ~ InvGamma(2, 1),   ρ ~ U(0, 1)
 
-ψ_i has mean 1, so λ has covariance α²(ρC + (1 − ρ)I); and t_i has Student's t distribution with 4 degrees of freedom. A
-hot spot has a large ψ_i of its own and does not make the whole map rough, as it would if all areas shared one variance.
+ψ_i has mean 1, so λ has covariance α²(ρC + (1 − ρ)I), and t_i has a Student t distribution with 4 degrees of freedom. A
+hot spot has its own large ψ_i and does not make the whole map rough, as it would if all areas shared one variance.
 
-Given ρ and ψ the map is Gaussian again, λ ~ N(0, α²K) with K = ρC + (1 − ρ)Ψ, and both samplers draw it so. Then,
-given the map in units of α,
+Given ρ and ψ the map is Gaussian again, λ ~ N(0, α²K) with K = ρC + (1 − ρ)Ψ, and both samplers draw it that way. Then,
+given the map in units of α, they draw
 
     ρ      by slice, s and t integrated out
     t      exactly: t = t* + (1 − ρ)ΨK⁻¹(λ/α − s* − t*), with s* and t* from their priors
@@ -27,11 +27,11 @@ from judgemap.core.types import FloatArray
 
 SHAPE = Smoothness.shape
 FIRST_LOGIT, FIRST_SPREAD = 1.0, 1.0
-"""Where chains begin: the mean of logit ρ, and its standard deviation."""
+"""Where chains start: the mean of logit ρ, and its standard deviation."""
 
 
 class Roughness(NamedTuple):
-    """ρ and ψ of some chains, and the precision of the map that follows from them."""
+    """ρ and ψ of some chains, and the resulting precision of the map."""
 
     logit: FloatArray
     """logit ρ, (chains,)."""
@@ -62,13 +62,13 @@ def roughness(C: Covariance, logit: FloatArray, local: FloatArray) -> Roughness:
 
 
 def begin(rng: np.random.Generator, C: Covariance, chains: int) -> Roughness:
-    """Begin with maps of several degrees of smoothness on which no area stands out."""
+    """Start with maps of varying smoothness on which no area stands out."""
     logit = FIRST_LOGIT + FIRST_SPREAD * rng.standard_normal(chains)
     return roughness(C, logit, np.ones((chains, C.n_areas)))
 
 
 def redraw(rng: np.random.Generator, C: Covariance, maps: FloatArray, now: Roughness) -> Roughness:
-    """Draw ρ and then ψ given λ/α, one row of ``maps`` a chain."""
+    """Draw ρ and then ψ given λ/α, with one row of ``maps`` per chain."""
     logit, local = np.empty_like(now.logit), np.empty_like(now.local)
     for chain, (at, x, psi) in enumerate(zip(maps, now.logit, now.local, strict=True)):
         logit[chain] = slice_sample(rng, float(x), _log_density(C.matrix, at, psi))

@@ -1,13 +1,13 @@
-"""The posterior of a panel in the coordinates of `panel_coordinates`, with its gradient: all parts, all chains at once.
+"""The posterior of a panel in the coordinates of `panel_coordinates`, and its gradient, for all parts and chains.
 
-q holds, one under the other, the coordinates of the map, of the views, of the sides, of the attention, of the lapses
-(z_k = m_k + s_k q, where 1 − ε_k = Φ(−z_k)^{1/rest}, so that z_k ~ N(0, 1) in the prior), and of the scales
-(x = m + Lv). The log density, up to a constant, is
+q stacks the coordinates of the map, the views, the sides, the attention, the lapses (z_k = m_k + s_k q, where 1 − ε_k =
+Φ(−z_k)^{1/rest}, so that z_k ~ N(0, 1) in the prior), and the scales (x = m + Lv). The log density, up to a constant,
+is
 
     ℓ(η) + Σ log prior of the scales − ½ Σ w² − ½ Σ log P − ½ Σ z²
 
-with −½(Vw)ᵀK⁻¹Vw for the map where its smoothness is inferred: K, one for each chain, is drawn between trajectories
-(`panel_smoothness`). Gradients are written out by hand, backwards through the same steps.
+with −½(Vw)ᵀK⁻¹Vw for the map if its smoothness is inferred: K, one per chain, is drawn between trajectories
+(`panel_smoothness`). Gradients are written by hand, going backwards through the same steps.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from judgemap.core.types import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Everything that `evaluate` reads."""
+    """Everything that `parameters`, `gradient` and `log_density` need."""
 
     model: PanelModel
     layout: Layout
@@ -39,11 +39,11 @@ class Target:
     """Xᵀ."""
     coordinates: Coordinates
     precision: FloatArray | None = None
-    """K⁻¹ of each chain, where the map's smoothness is inferred."""
+    """K⁻¹ of each chain, if the smoothness of the map is inferred."""
 
     @cached_property
     def sections(self) -> dict[str, slice]:
-        """Where in q each block of coordinates is."""
+        """Where in q to find each block of coordinates."""
         parts, judges = self.model.parts, self.layout.n_judges
         sizes = {
             "map": self.layout.n_areas,
@@ -67,7 +67,7 @@ class Target:
 
 
 class Point(NamedTuple):
-    """The parameters at q, one column a chain, and what the gradient needs again."""
+    """The parameters at q, one column per chain, and intermediate results that the gradient needs."""
 
     x: dict[str, FloatArray]
     """Scales by name, (chains,)."""
@@ -89,20 +89,20 @@ class Point(NamedTuple):
 
 
 def build_scatter(layout: Layout) -> sparse.csr_array:
-    """Xᵀ as a sparse matrix."""
+    """Return Xᵀ as a sparse matrix."""
     rows, ones = np.arange(len(layout.first)), np.ones(len(layout.first))
     at = (np.r_[layout.first, layout.second], np.r_[rows, rows])
     return sparse.csr_array((np.r_[ones, -ones], at), shape=(layout.n_areas, len(rows)))
 
 
 def tie_chance(x: dict[str, FloatArray]) -> FloatArray:
-    """Read p, 0 where there are no ties."""
+    """Return p, or 0 if there are no ties."""
     chance: FloatArray = expit(x["tie_chance"]) if "tie_chance" in x else np.zeros(1)
     return chance
 
 
 class Common(NamedTuple):
-    """What all judges share, at q: the fields of `Point` of the same names."""
+    """What all judges share at q: the fields of `Point` with the same names."""
 
     x: dict[str, FloatArray]
     alpha: FloatArray
@@ -113,7 +113,7 @@ class Common(NamedTuple):
 
 
 def common(target: Target, q: FloatArray) -> Common:
-    """Go from q to the scales and the map."""
+    """Compute the scales and the map from q."""
     at, part = target.coordinates, target.sections
     values = at.scale_mean[:, None] + at.scale_factor @ q[part["scales"]]
     x = {scale.name: row for scale, row in zip(target.scales, values, strict=True)}
@@ -133,7 +133,7 @@ def common(target: Target, q: FloatArray) -> Common:
 
 
 def parameters(target: Target, q: FloatArray) -> Point:
-    """Go from q to the parameters and the log-odds of every row."""
+    """Compute the parameters and the log-odds of every row from q."""
     layout, at, part = target.layout, target.coordinates, target.sections
     shared = common(target, q)
     x, sigma = shared.x, shared.sigma
@@ -164,7 +164,7 @@ def parameters(target: Target, q: FloatArray) -> Point:
 
 
 def lapse_rows(target: Target, point: Point) -> FloatArray:
-    """ε of every row, or 0."""
+    """Return ε of every row, or 0."""
     lapses = target.model.parts.lapses
     if point.lapse is None or lapses is None:
         return outcomes.NO_LAPSE
@@ -172,7 +172,7 @@ def lapse_rows(target: Target, point: Point) -> FloatArray:
 
 
 def lapse_rate(lapses: Lapses, z: FloatArray) -> FloatArray:
-    """ε = 1 − Φ(−z)^{1/rest}: z ~ N(0, 1) makes it Beta(1, rest)."""
+    """ε = 1 − Φ(−z)^{1/rest}, which is Beta(1, rest) if z ~ N(0, 1)."""
     rate: FloatArray = -np.expm1(log_ndtr(-z) / lapses.rest)
     return rate
 
@@ -184,7 +184,7 @@ def lapse_score(lapses: Lapses, rate: FloatArray) -> FloatArray:
 
 
 def gradient(target: Target, q: FloatArray, point: Point) -> FloatArray:
-    """∇ log p(q), one column a chain."""
+    """∇ log p(q), one column per chain."""
     layout, at, part, parts = target.layout, target.coordinates, target.sections, target.model.parts
     x, slope = point.x, np.empty_like(q)
     to_scale = {scale.name: scale.slope(x[scale.name]) for scale in target.scales}
@@ -281,7 +281,7 @@ def _bend(precision: FloatArray, maps: FloatArray) -> FloatArray:
 
 
 def log_density(target: Target, point: Point) -> FloatArray:
-    """Find log p(q), up to a constant, for each chain."""
+    """Return log p(q), up to a constant, for each chain."""
     parts, x = target.model.parts, point.x
     lapse = lapse_rows(target, point)
     rows = outcomes.log_likelihood(target.layout.answers, parts.ties, point.eta, tie_chance(x), lapse)

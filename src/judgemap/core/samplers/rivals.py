@@ -1,13 +1,13 @@
-"""The samplers that others use for Bradley-Terry models, to compare ours with in the scalability study.
+"""The samplers that others use for Bradley-Terry models, for comparison with ours in the scalability study.
 
-They are plain and exact, with every advantage their authors give them. None is meant for use on a study.
+They are plain and exact, with every advantage their authors give them. None is meant for use in a study.
 
 - `single_site_kernel`: one strength at a time, proposed from its maximum-likelihood estimate and quasi-variance.
-- `block_walk_kernel`: all strengths at once, by a short random step that keeps the prior.
-- `caron_doucet_kernel`: data augmentation for gamma priors; another prior, so another posterior than `Model`'s.
+- `block_walk_kernel`: all strengths at once, by a short random step that preserves the prior.
+- `caron_doucet_kernel`: data augmentation for gamma priors; a different prior from `Model`'s, so a different posterior.
 
-The first two end a step alike: they shift all strengths together, then draw α², each from its exact conditional. States
-are `Sample`s or hold one, so any number of chains moves at a time.
+The first two end a step in the same way: they shift all strengths together, then draw α², each from its exact
+conditional. States are `Sample`s or contain one, so any number of chains can move at a time.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from judgemap.core.samplers.kernel import Kernel, by_steps
 from judgemap.core.types import FloatArray, IntArray
 
 PENALTY = 0.1
-"""κ of the penalty κ‖λ‖²/2 that stands in where the likelihood has no maximum."""
+"""κ of the penalty κ‖λ‖²/2 that is added if the likelihood has no maximum."""
 
 
 class Sample(NamedTuple):
@@ -37,7 +37,7 @@ class Sample(NamedTuple):
 
 
 class Site(NamedTuple):
-    """What one area's update reads of the data."""
+    """What the update of one area needs from the data."""
 
     area: int
     opponents: IntArray
@@ -54,7 +54,7 @@ class WalkState(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """Maximum-likelihood strengths, centred, and their quasi-variances."""
+    """Centred maximum-likelihood strengths and their quasi-variances."""
 
     strengths: FloatArray
     quasi_variances: FloatArray
@@ -64,10 +64,10 @@ def single_site_kernel(model: Model) -> Kernel:
     """Update each λ_i in turn by independence Metropolis, then the level and α².
 
     λ_i is proposed from N(m_i + c_i, q_i), with m_i its maximum-likelihood estimate and q_i its quasi-variance. The
-    likelihood fixes m up to a constant only; c_i is that constant as the other strengths have it, the mean of λ_j − m_j
-    over j ≠ i weighted by 1/q_j. It does not look at λ_i, so the proposal is independent of the value that it would
-    replace, and is accepted with probability min(1, π(λ')q(λ) / (π(λ)q(λ'))), π being likelihood times prior. The
-    acceptance reported is the mean over areas.
+    likelihood fixes m only up to a constant; c_i is that constant according to the other strengths, the mean of λ_j −
+    m_j over j ≠ i weighted by 1/q_j. It does not depend on λ_i, so the proposal is independent of the value it would
+    replace, and is accepted with probability min(1, π(λ')q(λ) / (π(λ)q(λ'))), where π is likelihood times prior. The
+    reported acceptance is the mean over areas.
 
     Source: the single-site sampler in the scalability study of Seymour et al.; see `estimate` for m and q.
 
@@ -108,7 +108,7 @@ def single_site_kernel(model: Model) -> Kernel:
 def log_conditional(
     model: Model, site: Site, strengths: FloatArray, variance: FloatArray, value: FloatArray
 ) -> FloatArray:
-    """Evaluate log π(λ_i | λ_j, j ≠ i, α², y) at ``value``, one a chain, up to a constant.
+    """Evaluate log π(λ_i | λ_j, j ≠ i, α², y) at ``value``, one per chain, up to a constant.
 
     The prior's part is −(Q_ii λ_i²/2 + λ_i Σ_{j≠i} Q_ij λ_j)/α² with Q = C⁻¹.
     """
@@ -127,8 +127,8 @@ def log_proposal(value: FloatArray, location: FloatArray, deviation: float) -> F
 def block_walk_kernel(model: Model, delta: float = 0.01) -> Kernel:
     """Move all strengths at once by an underrelaxed random walk, then the level and α².
 
-    λ' = √(1 − δ²) λ + δ ν with ν ~ N(0, α²C) leaves the prior as it is, so λ' is accepted with the ratio of the
-    likelihoods alone. δ is fixed; BSBT leaves it to its user. `tune_delta` finds one that suits the data.
+    λ' = √(1 − δ²) λ + δ ν with ν ~ N(0, α²C) preserves the prior, so λ' is accepted with the ratio of the likelihoods
+    alone. δ is fixed; BSBT leaves it to the user. `tune_delta` finds one that suits the data.
 
     Source: Seymour et al. (2022), the Bayesian spatial Bradley-Terry model; the proposal is Neal's (1999), known since
     as preconditioned Crank-Nicolson.
@@ -162,7 +162,7 @@ def block_walk_kernel(model: Model, delta: float = 0.01) -> Kernel:
 
 
 def underrelax(strengths: FloatArray, noise: FloatArray, delta: float) -> FloatArray:
-    """Return √(1 − δ²) λ + δ ν: distributed as λ and ν where these are independent and distributed alike."""
+    """Return √(1 − δ²) λ + δ ν, which has the same distribution as λ and ν if these are independent and identical."""
     proposal: FloatArray = np.sqrt(1 - delta**2) * strengths + delta * noise
     return proposal
 
@@ -173,7 +173,7 @@ def tune_delta(
     """Choose δ for `block_walk_kernel` by a pilot: scale it until about 23 % of proposals are accepted.
 
     Each round runs ``steps`` steps from where the last one ended; ``starts``, strengths and log α², should be near the
-    posterior, because the walk takes long to arrive there. What it returns is to be fixed for the run proper.
+    posterior, because the walk takes a long time to get there. Keep the result fixed for the actual run.
     """
     delta = 0.01
     for _ in range(rounds):
@@ -185,14 +185,14 @@ def tune_delta(
 
 
 def caron_doucet_kernel(counts: PairCounts, shape: float = 1.0, rate: float = 1.0) -> Kernel:
-    """Gibbs by data augmentation for the Bradley-Terry model with independent gamma priors.
+    """Gibbs sampling by data augmentation for the Bradley-Terry model with independent gamma priors.
 
     w_i = e^{λ_i} ~ Gamma(a, b), shape and rate. Z_ij | w ~ Gamma(n_ij, w_i + w_j) for every compared pair;
     w_i | Z ~ Gamma(a + wins of i, b + Σ_j Z_ij). Then w is rescaled so that its sum is a fresh draw from Gamma(N a, b):
-    under this prior the sum is independent of the proportions, and the likelihood sees these alone.
+    under this prior the sum is independent of the proportions, and the likelihood depends only on those.
 
-    **The prior is not `Model`'s**: it knows no map and no α², so its posterior is another one, and only the speed can
-    be compared. The samples' log α² is 0.
+    **The prior is not that of `Model`**: it has no map and no α², so the posterior is a different one, and only the
+    speed can be compared. The samples' log α² is 0.
 
     Source: Caron and Doucet (2012), Efficient Bayesian inference for generalized Bradley-Terry models, JCGS 21.
 
@@ -221,7 +221,7 @@ def caron_doucet_kernel(counts: PairCounts, shape: float = 1.0, rate: float = 1.
 
 
 def rescale(rng: np.random.Generator, log_w: FloatArray, shape: float, rate: float) -> FloatArray:
-    """Multiply each chain's w by one factor, so that its sum is a draw from Gamma(N a, b)."""
+    """Multiply each chain's w by a factor, so that its sum is a draw from Gamma(N a, b)."""
     chains, n_areas = log_w.shape
     total = log_gamma(rng, np.full(chains, n_areas * shape)) - np.log(rate)
     rescaled: FloatArray = log_w + (total - np.logaddexp.reduce(log_w, axis=1))[:, None]
@@ -229,7 +229,7 @@ def rescale(rng: np.random.Generator, log_w: FloatArray, shape: float, rate: flo
 
 
 def log_gamma(rng: np.random.Generator, shape: FloatArray) -> FloatArray:
-    """Draw log g, g ~ Gamma(a, 1), as log(g⁺u^{1/a}) with g⁺ ~ Gamma(a + 1, 1): at a small a, g may round to 0."""
+    """Draw log g, g ~ Gamma(a, 1), as log(g⁺u^{1/a}) with g⁺ ~ Gamma(a + 1, 1): for small a, g could round to 0."""
     return np.log(rng.standard_gamma(shape + 1)) - rng.standard_exponential(shape.shape) / shape
 
 
@@ -242,7 +242,7 @@ def finish(rng: np.random.Generator, model: Model, sample: Sample) -> Sample:
 
 
 def shift(rng: np.random.Generator, model: Model, strengths: FloatArray, log_variance: FloatArray) -> FloatArray:
-    """Draw each chain's level from its exact conditional; the likelihood does not see it.
+    """Draw each chain's level from its exact conditional; the likelihood does not depend on it.
 
     With r = λ − λ̄·1 and Q = C⁻¹/α², λ becomes r + c·1, c ~ N(−1ᵀQr / 1ᵀQ1, 1 / 1ᵀQ1).
     """
@@ -254,13 +254,13 @@ def shift(rng: np.random.Generator, model: Model, strengths: FloatArray, log_var
 
 
 def estimate(counts: PairCounts) -> Estimate:
-    """Maximise the likelihood, and give each strength a quasi-variance.
+    """Maximise the likelihood, and return each strength with a quasi-variance.
 
-    Quasi-variances q make q_i + q_j ≈ v_ij = Var(λ̂_i − λ̂_j) for all pairs at once: they minimise
-    Σ_{i<j} (log(q_i + q_j) − log v_ij)². None is let below half of Var(λ̂_i | λ̂_j, j ≠ i), because an area through
-    which alone others are joined would get 0. A maximum exists if and only if every area can be reached from every
-    other along wins (Ford, 1957); where it does not, the log-likelihood is penalised, lightly, by κ‖λ‖²/2 with
-    κ = 0.1. A proposal needs no more.
+    Quasi-variances q make q_i + q_j ≈ v_ij = Var(λ̂_i − λ̂_j) for all pairs at once: they minimise Σ_{i<j} (log(q_i +
+    q_j) − log v_ij)². None may be below half of Var(λ̂_i | λ̂_j, j ≠ i), because an area that is the only link between
+    others would get 0. A maximum exists if and only if every area can be reached from every other along wins (Ford,
+    1957); if there is none, the log-likelihood is lightly penalised by κ‖λ‖²/2 with κ = 0.1, which is good enough for a
+    proposal.
 
     Source: Firth and de Menezes (2004), Quasi-variances, Biometrika 91, 65-80.
 
@@ -292,9 +292,9 @@ def estimate(counts: PairCounts) -> Estimate:
 
 
 def quasi_variances(contrasts: FloatArray) -> FloatArray:
-    """Return the q that minimise Σ_{i<j} (log(q_i + q_j) − log v_ij)², v the variances of all differences.
+    """Return the q that minimise Σ_{i<j} (log(q_i + q_j) − log v_ij)², where v are the variances of all differences.
 
-    Gauss-Newton in log q, so that they are positive; the best may be nearly 0.
+    Uses Gauss-Newton in log q, which keeps them positive; the best may be nearly 0.
 
     >>> quasi_variances(np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])).round(6)
     array([1., 2., 3.])

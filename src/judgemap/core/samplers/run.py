@@ -1,7 +1,7 @@
-"""Run a sampler in several chains, block by block: in threads, with news on the way, and with what is there on Ctrl-C.
+"""Run a sampler in several chains, block by block: in threads, reporting progress, and keeping the draws on Ctrl-C.
 
-Chains are grouped into batches by the kernel's width alone, each batch has a generator of its own, and BLAS runs on one
-thread: the same seed gives the same draws whatever the number of cores.
+Chains are grouped into batches by the kernel's width alone, each batch has its own generator, and BLAS runs on one
+thread, so the same seed gives the same draws whatever the number of cores.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,27 +24,27 @@ from judgemap.core.threads import Workers, one_thread
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 
 SAMPLERS: dict[str, Callable[[Model], Kernel]] = {"hmc": hmc.kernel, "gibbs": gibbs.kernel}
-"""The samplers of the standard and the spatial model, by name."""
+"""The samplers of the standard and spatial models, by name."""
 CLUSTER_SAMPLERS: dict[str, Callable[[ClusterModel], Kernel]] = {"hmc": clusters.kernel, "gibbs": clusters.gibbs_kernel}
-"""How strengths are drawn given the clusters; links are drawn alike by both."""
+"""How strengths are drawn given the clusters; both draw links in the same way."""
 
 START_SPREAD = 1.5
 """How much wider than the Laplace approximation the chains start."""
 BLOCKS = 40
-"""Into how many blocks the draws are cut: that is how often there is news, and how soon Ctrl-C takes effect."""
+"""How many blocks the draws are cut into: this sets how often progress is reported and how soon Ctrl-C takes effect."""
 LONGEST_BLOCK = 250
-"""Draws in a block at most: a server that is shut down gives a long fit seconds, not minutes, to stop between two."""
+"""The most draws in a block: a server being shut down gives a long fit seconds, not minutes, to stop between two."""
 FEWEST = 4
-"""Draws per chain with which diagnostics can do something; an interrupted run with fewer is given up."""
+"""The fewest draws per chain from which diagnostics can be computed; an interrupted run with fewer is discarded."""
 WATCHED_AREAS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much to draw: per chain, ``warmup`` steps thrown away, then ``draws`` kept, one in ``thin`` steps.
+    """How much to draw per chain: ``warmup`` steps, which are discarded, then ``draws``, one every ``thin`` steps.
 
-    With ``most`` above ``draws``, chains that are not good enough yet go on, twice as long each time, up to ``most``
-    draws. A run that goes on makes the draws of one that was asked for that many from the start, but for rounding.
+    If ``most`` exceeds ``draws``, chains that are not good enough yet go on, doubling their length each time, up to
+    ``most`` draws. A run that goes on makes the same draws, up to rounding, as one asked for that many from the start.
     """
 
     chains: int = 8
@@ -69,7 +69,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """What a run returns: arrays (chain, draw, …) by name, and how many draws it meant to make in the end.
+    """What a run returns: arrays (chain, draw, …) by name, and how many draws were asked for in the end.
 
     >>> draws = Draws({"strengths": np.zeros((2, 10, 3)), "log_variance": np.zeros((2, 10))})
     >>> draws.n_draws, draws["log_variance"].shape, draws.divergences.sum()
@@ -80,7 +80,7 @@ class Draws:
     asked: int | None = None
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Give one array by its name."""
+        """Return one array by name."""
         return self.arrays[name]
 
     @property
@@ -90,7 +90,7 @@ class Draws:
 
     @property
     def centred(self) -> FloatArray:
-        """λ − mean(λ), the part of the strengths that comparisons can tell."""
+        """λ − mean(λ), the part of the strengths that comparisons say something about."""
         centred: FloatArray = self.strengths - self.strengths.mean(axis=2, keepdims=True)
         return centred
 
@@ -102,21 +102,21 @@ class Draws:
 
     @property
     def divergences(self) -> NDArray[np.int64]:
-        """How many proposals broke down since the draw before, (chain, draw)."""
+        """How many proposals broke down since the previous draw, (chain, draw)."""
         return self.arrays.get("divergences", np.zeros(self.strengths.shape[:2], dtype=np.int64))
 
     @property
     def n_draws(self) -> int:
-        """The number of draws of each chain; 0 while warming up."""
+        """The number of draws per chain; 0 during warm-up."""
         return len(self.strengths[0])
 
     @property
     def complete(self) -> bool:
-        """False when the run was interrupted."""
+        """False if the run was interrupted."""
         return self.asked in (None, self.n_draws)
 
     def watched(self, areas: IntArray | None = None) -> FloatArray:
-        """Pick what tells how good the draws are, (chain, draw, quantity): some areas, and every scalar."""
+        """Select quantities that show how good the draws are, (chain, draw, quantity): some areas and every scalar."""
         if areas is None:
             areas = np.unique(np.linspace(0, self.strengths.shape[2] - 1, WATCHED_AREAS).astype(np.int64))
         chosen = self.strengths[:, :, areas] - self.level[:, :, None]
@@ -126,12 +126,12 @@ class Draws:
 
     @cached_property
     def sampling(self) -> Sampling:
-        """How well every area's centred strength was sampled; kept, because it takes a while."""
+        """How well every area's centred strength was sampled; cached, because it takes a while."""
         judged = [judge_sampling(part) for part in self._parts()]
         return Sampling(*(np.concatenate(each) for each in zip(*judged, strict=True)))
 
     def good(self) -> bool:
-        """Whether chains agree and draws are enough, for every area and every scalar that moves."""
+        """Whether the chains agree and there are enough draws, for every area and every scalar that moves."""
         moved = np.concatenate([_moves(part) for part in self._parts()])
         scalars = self.watched(np.empty(0, dtype=np.int64))
         scalars = scalars[:, :, _moves(scalars)]
@@ -139,7 +139,7 @@ class Draws:
         return areas.good and (scalars.size == 0 or judge_sampling(scalars).good)
 
     def _parts(self) -> Iterator[FloatArray]:
-        """Yield the centred strengths, some areas at a time: of a nation no copy of all draws is made."""
+        """Yield the centred strengths, some areas at a time, so that a national map's draws are never copied whole."""
         for part in np.array_split(np.arange(self.strengths.shape[2]), -(-self.strengths.size // AT_A_TIME)):
             yield self.strengths[:, :, part] - self.level[:, :, None]
 
@@ -150,7 +150,7 @@ def _moves(draws: FloatArray) -> BoolArray:
 
 
 Watcher = Callable[[Draws, int], None]
-"""Called after every block with the draws so far and the number asked for per chain."""
+"""Called after every block with the draws so far and the number of draws asked for per chain."""
 
 
 def sample(
@@ -161,7 +161,7 @@ def sample(
     cores: int = 1,
     watch: Watcher | None = None,
 ) -> Draws:
-    """Draw ``strengths`` and ``log_variance`` = log α² from the posterior of ``model`` by the sampler of that name.
+    """Draw ``strengths`` and ``log_variance`` = log α² from the posterior of ``model`` with the named sampler.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> from judgemap.core.prior import InverseGamma, independent
@@ -194,7 +194,7 @@ def sample_large(
     """Draw ``strengths`` (in single precision) and ``log_variance`` from the posterior of a large map.
 
     ``dense`` keeps a Cholesky factor, 2N² bytes; otherwise systems are solved by conjugate gradients, which takes
-    longer and hardly any memory. Both are exact.
+    longer but hardly any memory. Both are exact.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> from judgemap.core.prior import InverseGamma
@@ -223,11 +223,11 @@ def sample_clusters(
     cores: int = 1,
     watch: Watcher | None = None,
 ) -> Draws:
-    """Draw from the posterior of ``model``: all together, all apart and by strength are where chains start.
+    """Draw from the posterior of ``model``; chains start from areas all together, all apart, and grouped by strength.
 
-    Beside ``strengths`` there are ``labels``, the cluster of each area, numbered in every draw by the first area of
-    each (0 is area 0's); ``n_clusters``; and ``log_posterior``, log p(y, λ, θ) up to a constant, m and σ² integrated
-    out.
+    Besides ``strengths`` there are ``labels``, the cluster of each area, numbered in every draw by the clusters' first
+    areas (0 is area 0's); ``n_clusters``; and ``log_posterior``, log p(y, λ, θ) up to a constant, with m and σ²
+    integrated out.
 
     >>> from judgemap.core.cluster_prior import ClusterPrior
     >>> from judgemap.core.comparisons import count_pairs
@@ -247,7 +247,7 @@ def run(
     cores: int = 1,
     watch: Watcher | None = None,
 ) -> Draws:
-    """Run ``kernel`` as ``plan`` says from ``starts``, arrays with one row a chain that its ``init`` takes."""
+    """Run ``kernel`` according to ``plan`` from ``starts``, the arrays that its ``init`` takes, one row per chain."""
     groups = [slice(first, first + kernel.width) for first in range(0, plan.chains, kernel.width)]
     generators = rng.spawn(len(groups))
     states = [
@@ -281,7 +281,7 @@ def run(
 
 
 def _blocks(plan: Plan, size: int | None) -> list[tuple[int, int, bool]]:
-    """Cut the run into (steps, thin, whether draws are kept): the warm-up, of which one is made and not kept, first."""
+    """Cut the run into (steps, thin, whether to keep the draws); the warm-up comes first and makes one unkept draw."""
     size = size or min(-(-plan.draws // BLOCKS), LONGEST_BLOCK)
     full, rest = divmod(plan.draws, size)
     kept = [size] * full + [rest] * bool(rest)
@@ -290,7 +290,7 @@ def _blocks(plan: Plan, size: int | None) -> list[tuple[int, int, bool]]:
 
 
 class _Store:
-    """Arrays for the whole run, filled from the front: cost per iteration does not grow."""
+    """Arrays for the whole run, filled from the front, so that the cost per iteration does not grow."""
 
     def __init__(self, plan: Plan) -> None:
         self.chains, self.size = plan.chains, plan.draws
@@ -298,7 +298,7 @@ class _Store:
         self.arrays: Arrays = {}
 
     def add(self, batches: list[Arrays], *, kept: bool) -> None:
-        """Append a block, the batches' chains one after another; the first block says what arrays there are."""
+        """Append a block, one batch's chains after another; the first block determines which arrays there are."""
         block = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
         if not self.arrays:
             size = (self.chains, self.size)

@@ -1,4 +1,4 @@
-"""Draws of single numbers: by a slice, and of the scale of many effects, twice."""
+"""Slice draws of single numbers, and interwoven draws of the scale of many effects."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from judgemap.core.types import FloatArray
 
 SLICE_WIDTH = 1.0
 MOST_STEPS = 200
-"""Of stepping out and of shrinking; a slice that needs more is given up."""
+"""The most steps out, and the most shrinks; a slice that needs more is given up."""
 
 
 def interweave(
@@ -18,9 +18,9 @@ def interweave(
     effects: tuple[float, float],
     along: Callable[[float], tuple[float, float]],
 ) -> tuple[float, float]:
-    """Draw x = log s² given effects E = sw, how many and Σ E², then given w; return both draws.
+    """Draw x = log s² given effects E = sw (their number and Σ E²), then given w; return both draws.
 
-    Given w = E e^{−x/2} at the first, ``along`` finds A and B of the likelihood exp(Bs − As²/2) of the second.
+    With w = E e^{−x/2} at the first draw, ``along`` returns A and B of the likelihood exp(Bs − As²/2) of the second.
     """
     count, size = effects
     kept = slice_sample(rng, old, lambda x: float(log_prior(np.array(x)) - count * x / 2 - size * np.exp(-x) / 2))
@@ -35,7 +35,7 @@ def interweave(
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def slice_sample(rng: np.random.Generator, x: float, log_density: Callable[[float], float]) -> float:
-    """Draw from a density on the line by a slice, stepping out and shrinking (Neal, 2003).
+    """Draw from a density on the line by slice sampling, stepping out and shrinking (Neal, 2003).
 
     >>> rng = np.random.default_rng(1)
     >>> draws = [0.0]

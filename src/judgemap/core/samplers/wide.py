@@ -1,13 +1,14 @@
-"""Moves for studies that say little about α²: the first answers, and answers that never contradict each other.
+"""Moves for studies that say little about α²: the first few answers, and answers that never contradict each other.
 
-Without a contradiction every larger α² explains the answers better, and only its prior holds it back: log α² reaches
-over tens, and coordinates made at one place do not serve at another. Two moves know no such place; both are exact.
+Without a contradiction every larger α² explains the answers better, and only its prior holds it back: log α² ranges
+over tens, and coordinates made for one value do not suit another. Two moves do not depend on such coordinates; both are
+exact.
 
-    along the ray: λ and α grow together, λ/α held still, to a τ = log α² from exp(ℓ(e^{τ/2} λ/α) − χτ − ωe^{−τ})
-    on an ellipse: λ ↦ λ cos θ + ν sin θ with ν from the prior, to a θ from exp ℓ, α² held still
+    along the ray: λ and α scale together with λ/α fixed, to a τ = log α² from exp(ℓ(e^{τ/2} λ/α) − χτ − ωe^{−τ})
+    on an ellipse: λ ↦ λ cos θ + ν sin θ with ν from the prior, to a θ from exp ℓ with α² fixed
 
-Each is drawn by a slice (Neal, 2003; Murray, Adams and MacKay, 2010), for all chains of a batch at once. λ moves freely
-where α² is small and the ray leads there and back.
+Each is a slice draw (Neal, 2003; Murray, Adams and MacKay, 2010), for all chains of a batch at once. λ moves freely
+where α² is small, and the ray leads there and back.
 """
 
 from collections.abc import Callable
@@ -20,28 +21,29 @@ from judgemap.core.prior import InverseGamma, Model
 from judgemap.core.types import BoolArray, FloatArray
 
 WIDE = 0.8
-"""The standard deviation of log α², as Laplace's approximation has it, from which these moves are made."""
+"""These moves are made if the Laplace approximation gives log α² a standard deviation above this."""
 FARTHEST = 80.0
-"""|log α²| beyond which a state is refused, because double precision does not hold there. With the usual prior,
+"""States with |log α²| beyond this are rejected, because double precision fails there. With the usual prior,
 χ = 0.1, and no answers at all, the probability beyond it is 0.0003."""
 STEP = 4.0
 MOST_STEPS = 200
-"""Of stepping out and of shrinking; a chain that needs more stays where it is."""
+"""The most steps out, and the most shrinks; a chain that needs more stays where it is."""
 KICKS, ELLIPSES = 8, 2
-"""Kicks a trajectory, at least, and ellipses after it: measured to give most with 30 to 500 answers on 77 areas."""
+"""The fewest kicks per trajectory, and the ellipses after it: measured to work best with 30 to 500 answers on 77
+areas."""
 
 Heights = Callable[[FloatArray], FloatArray]
-"""One place for each chain → the log of the density there."""
+"""One point per chain → the log density there."""
 
 
 def needed(model: Model, laplace: Laplace) -> bool:
-    """Whether α² could be nearly anything."""
+    """Whether α² is poorly determined: uncertain by Laplace's approximation, or by answers that never conflict."""
     fixed = not isinstance(model.variance, InverseGamma)
     return not fixed and (laplace.log_variance_sd > WIDE or consistent(model))
 
 
 def consistent(model: Model) -> bool:
-    """Whether no answers contradict each other, directly or around a circle.
+    """Whether no answers contradict each other, directly or in a cycle.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> from judgemap.core.prior import independent
@@ -64,7 +66,7 @@ def consistent(model: Model) -> bool:
 
 
 def along_the_ray(rng: np.random.Generator, tau: FloatArray, heights: Heights, step: float = STEP) -> FloatArray:
-    """Draw τ for each chain by a slice, from the density whose log is ``heights``: step out, then shrink."""
+    """Draw τ for each chain by slice sampling from the log density ``heights``: step out, then shrink."""
     level = heights(tau) + np.log(rng.random(len(tau)))
     low = tau - step * rng.random(len(tau))
     high = low + step
@@ -78,7 +80,7 @@ def along_the_ray(rng: np.random.Generator, tau: FloatArray, heights: Heights, s
 
 
 def around_the_ellipse(rng: np.random.Generator, here: FloatArray, there: FloatArray, heights: Heights) -> FloatArray:
-    """Draw θ for each chain by a slice, from the density whose log is ``heights`` at here · cos θ + there · sin θ."""
+    """Draw θ for each chain by slice sampling from the log density ``heights`` at here · cos θ + there · sin θ."""
     still = np.zeros(here.shape[1])
     level = heights(here) + np.log(rng.random(len(still)))
     high = 2 * np.pi * rng.random(len(still))
@@ -94,7 +96,7 @@ def shrink(
     high: FloatArray,
     inside: Callable[[FloatArray], BoolArray],
 ) -> FloatArray:
-    """Try places between ``low`` and ``high``, which close in on ``place``, until each chain has one inside."""
+    """Try points between ``low`` and ``high``, closing in on ``place``, until every chain has one inside."""
     result, looking = place.copy(), np.ones(len(place), dtype=bool)
     for _ in range(MOST_STEPS):
         trial = low + (high - low) * rng.random(len(place))
