@@ -1,4 +1,4 @@
-"""Who borders whom: shared borders, hairline gaps closed, islands joined to the nearest area."""
+"""Which areas border each other: shared borders, with hairline gaps closed and islands joined to the nearest area."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 Contiguity = Literal["queen", "rook"]
 HAIRLINE = 1e-4
-"""Borders that miss each other by less than this share of a typical area's width are taken to meet."""
+"""Borders that miss each other by less than this share of a typical area's width count as meeting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """An edge that no border gives: it joins an island, or a part of the map, to the nearest area.
+    """An edge that is not a border: it joins an island, or a part of the map, to the nearest area.
 
     >>> Bridge("island", "harbour", km=3.2).km
     3.2
@@ -31,9 +31,9 @@ class Bridge:
 
 
 def border_graph(geometry: "geopandas.GeoSeries", contiguity: Contiguity) -> AreaGraph:
-    """Join the areas whose borders meet, by geometric relation: what libpysal calls strict contiguity.
+    """Join the areas whose borders meet, by their exact geometric relation, which libpysal calls strict contiguity.
 
-    Queen: a point in common is enough. Rook: a stretch of border.
+    Queen: a common point is enough. Rook: it takes a stretch of border.
 
     >>> import geopandas, shapely
     >>> squares = geopandas.GeoSeries([shapely.box(x, y, x + 1, y + 1) for y in range(2) for x in range(2)])
@@ -44,20 +44,20 @@ def border_graph(geometry: "geopandas.GeoSeries", contiguity: Contiguity) -> Are
 
     polygons = geometry.to_numpy()
     pairs = shapely.STRtree(polygons).query(polygons, predicate="intersects").T
-    pairs = pairs[pairs[:, 0] < pairs[:, 1]]  # once each: the exact relation is what takes long
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]  # each pair once, because the exact relation is slow
     one, other = polygons[pairs[:, 0]], polygons[pairs[:, 1]]
     if contiguity == "rook":
-        pairs = pairs[shapely.relate_pattern(one, other, "F***1****")]  # apart inside, borders with a line in common
+        pairs = pairs[shapely.relate_pattern(one, other, "F***1****")]  # interiors apart, borders with a line in common
     else:
         pairs = pairs[shapely.touches(one, other)]
     return AreaGraph(len(polygons), pairs)
 
 
 def hairline_pairs(geometry: "geopandas.GeoSeries", graph: AreaGraph, contiguity: Contiguity) -> IntArray:
-    """Find the pairs without an edge that overlap, or whose borders miss each other by a hair.
+    """Find the pairs without an edge that overlap, or whose borders miss each other by a hair's breadth.
 
-    A hair is `HAIRLINE` √m, with m the median area of the areas, in the map's own units: digitised borders and
-    rounded coordinates leave such gaps. Rook asks that they run along each other for at least ten hairs.
+    A hair's breadth is `HAIRLINE` √m, with m the median size of the areas, in the map's own units: digitised borders
+    and rounded coordinates leave such gaps. For rook they must run alongside each other for at least ten times that.
 
     >>> import geopandas, shapely
     >>> gap = geopandas.GeoSeries([shapely.box(0, 0, 1, 1), shapely.box(1.00001, 0, 2, 1)])
@@ -79,7 +79,7 @@ def hairline_pairs(geometry: "geopandas.GeoSeries", graph: AreaGraph, contiguity
 
 
 def _runs_along(one: np.ndarray, other: np.ndarray, hair: float) -> FloatArray:
-    """Measure how much of one area's border lies in the other or within a hair of it."""
+    """Measure how much of one area's border lies inside the other or within a hair's breadth of it."""
     import shapely
 
     length: FloatArray = shapely.length(shapely.intersection(shapely.boundary(one), shapely.buffer(other, hair)))
@@ -99,10 +99,10 @@ def add_edges(graph: AreaGraph, extra: IntArray) -> AreaGraph:
 def join_parts(
     graph: AreaGraph, geometry: "geopandas.GeoSeries", ids: Sequence[str]
 ) -> tuple[AreaGraph, tuple[Bridge, ...]]:
-    """Join the parts of a map until it is one: the smallest part to the area nearest to it, and again.
+    """Join the parts of a map until there is only one: repeatedly join the smallest part to the area nearest to it.
 
-    Distances are between geometries, in metres. Equal sizes and distances are decided by the ids, so that the order
-    of the rows does not matter.
+    Distances are between geometries, in metres. Ties in size or distance are broken by the ids, so that the order of
+    the rows does not matter.
 
     >>> import geopandas, shapely
     >>> row = geopandas.GeoSeries([shapely.box(x, 0, x + 1000, 1000) for x in (0, 1000, 5000)])
@@ -145,10 +145,10 @@ def overlapping(geometry: "geopandas.GeoSeries", pairs: IntArray) -> IntArray:
 
 
 def in_metres(geometry: "geopandas.GeoSeries") -> "geopandas.GeoSeries":
-    """Project a map to metres: as it is if it has them, else by Lambert's azimuthal projection about its middle.
+    """Project a map to metres, unless it is in metres already, by Lambert's azimuthal projection about its middle.
 
-    The middle is that of the areas on the sphere, so a map across the date line is whole. A projection whose metres
-    are not those on the ground (Web Mercator's at 52° north are 0.6 m) is replaced as well.
+    The middle is taken on the sphere, so a map across the date line stays whole. A projection whose metres are not
+    metres on the ground (Web Mercator's are 0.6 m at 52° north) is replaced as well.
 
     >>> import geopandas, shapely
     >>> degree = geopandas.GeoSeries([shapely.box(0, 0, 1, 1)], crs="EPSG:4326")

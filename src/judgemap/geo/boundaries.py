@@ -1,4 +1,4 @@
-"""Boundary files: which are opened, which are refused, and how outlines are repaired."""
+"""Boundary files: which ones are opened, which are refused, and how outlines are repaired."""
 
 import re
 import warnings
@@ -28,7 +28,8 @@ BEGINNINGS = {
     ".kml": b"<",
     ".shp": b"\0\0\x27\x0a",
 }
-"""How a file of each kind begins; anything else is refused before GDAL, which reads a hundred formats, guesses."""
+"""How a file of each kind begins; anything else is refused before GDAL, which reads a hundred formats, takes a
+guess."""
 
 ShapeArray = NDArray[np.object_]
 UNREADABLE = (
@@ -36,17 +37,17 @@ UNREADABLE = (
     pyogrio.errors.DataLayerError,
     shapely.errors.GEOSException,
     UnicodeDecodeError,
-    UnboundLocalError,  # pyogrio's answer to a .prj file that is not in UTF-8
+    UnboundLocalError,  # what pyogrio raises for a .prj file that is not in UTF-8
 )
 
 SPECK = 1e-9
-"""Parts of a repaired outline that are smaller than this share of its largest part were made by the repair."""
+"""Parts of a repaired outline below this share of its largest part are artefacts of the repair."""
 
 BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, UnicodeDecodeError)
 
 
 class Outlines(NamedTuple):
-    """Labelled polygons, valid and placed on Earth, and what was done to them."""
+    """Labelled polygons, valid and georeferenced, and what was done to them."""
 
     ids: tuple[str, ...]
     names: tuple[str, ...]
@@ -57,7 +58,7 @@ class Outlines(NamedTuple):
 def outlines(
     frame: geopandas.GeoDataFrame, id_column: str | None, name_column: str | None, crs: str | int | None
 ) -> Outlines:
-    """Label, check, mend and place the areas of a table of polygons."""
+    """Label, check, repair and georeference the areas of a table of polygons."""
     labels = choose_labels(frame, id_column, name_column)
     geometry, mended = mend(across_date_line(frame.geometry, crs), labels.names)
     if len(geometry) == 1:
@@ -67,14 +68,14 @@ def outlines(
 
 
 def load(path: Path, layer: str | None = None) -> tuple[geopandas.GeoDataFrame, list[str]]:
-    """Read every row of a boundary file, zipped or not, with notes of what was chosen.
+    """Read every row of a boundary file, zipped or not, with notes on what was chosen.
 
-    Of several layers the given one is read, or else the first with polygons.
+    If there are several layers, read the given one, or else the first with polygons.
 
     Raises
     ------
     StudyError
-        If there is no such file, or it is not a map, or an empty one.
+        If there is no such file, or it is not a map, or the map is empty.
     """
     try:
         source, notes = _source(path)
@@ -105,7 +106,7 @@ def load(path: Path, layer: str | None = None) -> tuple[geopandas.GeoDataFrame, 
 
 
 def across_date_line(geometry: geopandas.GeoSeries, crs: str | int | None = None) -> geopandas.GeoSeries:
-    """Let outlines in degrees that jump across the date line run on beyond it."""
+    """Let outlines in degrees that jump across the date line continue beyond it."""
     degrees = crs is None and (geometry.crs is None or geometry.crs.is_geographic)
     bounds = geometry.total_bounds
     if not degrees or not (np.abs(bounds) <= 360).all() or bounds[2] - bounds[0] <= 180:
@@ -114,7 +115,7 @@ def across_date_line(geometry: geopandas.GeoSeries, crs: str | int | None = None
 
 
 def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopandas.GeoSeries, list[str]]:
-    """Say where on Earth the coordinates are: the given reference system, or else the file's own."""
+    """Set the reference system of the coordinates: the given one, or else the file's own."""
     stated = geometry.crs
     notes = []
     if crs is not None:
@@ -137,7 +138,7 @@ def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopand
 
 
 def _doubts(geometry: geopandas.GeoSeries) -> list[str]:
-    """Compare the coordinates with what their reference system has: refuse what cannot be, note what is odd."""
+    """Check that the coordinates fit their reference system: refuse the impossible, and note anything odd."""
     crs = geometry.crs
     west, south, east, north = geometry.total_bounds
     seen = f"the coordinates (x {west:.6g} … {east:.6g}, y {south:.6g} … {north:.6g})"
@@ -154,7 +155,7 @@ def _doubts(geometry: geopandas.GeoSeries) -> list[str]:
 
 
 def mend(geometry: geopandas.GeoSeries, names: Sequence[str]) -> tuple[geopandas.GeoSeries, list[str]]:
-    """Check that every area is a polygon, and repair the outlines that cross themselves.
+    """Check that every area is a polygon, and repair outlines that cross themselves.
 
     >>> bow_tie = geopandas.GeoSeries([shapely.Polygon([(0, 0), (1, 1), (1, 0), (0, 1)])])
     >>> mended, notes = mend(bow_tie, ["Bow"])
@@ -174,7 +175,7 @@ def mend(geometry: geopandas.GeoSeries, names: Sequence[str]) -> tuple[geopandas
 
 
 def repaired(shapes: ShapeArray) -> ShapeArray:
-    """Make outlines valid: of mixed shapes only the polygons stay, and of what a repair leaves, no specks.
+    """Make outlines valid, keeping only the polygons of mixed shapes, and no specks left over by a repair.
 
     >>> tie = shapely.Polygon([(0, 0), (1, 1), (1, 0), (0, 1)])
     >>> mixed = shapely.GeometryCollection([shapely.box(0, 0, 1, 1), shapely.Point(5, 5)])
@@ -195,7 +196,7 @@ def repaired(shapes: ShapeArray) -> ShapeArray:
 
 
 def _polygons_in(shape: shapely.Geometry) -> ShapeArray:
-    """Return the polygons of a shape, of whatever kind and however nested it is."""
+    """Return the polygons in a shape, whatever its kind and however deeply nested they are."""
     parts = shapely.get_parts(shape)
     while (shapely.get_type_id(parts) > shapely.GeometryType.POLYGON).any():
         parts = shapely.get_parts(parts)
@@ -224,7 +225,7 @@ def _refuse(labels: ShapeArray, fault: str, remedy: str) -> None:
 
 
 def _source(path: Path) -> tuple[str, list[str]]:
-    """Find what to open: the file, or the one map inside a zip file."""
+    """Find what to open: the file itself, or the first map inside a zip file."""
     if path.is_dir():
         raise StudyError("this is a folder; name a map file in it")
     if not path.is_file():
@@ -268,7 +269,7 @@ def _check_beginning(head: bytes, suffix: str) -> None:
 
 
 def list_layers(path: Path) -> list[str]:
-    """Name the layers of a boundary file that may hold polygons, the usual one first."""
+    """List the layers of a boundary file that may hold polygons, the most likely one first."""
     source, _ = _source(path)
     try:
         return _layers(source)
@@ -278,14 +279,14 @@ def list_layers(path: Path) -> list[str]:
 
 def _layers(source: str) -> list[str]:
     layers = [(str(name), str(kind)) for name, kind in pyogrio.list_layers(source)]
-    names = [name for name, kind in layers if not re.search("Point|Line|None", kind)]  # mixed ones are "Unknown"
+    names = [name for name, kind in layers if not re.search("Point|Line|None", kind)]  # mixed layers are "Unknown"
     names = names or [name for name, _ in layers]
-    # A file of districts often has a layer with the country as a whole, which is nothing to compare.
+    # A file of districts often has a layer with just the whole country, which leaves nothing to compare.
     return sorted(names, key=lambda name: pyogrio.read_info(source, layer=name)["features"] < 2) if names[1:] else names
 
 
 def _layer(source: str, wanted: str | None, notes: list[str]) -> str:
-    """Choose the layer to read: the one that is wanted, or the first with polygons."""
+    """Choose the layer to read: the wanted one, or the first with polygons."""
     names = _layers(source)
     if not names:
         raise StudyError("there are no layers in the file; export the map again")

@@ -15,12 +15,12 @@ DELIMITERS = (",", ";", "\t")
 FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 NUMBER = re.compile(r"'*[+-]?\d+(\.\d+)?(e[+-]?\d+)?")
 MOST_MISTAKES = 10
-"""Bad lines that an error lists."""
+"""The most bad lines that an error lists."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """The rows of a CSV file: cells are text without surrounding white space, `lines` says where each row begins."""
+    """The rows of a CSV file. Cells are text without surrounding white space; `lines` says where each row begins."""
 
     path: Path
     columns: tuple[str, ...]
@@ -28,7 +28,7 @@ class Table:
     lines: list[int]
 
     def require(self, *columns: str) -> None:
-        """Raise a `StudyError` that lists the columns there are, if one of `columns` is not among them."""
+        """Raise a `StudyError` that lists the existing columns if one of `columns` is missing."""
         others = [column for column in self.columns if column not in columns]
         for column in columns:
             if column not in self.columns:
@@ -38,7 +38,7 @@ class Table:
                 )
 
     def refuse(self, mistakes: Mapping[int, str]) -> None:
-        """Raise a `StudyError` with the mistakes of the first ten bad rows, a line each; nothing if there are none.
+        """Raise a `StudyError` listing the first ten mistakes, one per line; do nothing if there are none.
 
         >>> table = Table(Path("a.csv"), ("id",), [{"id": ""}, {"id": "?"}], [2, 3])
         >>> table.refuse({0: "the id is missing", 1: "'?' is no id"})
@@ -55,14 +55,14 @@ class Table:
         raise StudyError(f"{self.path.name} " + "\n".join(lines + more))
 
     def where(self, row: int) -> str:
-        """Say where a row is, to begin an error with: ``comparisons.csv line 17``."""
+        """Say where a row is, for the beginning of an error: ``comparisons.csv line 17``."""
         return f"{self.path.name} line {self.lines[row]}"
 
 
 def read_table(path: str | Path, required: Sequence[str] = ()) -> Table:
-    r"""Read a CSV file separated by commas, semicolons or tabs, in UTF-8 (or UTF-16 with its mark).
+    r"""Read a CSV file separated by commas, semicolons or tabs, in UTF-8 (or UTF-16 with a byte order mark).
 
-    Blank lines are passed over, more columns than the required ones are kept, columns without a name are left out.
+    Blank lines are skipped, columns beyond the required ones are kept, and columns without a name are dropped.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -109,7 +109,7 @@ def read_number(text: str) -> float:
 
 
 def defused(value: object) -> str:
-    """Put an apostrophe before what a spreadsheet would take for a formula; numbers stay as they are.
+    """Put an apostrophe in front of anything a spreadsheet would take for a formula; numbers stay as they are.
 
     >>> [defused(each) for each in ("=A1", "-2.5", "-a", None, "@x", "Castle", -1.5e-05)]
     ["'=A1", '-2.5', "'-a", '', "'@x", 'Castle', '-1.5e-05']
@@ -119,7 +119,7 @@ def defused(value: object) -> str:
 
 
 def undefused(cell: str) -> str:
-    """Take away the apostrophe that `defused` put before a cell, and no other.
+    """Remove the apostrophe that `defused` put in front of a cell, and no other.
 
     >>> [undefused(each) for each in ("'=A1", "''=A1", "'-2.5", "'s-Hertogenbosch")]
     ['=A1', "'=A1", "'-2.5", "'s-Hertogenbosch"]
@@ -128,7 +128,7 @@ def undefused(cell: str) -> str:
 
 
 def did_you_mean(word: str, known: Collection[str]) -> str:
-    """Return `` (did you mean '…'?)`` with the known word nearest to `word`, whatever its case, or nothing.
+    """Return `` (did you mean '…'?)`` with the known word closest to `word`, ignoring case, or nothing.
 
     >>> did_you_mean("winer", ["winner", "loser"])
     " (did you mean 'winner'?)"
@@ -141,7 +141,7 @@ def did_you_mean(word: str, known: Collection[str]) -> str:
 
 
 def quoted(words: Collection[str], most: int = 20) -> str:
-    """List words for a sentence, and say how many were left out beyond `most`.
+    """List words for a sentence; beyond `most`, say how many were left out.
 
     >>> quoted(["a", "b", "c"], most=2)
     "'a', 'b' and 1 more"
@@ -175,13 +175,13 @@ def _text(path: Path) -> str:
 
 
 def _fit(header: str, delimiter: str, required: Sequence[str]) -> tuple[int, int]:
-    """Say how well a delimiter fits the header: how many required columns it gives, then how many columns."""
+    """Rate how well a delimiter fits the header: how many required columns it gives, then how many columns."""
     cells = [cell.strip() for cell in next(csv.reader([header], delimiter=delimiter))]
     return len(set(cells) & set(required)), len(cells)
 
 
 def _named(path: Path, columns: Sequence[str], required: Sequence[str]) -> tuple[str, ...]:
-    """Check that the columns that have a name have different ones, and are as many as they should be."""
+    """Check that named columns have different names, and that there is more than one if several are required."""
     named = tuple(column for column in columns if column)
     if len(named) == 1 < len(required):
         raise StudyError(
@@ -194,7 +194,7 @@ def _named(path: Path, columns: Sequence[str], required: Sequence[str]) -> tuple
 
 
 def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line that each record begins on and its cells, without blank records."""
+    """Yield the cells of each record and the line it begins on, skipping blank records."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
     try:

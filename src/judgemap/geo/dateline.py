@@ -10,9 +10,10 @@ Shapes = NDArray[Any]
 
 
 def unwrapped(shapes: Shapes) -> Shapes:
-    """Let outlines in degrees that jump across the date line run on beyond it, up to 180 degrees east or west.
+    """Let outlines in degrees that jump across the date line continue beyond it.
 
-    A ring around a pole, which does not come back to where it began, is left alone.
+    The middle of a ring stays within 180 degrees east and west. A ring around a pole, which does not come back to where
+    it began, is left alone.
 
     >>> fiji = shapely.Polygon([(179, -17), (-179, -17), (-179, -16), (179, -16)])
     >>> shapely.bounds(unwrapped(np.array([fiji], dtype=object)))[0].tolist()
@@ -28,7 +29,7 @@ def unwrapped(shapes: Shapes) -> Shapes:
 
 
 def in_one_piece(shapes: Shapes) -> Shapes:
-    """Move what lies across the date line next to the rest: the map is cut where it is empty instead.
+    """Move what lies across the date line next to the rest, so that the map is cut where it is empty instead.
 
     >>> coasts = np.array([shapely.box(178, 0, 180, 1), shapely.box(-180, 0, -179, 1)], dtype=object)
     >>> shapely.total_bounds(in_one_piece(coasts)).tolist()
@@ -55,7 +56,7 @@ def in_one_piece(shapes: Shapes) -> Shapes:
 
 
 def _jumps(shape: shapely.Geometry) -> bool:
-    """Say whether a ring of the shape jumps across the date line."""
+    """Whether a ring of the shape jumps across the date line."""
     longitude, of = shapely.get_coordinates(shapely.get_rings(shapely.get_parts(shape)), return_index=True)
     far = np.abs(np.diff(longitude[:, 0])) > 180
     return bool((far & (of[1:] == of[:-1])).any())

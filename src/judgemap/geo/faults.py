@@ -1,7 +1,7 @@
 """Rows of a boundary file that cannot be used as areas, and what can be done about them.
 
-`find_faults` lists them by kind; `settle` does what was chosen for each kind and records it in notes. `read_areas`
-settles nothing: it refuses such a file in one sentence. The study server asks the researcher first.
+`find_faults` lists them by kind; `settle` applies the remedy chosen for each kind and records it in notes. `read_areas`
+settles nothing: it refuses such a file with one sentence. The study server asks the researcher first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ from judgemap.geo.boundaries import ShapeArray, repaired
 from judgemap.geo.csvfiles import quoted
 
 FARTHEST = 1e12
-"""Coordinates beyond this are nowhere on Earth in any unit."""
+"""Coordinates beyond this are not on Earth in any unit."""
 TINY = 1e-3
 """A sliver is smaller than this share of the median area …"""
 THIN = 0.02
-"""… and this round at most: 4πA/P² is 1 for a circle, 0.02 for a strip 150 times as long as it is wide."""
+"""… and at most this round: 4πA/P² is 1 for a circle, 0.02 for a strip 150 times as long as it is wide."""
 
 
 class Remedy(StrEnum):
@@ -49,7 +49,7 @@ class FaultKind(StrEnum):
 
 
 class Wording(NamedTuple):
-    """How a fault is put to a researcher: of several rows, of one, and the remedies, the usual one first."""
+    """How a fault is described to a researcher: for several rows, for one, and the remedies, the default one first."""
 
     fault: str
     one: str
@@ -92,14 +92,14 @@ Choices = Mapping[FaultKind, Remedy]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Rows with one kind of fault, counted from 0 in the file's order."""
+    """Rows with one kind of fault, numbered from 0 in file order."""
 
     kind: FaultKind
     rows: tuple[int, ...]
 
 
 def find_faults(geometry: geopandas.GeoSeries, ids: Sequence[str] | None = None) -> list[Fault]:
-    """List what is wrong with the rows of a file, by kind; without ids, what is wrong with the outlines alone.
+    """List what is wrong with the rows of a file, by kind; without ids, only what is wrong with the outlines.
 
     >>> square = shapely.box(0, 0, 1, 1)
     >>> rows = geopandas.GeoSeries([square, None, shapely.Point(0, 0), shapely.box(1, 0, 2, 1), square])
@@ -124,9 +124,9 @@ def find_faults(geometry: geopandas.GeoSeries, ids: Sequence[str] | None = None)
 def settle(
     frame: geopandas.GeoDataFrame, ids: Sequence[str], choices: Choices
 ) -> tuple[geopandas.GeoDataFrame, list[str], list[str]]:
-    """Do what was chosen about each kind of fault; return the rows that are left, their ids and notes.
+    """Apply the remedy chosen for each kind of fault; return the remaining rows, their ids and notes.
 
-    A kind without a choice gets its usual remedy, the first in `WORDING`.
+    A kind without a choice gets its default remedy, the first in `WORDING`.
 
     >>> squares = [shapely.box(0, 0, 1, 1), shapely.box(1, 0, 2, 1), shapely.box(5, 0, 6, 1), None]
     >>> rows = geopandas.GeoDataFrame({"code": ["a", "b", "a", "c"]}, geometry=squares)
@@ -159,7 +159,7 @@ def settle(
 
 
 def _outline_faults(geometry: geopandas.GeoSeries) -> tuple[ShapeArray, BoolArray, dict[FaultKind, BoolArray]]:
-    """Repair what can be repaired by itself; return the outlines, which are sound, and the faults of the others."""
+    """Repair what can be repaired automatically; return the outlines, which are sound, and the faults of the rest."""
     shapes = shapely.force_2d(geometry.to_numpy().astype(object))
     missing = shapely.is_missing(shapes) | shapely.is_empty(shapes)
     corners, of = shapely.get_coordinates(shapes, return_index=True)
@@ -181,7 +181,7 @@ def _outline_faults(geometry: geopandas.GeoSeries) -> tuple[ShapeArray, BoolArra
 
 def _seen_before(labels: ShapeArray, among: BoolArray) -> BoolArray:
     seen = among.copy()
-    seen[among] = pd.Series(labels[among]).duplicated()  # hashed: an array of text is as wide as its longest outline
+    seen[among] = pd.Series(labels[among]).duplicated()  # hashed: a text array is as wide as its longest outline
     return seen
 
 

@@ -1,4 +1,4 @@
-"""Where on Earth a map may be, if its file does not say: tries common reference systems and checks the map's extent."""
+"""Where on Earth a map may be if its file does not say: tries common reference systems against the map's extent."""
 
 import re
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ NATIONAL = (
 )  # fmt: skip
 """Grids that national mapping agencies publish in, by EPSG number."""
 CONTINENTAL = (3035, 5070, 3347, 3978, 3338, 3577, 3857)
-"""Systems that so much fits into that they come last."""
+"""Systems that cover so much that nearly anything fits, so they come last."""
 MOST = 10
 SMALLEST = 3_000.0
-"""Smaller maps, in metres or feet, are pictures: their coordinates are pixels."""
+"""Maps smaller than this, in metres or feet, are pictures whose coordinates are pixels."""
 
 
 class Extent(NamedTuple):
@@ -36,18 +36,18 @@ class Extent(NamedTuple):
 
     @property
     def degrees(self) -> bool:
-        """Whether the numbers can be degrees."""
+        """Whether the numbers could be degrees."""
         return self.west >= -360 and self.east <= 360 and self.south >= -90.001 and self.north <= 90.001
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A coordinate reference system that a map may be in, and where the map then is."""
+    """A coordinate reference system that a map may be in, and where on Earth that would put the map."""
 
     crs: str
     name: str
     place: str
-    """The part of the Earth that the system is made for."""
+    """The part of the Earth that the system is designed for."""
     longitude: float
     latitude: float
     """The middle of the map."""
@@ -56,8 +56,8 @@ class Guess:
 def guess_systems(extent: Extent) -> list[Guess]:
     """List the systems in which a map of this extent lies where the system is used, the likeliest first.
 
-    Degrees are degrees. Otherwise systems in whose home the map would be lost come last, and national grids come
-    before the others.
+    Anything that could be degrees is taken as degrees. Otherwise national grids come first and continental systems
+    last; within each group, systems whose area of use would dwarf the map come last.
 
     >>> [guess.crs for guess in guess_systems(Extent(-84.3, 33.9, -75.5, 36.6))]
     ['EPSG:4326']
@@ -80,13 +80,13 @@ def guess_systems(extent: Extent) -> list[Guess]:
 
 
 def _home(use: AreaOfUse) -> str:
-    """Name the part of the Earth that a system is made for, briefly."""
+    """Name the part of the Earth that a system is designed for, briefly."""
     return re.split(r"[;.]| - (?:counties|onshore|offshore|mainland)| onshore", use.name or "")[0]
 
 
 @cache
 def _systems() -> tuple[tuple[int, str, str, AreaOfUse], ...]:
-    """Return the systems that are tried, each with its group: 0 national, 1 of a state or a zone, 2 continental."""
+    """Return the systems to try, each with its group: 0 national, 1 for a state or a zone, 2 continental."""
     listed = {int(info.code): info for info in query_crs_info("EPSG", PJType.PROJECTED_CRS) if info.area_of_use}
     others = [code for code, info in sorted(listed.items()) if _is_usual(info.name)]
     groups = (NATIONAL, others, CONTINENTAL)
@@ -99,12 +99,12 @@ def _systems() -> tuple[tuple[int, str, str, AreaOfUse], ...]:
 
 
 def _is_usual(name: str) -> bool:
-    """Say whether a system is a zone of UTM or the grid of a state of the USA in feet."""
+    """Whether a system is a UTM zone or the grid of a US state in feet."""
     return name.startswith("WGS 84 / UTM zone") or (name.startswith("NAD83 / ") and "(ft" in name)
 
 
 def _placed(extent: Extent, code: str, use: AreaOfUse) -> tuple[tuple[float, float], float] | None:
-    """Return the middle of the map and the share of the system's home that it fills; None where it lies outside."""
+    """Return the middle of the map and the share of the system's area of use that it fills; None if it is outside."""
     back = _to_degrees(code)
     x = np.linspace(extent.west, extent.east, 3)
     y = np.linspace(extent.south, extent.north, 3)
@@ -113,7 +113,7 @@ def _placed(extent: Extent, code: str, use: AreaOfUse) -> tuple[tuple[float, flo
     if not (np.isfinite(longitude).all() and np.isfinite(latitude).all()):
         return None
     width = (use.east - use.west) % 360 or 360.0
-    room = 0.6 * width, 0.1 * (use.north - use.south)  # zones are used for the whole of a country
+    room = 0.6 * width, 0.1 * (use.north - use.south)  # generous, because one zone is often used for a whole country
     east_of = (longitude - use.west + room[0]) % 360
     inside = (east_of <= width + 2 * room[0]) & (latitude >= use.south - room[1]) & (latitude <= use.north + room[1])
     if not inside.all():

@@ -1,4 +1,4 @@
-"""What was found and done when areas were joined to their neighbours, one sentence each."""
+"""Notes on what was found and done when areas were joined to their neighbours, one sentence each."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ MOST_LISTED = 20
 
 
 def hairline_notes(hairline: IntArray, overlaps: IntArray, names: Sequence[str]) -> list[str]:
-    """Say which borders almost meet, and which areas lie over each other."""
+    """Say which borders nearly meet, and which areas overlap."""
     notes = []
     if len(hairline):
         notes.append(f"Borders that nearly meet, or overlap, were treated as shared: {pair_words(hairline, names)}.")
@@ -37,7 +37,7 @@ def bridge_notes(bridges: Sequence[Bridge], names: dict[str, str]) -> list[str]:
 
 
 def parts_notes(graph: AreaGraph, names: Sequence[str]) -> list[str]:
-    """Say which areas have no neighbour, and into how many parts the areas fall."""
+    """Say which areas have no neighbour, and how many parts the map is in."""
     parts = graph.components()
     sizes = np.bincount(parts)
     if len(sizes) == 1:
@@ -54,5 +54,5 @@ def parts_notes(graph: AreaGraph, names: Sequence[str]) -> list[str]:
 
 
 def pair_words(pairs: IntArray, names: Sequence[str]) -> str:
-    """List pairs of areas by their names."""
+    """List pairs of areas by name."""
     return quoted([f"{names[a]} – {names[b]}" for a, b in pairs.tolist()], most=MOST_LISTED)

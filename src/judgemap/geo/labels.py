@@ -1,4 +1,4 @@
-"""Ids and names of areas: one spelling of each label everywhere, and the columns of a map that hold them."""
+"""Ids and names of areas: one spelling of each label everywhere, and which columns of a map hold them."""
 
 import math
 import re
@@ -20,18 +20,18 @@ ID_COLUMNS = (
     r"[a-z]+\d{2}cd|.*_(cd|code|id)|.*code|gid_\d",
     r"objectid|fid|ogc_fid",
 )
-"""How id columns are called, the best first, whatever their case."""
+"""What id columns are called, the best first, ignoring case."""
 
 NAME_COLUMNS = (
     rf"{UNIT}?_?name",
     r"[a-z]+\d{2}nm|.*_(nm|name)|name_\d|.*name",
     rf"{UNIT}|neighbou?rhood|label|title|nom|nombre|naam|nome",
 )
-"""How name columns are called, the best first, whatever their case."""
+"""What name columns are called, the best first, ignoring case."""
 
 
 class Labels(NamedTuple):
-    """The id and the name of every area, and what was guessed on the way."""
+    """The id and name of every area, and notes on what was guessed."""
 
     ids: tuple[str, ...]
     names: tuple[str, ...]
@@ -39,7 +39,7 @@ class Labels(NamedTuple):
 
 
 def clean_label(value: object) -> str:
-    """Spell a label the one way in which labels are compared; nothing becomes the empty text.
+    """Bring a label into the one spelling in which labels are compared; a missing value becomes the empty string.
 
     >>> clean_label(" E01 "), clean_label(1.0), clean_label("1.0"), clean_label(None)
     ('E01', '1', '1', '')
@@ -53,12 +53,12 @@ def clean_label(value: object) -> str:
 
 
 def choose_labels(frame: "geopandas.GeoDataFrame", id_column: str | None, name_column: str | None) -> Labels:
-    """Take ids and names out of the columns given, or out of those that look most like them, and say which.
+    """Take ids and names from the given columns, or from those that look most like them, and note which.
 
     Raises
     ------
     StudyError
-        If a given column does not exist, or the ids are not one each.
+        If a given column does not exist, or the ids are not unique.
     """
     columns = {str(column): column_texts(frame, column) for column in frame.columns if column != frame.geometry.name}
     for column in (id_column, name_column):
@@ -78,7 +78,7 @@ def choose_labels(frame: "geopandas.GeoDataFrame", id_column: str | None, name_c
 
 
 def complete_names(ids: Sequence[str], names: Sequence[str], notes: Sequence[str] = ()) -> Labels:
-    """Call an area without a name by its id, and note that, and the names that several areas have.
+    """Use the id of an area without a name as its name; note that, and any names that several areas share.
 
     >>> complete_names(["1", "2"], ["Kenwood", ""])
     Labels(ids=('1', '2'), names=('Kenwood', '2'), notes=("These areas have no name, so their ids are used: '2'.",))
@@ -93,7 +93,7 @@ def complete_names(ids: Sequence[str], names: Sequence[str], notes: Sequence[str
 
 
 def check_ids(ids: Sequence[str], where: str) -> None:
-    """Raise a `StudyError` that names the rows without an id, or the ids that are there more than once."""
+    """Raise a `StudyError` that names the rows without an id, or the ids that appear more than once."""
     if missing := [str(row) for row, key in enumerate(ids, start=1) if not key]:
         shown = f"{', '.join(missing[:10])} and {len(missing) - 10:,} more" if len(missing) > 10 else ", ".join(missing)
         raise StudyError(f"{where} has no id in row {shown}; fill it in, or choose another column", field="id")
@@ -112,7 +112,7 @@ def column_texts(frame: "geopandas.GeoDataFrame", column: object) -> list[str]:
 
 
 def _guess_id(columns: dict[str, list[str]]) -> tuple[str | None, str]:
-    """Choose the best-named column whose values are all there and all different."""
+    """Choose the column with the best name whose values are all present and all different."""
     for column in _called(columns, ID_COLUMNS):
         texts = columns[column]
         if column.casefold() == "id" and any(texts):
@@ -123,7 +123,7 @@ def _guess_id(columns: dict[str, list[str]]) -> tuple[str | None, str]:
 
 
 def _guess_name(columns: dict[str, list[str]], id_column: str | None) -> tuple[str | None, str]:
-    """Choose the best-named column of words, and among equals the one that tells most areas apart."""
+    """Choose the column of words with the best name, and among equals the one that distinguishes most areas."""
     wordy = {
         column: texts
         for column, texts in columns.items()

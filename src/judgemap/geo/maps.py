@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 __all__ = ["Areas", "Bridge", "areas_from_frame", "read_areas", "read_edges", "read_names"]
 
 ExtraEdges = Sequence[Sequence[str]] | str | Path | None
-"""Edges by hand: pairs of ids or names, or a CSV file with ``area_a`` and ``area_b``."""
+"""Edges added by hand: pairs of ids or names, or a CSV file with ``area_a`` and ``area_b``."""
 Joining = Literal["nearest", "none"]
-"""What to do with islands and parts of a map: join them to the nearest area outside, or leave them apart."""
+"""What to do with islands and separate parts of a map: join them to the nearest area outside, or leave them apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Areas(Displayed):
     """The areas of a study; ids, names, graph and geometry are in the same order.
 
-    `geometry` is in the file's reference system, and None if there is no map. `notes` says, one sentence each, what was
-    guessed, repaired, found to be separate and joined.
+    `geometry` is in the file's reference system, and None if there is no map. `notes` says, in one sentence each, what
+    was guessed, repaired, found to be separate, or joined.
 
     >>> areas = Areas(("1", "2"), ("Hyde Park", "Kenwood"), AreaGraph(2, [[0, 1]]))
     >>> areas.index(["Kenwood", "1"])
@@ -109,7 +109,7 @@ class Areas(Displayed):
         "2 areas are called 'Kenwood': use an id, one of '2', '3'"
         """
         label = clean_label(label)
-        # Areas that share a name were told apart by what follows the comma.
+        # Areas that share a name have been distinguished by what follows the comma.
         namesakes = (name == label or name.startswith(f"{label}, ") for name in self.names)
         called = [key for key, shares in zip(self.ids, namesakes, strict=True) if shares and label]
         if len(called) > 1:
@@ -139,7 +139,7 @@ class Areas(Displayed):
 def read_areas(
     path: str | Path,
     *,
-    id: str | None = None,  # noqa: A002 - what everybody calls it
+    id: str | None = None,  # noqa: A002 - everybody calls it that
     name: str | None = None,
     contiguity: Contiguity = "queen",
     extra_edges: ExtraEdges = None,
@@ -193,7 +193,7 @@ def read_areas(
 
 
 def _told_apart(areas: "Areas", frame: "geopandas.GeoDataFrame") -> "Areas":
-    """Tell areas of the same name apart, by the other columns of their file if need be."""
+    """Distinguish areas that share a name, using the other columns of their file if necessary."""
     from judgemap.geo.labels import column_texts
     from judgemap.geo.same_names import told_apart
 
@@ -206,7 +206,7 @@ def _told_apart(areas: "Areas", frame: "geopandas.GeoDataFrame") -> "Areas":
 def areas_from_frame(
     frame: "geopandas.GeoDataFrame",
     *,
-    id: str | None = None,  # noqa: A002 - what everybody calls it
+    id: str | None = None,  # noqa: A002 - everybody calls it that
     name: str | None = None,
     contiguity: Contiguity = "queen",
     extra_edges: ExtraEdges = None,
@@ -252,7 +252,7 @@ def read_edges(edges_path: str | Path, names_path: str | Path | None = None, ext
 
 
 def read_names(path: str | Path) -> Areas:
-    r"""Read areas that have neither a map nor neighbours: a table ``id,name``. One of them tells nothing about another.
+    r"""Read areas with neither a map nor neighbours from a table ``id,name``; no area says anything about another.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -278,7 +278,7 @@ def _joined_by(outlines: "Outlines", edges_path: str | Path, extra_edges: ExtraE
 
 
 def _connect(outlines: "Outlines", contiguity: Contiguity, extra_edges: ExtraEdges, bridge: Joining) -> Areas:
-    """Draw the edges between outlines: borders, hairlines, edges by hand, bridges."""
+    """Find the edges between outlines: borders, hairlines, edges added by hand, and bridges."""
     _check_choice("contiguity", contiguity, ("queen", "rook"))
     _check_choice("bridge", bridge, ("nearest", "none"))
     ids, names, geometry, read = outlines

@@ -1,4 +1,4 @@
-"""Distinguish areas that share a name: by what they belong to, by a neighbour, or by where they lie."""
+"""Distinguish areas that share a name: by what they belong to, by a neighbour, or by where they are."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ MOST_NOTED = 6
 
 
 def told_apart(areas: Areas, columns: Mapping[str, Sequence[str]]) -> Areas:
-    """Give areas of the same name names of their own.
+    """Give areas that share a name different names.
 
-    A column that says what an area belongs to serves first ("Monroe, Indiana"), then a neighbour that only one of them
-    has ("Monroe, near Brown"), then the direction in which they lie from one another ("Monroe, north"), then the id.
+    A column that says what an area belongs to is tried first ("Monroe, Indiana"), then a neighbour that only one of
+    them has ("Monroe, near Brown"), then their direction from one another ("Monroe, north"), then the id.
     """
     count = Counter(areas.names)
     shared = [name for name, number in count.items() if number > 1]
@@ -43,7 +43,7 @@ def told_apart(areas: Areas, columns: Mapping[str, Sequence[str]]) -> Areas:
 
 
 def _parents(names: Sequence[str], shared: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """Choose the column that says what areas belong to: of words that several areas share and namesakes do not."""
+    """Choose a column that says what areas belong to: words that several areas share but namesakes do not."""
     namesakes = [[row for row, each in enumerate(names) if each == name] for name in shared]
 
     def fits(texts: Sequence[str]) -> bool:
@@ -51,7 +51,7 @@ def _parents(names: Sequence[str], shared: Sequence[str], columns: Mapping[str, 
         return wordy and all(len({texts[row] for row in rows}) == len(rows) for rows in namesakes)
 
     found = {column: texts for column, texts in columns.items() if len(set(texts)) < len(texts) and fits(texts)}
-    # Names before codes, such as IN for Indiana; and of those the widest division, which most people know.
+    # Prefer names to codes such as IN for Indiana, and then the widest division, which most people know.
     best = min(found, key=lambda column: (_is_code(found[column]), len(set(found[column]))), default=None)
     return [] if best is None else found[best]
 
@@ -65,7 +65,7 @@ def _by_parent(rows: Sequence[int], parents: Sequence[str]) -> list[str]:
 
 
 def _by_neighbour(rows: Sequence[int], areas: Areas, count: Counter[str]) -> list[str]:
-    """Name a neighbour of each that no namesake borders, and that has a name of its own."""
+    """For each area, name a neighbour that no namesake borders and whose own name is unique."""
     edges = areas.graph.edges
     near = [{*edges[edges[:, 0] == row, 1].tolist(), *edges[edges[:, 1] == row, 0].tolist()} for row in rows]
     words = []
@@ -79,7 +79,7 @@ def _by_neighbour(rows: Sequence[int], areas: Areas, count: Counter[str]) -> lis
 
 
 def _by_direction(rows: Sequence[int], areas: Areas) -> list[str]:
-    """Say in which direction each lies from the middle of all of them."""
+    """Say in which direction each area lies from the middle of all of them."""
     if areas.geometry is None:
         return []
     points = shapely.get_coordinates(shapely.centroid(areas.geometry.to_numpy()[list(rows)]))

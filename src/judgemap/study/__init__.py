@@ -1,1 +1,1 @@
-"""A study: its comparisons as tables, and a fit with its provenance."""
+"""A study: its comparisons as tables, and fits with their provenance."""

@@ -11,10 +11,10 @@ from judgemap.study.comparisons import Comparisons
 from judgemap.study.record import Note, NoteKind
 
 LEVEL = 0.01
-"""Of panels whose judges are alike, fewer than this share are warned about."""
+"""The false alarm rate: fewer than this share of panels whose judges are alike get a warning."""
 DRAWS = 199
 MOST_AREAS = 1_000
-"""With more areas, disagreement is looked for area by area: C would take too long."""
+"""With more areas, disagreement is tested area by area, because using C would take too long."""
 
 
 def differ_note(
@@ -24,10 +24,10 @@ def differ_note(
     seed: int,
     chance: Callable[[FloatArray], FloatArray] = expit,
 ) -> list[Note]:
-    """Warn where judges differ more than chance explains; ``strengths`` are draws of a fit that takes them as alike.
+    """Warn if judges differ more than chance explains; ``strengths`` are draws from a fit that assumes they do not.
 
-    ``C`` is the prior correlation; without it, and with many areas, disagreement is looked for area by area.
-    ``chance`` is P(first is chosen | one of them is) at a difference of strengths.
+    ``C`` is the prior correlation; without it, or with many areas, disagreement is tested area by area. ``chance`` is
+    P(first is chosen | it is not a tie) at a given difference of strengths.
     """
     named = data.where(data.decided & (data.judge >= 0))
     answers = np.bincount(named.judge, minlength=1)

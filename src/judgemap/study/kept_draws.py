@@ -1,20 +1,20 @@
-"""Which draws posterior.nc keeps: all of them for a usual study; for a large map only some, rounded and compressed."""
+"""Which draws posterior.nc keeps: all of them for an ordinary study; for a large map only some, rounded and packed."""
 
 from typing import Any
 
 import xarray as xr
 
 MOST_VALUES = 100_000_000
-"""Draws × areas that are kept: with a byte and a half each, 150 MB."""
+"""The most draws × areas that are kept: 150 MB, at a byte and a half each."""
 LARGE_VALUES = 25_000_000
-"""Draws × areas from which they are rounded and compressed."""
+"""With more draws × areas than this, they are rounded and compressed."""
 STEPS, NO_NUMBER = 2**15 - 2, -(2**15)
-"""Steps from 0 to the farthest risk that is kept: its fifth figure. What stands for no number; there is none."""
+"""Steps from 0 to the most extreme risk, which keeps five digits; and the value for a missing number, never used."""
 COMPRESSED = {"zlib": True, "complevel": 2, "shuffle": True}
 
 
 def thinned(samples: xr.Dataset) -> tuple[xr.Dataset, dict[str, Any]]:
-    """Return the draws that are kept, and how they are written: see `describe`.
+    """Return the draws that are kept, and how they are encoded: see `describe`.
 
     >>> import numpy as np
     >>> samples = xr.Dataset({"risk": (("chain", "draw", "area"), np.zeros((2, 10, 3)))})
@@ -31,12 +31,12 @@ def thinned(samples: xr.Dataset) -> tuple[xr.Dataset, dict[str, Any]]:
 
 
 def keep_one_in(values: int) -> int:
-    """Say which draws are kept if there are so many values."""
+    """Return n, if one draw in n is kept of this many values."""
     return -(-values // MOST_VALUES)
 
 
 def compressed(dataset: xr.Dataset) -> dict[str, Any]:
-    """Say how the other groups of a large fit are written."""
+    """Return how the other groups of a large fit are encoded."""
     return {
         str(name): COMPRESSED
         for name, values in dataset.data_vars.items()
@@ -45,7 +45,7 @@ def compressed(dataset: xr.Dataset) -> dict[str, Any]:
 
 
 def describe(values: int) -> str | None:
-    """Say in a sentence what is kept of so many draws × areas; None where it is everything.
+    """Say in a sentence what is kept of this many draws × areas; None if everything is.
 
     >>> describe(1_000), describe(150_000_000)
     (None, 'posterior.nc keeps one draw in 2 of each chain, risks rounded to five figures; areas.csv uses all draws.')

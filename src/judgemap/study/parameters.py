@@ -19,11 +19,11 @@ NAMES = {
     "side_sigma2": ("σ_b", "How far judges differ in that lean."),
     "attention_sigma2": ("σ_a", "How far judges differ in attention, which is 1 on average."),
 }
-"""By their names in the posterior, which holds squares of what is shown under a name that ends in 2."""
+"""Keyed by their names in the posterior; where a name ends in 2, the posterior holds the square of what is shown."""
 
 
 def parameters(fit: Fit) -> list[Parameter]:
-    """List those that the model has: α of every fit without clusters; σ, θ or ν, ρ, and those of sides and attention.
+    """List the parameters that the model has: α unless there are clusters; σ, θ or ν, ρ, and those of its other parts.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

@@ -1,4 +1,4 @@
-"""The sea: OpenStreetMap draws only its coast, as lines with land on their left and water on their right."""
+"""The sea, of which OpenStreetMap draws only the coast: lines with land on their left and water on their right."""
 
 import math
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ Step = tuple[float, float, float, float]
 def sea(coast: Shapes, box: Box) -> Shapes:
     """Return the water in a box, as polygons.
 
-    A coast that ends in the middle of the box, as at the edge of an extract, bounds nothing there; the box is therefore
-    first cut down to the coast's own reach.
+    A coastline that ends in the middle of the box, as at the edge of an extract, bounds nothing there, so the box is
+    first cut down to the reach of the coastline.
 
     >>> water = sea(np.array([shapely.LineString([(2, -1), (2, 5)])]), (0, 0, 4, 4))
     >>> [shapely.bounds(each).tolist() for each in water]
@@ -44,7 +44,7 @@ def _lines(coast: Shapes) -> Shapes:
 
 
 def _cut_down(box: Box, lines: Shapes) -> Box:
-    """Cut a box so far that no loose end of the coast lies inside: each end moves the side that it was heading for."""
+    """Shrink a box until no loose end of the coastline is inside; each end moves the side it was heading for."""
     for line in lines[~shapely.is_closed(lines)]:
         points = shapely.get_coordinates(line).tolist()
         for (u, v), (x, y) in ((points[1], points[0]), (points[-2], points[-1])):
@@ -52,7 +52,7 @@ def _cut_down(box: Box, lines: Shapes) -> Box:
             if not (west < x < east and south < y < north):
                 continue
             right, up = x - u, y - v
-            # How long the coast would take to each side, going on as it ends; the first it comes to is cut back.
+            # How far it is to each side if the coastline continues as it ends; the first side it would reach moves in.
             until_x = (east - x if right > 0 else west - x) / right if right else math.inf
             until_y = (north - y if up > 0 else south - y) / up if up else math.inf
             if until_x <= until_y:
@@ -63,9 +63,9 @@ def _cut_down(box: Box, lines: Shapes) -> Box:
 
 
 def _is_water(face: shapely.Geometry, coast: set[Step]) -> bool:
-    """Say on which side of its coast a face lies, by the direction of most of the coast along its rim.
+    """Decide which side of the coastline a face is on, by the direction of most of the coastline along its rim.
 
-    The rim runs counterclockwise, with the face on its left: a coast that runs the same way has the face as land.
+    The rim runs anticlockwise, with the face on its left, so a coastline running the same way makes the face land.
     """
     land = 0.0
     for ring in shapely.get_rings(shapely.orient_polygons(face)):

@@ -1,4 +1,4 @@
-"""What became of an extract, in a sentence or two for whoever uploaded it."""
+"""What was made of an extract, in a sentence or two for whoever uploaded it."""
 
 from collections.abc import Iterable, Sequence
 
@@ -46,7 +46,7 @@ def describe(extract: Extract, tiles: Tiles, boxes: Sequence[tuple[float, float,
 
 
 def _without_roads(roads: Shapes, boxes: Sequence[tuple[float, float, float]]) -> int:
-    """Count the areas that no road comes near."""
+    """Count the areas that have no road nearby."""
     world = np.array(boxes) / WORLD
     inner = world[:, 2] / AROUND
     west, north = world[:, 0] + 0.5 + (world[:, 2] - inner) / 2, 0.5 - world[:, 1] + (world[:, 2] - inner) / 2

@@ -1,7 +1,7 @@
-"""Reading an extract: the lines, areas and points that a base map draws, around the areas of a study.
+"""Reading an extract: the lines, areas and points that a base map draws around the areas of a study.
 
-GDAL reads OpenStreetMap's own formats (``.osm.pbf`` and ``.osm``) and GeoPackage. Of a GeoPackage of somebody's own,
-columns named as OpenStreetMap's keys say what a thing is: highway, railway, waterway, natural, landuse, leisure, place.
+GDAL reads OpenStreetMap's own formats (``.osm.pbf`` and ``.osm``) and GeoPackage. In a GeoPackage, columns named like
+OpenStreetMap keys say what a feature is: highway, railway, waterway, natural, landuse, leisure, place.
 """
 
 import re
@@ -26,7 +26,7 @@ Shapes = NDArray[Any]
 Tell = Callable[[float, str], None]
 NORTHERNMOST = 85.0
 OWN_LINE, OWN_POINT = "secondary", "suburb"
-"""What lines and named points of a GeoPackage are that does not say what they are."""
+"""What lines and named points are taken for in a GeoPackage that does not say."""
 CONFIGURATION = """\
 closed_ways_are_polygons=landuse,leisure,natural,waterway,place
 attribute_name_laundering=no
@@ -41,7 +41,7 @@ osm_id=no
 attributes=name,landuse,leisure,natural,waterway
 """
 KEPT = {
-    # Only the kinds that are drawn: in a city, footpaths are most of the lines, and would take most of the memory.
+    # Only the kinds that are drawn: in a city most lines are footpaths, which would take most of the memory.
     "lines": f"{tagged('line')} OR natural = 'coastline'",
     "multipolygons": "landuse IS NOT NULL OR leisure IS NOT NULL OR natural IS NOT NULL OR waterway IS NOT NULL",
     "points": "name IS NOT NULL AND (place IS NOT NULL OR railway IS NOT NULL)",
@@ -52,14 +52,14 @@ NOT_AN_EXTRACT = (
 )
 LONGEST_NAME = 60
 IN_MEMORY = 100
-"""Megabytes of scratch data that GDAL keeps in memory; more go to a file, which costs hardly any time."""
+"""Megabytes of scratch data that GDAL keeps in memory; the rest goes to a file, which takes hardly any longer."""
 LARGE = 30_000_000
-"""Bytes of an extract that may need more memory than its reader has; GDAL then says the same as of a damaged one."""
+"""Above this many bytes an extract may need more memory than there is, which GDAL reports like a damaged file."""
 
 
 @dataclass(slots=True)
 class Extract:
-    """What was found: shapes in Web Mercator by kind, with their names, and how many things were left out."""
+    """What was found: shapes in Web Mercator by kind, with their names, and how many features were left out."""
 
     shapes: dict[str, list[Shapes]] = field(default_factory=dict)
     names: dict[str, list[Shapes]] = field(default_factory=dict)
@@ -75,16 +75,16 @@ class Extract:
         return np.concatenate([np.array([], dtype=object), *self.shapes.get(kind, [])])
 
     def names_of(self, kind: str) -> Shapes:
-        """Return the names of the shapes of a kind; the empty text for one without."""
+        """Return the names of the shapes of a kind; the empty string if a shape has none."""
         return np.concatenate([np.array([], dtype=object), *self.names.get(kind, [])])
 
     def count(self, *kinds: str) -> int:
-        """Count the things of some kinds."""
+        """Count the features of some kinds."""
         return sum(len(each) for kind in kinds for each in self.shapes.get(kind, []))
 
 
 def read_extract(path: Path, box: tuple[float, float, float, float], folder: Path, tell: Tell) -> Extract:
-    """Read what lies in a box of longitude and latitude; ``folder`` takes GDAL's scratch files."""
+    """Read what lies in a box of longitude and latitude; GDAL's scratch files go to ``folder``."""
     is_osm = check_beginning(path)
     options: dict[str, str] = {}
     if is_osm:
@@ -94,7 +94,7 @@ def read_extract(path: Path, box: tuple[float, float, float, float], folder: Pat
     extract = Extract()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # rings that GDAL closes, and relations that it cannot put together
+            warnings.simplefilter("ignore")  # about rings that GDAL closes, and relations that it cannot assemble
             layers = list(KEPT) if is_osm else [str(name) for name, shape in pyogrio.list_layers(path) if shape]
             for number, layer in enumerate(layers):
                 tell(number / len(layers), f"Reading the {layer}." if is_osm else f"Reading the layer {layer}.")
@@ -115,7 +115,7 @@ def read_extract(path: Path, box: tuple[float, float, float, float], folder: Pat
 
 
 def check_beginning(path: Path) -> bool:
-    """Refuse a file that is not what its name says; return whether it is one of OpenStreetMap's formats."""
+    """Refuse a file that is not what its name says; return whether it is in an OpenStreetMap format."""
     with path.open("rb") as file:
         beginning = file.read(64)
     name = path.name.lower()
@@ -129,7 +129,7 @@ def check_beginning(path: Path) -> bool:
 
 
 def _take(extract: Extract, table: Any, box: tuple[float, float, float, float], *, own: bool) -> None:  # noqa: ANN401
-    """Sort the rows of a layer into kinds, and lay them out in Web Mercator."""
+    """Sort the rows of a layer by kind, and project them to Web Mercator."""
     if not isinstance(table, geopandas.GeoDataFrame) or not len(table):
         return
     geometry = table.geometry
@@ -197,7 +197,7 @@ def _tidy(text: object) -> str:
 
 
 def project(shapes: Shapes) -> Shapes:
-    """Lay shapes in degrees out in Web Mercator, in units of the Earth's circumference: 0 to 1 east and south."""
+    """Project shapes from degrees to Web Mercator, in units of the Earth's circumference: 0 to 1 east and south."""
     return shapely.transform(shapes, _to_world)
 
 
@@ -207,7 +207,7 @@ def _to_world(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _elsewhere(path: Path, box: tuple[float, float, float, float], layer: str, options: dict[str, str]) -> str:
-    """Say that there is nothing around the study in an extract, and where the extract is instead."""
+    """Say that an extract has nothing around the study, and where the extract is instead."""
     study = f"the study is around {_spot((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)}"
     some = pyogrio.read_dataframe(path, layer=layer, max_features=100, on_invalid="ignore", **options)
     bounds = some.to_crs("EPSG:4326").total_bounds if len(some) and some.crs is not None else np.array([np.nan])

@@ -1,6 +1,6 @@
-"""What a base map shows: the kinds of things, from which level on each is drawn, and in which colours.
+"""What a base map shows: the kinds of features, the level from which each is drawn, and the colours.
 
-Levels are those of `judgemap.geo.basemap.tiles`: a tile of level n is drawn 512 to 1024 pixels wide.
+Levels are those of `judgemap.geo.basemap.tiles`: a tile is drawn 512 to 1024 pixels wide at its level.
 """
 
 from dataclasses import dataclass
@@ -9,46 +9,46 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:  # the server draws tiles, and does without what only a reader of files needs
+if TYPE_CHECKING:  # the server only draws tiles, and does not need what reading files needs
     import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of thing on a base map, in the order in which they are drawn."""
+    """A kind of feature on a base map; kinds are listed in drawing order."""
 
     name: str
     shape: str
     """``area`` or ``line``."""
     level: int
-    """The first level that shows it."""
+    """The first level at which it is drawn."""
     colour: str
     width: float = 0.0
-    """Of a line, in pixels at `MIDDLE`; it grows by half with each level."""
+    """The width of a line, in pixels at level `MIDDLE`; it grows by `GROWTH` with each level."""
     tags: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Keys of OpenStreetMap with the values that make a thing one of this kind."""
+    """OpenStreetMap keys, with the values that make a feature one of this kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceKind:
-    """A kind of place that is named, the most important first."""
+    """A kind of place that is named; kinds are listed with the most important first."""
 
     name: str
     level: int
     size: int
-    """Of its letters, in pixels."""
+    """The size of its letters, in pixels."""
 
 
 ENDINGS = (".osm.pbf", ".pbf", ".osm", ".gpkg")
-"""Of the files that are read."""
+"""File name endings that can be read."""
 MIDDLE = 12
-"""The level at which lines are as wide as their kind says."""
+"""The level at which lines have the width that their kind states."""
 GROWTH = 1.35
-"""How much wider lines are on the next level."""
+"""How many times as wide lines are at the next level."""
 
 GROUND = "#f6f5f1"
 NAMES = "#3d4650"
-"""The colour of names: 8 to 1 against the ground, and over 5 to 1 against every fill below."""
+"""The colour of names: a contrast of 8 to 1 with the ground, and over 5 to 1 with every fill below."""
 KINDS = (
     Kind("built", "area", 6, "#ebe8e2", tags=(("landuse", ("residential", "commercial", "retail", "industrial")),)),
     Kind(
@@ -107,7 +107,7 @@ KINDS = (
 BY_NAME = {kind.name: kind for kind in KINDS}
 ROADS = ("motorway", "primary", "secondary", "tertiary", "street")
 NAMED_FROM = {"motorway": 10, "primary": 11, "secondary": 12, "tertiary": 13, "street": 14, "river": 11}
-"""The first level on which a line of a kind is named."""
+"""The first level at which lines of a kind are named."""
 PLACES = (
     PlaceKind("city", 4, 15),
     PlaceKind("town", 7, 14),
@@ -120,11 +120,11 @@ PLACES = (
 )
 STATIONS = ("station", "halt")
 LEAST_TO_GIVE_UP = ("street", "stream", "built", "green", "tertiary", "rail", "secondary")
-"""What a tile that would be too heavy does without, the first first."""
+"""What is dropped from a tile that would be too heavy, in this order."""
 
 
 def tagged(shape: str) -> str:
-    """Write the condition, in SQL, that a line or an area is of a kind that is drawn.
+    """Write the SQL condition for a line or an area to be of a kind that is drawn.
 
     >>> tagged("line")[:31], tagged("area")[-35:]
     ("waterway IN ('stream') OR water", "OR waterway IN ('riverbank','dock')")
@@ -134,7 +134,7 @@ def tagged(shape: str) -> str:
 
 
 def classify(table: "pd.DataFrame", shape: str) -> NDArray[np.object_]:
-    """Name the kind of each row of a table of lines or areas, by its columns of tags; empty if there is none.
+    """Return the kind of each row in a table of lines or areas, from its tag columns; empty if there is none.
 
     >>> import pandas as pd
     >>> classify(pd.DataFrame({"highway": ["primary", "footway"], "railway": [None, None]}), "line").tolist()
@@ -151,12 +151,12 @@ def classify(table: "pd.DataFrame", shape: str) -> NDArray[np.object_]:
         hidden = table["tunnel"].fillna("").isin(["yes", "culvert"]).to_numpy()
         kinds[hidden & np.isin(kinds, ["rail", "stream", "river"])] = ""
     if "service" in table.columns:
-        kinds[table["service"].notna().to_numpy() & (kinds == "rail")] = ""  # the many tracks of a yard
+        kinds[table["service"].notna().to_numpy() & (kinds == "rail")] = ""  # sidings and yards have too many tracks
     return kinds
 
 
 def classify_points(table: "pd.DataFrame") -> NDArray[np.object_]:
-    """Name the kind of place of each row of a table of points; empty where it is none that is named.
+    """Return the kind of place for each row in a table of points; empty if it is not a kind that is named.
 
     >>> import pandas as pd
     >>> classify_points(pd.DataFrame({"place": ["town", None], "railway": [None, "halt"]})).tolist()
@@ -173,7 +173,7 @@ def classify_points(table: "pd.DataFrame") -> NDArray[np.object_]:
 
 
 def style() -> dict[str, object]:
-    """Return how a base map is drawn, for whoever draws it: the page's script, or a picture without one."""
+    """Return how a base map is drawn, for the page's script or for a picture without one."""
     return {
         "ground": GROUND,
         "names": NAMES,

@@ -1,8 +1,8 @@
-"""Cutting a base map into tiles, which the judge's page draws and keeps.
+"""Cutting a base map into tiles, which the judge's page draws and caches.
 
 A tile is a square of the Web Mercator world, `UNITS` units wide, at one of the `2**level` by `2**level` places of its
-level, and is drawn 512 to 1024 pixels wide. What it holds is compressed JSON: for each kind a path as SVG has it, which
-browsers draw on a canvas and a page without a script shows in a picture, and a list of names with their places.
+level, and is drawn 512 to 1024 pixels wide. It holds compressed JSON: for each kind an SVG path, which browsers draw on
+a canvas and a page without a script shows in a picture, and a list of names with their positions.
 """
 
 import json
@@ -24,43 +24,43 @@ if TYPE_CHECKING:
 
 Shapes = NDArray[Any]
 Place = tuple[int, int, int]
-"""A level, a column from the west, a row from the north."""
+"""A level, a column counted from the west, and a row counted from the north."""
 UNITS = 1024
 RIM = 12
-"""How far the content of a tile reaches beyond its edges, in units, so that lines do not end in a notch."""
+"""How far the content of a tile extends beyond its edges, in units, so that lines do not end in a notch."""
 FINEST = 14
 WORLD = 40_075_016.685578488
 """The width of the Web Mercator world, in its metres."""
 WHOLE, CLOSE = 250, 1700
-"""Pixels across a scene at the farthest that judges look at it, and across its area at the closest."""
+"""Pixels across a scene at the furthest that judges zoom out, and across its area at the closest they zoom in."""
 ALL = 900
-"""Pixels across all scenes, on a map of the whole study."""
+"""Pixels across all scenes together, on a map of the whole study."""
 AROUND = 2.8
-"""The width of a scene, in widths of its area."""
+"""The width of a scene, as a multiple of the width of its area."""
 LARGEST = 10_000
-"""The most bytes of a tile; if there are more, it does without what matters least."""
+"""The most bytes in a tile; a larger one drops what matters least."""
 LARGEST_IN_ALL = 120_000_000
 MOST_TILES = 30_000
 SMALLEST_AREA = 150.0
-"""In square units: smaller parks and ponds are not drawn."""
+"""Parks and ponds smaller than this, in square units, are not drawn."""
 MOST_NAMES = 24
 LETTER = 15.0
-"""The length that a letter of a line's name takes, in units."""
+"""The length that each letter of a line's name takes, in units."""
 
 
 @dataclass(slots=True)
 class Tiles:
-    """The tiles of a base map, compressed, and what had to be given up."""
+    """The compressed tiles of a base map, and what had to be left out."""
 
     tiles: dict[Place, bytes] = field(default_factory=dict)
     lightened: int = 0
-    """Tiles that do without some kinds, to be light enough."""
+    """Tiles from which some kinds were dropped to make them light enough."""
     dropped: list[int] = field(default_factory=list)
-    """Levels that were left out, the finest first, because all would have been too many."""
+    """Levels that were left out because there would have been too many tiles."""
 
 
 def needed_tiles(boxes: Sequence[tuple[float, float, float]]) -> set[Place]:
-    """Return the tiles that show the scenes of a study: boxes of west, north and width in Web Mercator's metres."""
+    """Return the tiles that show the scenes of a study: boxes of west, north and width in Web Mercator metres."""
     places: set[Place] = set()
     for west, north, size in boxes:
         lowest = math.floor(math.log2(WHOLE / 256 * WORLD / size)) - 1
@@ -82,7 +82,7 @@ def _tiles_of_all(boxes: Sequence[tuple[float, float, float]]) -> set[Place]:
 
 
 def tiles_over(level: int, west: float, north: float, size: float) -> set[Place]:
-    """Return the tiles of a level that a square touches; around the date line they go on from the other side.
+    """Return the tiles of a level that a square touches; at the date line they continue on the other side.
 
     >>> sorted(tiles_over(1, -1000.0, 1000.0, 2000.0))
     [(1, 0, 0), (1, 0, 1), (1, 1, 0), (1, 1, 1)]
@@ -128,7 +128,7 @@ def cut_tiles(extract: "Extract", places: set[Place], tell: Callable[[float, str
 
 
 def _light(content: dict[str, Any]) -> tuple[bytes, bool]:
-    """Pack a tile, without what matters least where it would be too heavy; nothing where it is empty."""
+    """Pack a tile, dropping what matters least if it would be too heavy; return nothing if it is empty."""
     if not content:
         return b"", False
     packed, lightened = _pack(content), False
@@ -146,13 +146,13 @@ def _pack(content: dict[str, Any]) -> bytes:
 
 
 def unpack(tile: bytes) -> dict[str, Any]:
-    """Return what a tile holds."""
+    """Return the content of a tile."""
     content: dict[str, Any] = json.loads(zlib.decompress(tile, 31))
     return content
 
 
 class _Level:
-    """All that one level shows, simplified for it."""
+    """Everything that one level shows, simplified for that level."""
 
     def __init__(self, extract: "Extract", level: int) -> None:
         self.unit = 1 / 2**level / UNITS
@@ -176,7 +176,7 @@ class _Level:
         return shapely.get_parts(shapely.simplify(large, 1.5 * self.unit))
 
     def _named_lines(self, extract: "Extract", kind: str) -> tuple[Shapes, Shapes, shapely.STRtree]:
-        """Join the lines of each name, so that a name has room on them."""
+        """Join the lines that share a name, so that the name fits on them."""
         lines, names = extract.of(kind), extract.names_of(kind)
         joined, said = [], []
         for name in sorted(set(names.tolist()) - {""}):
@@ -189,7 +189,7 @@ class _Level:
         return shapes, np.array(said, dtype=object), shapely.STRtree(shapes)
 
     def tile(self, place: Place) -> dict[str, Any]:
-        """Return what a tile holds: paths by kind, and names."""
+        """Return the content of a tile: paths by kind, and names."""
         level, column, row = place
         west, north = column / 2**level, row / 2**level
         size, rim = UNITS * self.unit, RIM * self.unit
@@ -225,7 +225,7 @@ class _Level:
                 yield [kind, x, y, names[place]]
 
     def _line_names(self, corner: tuple[float, float]) -> list[list[object]]:
-        """Name the roads and rivers that run through a tile straight enough and far enough, the longest first."""
+        """Name the roads and rivers that run straight enough and far enough through a tile, the longest first."""
         box = (*corner, corner[0] + UNITS * self.unit, corner[1] + UNITS * self.unit)
         found: dict[str, tuple[float, list[object]]] = {}
         for lines, names, tree in self.lines:
@@ -238,7 +238,7 @@ class _Level:
         return [label for _, label in sorted(found.values(), key=lambda each: -each[0])[:MOST_NAMES]]
 
     def _label(self, line: shapely.LineString, name: str, corner: tuple[float, float]) -> list[object] | None:
-        """Place a name along the middle of a line, if the line is straight there."""
+        """Place a name along the middle of a line, or nearby, if the line is straight there."""
         half = LETTER * len(name) * self.unit / 2
         for share in (0.5, 0.3, 0.7):
             middle = share * line.length
@@ -262,13 +262,13 @@ def _lines(shapes: Shapes) -> Shapes:
 def _clip(shapes: Shapes, box: tuple[float, float, float, float]) -> Shapes:
     try:
         pieces: Shapes = shapely.clip_by_rect(shapes, *box)
-    except shapely.errors.GEOSException:  # quick, but it stumbles over outlines that simplifying made cross themselves
+    except shapely.errors.GEOSException:  # it is fast but fails on outlines that cross themselves after simplifying
         pieces = shapely.intersection(shapely.make_valid(shapes), shapely.box(*box))
     return pieces
 
 
 def _written(steps: list[list[int]], starts: list[int], *, closed: bool) -> str:
-    """Write lines as an SVG path with relative steps; a minus sign parts two numbers by itself.
+    """Write lines as an SVG path with relative steps; a minus sign is enough to separate two numbers.
 
     >>> _written([[0, 0], [10, -2], [5, 5]], [0], closed=True)
     'M0 0l10-2 5 5z'
