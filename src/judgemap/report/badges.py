@@ -1,4 +1,4 @@
-"""Where numbers stand on a map, in pictures and on pages alike. Light to import: web pages use it too."""
+"""Where to put the numbers on a map, in pictures and on pages. Cheap to import, because web pages use it too."""
 
 import numpy as np
 
@@ -8,9 +8,10 @@ from judgemap.core.types import BoolArray, FloatArray
 def free_spots(anchors: FloatArray, radius: float, box: FloatArray, small: BoolArray | None = None) -> FloatArray:
     """Find a spot for each number: on its area or, if that is small or taken, on the nearest free ring around it.
 
-    ``anchors`` are points of the areas, in the order of their numbers; ``radius`` is that of a number's circle; ``box``
-    has two opposite corners of the map. Numbers never overlap, never leave the map, and cover no other number's area
-    where there is room; rings are searched from the direction that leads away from the middle of the map.
+    ``anchors`` has a point in each area, in the order of their numbers; ``radius`` is the radius of a number's circle;
+    ``box`` has two opposite corners of the map; ``small`` marks areas that are too small for their number. Numbers
+    never overlap, never leave the map and, if there is room, never cover another number's area. The search of each ring
+    starts in the direction away from the middle of the map.
 
     >>> spots = free_spots(np.array([[50.0, 50.0], [52.0, 50.0]]), 5.0, np.array([[0.0, 0.0], [100.0, 100.0]]))
     >>> bool(np.hypot(*(spots[0] - spots[1])) > 10)

@@ -16,7 +16,7 @@ BINS = 20
 
 
 def rank_plot(fit: Fit) -> Picture:
-    """Draw how each chain's draws rank among all, for α and the three areas that mix worst: flat lines are good.
+    """Draw how each chain's draws rank among all draws, for α and the three worst-mixing areas: flat lines are good.
 
     The band contains 95 % of the bins if all chains draw from the same distribution, given their effective sample
     sizes. Source: Vehtari et al. (2021).
@@ -77,7 +77,7 @@ def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
 
 
 def check_intervals(check: PredictiveCheck) -> Picture:
-    """Draw each measure of a predictive check: the range of the replicates, and the judges' answers."""
+    """Draw each measure of a predictive check: its range over the replicates, and its value in the judges' answers."""
     rows = check.checks.to_dict("records")
     with drawing(30 + 42 * len(rows)) as (figure, [axes]):
         for place, row in enumerate(reversed(rows)):
@@ -95,7 +95,7 @@ def check_intervals(check: PredictiveCheck) -> Picture:
 
 
 def _rank_counts(values: FloatArray) -> FloatArray:
-    """Count each chain's draws in bins of their rank among all: (chains, bins)."""
+    """Count each chain's draws by bins of their rank among all draws; the shape is (chains, bins)."""
     rank = np.argsort(np.argsort(values.ravel(), kind="stable"), kind="stable").reshape(values.shape)
     place = rank * BINS // values.size
     return np.array([np.bincount(chain, minlength=BINS) for chain in place], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How clusters are told to people who decide: as a distribution, never as one number. Light to import: pages use it."""
+"""How to describe clusters to decision makers: as a distribution, never as one number. Cheap to import, for pages."""
 
 from collections.abc import Sequence
 
@@ -7,16 +7,16 @@ from judgemap.report.text import in_words, percentage
 from judgemap.study.grouping import Grouping, Level
 
 RARE = 0.02
-"""Numbers of clusters less probable than this, at either end, are put together."""
+"""Numbers of clusters less probable than this are pooled, at either end."""
 STEPS = ((0.95, 1.0), (0.8, 0.78), (0.65, 0.56), (0.0, 0.36))
-"""How strong the colour of an area is, by the probability that it belongs to its cluster."""
+"""Pairs of a least probability that an area belongs to its cluster, and how strongly it is then coloured."""
 UNPLACED = "#ffffff"
-"""An area that is not shown as one of its cluster."""
+"""The colour of an area that is not clearly in any cluster."""
 UNPLACED_WORDS = "no clear cluster"
 
 
 def numbers_of_clusters(numbers: Sequence[tuple[int, float]]) -> str:
-    """Write the distribution of the number of clusters, the rare ends put together.
+    """Write the distribution of the number of clusters, with rare numbers at either end pooled.
 
     >>> numbers_of_clusters([(1, 0.001), (2, 0.06), (3, 0.31), (4, 0.38), (5, 0.18), (6, 0.06), (7, 0.009)])
     '2: 6 %, 3: 31 %, 4: 38 %, 5: 18 %, 6: 6 %, more: < 1 %'
@@ -44,7 +44,7 @@ def number_sentence(numbers: Sequence[tuple[int, float]]) -> str:
 
 
 def partition_sentence(shown: Grouping) -> str:
-    """Say how probable the partition is that a map shows.
+    """Say how probable the partition shown on a map is.
 
     >>> from judgemap.study.grouping import Group
     >>> groups = [Group(3, 1.0, 0.5, 1.5), Group(4, -1.0, -1.5, -0.5)]
@@ -62,7 +62,7 @@ def partition_sentence(shown: Grouping) -> str:
 
 
 def cluster_colours(levels: Sequence[Level]) -> list[str]:
-    """Return a colour for each cluster: shades of red above the average, grey about it, shades of blue below it."""
+    """Return a colour for each cluster: shades of red above the average, grey near it, shades of blue below it."""
     above, below = (sum(level is each for level in levels) for each in (Level.ABOVE, Level.BELOW))
     colours = RISK.around(below, above)
     red, blue = iter(colours[::-1][:above]), iter(colours[:below][::-1])
@@ -70,7 +70,7 @@ def cluster_colours(levels: Sequence[Level]) -> list[str]:
 
 
 def strength(probability: float) -> float:
-    """Return how strongly an area is coloured.
+    """Return how strongly an area is coloured, given the probability that it belongs to its cluster.
 
     >>> strength(0.99), strength(0.5)
     (1.0, 0.36)
@@ -79,5 +79,5 @@ def strength(probability: float) -> float:
 
 
 def area_colour(colour: str, probability: float, *, placed: bool) -> str:
-    """Return the colour of an area of a cluster, fainter the less likely it belongs to it."""
+    """Return the colour of an area in a cluster: the less likely it belongs there, the fainter."""
     return faded(colour, strength(probability)) if placed else UNPLACED

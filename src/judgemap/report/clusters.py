@@ -27,7 +27,7 @@ from judgemap.study.clusters import ClusterFit, Partition
 from judgemap.study.result import Fit
 
 NAMES = {"clusters": "clustering"}
-"""What a model is called in a sentence, where that differs from its short name."""
+"""What a model is called in a sentence, if that differs from its short name."""
 
 LINE = 15.0
 """Height of a line of the map's legend, in points."""
@@ -36,9 +36,9 @@ LINE = 15.0
 def cluster_map(
     fit: ClusterFit, partition: Partition | None = None, title: str = "", *, ax: Axes | None = None
 ) -> Picture:
-    """Draw the clusters, red above the average and blue below it, each area fainter the less it belongs to its own.
+    """Draw the clusters, red above the average and blue below; the less certain an area's cluster, the fainter it is.
 
-    Dots mark areas that could belong to another cluster; areas that belong to none clearly stay white.
+    Dots mark areas that could belong to another cluster; areas without a clear cluster stay white.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -82,10 +82,10 @@ def cluster_map(
 
 
 def cluster_violins(fit: ClusterFit, partition: Partition | None = None) -> Picture:
-    """Draw how risk is spread in each cluster: the posterior draws of all its areas together."""
+    """Draw how risk is spread in each cluster: the pooled posterior draws of its areas."""
     shown = partition or fit.best
     colours = _colours(shown)
-    risk = fit.risk[:: max(1, len(fit.risk) // 1000)]
+    risk = fit.risk[:: max(1, len(fit.risk) // 1000)]  # about a thousand draws per area show the shape
     pooled = [_without_ends(risk[:, shown.labels == k].ravel()) for k in range(1, shown.n_clusters + 1)]
     with drawing(240) as (figure, [axes]):
         bodies: Any = axes.violinplot(pooled, showextrema=False, widths=0.8, points=120)["bodies"]
@@ -129,7 +129,7 @@ def cluster_number_bars(fit: ClusterFit) -> Picture:
 
 
 def co_clustering_matrix(fit: ClusterFit, partition: Partition | None = None) -> Picture:
-    """Draw the probability that two areas share a cluster, areas in the order of their clusters and risk."""
+    """Draw the probability that two areas share a cluster, with areas in order of cluster and risk."""
     shown = partition or fit.best
     risk = np.median(fit.risk, axis=0)
     order = np.lexsort((-risk, shown.labels))
@@ -162,7 +162,7 @@ def co_clustering_matrix(fit: ClusterFit, partition: Partition | None = None) ->
 
 
 def against_spatial(fit: Fit, spatial: Fit) -> Picture:
-    """Draw posterior medians and variances of a model, the clustering one or another, against those of a second fit."""
+    """Draw the posterior medians and variances of one fit, usually a clustering, against those of another."""
     if spatial.map.ids != fit.map.ids:
         raise StudyError("the two fits are of different areas; compare fits of one study")
     pairs = [(each.areas["risk_median"].to_numpy(), each.areas["risk_sd"].to_numpy() ** 2) for each in (spatial, fit)]
@@ -206,7 +206,7 @@ def _descriptions(partition: Partition) -> list[str]:
 
 
 def _key(axes: Axes, colours: Sequence[str], words: Sequence[str], *, unplaced: int, dots: bool) -> None:
-    """Draw the map's legend: a box for each cluster, one for areas without, and a dot."""
+    """Draw the map's legend: a box for each cluster, one for areas without a clear cluster, and the dot."""
     if unplaced:
         colours, words = [*colours, UNPLACED], [*words, f"{UNPLACED_WORDS}: {unplaced:,} areas"]
     for line, (colour, text) in enumerate(zip(colours, words, strict=True)):

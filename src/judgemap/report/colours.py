@@ -1,10 +1,10 @@
-"""From values to colours that everybody can tell apart, on a screen, in print, and in a grey photocopy.
+"""From values to colours that everybody can distinguish, on screen, in print and on a black-and-white photocopy.
 
-Every scale runs from light to dark, so order survives colour blindness and grey ink. The usual diverging scales do
-not: both of their ends turn the same grey. That of risk has the average in neutral grey, blue below and red above it,
-and darkens all the way. A quantity has a hue of its own, so that two maps are never taken for one another. Values are
-put in a few classes with round limits: seven steps of lightness can be matched with a legend by eye, a continuous shade
-cannot.
+Every scale runs from light to dark, so its order survives colour blindness and grey printing. The usual diverging
+scales fail there: both ends turn the same grey. Ours for risk shows the average in neutral grey, lower risk in blue and
+higher risk in red, and darkens all the way. Each quantity has its own hue, so that nobody mistakes one map for another.
+Values fall into a few classes with round limits: a reader can match seven steps of lightness with a legend by eye, but
+not a continuous shade.
 """
 
 from collections.abc import Sequence
@@ -27,21 +27,21 @@ HUES = {
     "GnBu": "#f7fcf0 #e0f3db #ccebc5 #a8ddb5 #7bccc4 #4eb3d3 #2b8cbe #0868ac #084081",
     "PuBuGn": "#fff7fb #ece2f0 #d0d1e6 #a6bddb #67a9cf #3690c0 #02818a #016c59 #014636",
 }
-"""Nine colours of each hue, from light to dark (Brewer, 2003); those between are mixed. Pages need no matplotlib."""
+"""Nine colours of each hue, from light to dark (Brewer, 2003); others are interpolated. Pages need no matplotlib."""
 NEUTRAL = "#acacac"
 BELOW = (NEUTRAL, "#a9cbe1", "#c8f1ff")
-"""From the average to the lowest risk, ever lighter."""
+"""From the average to the lowest risk, getting lighter."""
 ABOVE = (NEUTRAL, "#d68350", "#bf4a26", "#8a1c14", "#52080f")
-"""From the average to the highest risk, ever darker."""
+"""From the average to the highest risk, getting darker."""
 HALVED = (1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-"""Widths of classes whose halves are short numbers too."""
+"""Class widths whose halves are also short numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
     """How a quantity is shaded: the hue, the legend's title and the words at its ends, and the limits of the classes.
 
-    Without `limits` they are chosen round, from the values.
+    Without `limits`, or if a value lies outside them, round limits are chosen from the values.
 
     >>> scale = Scale("Blues", "width", "narrow", "wide")
     >>> scale.limits_for(np.array([0.1, 2.9]))
@@ -55,7 +55,7 @@ class Scale:
     limits: tuple[float, ...] = ()
 
     def limits_for(self, values: FloatArray) -> FloatArray:
-        """Return the limits of the classes, one more than there are classes."""
+        """Return the limits of the classes: one more than the number of classes."""
         least, most = float(values.min()), float(values.max())
         if self.limits and self.limits[0] <= least and most <= self.limits[-1]:
             return np.array(self.limits)
@@ -81,7 +81,7 @@ class Scale:
 
 
 class Diverging(Scale):
-    """A scale around 0, the average: its class is neutral, those below it blue and those above it red.
+    """A scale around 0, the average: the class of 0 is neutral, those below it are blue and those above it red.
 
     >>> scale = Diverging("risk", "risk", "lower", "higher")
     >>> limits = scale.limits_for(np.array([-1.2, 2.9]))
@@ -92,7 +92,7 @@ class Diverging(Scale):
     __slots__ = ()
 
     def limits_for(self, values: FloatArray) -> FloatArray:
-        """Return round limits, of which the two next to 0 are equally far from it."""
+        """Return round limits; the two nearest to 0 are equally far from it."""
         least, most = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
         if most - least < 1e-9:
             least, most = -0.5, 0.5
@@ -112,16 +112,17 @@ class Diverging(Scale):
         return self.around(below, above)
 
     def around(self, below: int, above: int) -> list[str]:
-        """Return colours of so many classes below the average, of the average, and above it, the lowest risk first.
+        """Return the colours of `below` classes, the average class and `above` classes, with the lowest risk first.
 
-        A side of one class or two does not reach the end of its colours: it is not far from the average.
+        A side with only one or two classes stops short of the strongest colours, because it is not far from the
+        average.
         """
         down, up = (np.arange(1, count + 1) / max(count, 3) for count in (below, above))
         return [*_along(BELOW, down)[::-1], NEUTRAL, *_along(ABOVE, up)]
 
 
 def _along(anchors: Sequence[str], where: FloatArray) -> list[str]:
-    """Mix colours at places between 0, the first of some evenly spaced ones, and 1, the last."""
+    """Interpolate between evenly spaced colours, of which the first is at 0 and the last at 1."""
     channels = np.array([_rgb(colour) for colour in anchors]).T
     mixed = [np.interp(where, np.linspace(0, 1, len(anchors)), channel) for channel in channels]
     return ["#" + "".join(f"{round(255 * float(part)):02x}" for part in colour) for colour in zip(*mixed, strict=True)]
@@ -142,7 +143,7 @@ def _rgb(colour: str) -> tuple[float, float, float]:
 
 
 def lightness(colour: str) -> float:
-    """Return the lightness L* of a colour, 0 for black and 100 for white: what a grey print keeps of it (CIE 1976).
+    """Return the lightness L* of a colour (CIE 1976), 0 for black and 100 for white: all that a grey print keeps.
 
     >>> round(lightness("#ffffff")), round(lightness("#777777"))
     (100, 50)
@@ -154,7 +155,7 @@ def lightness(colour: str) -> float:
 
 
 def readable_on(colour: str) -> str:
-    """Return white or black, whichever can be read on a colour."""
+    """Return white or black, whichever is easier to read on a colour."""
     return "#ffffff" if lightness(colour) < 55 else "#000000"
 
 

@@ -222,14 +222,15 @@ _PICTURES: dict[str, Callable[[Sequence[Row], Sequence[Row]], Picture]] = {
 
 
 def _strip(axes: Axes, place: int, values: FloatArray) -> None:
-    """Draw one dot per value in a row, shifted up and down so that they can be told apart."""
+    """Draw one dot per value in a row, shifted up and down so that they do not hide each other."""
+    # Multiples of the golden ratio keep successive dots apart, and need no random numbers.
     turn = (np.arange(len(values)) * 0.618 % 1 - 0.5) * 0.5
     look: dict[str, Any] = {"color": BLUE, "markersize": 3.5, "alpha": max(0.15, min(0.7, 40 / len(values)))}
     axes.plot(values, place + turn, "o", markeredgewidth=0, zorder=2, **look)
 
 
 def _plain_ticks(axes: Axes, ticks: Sequence[float]) -> None:
-    """Mark a logarithmic axis with those of the ticks that it holds, as plain numbers."""
+    """Mark a logarithmic axis with the ticks within its range, as plain numbers."""
     low, high = axes.get_xlim()
     shown = [tick for tick in ticks if low <= tick <= high]
     axes.set_xticks(shown, [f"{tick:,.9g}" for tick in shown])

@@ -1,4 +1,4 @@
-"""Figures of a fit: intervals, the posterior of α, traces, and the truth where it is known."""
+"""Figures of a fit: intervals, the posterior of α, traces, and the truth if it is known."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +18,14 @@ from judgemap.study.result import Fit
 
 CHAINS = (BLUE, "#d98200", "#2f8f5b", "#a03a7d", "#6b6f1d", "#56a8d8", "#8a4b2a", "#6a6f7a")
 TRACED = 250
-"""Draws of a chain that a trace shows: more would look the same and make the file large."""
+"""How many draws of a chain a trace shows: more would look the same and make the file large."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recovery:
     """How close a fit comes to a known truth.
 
-    `correlation` is Pearson's, of posterior medians with the true risk; `covered` marks the 95 % intervals that contain
+    `correlation` is Pearson's, between posterior medians and true risk; `covered` marks the 95 % intervals that contain
     the truth.
     """
 
@@ -39,7 +39,7 @@ class Recovery:
 
 
 def recovery(fit: Fit, true_risk: ArrayLike) -> Recovery:
-    """Compare a fit with the risk that its data were simulated from; only differences of risk count.
+    """Compare a fit with the risk that its data were simulated from; only differences in risk count.
 
     >>> import judgemap as jm
     >>> study = jm.simulate_study(np.random.default_rng(1), jm.chicago())
@@ -129,7 +129,7 @@ def rank_intervals(fit: Fit, top: int = 20, *, ax: Axes | None = None) -> Pictur
 
 
 def convergence(fit: Fit, *, ax: Axes | None = None) -> Picture:
-    """Draw every area's R-hat against its effective sample size, with the limits that both should keep.
+    """Draw every area's R-hat against its effective sample size, with the limits that both should meet.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -215,7 +215,7 @@ def comparison_times(data: Comparisons, *, ax: Axes | None = None) -> Picture:
 
 
 def traces(fit: Fit) -> Picture:
-    """Draw the draws of α, or of the number of clusters, and of the three areas that mix worst, one line per chain."""
+    """Plot the draws of α, or of the number of clusters, and of the three worst-mixing areas, one line per chain."""
     risk = fit.posterior["risk"].to_numpy()
     judged = fit.sampling
     worst = np.argsort(judged.ess_bulk, kind="stable")[:3]
@@ -249,7 +249,7 @@ def _intervals(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _scalars(fit: Fit) -> list[tuple[str, FloatArray]]:
-    """Return the draws, (chain, draw), of what a model has besides the areas' risk."""
+    """Return the draws, (chain, draw), of the quantities that a model has besides the areas' risk."""
     if "alpha2" in fit.posterior:
         return [("α", np.sqrt(fit.posterior["alpha2"].to_numpy()))]
     known = {"number of clusters": "n_clusters", "log posterior": "log_posterior"}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MARGIN = 6.0
 TALLEST = 400.0
-"""How high a map may be, in points; a long map is narrower than the page instead."""
+"""The greatest height of a map, in points; a taller map is drawn narrower than the page instead."""
 
 FINEST = 0.4
 """Bends of a border smaller than this, in points, are not drawn."""
@@ -29,10 +29,10 @@ FINEST = 0.4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ground:
-    """A drawing of the areas that can be coloured: `points` is a place inside each, `room` the width around it.
+    """A drawing of the areas that can be coloured: `points` has a place inside each, `room` the width around it.
 
-    `shapes` are the outlines, none for a network; `rim` is the outline of the whole map; `kilometre` is how long one is
-    on paper, nan where that is not known.
+    `shapes` are the outlines, empty for a network; `rim` is the outline of the whole map; `kilometre` is the length of
+    one on paper, or nan if that is not known.
     """
 
     areas: Areas
@@ -45,7 +45,7 @@ class Ground:
 
     @property
     def is_map(self) -> bool:
-        """Whether there are outlines."""
+        """Whether the areas have outlines."""
         return bool(self.shapes)
 
     def paint(self, axes: Axes, members: IntArray, colour: str, edge: str = "white") -> None:
@@ -91,9 +91,9 @@ class Ground:
 
 @lru_cache(maxsize=4)
 def ground(areas: Areas) -> Ground:
-    """Lay the areas out on paper, north up: their map where they have one, a network of circles where not.
+    """Lay the areas out on paper, north up: as a map if they have outlines, otherwise as a network of circles.
 
-    The layouts of the last few maps are kept: a report draws the same one many times.
+    The last few layouts are cached, because a report draws the same map many times.
 
     >>> from judgemap.core.graph import AreaGraph
     >>> ground(Areas(("1", "2"), ("Castle", "Trent"), AreaGraph(2, [[0, 1]]))).is_map
@@ -136,7 +136,7 @@ def _network(areas: Areas) -> Ground:
 
 
 def _fit_paper(box: FloatArray) -> tuple[float, FloatArray, float]:
-    """Return the scale and shift that put a box on paper, centred, and the height it takes."""
+    """Return the scale and shift that centre a box on paper, and the height it takes."""
     size = np.maximum(np.ptp(box, axis=0), 1e-9 + 1e-6 * np.ptp(box))
     scale = float(min((WIDTH - 2 * MARGIN) / size[0], (TALLEST - 2 * MARGIN) / size[1]))
     height = float(size[1] * scale + 2 * MARGIN)
@@ -144,7 +144,7 @@ def _fit_paper(box: FloatArray) -> tuple[float, FloatArray, float]:
 
 
 def _without_specks(polygons: np.ndarray) -> np.ndarray:
-    """Leave out islands too small to be seen, but never the largest part of an area."""
+    """Leave out islands too small to see, but never the largest part of an area."""
     import shapely
 
     kept = []
@@ -156,7 +156,7 @@ def _without_specks(polygons: np.ndarray) -> np.ndarray:
 
 
 def _path(polygons: "Iterable[shapely.Polygon]") -> Path:
-    """Turn polygons into one path, holes the other way round so that they stay open."""
+    """Turn polygons into one path; holes run the other way round, so that they are not filled."""
     import shapely
 
     rings: list[FloatArray] = []
@@ -167,5 +167,5 @@ def _path(polygons: "Iterable[shapely.Polygon]") -> Path:
 
 
 def _draw(axes: Axes, path: Path, **look: Any) -> None:  # noqa: ANN401 - matplotlib's patch properties
-    # Not add_patch, which walks through every bend of every border to find limits that a sheet has already.
+    # Not add_patch: it walks along every bend of every border to find axis limits, which a sheet has already set.
     axes.add_artist(PathPatch(path, clip_on=False, **{"joinstyle": "round", **look}))

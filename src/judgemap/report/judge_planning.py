@@ -1,4 +1,4 @@
-"""What a plan says of judges who differ: sentences, a table, and a picture of precision by judges and answers each."""
+"""What a plan says about judges who differ: sentences, a table, and a picture of precision by numbers of both."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ MEANT = (
 
 
 def judge_sentences(plan: JudgePlan) -> list[str]:
-    """Say what the planned study tells of the population, what doubling either number gives, and where that ends."""
+    """Say what the planned study tells us about the population, and what doubling its judges or answers gains."""
     judges, answers = plan.planned
     row, column = plan.at(judges, answers)
     sd, endless = plan.sd[row, column], plan.sd[-1, column]
@@ -33,7 +33,7 @@ def judge_sentences(plan: JudgePlan) -> list[str]:
 
 
 def judge_table(plan: JudgePlan) -> Table:
-    """Set uncertainty, and the judges' hours, in a grid of answers each by judges."""
+    """Tabulate uncertainty, correlation and the judges' hours by the number of judges and answers each."""
     heads = columns([], ["Answers each", *(f"{judges:,} judges" for judges in plan.judges)])
     rows = [
         (
@@ -49,7 +49,7 @@ def judge_table(plan: JudgePlan) -> Table:
 
 
 def judge_picture(plan: JudgePlan) -> Picture:
-    """Draw lines of equal uncertainty over judges and answers each, and uncertainty against answers each.
+    """Draw uncertainty as contours over judges and answers each, and as lines against answers each.
 
     >>> import judgemap as jm
     >>> picture = judge_picture(jm.plan_judges(jm.chicago(), 8, 40, seed=1, simulations=2))
@@ -98,7 +98,7 @@ def judge_picture(plan: JudgePlan) -> Picture:
 
 
 def judge_section(plan: JudgePlan) -> Section:
-    """Put it all under one heading, for the plan's page."""
+    """Return all of this under one heading, for the plan's page."""
     return Section(
         "How many judges, how many answers each?",
         (*judge_sentences(plan), MEANT),

@@ -14,7 +14,7 @@ from judgemap.study.comparisons import Comparisons
 from judgemap.study.judges import time_histogram
 
 MOST = 40
-"""Judges that one picture shows: those with the most answers."""
+"""How many judges one picture shows: those with the most answers."""
 
 
 def times_by_judge(data: Comparisons, most: int = 12) -> Picture:
@@ -48,7 +48,7 @@ def times_by_judge(data: Comparisons, most: int = 12) -> Picture:
 
 
 def left_shares(table: pd.DataFrame) -> Picture:
-    """Draw the share of left choices of every judge with its 95 % interval; ``table`` is that of `jm.judge_table`."""
+    """Draw every judge's share of left choices with its 95 % interval; ``table`` comes from `jm.judge_table`."""
     shown = _most(table[table["left_share"].notna()])
     if not len(shown):
         raise StudyError("sides were not recorded (no answer is 'right'), so there is no share of left choices to draw")

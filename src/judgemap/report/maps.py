@@ -1,4 +1,4 @@
-"""Maps: areas shaded by a fit or a prior; a network drawing where there is no boundary file."""
+"""Maps: areas shaded by a fit or a prior, or a network drawing if there is no boundary file."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ NO_MAP = (
 
 
 def risk_map(fit: Fit, title: str = "", *, ax: Axes | None = None) -> Picture:
-    """Draw the posterior median of risk, the ten highest areas numbered as in `tables.highest_risk`.
+    """Draw the posterior median of risk, with the ten highest areas numbered as in `tables.highest_risk`.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -67,7 +67,7 @@ def variance_map(fit: Fit, title: str = "") -> Picture:
 
 
 def p_top_map(fit: Fit, k: int = 10, title: str = "", *, ax: Axes | None = None) -> Picture:
-    """Draw the probability that an area is among the k of highest risk."""
+    """Draw the probability that an area is among the k with the highest risk."""
     if not 1 <= k <= len(fit.map):
         raise StudyError(f"there are {len(fit.map):,} areas, so k must be between 1 and {len(fit.map):,}, not {k}")
     scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
@@ -77,7 +77,7 @@ def p_top_map(fit: Fit, k: int = 10, title: str = "", *, ax: Axes | None = None)
 
 
 def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title: str = "") -> Picture:
-    """Draw the correlation C_ij / √(C_ii C_jj) of one area, by id or name, with all others: the prior, before any data.
+    """Draw the prior correlation C_ij / √(C_ii C_jj) of one area, given by id or name, with all others.
 
     >>> import judgemap as jm
     >>> areas = jm.chicago()
@@ -97,10 +97,11 @@ def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title
 
 
 def adjacency_map(areas: Areas, title: str = "") -> Picture:
-    """Draw lines between neighbours, dashed where an island was linked to the nearest area."""
+    """Draw lines between neighbours, dashed if an island was linked to the nearest area."""
     place, edges = ground(areas), areas.graph.edges
     bridges = np.array([areas.index([each.a, each.b]) for each in areas.bridges], dtype=np.int64).reshape(-1, 2)
     size = len(areas)
+    # Each edge as one number, so that whole edges can be compared.
     borders = edges[~np.isin(edges @ [size, 1], np.sort(bridges, axis=1) @ [size, 1])]
     with style():
         figure, axes = sheet(place.height, title)
@@ -127,10 +128,10 @@ def choropleth(
     outlined: Sequence[int] = (),
     ax: Axes | None = None,
 ) -> Picture:
-    """Shade every area by its value, with a legend; number some areas 1, 2, 3 …, outline some.
+    """Shade every area by its value, with a legend; number some areas 1, 2, 3 … and outline others.
 
-    `numbered` and `outlined` are positions in the order of `areas`. It is drawn on ``ax``, or on a figure of its own.
-    Without a map the areas are circles of a network.
+    `numbered` and `outlined` are positions in the order of `areas`. The map is drawn on ``ax`` or on a new figure.
+    Areas without outlines are drawn as the circles of a network.
 
     >>> from judgemap.core.graph import AreaGraph
     >>> areas = Areas(("1", "2"), ("Castle", "Trent"), AreaGraph(2, [[0, 1]]))
@@ -164,7 +165,7 @@ def choropleth(
 
 
 def kind_of(areas: Areas) -> str:
-    """Name what is drawn: a map, or a network where there is no map."""
+    """Say what is drawn: a map or, without outlines, a network."""
     return "Network drawing" if areas.geometry is None else "Map"
 
 
@@ -178,9 +179,9 @@ def _sentence(title: str) -> str:
 
 
 def sheet(height: float, title: str, below: float = 0.0, axes: Axes | None = None) -> tuple[Figure, Axes]:
-    """Return a figure whose axes count points, 0 at the foot of the map, with room for a legend below it.
+    """Return a figure whose axes are in points, with 0 at the foot of the map and room for a legend below it.
 
-    Given ``axes`` count the same points, each as large as there is room for: see `fit_size`.
+    Any ``axes`` given use the same units, scaled to the room there is: see `fit_size`.
     """
     top = TITLE if title else 0.0
     if axes is None:
@@ -196,7 +197,7 @@ def sheet(height: float, title: str, below: float = 0.0, axes: Axes | None = Non
 
 
 def fit_size(axes: Axes) -> None:
-    """Shrink or grow text and lines as far as the axes are smaller or larger than a `sheet` of their own."""
+    """Scale text and lines by how much smaller or larger the axes are than a `sheet` of their own."""
     axes.apply_aspect()
     scale = axes.get_window_extent().width / figure_of(axes).dpi * 72 / WIDTH
     if abs(scale - 1) < 1e-6:
@@ -228,14 +229,14 @@ def _compass(axes: Axes, place: Ground) -> None:
     if not np.isfinite(place.kilometre):
         return
     right, y = WIDTH - 10.0, -30.0
-    length = 1 / round_step(place.kilometre / 48.0, (1, 2, 5, 10))  # the longest round one within 48 points
+    length = 1 / round_step(place.kilometre / 48.0, (1, 2, 5, 10))  # the longest round length within 48 points
     axes.plot([right - length * place.kilometre, right], [y, y], color=INK, linewidth=1.5, solid_capstyle="butt")
     axes.text(right, y - 3, f"{length:g} km", fontsize=SMALL, va="top", ha="right")
     axes.text(right, y + 6, "N ↑", ha="right")
 
 
 def _number(axes: Axes, place: Ground, numbered: Sequence[int], colours: Sequence[str]) -> None:
-    """Put 1, 2, 3 … on areas: in a white circle, beside an area that is too small, or inside a network's circle."""
+    """Put 1, 2, 3 … on areas: in a white circle on the area or beside a small one, or inside a network's circle."""
     if not len(numbered):
         return
     anchors, room = place.points[list(numbered)], place.room[list(numbered)]

@@ -1,4 +1,4 @@
-"""A drawing of the graph where there is no map: areas a few borders apart are close together."""
+"""A drawing of the graph for when there is no map: areas few borders apart are close together."""
 
 import numpy as np
 from scipy import linalg
@@ -8,15 +8,15 @@ from judgemap.core.types import FloatArray
 
 STEPS = 200
 GAP = 1.5
-"""Space between the parts of a graph that no edge joins, in lengths of an edge."""
+"""Space between disconnected parts of a graph, in edge lengths."""
 
 
 def layout(graph: AreaGraph) -> FloatArray:
     """Place the areas in the plane, one row (x, y) per area; an edge is about 1 long.
 
-    Each connected part minimises the stress Σ_{i<j} (‖x_i − x_j‖ − g_ij)² / g_ij², g_ij the number of borders crossed
-    on the shortest path: classical scaling gives the start, majorisation improves it (Gansner, Koren and North, 2005,
-    Graph drawing by stress majorization). Nothing is random. Parts are set side by side, the largest first.
+    Each connected part minimises the stress Σ_{i<j} (‖x_i − x_j‖ − g_ij)² / g_ij², where g_ij is the number of borders
+    crossed on the shortest path: classical scaling gives the start, majorisation improves it (Gansner, Koren and North,
+    2005, Graph drawing by stress majorization). Nothing is random. Parts are set side by side, the largest first.
 
     >>> layout(AreaGraph(3, [[0, 1], [1, 2]]))[:, 0].round(1)
     array([-1., 0., 1.])
@@ -45,7 +45,7 @@ def stress(points: FloatArray, distance: FloatArray) -> float:
 
 
 def _place(distance: FloatArray) -> FloatArray:
-    """Lay out one connected part, its longest direction across."""
+    """Lay out one connected part, with its longest direction horizontal."""
     n = len(distance)
     if n == 1:
         return np.zeros((1, 2))
@@ -67,7 +67,7 @@ def _place(distance: FloatArray) -> FloatArray:
 
 
 def classical_scaling(distance: FloatArray) -> FloatArray:
-    """Return the plane that keeps most of the distances: the top two eigenvectors of −½ J g² J."""
+    """Return the points in the plane that best keep the distances, from the top two eigenvectors of −½ J g² J."""
     n = len(distance)
     square = distance**2
     middle = square.mean(axis=0)
@@ -78,7 +78,7 @@ def classical_scaling(distance: FloatArray) -> FloatArray:
 
 
 def _turn(points: FloatArray) -> FloatArray:
-    """Rotate the longest direction across, and choose among mirror images by the first area that tells them apart."""
+    """Turn the longest direction to the horizontal, and settle mirror images by the first area off each axis."""
     points = points - points.mean(axis=0)
     axes = linalg.svd(points, full_matrices=False)[2]
     turned: FloatArray = points @ axes.T
@@ -90,7 +90,7 @@ def _turn(points: FloatArray) -> FloatArray:
 
 
 def _pack(sizes: list[FloatArray]) -> list[FloatArray]:
-    """Set boxes in rows from the top left, so that the whole is about one and a half times as wide as high."""
+    """Place boxes in rows from the top left; the whole is about one and a half times as wide as it is high."""
     boxes = np.array(sizes) + GAP
     row = max(boxes[:, 0].max(), float(np.sqrt(1.5 * boxes.prod(axis=1).sum())))
     corners, x, y, tallest = [], 0.0, 0.0, 0.0

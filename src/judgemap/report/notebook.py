@@ -1,4 +1,4 @@
-"""What a notebook shows of a value: warnings first, then a sentence, then a small table or map."""
+"""How a notebook shows a value: warnings first, then a sentence, then a small table or map."""
 
 import base64
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ from judgemap.study.result import Fit
 from judgemap.study.schedules import Schedule
 
 SHOWN = 5
-"""Rows of a list of which there are many."""
+"""How many rows of a long list to show."""
 DOTS = 110
-"""Dots per inch of a map: enough for 300 pixels on a screen of double resolution."""
+"""Dots per inch of a map: enough for about 300 pixels on a screen with double resolution."""
 
 
 def plots(value: Fit) -> FitPlots:
@@ -36,7 +36,7 @@ def plots(value: Fit) -> FitPlots:
 
 @singledispatch
 def html(value: object) -> str:
-    """Return what a notebook shows of a value.
+    """Return the HTML with which a notebook shows a value.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

@@ -1,7 +1,7 @@
 """What a briefing says in the researcher's own words: who wrote it, whom to ask, and what to do next.
 
-These words can change after the briefing was made, whose figures take long to draw. So they stand between marks in the
-page, and `fill_in` writes them anew.
+These words can change after the briefing is made, and its figures take long to draw. So the words stand between markers
+in the page, where `fill_in` replaces them.
 """
 
 import re
@@ -15,7 +15,7 @@ BYLINE, STEPS = "byline", "next-steps"
 
 
 def byline(words: OwnWords, made: date | None) -> Markup:
-    """Write the day, the author and the contact.
+    """Write the date, the author and the contact.
 
     >>> byline(OwnWords(author="A. Hill", contact="hill@town.example"), date(2026, 3, 2))
     Markup('<!--byline--><p class="byline">2 March 2026 · A. Hill · Contact: hill@town.example</p><!--/byline-->')
@@ -45,7 +45,7 @@ def next_steps(words: OwnWords) -> Markup:
 
 
 def fill_in(html: str, words: OwnWords, made: date | None) -> str:
-    """Write the own words of a page anew.
+    """Replace the researcher's own words in a page.
 
     >>> page = f"<body>{byline(OwnWords(), None)}</body>"
     >>> "A. Hill" in fill_in(page, OwnWords(author="A. Hill"), None)

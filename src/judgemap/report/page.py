@@ -1,6 +1,6 @@
 """One self-contained HTML page: words first, then pictures with text alternatives and tables; nothing is fetched.
 
-Pictures are `<img>` with the SVG inside the address: their ids and styles cannot clash, every one has its text
+Pictures are `<img>` elements with the SVG in a data address, so their ids and styles cannot clash, each has its text
 alternative, and they print as lines, not dots.
 """
 
@@ -22,7 +22,7 @@ NOTHING = Markup("")
 class Section:
     """A heading, paragraphs in plain language, and what goes with them.
 
-    Facts by name, a picture, a table, remarks; points, each a few words and what they mean; pictures side by side, each
+    Facts by name, a picture, a table, remarks; points, each a heading and what it means; pictures side by side, each
     under its own heading; a text to copy; a list of references.
     """
 
@@ -40,7 +40,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Front:
-    """The first printed page, which must stand alone: a few sentences, one picture, one table.
+    """The first printed page, which must make sense on its own: a few sentences, one picture, one table.
 
     ``verdict`` says whether the fit can be used, and ``warning`` is a heading with sentences: a reader must see both
     before any number. ``foot`` ends the page.
@@ -58,7 +58,7 @@ class Front:
     verdict: Verdict | None = None
     byline: Markup = NOTHING
     second: tuple[tuple[str, str], ...] = ()
-    """The second printed page, in points, and what to do next: with the first, it stands alone."""
+    """The points on the second printed page. With ``next_steps``, the two pages make sense on their own."""
     next_steps: Markup = NOTHING
 
 
@@ -70,7 +70,7 @@ def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Seq
     title
         The page's heading.
     sections
-        Meaning, in order.
+        The page's content, in order.
     notice
         What a reader must know first, set apart at the top.
     numbers
@@ -103,7 +103,7 @@ def _unbroken(value: object) -> object:
 
 
 def environment() -> Environment:
-    """Return the templates of reports; what is put into them is escaped."""
+    """Return the environment of the report templates, which escapes what is put into them."""
     return Environment(
         finalize=_unbroken,
         loader=PackageLoader("judgemap.report"),

@@ -1,4 +1,4 @@
-"""A page as PDF, printed by a headless browser on this machine: Chromium, Chrome or Edge."""
+"""A page as a PDF, printed by a headless browser on this machine: Chromium, Chrome or Edge."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ RENDERERS = (
 """Programs that can print a page to PDF, by the names they have on the PATH."""
 
 LIMIT = 120.0
-"""Seconds that printing may take."""
+"""How many seconds printing may take."""
 
 
 def find_renderer() -> Path | None:
@@ -81,5 +81,5 @@ def write_pdf(html: str, path: str | Path, limit: float = LIMIT) -> Path:
 
 
 def _is_root() -> bool:
-    """Return whether we run as root, where the browser's sandbox cannot start; the page is ours and has no script."""
+    """Return whether we run as root: the browser's sandbox cannot start then, and our page has no script to contain."""
     return hasattr(os, "geteuid") and os.geteuid() == 0

@@ -1,7 +1,7 @@
 """A picture: a matplotlib figure with its caption and text alternative, written as SVG, PNG or PDF.
 
-The style is set here alone. Figures are made and written inside `style()`, so a user's own matplotlib settings change
-nothing and are left as they were.
+Only this module sets the style. Figures are made and written inside `style()`, so a user's own matplotlib settings
+change nothing and are left as they were.
 """
 
 import io
@@ -29,21 +29,21 @@ WIDTH = 360.0
 """Width of every picture in points: five inches, so that text of 10 points can still be read on a phone."""
 
 SMALL = 10.2
-"""The smallest text of a picture, in points: 7 points where the picture is as wide as a journal's column."""
+"""The smallest text in a picture, in points; it shrinks to 7 points in a picture as wide as a journal column."""
 
 COLUMN, PAGE = 88.0, 176.0
 """Widths of a journal's single and double column, in millimetres."""
 
 INK, QUIET, FAINT, MISSED = "#1b1f27", "#5b6270", "#d5d8de", "#b8480a"
-"""Text and marks; quieter lines; grid and borders; what deserves a second look. All but FAINT read well on white."""
+"""Text and marks; quieter lines; grid and borders; what deserves a second look. All but FAINT are legible on white."""
 
 BLUE = "#1f5d92"
 
 DASHED: dict[str, Any] = {"color": QUIET, "linewidth": 0.8, "linestyle": (0, (4, 3)), "zorder": 0}
-"""A line to compare with: where two things are equal, or where nothing happens."""
+"""A reference line: where two things are equal, or where there is no effect."""
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-"""Fonts of SVG text. It is laid out in DejaVu Sans, which matplotlib ships and which is wider than these."""
+"""Fonts of SVG text. The layout uses DejaVu Sans, which comes with matplotlib and is wider, so these fit too."""
 
 STYLE: dict[Any, Any] = {
     "font.family": ["sans-serif"],
@@ -69,10 +69,10 @@ STYLE: dict[Any, Any] = {
 }
 
 _HUNDREDTHS = re.compile(r"(?<=\.\d\d)\d+")
-"""What a coordinate has beyond hundredths of a point."""
+"""The digits of a coordinate after hundredths of a point."""
 
 _settings = threading.RLock()
-"""matplotlib's settings are shared by the whole process: one picture at a time."""
+"""matplotlib's settings are shared by the whole process, so we draw one picture at a time."""
 
 
 @contextmanager
@@ -89,9 +89,9 @@ def style() -> Iterator[None]:
 def drawing(
     height: float, rows: int = 1, columns: int = 1, *, share_x: bool = True, axes: Axes | None = None
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Make a figure of some panels in the house style, and lay it out once, so that every file of it is the same.
+    """Make a figure with panels in the house style, and lay it out once, so that all files made from it look the same.
 
-    With ``axes``, somebody else's figure, draw there and leave its layout alone.
+    Given ``axes``, draw on them and leave the layout of their figure alone.
     """
     with style():
         if axes is not None:
@@ -105,7 +105,7 @@ def drawing(
 
 
 def figure_of(axes: Axes) -> Figure:
-    """Return the whole figure that axes belong to, also from within a part of it."""
+    """Return the whole figure that axes belong to, even if they are in a subfigure."""
     return cast("Figure", axes.get_figure(root=True))
 
 
@@ -126,7 +126,7 @@ def draw_diagonal(axes: Axes, *values: FloatArray) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure, what it shows for those who cannot see it (`alt`), and the sentence below it (`caption`).
+    """A figure, a description for people who cannot see it (`alt`), and the sentence below it (`caption`).
 
     >>> Picture(Figure(figsize=(1, 1)), alt="An empty square.").svg().startswith("<svg")
     True
@@ -137,7 +137,7 @@ class Picture:
     caption: str = ""
 
     def svg(self) -> str:
-        """Return the picture as an SVG element, text as text, with `alt` as its description."""
+        """Return the picture as an SVG element, with its text as text and `alt` as its description."""
         return self._svg
 
     @cached_property
@@ -147,7 +147,7 @@ class Picture:
         canvas, dpi = self.figure.canvas, self.figure.dpi
         with style(), io.StringIO() as written:
             try:  # not savefig, which draws a figure twice: the first time for limits that ours do not need
-                page: Any = FigureCanvasSVG(self.figure)  # its functions say nothing of their types
+                page: Any = FigureCanvasSVG(self.figure)  # its functions have no type hints
                 page.print_svg(written, metadata=nothing)
             finally:
                 self.figure.set_canvas(canvas)
@@ -166,10 +166,10 @@ class Picture:
             return written.getvalue()
 
     def save(self, path: str | Path, millimetres: float = COLUMN) -> Path:
-        """Write the picture to a file of a given width, as SVG, PNG or PDF by the name's ending.
+        """Write the picture to an SVG, PNG or PDF file of a given width; the name's ending decides which.
 
         `COLUMN` is a journal's single column, `PAGE` its double one. Text and lines grow and shrink with the width; in
-        a single column the smallest text has 7 points. Letters of a PDF are embedded, as journals ask.
+        a single column the smallest text has 7 points. Fonts are embedded in PDFs, as journals ask.
         """
         path = Path(path)
         writers = {".svg": self._sized_svg, ".png": self._sized_png, ".pdf": self._sized_pdf}
@@ -193,10 +193,10 @@ class Picture:
         return self.png(dpi=round(300 * millimetres / 25.4 / self.figure.get_size_inches()[0]))
 
     def _sized_pdf(self, millimetres: float) -> bytes:
-        """Draw as matplotlib's own PDF canvas does, on a page of another size and through a scaling matrix."""
+        """Draw as matplotlib's own PDF canvas does, but on a page of another size, through a scaling matrix."""
         from matplotlib.backends import backend_mixed, backend_pdf
 
-        pdf: Any = backend_pdf  # its functions say nothing of their types
+        pdf: Any = backend_pdf  # its functions have no type hints
         mixed: Any = backend_mixed
         width, height = self.figure.get_size_inches()
         scale = millimetres / 25.4 / width

@@ -20,7 +20,7 @@ from judgemap.study.judge_planning import JudgePlan
 from judgemap.study.planning import Needed, StudyPlan
 
 MARK = "plan.json"
-"""The file that marks a folder as one of a plan, so that no other folder is overwritten."""
+"""This file marks a folder as a plan's, so that no other folder is overwritten."""
 
 LOOKS = {
     "uniform": (INK, "o", (0, (4, 2))),
@@ -41,7 +41,7 @@ def sentences(plan: StudyPlan) -> list[str]:
 
 
 def at_planned(plan: StudyPlan) -> Table:
-    """Set the designs side by side at the planned number of comparisons, with 95 % Monte Carlo intervals."""
+    """Compare the designs at the planned number of comparisons, with 95 % Monte Carlo intervals."""
     heads = columns(["Design"], ["Uncertainty (sd)", "Rank error", _found_heading(plan), "Comparisons for the same sd"])
     rows = []
     for design in plan.designs:
@@ -55,7 +55,7 @@ def at_planned(plan: StudyPlan) -> Table:
 
 
 def by_length(plan: StudyPlan, design: str) -> Table:
-    """Set short and long studies with one design side by side."""
+    """Compare shorter and longer studies with one design."""
     lengths = ["Comparisons", f"Judges × {plan.per_judge}"]
     heads = columns([], [*lengths, "Uncertainty (sd)", "Rank error", _found_heading(plan)])
     measures = zip(*(plan.expected(design, each) for each in ("sd", "rank_error", "found")), strict=True)
@@ -67,7 +67,7 @@ def by_length(plan: StudyPlan, design: str) -> Table:
 
 
 def utilities(plan: StudyPlan) -> Table:
-    """List the utilities at the planned number, and their ratios to the reference, truth by truth."""
+    """List the utilities at the planned number of comparisons, and their ratios to the reference on the same truths."""
     against = f"against {plan.reference}"
     heads = columns(["Design"], ["U1", against, "U2, median", "U2, robust", against])
     rows = []
@@ -82,7 +82,7 @@ def utilities(plan: StudyPlan) -> Table:
 
 
 def curves(plan: StudyPlan) -> Picture:
-    """Draw uncertainty, rank error and worst areas found against the number of comparisons, a line for each design."""
+    """Draw uncertainty, rank error and worst areas found against the number of comparisons, one line per design."""
     panels = {
         "sd": "uncertainty of risk (sd)",
         "rank_error": "rank error (places)",
@@ -125,7 +125,7 @@ def curves(plan: StudyPlan) -> Picture:
 
 
 def plan_page(plan: StudyPlan, people: JudgePlan | None = None) -> str:
-    """Return one self-contained page, with what ``people`` says of judges who differ.
+    """Return the plan as one self-contained page, with a section on judges who differ if ``people`` is given.
 
     >>> import judgemap as jm
     >>> html = plan_page(jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6))
@@ -184,14 +184,14 @@ UTILITIES = (
 def save_plan(plan: StudyPlan, output: Path, people: JudgePlan | None = None) -> Path:
     """Write one page if the name ends in .html, else a folder: index.html, plan.json, plan.csv, plan.svg.
 
-    With ``people`` the folder holds judges.csv and judges.svg too.
+    With ``people`` the folder also holds judges.csv and judges.svg.
     """
     if output.suffix.lower() in (".html", ".htm"):
         return write_whole(output, plan_page(plan, people).encode())
     with new_folder(output, MARK) as draft:
         (draft / "index.html").write_text(plan_page(plan, people), encoding="utf-8")
-        told = json.dumps(plan_record(plan, people), indent=2, ensure_ascii=False)
-        (draft / MARK).write_text(told + "\n", encoding="utf-8")
+        text = json.dumps(plan_record(plan, people), indent=2, ensure_ascii=False)
+        (draft / MARK).write_text(text + "\n", encoding="utf-8")
         plan.to_frame().to_csv(draft / "plan.csv", index=False)
         curves(plan).save(draft / "plan.svg")
         if people is not None:
@@ -201,7 +201,7 @@ def save_plan(plan: StudyPlan, output: Path, people: JudgePlan | None = None) ->
 
 
 def plan_record(plan: StudyPlan, people: JudgePlan | None = None) -> dict[str, Any]:
-    """Return the plan for a program; what it says of judges who differ is under ``judges_differ``."""
+    """Return the plan as data for programs; ``judges_differ`` has the plan for judges who differ."""
     return plan.to_dict() | ({} if people is None else {"judges_differ": people.to_dict()})
 
 
@@ -216,7 +216,7 @@ def _gives(plan: StudyPlan) -> str:
 
 
 def _finds(plan: StudyPlan) -> str:
-    """Say how many of the worst areas are found on average, and with bad luck."""
+    """Say how many of the worst areas are found on average, and in an unlucky study."""
     if plan.top == 1:
         return f"find the worst area in {100 * _found(plan, plan.reference):.0f} % of studies"
     shares = plan.curve(plan.reference, "found")[:, plan.lengths.index(plan.planned)]
@@ -255,7 +255,7 @@ def _verdict(plan: StudyPlan, needed: Needed, same: str) -> str:
 
 
 def _percent(plan: StudyPlan, comparisons: float) -> float:
-    """Return the percentage saved; numbers beyond the simulated lengths count as the nearest of these."""
+    """Return the percentage saved; a number outside the simulated lengths counts as the nearest of them."""
     inside = min(max(comparisons, plan.lengths[0]), plan.lengths[-1])
     return 100 * (1 - inside / plan.planned)
 

@@ -1,4 +1,4 @@
-"""Plots for notebooks: the report's figures on matplotlib axes, the reader's own or new ones."""
+"""Plots for notebooks: the report's figures on the reader's own matplotlib axes or on new ones."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from judgemap.study.result import Fit
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitPlots:
-    """The plots of a fit, `fit.plot`: each takes ``ax``, or makes a figure, and returns the axes it drew on.
+    """The plots of a fit, `fit.plot`: each draws on ``ax``, or on a new figure, and returns the axes.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -31,7 +31,7 @@ class FitPlots:
         return f"the plots of {self.fit!r}: {', '.join(name for name in dir(self) if name[0] != '_' and name != 'fit')}"
 
     def map(self, *, title: str = "", ax: Axes | None = None) -> Axes:
-        """Draw the map: every area's posterior median of risk, the ten highest numbered.
+        """Draw the map: every area's posterior median of risk, with the ten highest numbered.
 
         >>> import judgemap as jm
         >>> areas, data = jm.example_study(seed=1)
@@ -70,7 +70,7 @@ class FitPlots:
         return self._draw(figures.variance_against_median, 260, ax)
 
     def clusters(self, *, title: str = "", ax: Axes | None = None) -> Axes:
-        """Draw the map of the clusters, for a fit of `fit_clusters`."""
+        """Draw the map of the clusters, for a fit from `fit_clusters`."""
         if not isinstance(self.fit, ClusterFit):
             raise StudyError("only a fit of clusters has clusters to draw; make one with fit_clusters")
         extra = clusters.LINE * self.fit.best.n_clusters
@@ -83,7 +83,8 @@ class FitPlots:
         if ax is None:
             from matplotlib import pyplot as plt  # so that a notebook shows the figure
 
-            # Made outside the style: with its first figure a notebook changes its settings, which the style would undo.
+            # Made outside the style: a notebook's first figure changes matplotlib's settings, and the style would undo
+            # that.
             sheet = plt.figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
             with style():
                 ax = sheet.subplots()

@@ -36,7 +36,7 @@ def exposure_map(schedule: Schedule, title: str = "") -> Picture:
 
 
 def likely_pairs(schedule: Schedule, count: int = 5) -> Table:
-    """List the most and the least likely pairs: one draw in how many, and how that compares with equally likely pairs.
+    """List the most and least likely pairs: in how many draws each comes once, and how likely relative to uniform.
 
     >>> import judgemap as jm
     >>> table = likely_pairs(jm.schedule(jm.chicago(), "principal", 500, seed=1), count=2)
@@ -65,7 +65,7 @@ def likely_pairs(schedule: Schedule, count: int = 5) -> Table:
 
 
 def how_alike(schedule: Schedule) -> str:
-    """Say how many pairs are about as likely as the most likely one: the few that are listed may not stand out.
+    """Say how many pairs are about as likely as the most likely one, because the few listed may not stand out.
 
     >>> import judgemap as jm
     >>> how_alike(jm.schedule(jm.chicago(), "uniform", 77, seed=1))

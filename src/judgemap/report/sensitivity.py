@@ -54,8 +54,8 @@ def sensitivity_scatter(base: Fit, others: Mapping[str, Fit]) -> Picture:
 def sensitivity_maps(fits: Mapping[str, Fit]) -> Picture:
     """Draw the risk maps of several fits side by side, each in standard deviations over its own areas.
 
-    Fits of fewer answers, or under another prior, spread the areas less or more; only the order of the areas and their
-    relative distances can be compared.
+    Fits to fewer answers, or with another prior, spread the areas less or more, so only the order of the areas and
+    their relative distances can be compared.
     """
     medians = {name: _standardised(values) for name, values in _medians(fits).items()}
     areas = next(iter(fits.values())).map

@@ -1,6 +1,6 @@
 """The map over its streets, on a page of its own in a briefing.
 
-Whether it is shown can change after the briefing was made, like the researcher's own words, so it is put in when the
+Like the researcher's own words, it can be switched on or off after the briefing is made, so it is added when the
 briefing is read.
 """
 
@@ -18,7 +18,7 @@ PAGE = Markup(
     "<figcaption>{caption}</figcaption></figure></section>\n"
 )
 PLAIN = " =:/,.-()"
-"""What need not be escaped in an image's address; paths, which are most of a picture, stay as they are."""
+"""Characters not escaped in an image's address, so that paths, most of a picture, stay as they are."""
 
 
 def add_streets(html: str, svg: str, alt: str, caption: str) -> str:

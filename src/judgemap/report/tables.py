@@ -27,14 +27,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's heading; numbers are aligned to the right."""
+    """A column's heading; numbers are aligned right."""
 
     heading: Cell
     numeric: bool = False
 
 
 Heading = str | tuple[str, str]
-"""A column's heading, or that and what stands beside it in smaller type."""
+"""A column's heading, or a pair of the heading and what stands beside it in smaller type."""
 
 
 def columns(texts: Sequence[Heading], numbers: Sequence[Heading]) -> tuple[Column, ...]:
@@ -63,7 +63,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
     def text(self) -> str:
-        """Return the table in plain text, columns lined up."""
+        """Return the table in plain text, with its columns lined up."""
         lines = [[str(column.heading) for column in self.columns], *([str(cell) for cell in row] for row in self.rows)]
         widths = [max(_width(line[place]) for line in lines) for place in range(len(self.columns))]
         lines.insert(1, ["-" * width for width in widths])
@@ -80,8 +80,8 @@ class Table:
 def highest_risk(fit: Fit, count: int = 10) -> Table:
     """List the areas of highest risk, by posterior median, with 95 % intervals of risk and rank, and P(in the top ten).
 
-    An area's rank is its place among the medians, the number that `maps.risk_map` shows. With ten areas or fewer, where
-    all are among the top ten, the last column is the probability of having the highest risk.
+    An area's rank is its place among the medians, the number that `maps.risk_map` shows. With ten areas or fewer, when
+    all are in the top ten, the last column is the probability of having the highest risk.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -113,7 +113,7 @@ def highest_risk(fit: Fit, count: int = 10) -> Table:
 
 
 def highest_in_words(fit: Fit, count: int = 10) -> Table:
-    """List the areas of highest risk for people who decide: how often judges would pick each over an average area.
+    """List the areas of highest risk for decision makers: how often judges would pick each over an average area.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -139,7 +139,7 @@ def _width(text: str) -> int:
 
 
 def correlations(fits: dict[str, Fit]) -> Table:
-    """List the correlations between the posterior medians of every two fits, Pearson's and Spearman's.
+    """List the correlations between the posterior medians of every pair of fits, Pearson's and Spearman's.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -156,7 +156,7 @@ def correlations(fits: dict[str, Fit]) -> Table:
 
 
 def cluster_table(fit: ClusterFit) -> Table:
-    """List the clusters of the shown partition, the highest risk first: areas, mean risk with its 95 % interval.
+    """List the clusters of the partition shown, highest risk first: number of areas, mean risk with 95 % interval.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

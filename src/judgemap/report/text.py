@@ -1,4 +1,4 @@
-"""Names and numbers as people read them, in sentences and in tables. Light to import: web pages use it too."""
+"""Names and numbers as people read them, in sentences and in tables. Cheap to import, because web pages use it too."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 
 
 def isolated(name: str) -> str:
-    """Fence a name that is written from right to left, so that it leaves the order of the words around it alone.
+    """Isolate a name written from right to left, so that it does not disturb the order of the words around it.
 
     >>> isolated("Loop")
     'Loop'
@@ -19,7 +19,7 @@ def isolated(name: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
-    """Put names in a row, the rest counted.
+    """List names in a sentence, counting those beyond the first few.
 
     >>> listed(["Ash", "Elm"]), listed(["Ash", "Elm", "Fir", "Yew"], most=2)
     ('Ash and Elm', 'Ash, Elm and two more')
@@ -90,7 +90,7 @@ def percentage(chance: float) -> str:
 
 
 def times_in_ten(chance: float) -> str:
-    """Write how often something happens, in words for people who do not read probabilities; never always or never.
+    """Write how often something happens, for people who do not read probabilities; never as 'always' or 'never'.
 
     >>> times_in_ten(0.91), times_in_ten(0.03), times_in_ten(0.9991)
     ('9 times in 10', '3 times in 100', 'more than 99 times in 100')
@@ -107,7 +107,7 @@ def _times(count: int) -> str:
 
 
 def share(part: float) -> str:
-    """Write a share in per cent, with one decimal where it is small; unlike a probability it may be 0 or 100.
+    """Write a share in per cent, with one decimal if it is small; unlike a probability, it may be 0 or 100.
 
     >>> share(0.123), share(0.0213), share(0)
     ('12 %', '2.1 %', '0 %')
@@ -135,7 +135,7 @@ def number(value: float) -> str:
 
 
 def plain(value: float) -> str:
-    """Write a number to one decimal, two where it is small, without zeros at the end.
+    """Write a number to one decimal, or two if it is below 10, without trailing zeros.
 
     >>> plain(1234.0), plain(0.251), plain(12.54), plain(0.4)
     ('1,234', '0.25', '12.5', '0.4')

@@ -1,7 +1,7 @@
 """Round numbers along an axis.
 
-They are those of matplotlib's ``MaxNLocator``, which web pages cannot use: they load no matplotlib, to start fast and
-stay small.
+They are the ones that matplotlib's ``MaxNLocator`` gives. Web pages cannot use it: they do not load matplotlib, so that
+they start fast and stay small.
 """
 
 import math
@@ -24,12 +24,12 @@ def round_step(least: float, steps: tuple[float, ...] = STEPS) -> float:
 
 
 def round_limits(least: float, most: float, count: int = 7) -> FloatArray:
-    """Return round limits of at most about ``count`` equal steps that hold a range.
+    """Return round limits that contain a range, in at most about ``count`` equal steps.
 
     >>> round_limits(0.1, 2.9)
     array([0. , 0.5, 1. , 1.5, 2. , 2.5, 3. ])
 
-    A range of one value, however large, is widened by half of it, or by a half.
+    A range of one value, however large, is widened on each side by half of it, or by 0.5 if it is below 1.
 
     >>> round_limits(1e30, 1e30)[[0, -1]]
     array([4.0e+29, 1.6e+30])

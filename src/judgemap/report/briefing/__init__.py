@@ -1,4 +1,4 @@
-"""The briefing: what a decision maker reads. A front page that stands alone, then what lies behind it."""
+"""The briefing: what a decision maker reads. A front page that stands on its own, then the details behind it."""
 
 from judgemap.report.briefing.about import About, read_about
 from judgemap.report.briefing.document import briefing

@@ -1,4 +1,4 @@
-"""What a briefing says about a study besides its fit: title, question, and who answered, in numbers only."""
+"""What a briefing says about a study apart from its fit: the title, the question, and how many people answered."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,14 +20,14 @@ from judgemap.study.result import Fit
 
 @dataclass(frozen=True, slots=True, eq=False)
 class About:
-    """The study that a fit belongs to. Everything is optional: a fit alone makes a briefing too.
+    """The study that a fit belongs to. Every field is optional: a briefing can be made from a fit alone.
 
     ``data`` are the comparisons that were fitted; they give the number of judges and their times. ``first`` and
     ``last`` are the days of the first and the last answer. ``notice`` is what a reader must know first, and
-    ``pictures`` are more figures for the annex, each with its heading. ``others`` are fits of the same areas from
-    other answers or under other assumptions, such as "without judge 12", to compare with. ``left_out`` counts the
-    judges whose answers the researcher left out. ``explanation`` is that of the fit, where there is one already.
-    ``words`` are the researcher's own, and ``made`` is the day of the briefing.
+    ``pictures`` are more figures for the annex, each with its heading. ``others`` are fits of the same areas from other
+    answers or under other assumptions, such as "without judge 12", to compare with. ``left_out`` counts the judges
+    whose answers the researcher left out. ``explanation`` is the fit's, if it has already been made. ``words`` are the
+    researcher's own words, and ``made`` is the date of the briefing.
 
     >>> About("Wards", "Which ward has the LOWER rate?").title
     'Wards'
@@ -47,7 +47,7 @@ class About:
     made: date | None = None
 
     def check(self, fit: Fit) -> None:
-        """Raise a `StudyError` if the comparisons are not those of the fit, or other fits are of other areas."""
+        """Raise a `StudyError` if the comparisons are not the ones fitted, or if another fit has different areas."""
         for name, other in self.others.items():
             if other.map.ids != fit.map.ids:
                 raise StudyError(f"the fit {name!r} is of different areas; compare fits of one study")
@@ -59,7 +59,7 @@ class About:
 
     @property
     def median_seconds(self) -> float:
-        """The median time of a comparison, nan where no times are known.
+        """The median time of a comparison in seconds, or nan if no times are known.
 
         >>> About().median_seconds
         nan
@@ -70,7 +70,7 @@ class About:
 
     @property
     def largest_share(self) -> float:
-        """The share of comparisons that the busiest judge made, nan where judges are not named."""
+        """The share of comparisons that the busiest judge made, or nan if the judges are not recorded."""
         if self.data is None or not self.data.per_judge():
             return float("nan")
         per_judge = self.data.per_judge().values()
@@ -97,7 +97,7 @@ def read_about(fit: Fit, study: Path | None = None, comparisons: Path | None = N
 
 
 def _days(comparisons: Path) -> tuple[date | None, date | None]:
-    """Return the first and the last day in a column ``answered_at``, if there is one that can be read."""
+    """Return the first and last days in the column ``answered_at``, or None twice if it is missing or unreadable."""
     table = read_table(comparisons)
     written = [row["answered_at"][:10] for row in table.rows if row.get("answered_at")]
     try:

@@ -21,11 +21,11 @@ MODELS = {
 
 
 def diagnostics(fit: Fit, other: Fit | None, gallery: Gallery) -> list[Section]:
-    """Return the sections that end a briefing, for one fit or for two."""
+    """Return the last sections of a briefing, for one fit or two."""
     if other is None:
         return [_of(fit, "Diagnostics", gallery["traces"]), _record(fit, "The record of the fit", limits.notes(fit))]
     sections: list[Section] = []
-    told: set[str] = set()
+    told: set[str] = set()  # a note that both fits share is printed once
     second = "cluster-traces" if gallery.clusters is other else "traces-2"
     for each, traces in ((fit, gallery["traces"]), (other, gallery[second])):
         name = clusters.NAMES.get(each.record.model, each.record.model)
@@ -56,7 +56,7 @@ def verdict(fit: Fit) -> str:
 
 
 def worst(fit: Fit, count: int = 5) -> Table:
-    """List the areas with the smallest effective sample sizes, of the middle and of the tails, with their R-hat."""
+    """List the areas with the smallest bulk effective sample sizes, with their R-hat and tail sizes."""
     agreement, bulk, tail = fit.sampling
     rows = tuple(
         (

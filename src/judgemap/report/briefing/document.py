@@ -1,4 +1,4 @@
-"""The briefing as one page: the front, which stands alone, then what lies behind it, diagnostics last."""
+"""The briefing as one page: a front that stands on its own, then the details behind it, with diagnostics last."""
 
 from datetime import date
 
@@ -38,7 +38,7 @@ IN_FRONT = (
 
 AT_THE_END = ("traces", "traces-2", "cluster-traces")
 OF_JUDGES = ("judges-times", "judges-sides", "judges-infit", "judges-agreement")
-"""They name judges, and no briefing does."""
+"""These figures name judges, which no briefing does."""
 
 
 def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gallery: Gallery | None = None) -> str:
@@ -49,11 +49,11 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
     fit
         The fit that map and table show.
     about
-        What is known of the study: title, question, comparisons, days.
+        What is known about the study: title, question, comparisons, days.
     other
         A second fit of the same areas, such as one of the clustering model; the briefing then covers both.
     gallery
-        Their figures, where some are drawn already.
+        Their figures, if some have already been drawn.
 
     Examples
     --------

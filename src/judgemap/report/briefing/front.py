@@ -16,7 +16,7 @@ TOP = 10
 
 
 def sentences(fit: Fit, other: Fit | None = None) -> tuple[str, str, str]:
-    """Say who judged what, what came out, and what to keep in mind; and where a second fit puts another area first.
+    """Say who judged what, what came out, what to keep in mind, and whether a second fit puts another area first.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -28,18 +28,18 @@ def sentences(fit: Fit, other: Fit | None = None) -> tuple[str, str, str]:
 
 
 def order_of(fit: Fit) -> list[int]:
-    """Return the areas from the highest risk down, by posterior median, as tables and maps number them."""
+    """Return the areas by posterior median risk, highest first: the order in which tables and maps number them."""
     return [int(area) for area in np.argsort(-fit.areas["risk_median"].to_numpy(), kind="stable")]
 
 
 def surely_top(fit: Fit) -> int:
-    """Count the areas listed as highest that are among the ten highest with a probability above 95 %."""
+    """Count how many of the ten areas listed are among the ten highest with a probability above 95 %."""
     chances = fit.areas["p_top10"].to_numpy()[order_of(fit)[:TOP]]
     return int((chances > SURE).sum())
 
 
 def numbers(fit: Fit, about: About) -> tuple[tuple[str, str], ...]:
-    """Return the few numbers of the first page, each with what it counts; what is not known is left out."""
+    """Return the few numbers on the first page, each with what it counts, leaving out what is not known."""
     data = fit.record.data
     shown = [(data.judges, "judge"), (data.comparisons, "comparison"), (data.areas, "area")]
     facts = [(f"{number:,}", what if number == 1 else f"{what}s") for number, what in shown if number]
@@ -51,7 +51,7 @@ def numbers(fit: Fit, about: About) -> tuple[tuple[str, str], ...]:
 
 
 def verdict(fit: Fit, about: About) -> Verdict:
-    """Return whether the fit can be used: as its folder keeps it, or as the comparisons say."""
+    """Return whether the fit can be used: the verdict stored with it or else the one from the comparisons."""
     if fit.record.verdict is None and about.explanation is not None:
         return about.explanation.verdict
     return fit.verdict

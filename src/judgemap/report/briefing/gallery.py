@@ -16,10 +16,10 @@ from judgemap.study.folder import new_folder
 from judgemap.study.result import Fit
 
 MARK = "captions.md"
-"""The file that marks a folder as one of figures, so that no other folder is overwritten."""
+"""This file marks a folder as one of figures, so that no other folder is overwritten."""
 
 THIS = "this fit"
-"""What the fit is called next to others."""
+"""What this fit is called beside others."""
 
 HEADINGS = {
     "network": "The areas and their borders",
@@ -53,10 +53,10 @@ HEADINGS = {
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
-    """The figures that a fit, a second fit of the same areas and the comparisons allow, by name, each drawn once.
+    """The figures that can be drawn from a fit, a second fit of the same areas and the comparisons, by name.
 
-    The names are in the order of the paper. Figures of judges name them: they are for the researcher's eyes, and a
-    briefing leaves them out.
+    Each is drawn once, when it is first needed. The names are in the order of the paper. Figures of judges name them,
+    so they are for the researcher only, and a briefing leaves them out.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -76,7 +76,7 @@ class Gallery:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What can be drawn."""
+        """The names of the figures that can be drawn."""
         return tuple(name for name in HEADINGS if name in self._possible)
 
     @property
@@ -154,14 +154,14 @@ class Gallery:
 
 
 def _against(fit: Fit, other: Fit) -> Picture:
-    """Draw one fit against the other, with clusters on the vertical axis."""
+    """Draw one fit against the other, with a clustering model on the vertical axis."""
     return (
         clusters.against_spatial(other, fit) if isinstance(other, ClusterFit) else clusters.against_spatial(fit, other)
     )
 
 
 def write_figures(pictures: Mapping[str, Picture], folder: str | Path, millimetres: float = COLUMN) -> Path:
-    """Write pictures into a new folder, each as SVG and as PDF as wide as a journal's column, and their captions.
+    """Write pictures into a new folder, each as an SVG and a PDF as wide as a journal column, with their captions.
 
     A folder of earlier figures is replaced; any other folder that is not empty is left alone.
     """

@@ -18,7 +18,7 @@ Point = tuple[str, str]
 
 
 def points(fit: Fit, about: About, clusters: ClusterFit | None = None) -> tuple[Point, ...]:
-    """Return what the map cannot say: for each point a few words, and the sentences that explain them.
+    """Return what the map cannot say: for each point, a heading and the sentences that explain it.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -38,7 +38,7 @@ def notes(fit: Fit) -> tuple[str, ...]:
 
 
 def pair_counts(fit: Fit) -> PairCounts:
-    """Return the pair counts that a fit was made of."""
+    """Return the pair counts that a fit was made from."""
     where = {area: place for place, area in enumerate(fit.map.ids)}
     ends = [[where[str(each)] for each in fit.observed_data[end].to_numpy()] for end in ("first", "second")]
     columns = [fit.observed_data[name].to_numpy() for name in ("n", "wins", "ties") if name in fit.observed_data]
@@ -210,7 +210,7 @@ def _whose(fit: Fit) -> Point:
 
 
 def _sample(fit: PanelFit) -> str:
-    """Say what judges who are a sample can tell."""
+    """Say what a sample of judges can and cannot tell us."""
     judges, ratio = counted(fit.record.data.judges, "judge"), float(np.median(fit.sigma / fit.alpha))
     if fit.record.view is View.PANEL:
         return f"It does not say what other judges would see: another panel of {judges} would give a different map."

@@ -46,7 +46,7 @@ REFERENCES: Mapping[str, str] = {
     "Wade and Ghahramani, 2018": "Wade, S., and Ghahramani, Z. (2018). Bayesian cluster analysis: Point estimation and "
     "credible balls (with discussion). Bayesian Analysis, 13(2), 559–626. doi:10.1214/17-BA1073",
 }
-"""What is cited, by the words that cite it."""
+"""Each reference, by the words that cite it."""
 
 KERNELS = {
     "exponential": "exp(−d/ℓ) of the distance d between centroids",
@@ -70,7 +70,7 @@ AFFINITIES = {
 
 
 def methods(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
-    """Return the methods paragraph of a fit, and one of a second model fitted to the same areas.
+    """Return the methods paragraph of a fit and, if there is one, of a second model fitted to the same areas.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -86,7 +86,7 @@ def methods(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
 
 
 def references(paragraphs: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the references that some paragraphs cite, in alphabetical order.
+    """Return the references that the paragraphs cite, in alphabetical order.
 
     >>> references(("As in Blei and Frazier (2011), and so (Bradley and Terry, 1952).",))[0][:13]
     'Bradley, R. A'
@@ -118,7 +118,7 @@ def _model(fit: Fit) -> str:
 
 
 def _panel(fit: Fit) -> str:
-    """Say what is assumed of judges and ties, and whose view the map is; nothing for the paper's model."""
+    """Say what is assumed about judges and ties, and whose view the map shows; empty for the paper's model."""
     if not isinstance(fit, PanelFit):
         return " Ties are part of the model (Rao and Kupper, 1967)." if "theta" in fit.posterior else ""
     settings = fit.settings

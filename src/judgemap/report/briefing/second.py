@@ -13,7 +13,7 @@ from judgemap.study.result import Fit
 Point = tuple[str, str]
 SHORT = ("What the judges do not know", "The exact order of areas", "How far judges disagree", "Whose view it is",
          "Anything about an individual")  # fmt: skip
-"""Of what the map cannot say, what a reader of two pages needs."""
+"""Headings of the limits that somebody who reads only two pages needs to know."""
 
 
 def points(fit: Fit, about: About, other: Fit | None, clusters: ClusterFit | None) -> tuple[Point, ...]:
@@ -33,7 +33,7 @@ def points(fit: Fit, about: About, other: Fit | None, clusters: ClusterFit | Non
 
 
 def meaning(fit: Fit) -> str:
-    """Say in plain units how far the highest and the lowest area are from the average."""
+    """Say in plain terms how far the highest and the lowest areas are from the average."""
     order, chance = order_of(fit), fit.judged_riskier
     high, low = order[0], order[-1]
     return (
@@ -45,7 +45,7 @@ def meaning(fit: Fit) -> str:
 
 
 def disagreement(fit: Fit, other: Fit) -> str:
-    """Say that two fits put different areas first; nothing where they agree."""
+    """Say which areas two fits put first if these differ; otherwise return an empty string."""
     first = leaders(fit, other)
     if first is None:
         return ""
@@ -55,7 +55,7 @@ def disagreement(fit: Fit, other: Fit) -> str:
 
 
 def groups(fit: ClusterFit) -> str:
-    """Say how many clusters there may be, and how many areas sit between two."""
+    """Say how many clusters there may be, and how many areas could belong to more than one."""
     between = len(fit.best.between)
     doubt = f" {between:,} of {len(fit.map):,} areas could belong to more than one." if between else ""
     return f"Neighbouring areas of similar risk form clusters. {number_sentence(fit.best.grouping.numbers)}{doubt}"
