@@ -10,7 +10,7 @@ DATA = Path("judgemap-data")
 
 
 def connect(data: Path) -> None:
-    """Set Django up on a data folder, whose database is made if need be; one of another version is refused."""
+    """Set up Django for a data folder, creating its database if needed; a database of another version is refused."""
     from judgemap.web import start
 
     start.use_data_folder(data)
@@ -18,7 +18,7 @@ def connect(data: Path) -> None:
 
 
 def server_address(url: str) -> str:
-    """Return the address that links begin with: as given, as set, or where the server was last started."""
+    """Return the address that links begin with: the one given, the one configured, or where the server last started."""
     from django.conf import settings
 
     from judgemap.web.start import last_address

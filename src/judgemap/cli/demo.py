@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from judgemap.web.start import ServerOptions
 
 PATIENCE = 1800.0
-"""Seconds to wait for the demonstration's fits: they take less than a minute, and longer on a busy machine."""
+"""Seconds to wait for the demonstration's fits: they take less than a minute, or longer on a busy machine."""
 
 
 def demo(
@@ -56,7 +56,7 @@ def demo(
 
 
 def describe(made: "Demo", address: str, data: Path) -> str:
-    """Say who can go where, and how judges get to see streets."""
+    """Say which pages researchers and judges can open, and how to show judges streets."""
     return "\n".join(
         [
             "",

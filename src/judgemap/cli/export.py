@@ -113,7 +113,7 @@ def _archive(
 
 
 def _outlines(given: Areas, fitted: Areas) -> "geopandas.GeoSeries | None":
-    """Return the outlines of a map, whose neighbours the fit knows best, if it is the fit's."""
+    """Return only the outlines of a map with the fit's areas: the fit has its own record of neighbours."""
     if given.ids != fitted.ids:
         raise StudyError("this map does not have the fit's areas in the same order; give the map you fitted, with --id")
     return given.geometry

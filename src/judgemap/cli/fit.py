@@ -95,7 +95,7 @@ def fit(
 def _vary(
     result: Fit, settings: FitSettings, variations: list[Variation], again: "Callable[[FitSettings], Fit]"
 ) -> "pd.DataFrame":
-    """Fit again under other values, and compare every fit with the first."""
+    """Fit again with other values, and compare every fit with the first."""
     if isinstance(result, ClusterFit):
         plain = replace(settings, clusters=None, loss="vi")
         return cluster_sensitivity(
@@ -107,7 +107,7 @@ def _vary(
 
 
 def describe(fit: Fit, folder: Path) -> str:
-    """Say in a few lines what came out: the ten of highest risk, clusters, how it was sampled, and the verdict."""
+    """Say in a few lines what came out: the ten highest risks, clusters, how it was sampled, and the verdict."""
     from judgemap.report.tables import cluster_table, highest_risk
 
     record, data = fit.record, fit.record.data
@@ -136,7 +136,7 @@ def verdict_lines(verdict: "Verdict") -> list[str]:
 
 
 def panel_lines(fit: Fit) -> list[str]:
-    """Say whose view the map is, and what is new in the model; nothing for the paper's."""
+    """Say whose view the map shows, and what the model adds to the paper's; nothing for the paper's own."""
     if isinstance(fit, ClusterFit):
         return [fit.words] if fit.words else []
     if not isinstance(fit, PanelFit):
@@ -145,7 +145,7 @@ def panel_lines(fit: Fit) -> list[str]:
 
 
 def between_lines(fit: ClusterFit) -> list[str]:
-    """Point out the areas that sit between two clusters, five at most."""
+    """Name up to five areas that could belong to either of two clusters."""
     doubtful = fit.best.between
     if not doubtful:
         return []

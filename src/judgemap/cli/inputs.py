@@ -14,7 +14,7 @@ from judgemap.study.setting import Setting
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings, draw_seed
 
 Options = dict[str, tuple[Any, Any]]
-"""Of a command: the annotation and the default of each, by name."""
+"""A command's options: the annotation and the default of each, by name."""
 
 Seed = Annotated[
     int | None, typer.Option(min=0, help="The same seed gives the same numbers; if left out, one is drawn and shown.")
@@ -65,7 +65,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _help(setting: Setting) -> str:
-    """Write what a setting means: for which model, where not for all, and what it can be."""
+    """Write the help of a setting: what it means, its choices and, if it is only for clusters, its model."""
     text = setting.help if not setting.choices else f"{setting.help[:-1]}: {', '.join(setting.choices)}."
     return f"Cluster model: {text[0].lower()}{text[1:]}" if setting.models == ("clusters",) else text
 
@@ -79,7 +79,7 @@ def _settings(chosen: dict[str, Any]) -> FitSettings:
 def with_options(
     command: Callable[..., None], parameter: str, options: Options, build: Callable[[dict[str, Any]], object]
 ) -> Callable[..., None]:
-    """Replace a command's parameter by options, from which ``build`` makes its value; typer reads the signature."""
+    """Replace a command's parameter with options, from which ``build`` makes its value; typer reads the signature."""
     signature = inspect.signature(command)
     kept = [each for each in signature.parameters.values() if each.name != parameter]
     added = [

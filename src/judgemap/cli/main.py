@@ -35,10 +35,10 @@ SUMMARIES = {
 
 
 class Commands(TyperGroup):
-    """Lists commands in the order of a study, and loads a command's module when it is asked for: most take a second."""
+    """Lists commands in the order of a study, and loads a module only when its command is used: most take a second."""
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401 - typer's own
-        """List the commands, none of them loaded."""
+        """List the commands without loading any."""
         names = {name: TyperCommand(name, short_help=summary) for name, summary in SUMMARIES.items()}
         super().__init__(**given | {"commands": names})
 
@@ -47,14 +47,14 @@ class Commands(TyperGroup):
         return load_command(cmd_name) if cmd_name in self.commands else None
 
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:  # noqa: ARG002 - typer's own
-        """List the commands in help, a line each."""
+        """List the commands in help, one line each."""
         with formatter.section("Commands"):
             formatter.write_dl(list(SUMMARIES.items()))
 
 
 def load_command(name: str) -> "Command":
-    """Build a command, or a group of them, from the module of its name in this folder."""
-    # Modules are made to stay: looking through them for garbage, again and again, takes a tenth of the start.
+    """Build a command, or a group of commands, from the module of that name in this folder."""
+    # Modules stay loaded, so garbage collection during the import finds nothing and takes a tenth of the start-up time.
     gc.disable()
     try:
         module = import_module("judgemap.cli." + ("imports" if name == "import" else name))
@@ -103,7 +103,7 @@ def _options(
 
 @contextmanager
 def _without_the_unused() -> Iterator[None]:
-    """Keep pandas and xarray from loading what a command does not use, where it is installed: up to half a second.
+    """Keep pandas and xarray from loading libraries that a command does not use, which saves up to half a second.
 
     Only `simulate` uses Dask, and `fit` neither reads nor writes Parquet.
     """
@@ -112,7 +112,7 @@ def _without_the_unused() -> Iterator[None]:
     loaded = {"pandas", "xarray", *idle} & sys.modules.keys()
     unused = [name for name in idle if idle[name] and not loaded]
     for name in unused:
-        sys.modules[name] = None  # type: ignore[assignment] # how Python is told that there is no such module
+        sys.modules[name] = None  # type: ignore[assignment] # makes Python believe that there is no such module
     try:
         yield
     finally:

@@ -123,7 +123,7 @@ def describe(planned: "StudyPlan", people: "JudgePlan | None" = None) -> str:
 
 
 def _check_output(output: Path | None) -> None:
-    """Find out before minutes of simulation whether the result can be written."""
+    """Check that the result can be written, before minutes of simulation."""
     if output is None:
         return
     suffix = output.suffix.lower()

@@ -15,7 +15,7 @@ SECONDS_BETWEEN_NEWS = 0.5
 
 @contextmanager
 def sampling_progress() -> Iterator[Watcher | None]:
-    """Show draws, the smallest ESS and the largest R-hat as they come; yields None where nobody watches."""
+    """Show draws, the smallest ESS and the largest R-hat as they come; yields None if there is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -30,7 +30,7 @@ def sampling_progress() -> Iterator[Watcher | None]:
         TextColumn("{task.fields[news]}"),
         TimeRemainingColumn(),
     )
-    # A draw of a nation's map takes seconds: the time left is told from an hour of them.
+    # A draw for a national map takes seconds, so the time left is estimated from the last hour of draws.
     with Progress(*columns, console=Console(stderr=True), speed_estimate_period=3600) as bar:
         task = bar.add_task("preparing", total=None, news="")
         last = time.monotonic()
@@ -48,7 +48,7 @@ def sampling_progress() -> Iterator[Watcher | None]:
 
 @contextmanager
 def counting_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how many are done and how long the rest will take; yields None where nobody watches."""
+    """Show how many are done and how long the rest will take; yields None if there is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -63,7 +63,7 @@ def counting_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
 
 @contextmanager
 def share_progress(what: str) -> Iterator[Callable[[float, str], None]]:
-    """Show which share is done and what is being done; yields what nobody hears where nobody watches."""
+    """Show the share done and the current step; yields a function that does nothing if there is no terminal."""
     if not sys.stderr.isatty():
         yield lambda share, doing: None  # noqa: ARG005
         return

@@ -94,7 +94,7 @@ def report(
 
 
 def open_fit(folder: Path, view: str | None = None) -> "Fit":
-    """Read a fit from a folder that a user named, as a ``view`` has it; or say in a sentence what is wrong with it."""
+    """Read a fit, in a given ``view``, from a folder that a user named; a `StudyError` says what is wrong with it."""
     from judgemap.study.result import load_fit
 
     if not folder.exists():
@@ -118,7 +118,7 @@ def _second(clusters: Path | None, spatial: Path | None) -> "Fit | None":
 
 
 def _named(against: list[str]) -> "dict[str, Fit]":
-    """Read fits given as NAME=DIR, or as DIR alone, which is its own name."""
+    """Read fits given as NAME=DIR, or just as DIR, which is then named after its folder."""
     fits = {}
     for text in against:
         name, _, folder = text.rpartition("=")

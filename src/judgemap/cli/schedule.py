@@ -107,7 +107,7 @@ def _known(areas: Areas, knows: Path | None, home: str | None, around: int) -> l
 
 
 def describe(drawn: "Schedule") -> str:
-    """Say how often areas are asked, and name the most and the least likely pairs."""
+    """Say how often areas are asked about, and name the most and the least likely pairs."""
     from judgemap.report.schedules import NAMES, how_alike, how_often, likely_pairs
 
     size = len(drawn.design.areas)
@@ -120,7 +120,7 @@ def describe(drawn: "Schedule") -> str:
 
 
 def to_dict(drawn: "Schedule") -> dict[str, Any]:
-    """Give the same for a program: the design's extremes, and how often each area is asked."""
+    """Return the same as data for programs: the most and least likely pairs, and how often each area is asked about."""
     from judgemap.core.designs import extreme_pairs
 
     ids, design = drawn.areas.ids, drawn.design

@@ -35,7 +35,7 @@ app = typer.Typer(help="Run the paper's simulation studies on a map.", no_args_i
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What every study is told: how much to draw, where and on what, from which seed, and how it is shown."""
+    """The options that all studies share: how much to draw, where to run and write, the seed, and what to print."""
 
     output: Path
     quick: bool
@@ -174,7 +174,7 @@ def _simulate(
 ) -> None:
     """Run the sets that are missing, and write sets.csv, summary.csv and the picture.
 
-    What was given on the command line comes first, then ``small`` with --quick, then the study's own defaults.
+    Options given on the command line override ``small``, which --quick uses; both override the study's defaults.
     """
     from judgemap.study.experiments import backends, runner
 
