@@ -3,6 +3,6 @@
 from judgemap.errors import NotInstalledError
 
 try:
-    import django  # noqa: F401 - whether it is there
+    import django  # noqa: F401 - only to see whether it is installed
 except ModuleNotFoundError:
     raise NotInstalledError("the server", "server") from None

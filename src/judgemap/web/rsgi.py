@@ -1,4 +1,4 @@
-"""The application as granian calls it, with threads in reserve for judges."""
+"""The application as granian calls it, with threads reserved for judges."""
 
 import os
 

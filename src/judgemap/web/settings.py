@@ -14,7 +14,7 @@
 | ``JUDGEMAP_ANSWERS_PER_SECOND`` | how fast one judge may answer over time | 4 |
 | ``JUDGEMAP_LOG_LEVEL`` | how much is logged, to standard error | WARNING |
 | ``JUDGEMAP_LOG_FORMAT`` | ``lines`` for people, or ``json``, an object on each line, for programs | lines |
-| ``JUDGEMAP_HSTS_PRELOAD`` | ``yes`` asks browsers to know the domain as https only before any visit | no |
+| ``JUDGEMAP_HSTS_PRELOAD`` | ``yes`` asks browsers to treat the domain as https-only even before the first visit | no |
 """
 
 import os
@@ -34,7 +34,7 @@ def read_text(name: str, default: str) -> str:
 
 
 def read_list(name: str) -> list[str]:
-    """Read a list, with commas between, from the environment."""
+    """Read a comma-separated list from the environment."""
     return [each.strip() for each in os.environ.get(name, "").split(",") if each.strip()]
 
 
@@ -59,7 +59,7 @@ def read_count(name: str, default: int) -> int:
 
 
 def read_choice(name: str, choices: tuple[str, ...]) -> str:
-    """Read one of some words from the environment; the first is the default."""
+    """Read one of the ``choices`` from the environment; the first is the default."""
     text = read_text(name, choices[0]).lower()
     if text not in choices:
         raise ImproperlyConfigured(f"{name} is {text!r}; it must be one of {', '.join(choices)}")
@@ -67,11 +67,11 @@ def read_choice(name: str, choices: tuple[str, ...]) -> str:
 
 
 PREPARED_AFTER = 3
-"""How often PostgreSQL plans a statement before it keeps the plan; planning is half of its work for a judgement."""
+"""After how many runs a statement is prepared; planning is half of PostgreSQL's work for a judgement."""
 
 
 def read_database(url: str, data: Path) -> dict[str, Any]:
-    """Describe the database: PostgreSQL at ``url``, or SQLite in the data folder where that is empty.
+    """Describe the database: PostgreSQL at ``url``, or SQLite in the data folder if that is empty.
 
     >>> database = read_database("postgresql://anna:s%40fe@db.example/judgemap?sslmode=require", Path())
     >>> database["HOST"], database["PASSWORD"], database["OPTIONS"]["sslmode"]
@@ -86,7 +86,7 @@ def read_database(url: str, data: Path) -> dict[str, Any]:
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
-                "PRAGMA secure_delete=ON;",  # what a judge takes back is overwritten
+                "PRAGMA secure_delete=ON;",  # overwrites what a judge withdraws
             },
         }
     parts = urlsplit(url)
@@ -109,7 +109,7 @@ def read_database(url: str, data: Path) -> dict[str, Any]:
 
 
 def read_mail(url: str) -> dict[str, Any]:
-    """Describe the mail server; port 465 speaks TLS from the start, any other turns to it.
+    """Describe the mail server: port 465 uses TLS from the start, port 25 none, and any other switches to it.
 
     >>> mail = read_mail("smtp://anna:s%40fe@mail.example")
     >>> mail["EMAIL_HOST"], mail["EMAIL_PORT"], mail["EMAIL_HOST_PASSWORD"], mail["EMAIL_USE_TLS"]
@@ -137,7 +137,7 @@ SHORTEST_KEY = 32
 
 
 def read_secret_key(data: Path) -> str:
-    """Read the secret key; where none was made yet, one that lives as long as this process."""
+    """Read the secret key; if none has been made yet, return one that lasts as long as this process."""
     path = data / "secret-key"
     if key := read_text("JUDGEMAP_SECRET_KEY", ""):
         if len(key) < SHORTEST_KEY or len(set(key)) < SHORTEST_KEY // 4:
@@ -251,7 +251,7 @@ SESSION_COOKIE_AGE = 12 * 3600
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "accounts_count"},
 }
-"""What rate limits count, in the database, so that every process knows it."""
+"""Rate limits keep their counts in the database, so that all processes share them."""
 MAIL = read_mail(read_text("JUDGEMAP_MAIL", ""))
 globals().update(MAIL)
 MAIL_IS_SENT = "EMAIL_HOST" in MAIL
@@ -265,7 +265,7 @@ LOCALE_SOURCE = Path(__file__).parent / "locale"
 RESEARCHERS_SOURCE = Path(__file__).parent / "locale_researchers"
 RESEARCHERS_LANGUAGES = [LANGUAGE_CODE, *sorted(path.name for path in RESEARCHERS_SOURCE.glob("??"))]
 LOCALE_PATHS = [LOCALE_SOURCE, DATA / "locale", RESEARCHERS_SOURCE, DATA / "locale_researchers"]
-"""Compiled in a wheel; in a checkout, when the server starts."""
+"""Translations are already compiled in a wheel; in a checkout, they are compiled when the server starts."""
 USE_TZ = True
 TIME_ZONE = "UTC"
 
@@ -304,13 +304,13 @@ SECURE_HSTS_SECONDS = 365 * 24 * 3600 if BEHIND_TLS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = BEHIND_TLS
 SECURE_HSTS_PRELOAD = BEHIND_TLS and read_choice("JUDGEMAP_HSTS_PRELOAD", ("no", "yes")) == "yes"
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
-"""A place in browsers' preload lists takes months to leave, and covers every subdomain: only on request."""
+"""W021 asks for preloading. Leaving browsers' preload lists takes months, for every subdomain: only on request."""
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
 DATA_UPLOAD_MAX_NUMBER_FILES = 4
 LONGEST_BODY = 26_000_000
-"""The most that a request may send, files and all, in bytes."""
+"""The largest request that is accepted, including files, in bytes."""
 
 LOG_FORMAT = read_choice("JUDGEMAP_LOG_FORMAT", ("lines", "json"))
 LOGGING = {
@@ -332,4 +332,4 @@ LOGGING = {
         "psycopg.pool": {"level": "ERROR"},  # it warns at every attempt; one line about the outage is enough
     },
 }
-"""Nobody's address, browser or link is written: the server keeps no access log, and formatters hide the rest."""
+"""No address, browser or personal link is logged: the server keeps no access log, and formatters hide the rest."""

@@ -11,12 +11,12 @@ from judgemap.web.server import metrics
 from judgemap.web.server.supervise import NO_FITTERS, SERVER, Fitters, allow_connections, check_port
 
 MOST_CONNECTIONS = 4096
-"""Clients that one process keeps connected, most of them idle."""
+"""How many clients one process keeps connected, most of them idle."""
 SECONDS_IDLE = 30
-"""After so long without a whole request, a connection is closed."""
+"""A connection that sends no complete request for this many seconds is closed."""
 
 PRIVATE = 0o077
-"""The umask of the server and its workers: whatever they write is for their own user."""
+"""The umask of the server and its workers: only their own user can read what they write."""
 DATABASE_FILES = ("judgemap.sqlite3", "judgemap.sqlite3-wal", "judgemap.sqlite3-shm")
 
 
@@ -28,15 +28,15 @@ class ServerOptions:
     host: str = "127.0.0.1"
     port: int = 8000
     workers: int | None = None
-    """Processes; by default one with SQLite, which writes for one at a time, and one for each CPU with PostgreSQL."""
+    """Processes; by default one with SQLite, which has one writer at a time, and one per CPU with PostgreSQL."""
     fitters: int = 1
-    """Workers that make fits beside the server; with 0, they are elsewhere."""
+    """How many workers for fits start with the server; 0 if they run elsewhere."""
     metrics_port: int | None = None
-    """Where Prometheus reads figures, on the same address; None for nowhere."""
+    """The port for Prometheus metrics, on the same address; None for none."""
 
 
 def use_data_folder(data: Path) -> None:
-    """Make the data folder and its secret key if need be, and set Django up to use them; once in a process."""
+    """Make the data folder and its secret key if needed, and set up Django to use them; call this once per process."""
     try:
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_secret_key(data / "secret-key")
@@ -85,7 +85,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     use_data_folder(options.data)
     if options.host not in ("127.0.0.1", "localhost", "::1"):
         hosts = {*filter(None, os.environ.get("JUDGEMAP_HOSTS", "").split(",")), options.host}
-        os.environ["JUDGEMAP_HOSTS"] = ",".join(sorted(hosts - {"0.0.0.0", "::"}))  # noqa: S104 - these are no names
+        os.environ["JUDGEMAP_HOSTS"] = ",".join(sorted(hosts - {"0.0.0.0", "::"}))  # noqa: S104 - not host names
     migrate()
     collect_static()
     first_researcher(options, say)
@@ -123,7 +123,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
 
 
 def say_what_is_missing(workers: int, fitters: int, say: Callable[[str], None]) -> None:
-    """Tell whoever starts the server what this machine or its database does not give it."""
+    """Warn whoever starts the server about what this machine or its database lacks."""
     from judgemap.web.server.pooling import too_many_connections
     from judgemap.web.server.readers import missing_sentence
     from judgemap.web.server.sandbox import missing_walls
@@ -135,7 +135,7 @@ def say_what_is_missing(workers: int, fitters: int, say: Callable[[str], None]) 
 
 
 def work(parent: int | None = None) -> None:
-    """Make fits until SIGTERM; as the child of a server, with that server's settings, until it is gone."""
+    """Make fits until SIGTERM; as the child of a server, use its settings and stop when it is gone."""
     os.umask(PRIVATE)
     if parent is not None:
         import django
@@ -156,17 +156,17 @@ def database_name() -> str:
 
 
 def default_workers() -> int:
-    """Return how many processes serve best."""
+    """Return how many server processes to start by default."""
     from django.db import connection
 
     return 1 if connection.vendor == "sqlite" else os.cpu_count() or 2
 
 
 def public_address(options: ServerOptions) -> str:
-    """Return the address that judges use; on this machine, where the server listens on all addresses."""
+    """Return the address that judges use: the configured one, or where the server listens on this machine."""
     from django.conf import settings
 
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)  # noqa: S104 - these are no names
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)  # noqa: S104 - not host names
     host = f"[{host}]" if ":" in host else host
     return settings.PUBLIC_URL or f"http://{host}:{options.port}"
 
@@ -177,7 +177,7 @@ def remember_address(options: ServerOptions) -> None:
 
 
 def last_address() -> str:
-    """Return the address that the server was last started at; the empty text where it never was."""
+    """Return the address at which the server was last started, or an empty string."""
     from django.conf import settings
 
     path: Path = settings.DATA / "address"
@@ -185,7 +185,7 @@ def last_address() -> str:
 
 
 def first_researcher(options: ServerOptions, say: Callable[[str], None]) -> None:
-    """Where there is no researcher yet, print a link, good once, that makes the first."""
+    """If there is no researcher yet, print a one-time link that creates the first."""
     from judgemap.web.accounts.actions import first_invitation
 
     token = first_invitation()
@@ -203,27 +203,27 @@ def collect_static() -> None:
     from django.conf import settings
     from django.core.management import call_command
 
-    # Servers that start at once on one folder would remove files under each other.
+    # Servers that start at the same time on one folder would otherwise delete each other's files.
     with (settings.DATA / "collecting").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         call_command("collectstatic", interactive=False, verbosity=0)
 
 
 def compile_translations(source: Path, target: Path) -> None:
-    """Compile the translations into the data folder, where they changed."""
+    """Compile the translations that have changed into the data folder."""
     for path in sorted(source.glob("*/LC_MESSAGES/*.po")):
         compiled = target / path.relative_to(source).with_suffix(".mo")
         if not compiled.exists() or compiled.stat().st_mtime < path.stat().st_mtime:
-            import polib  # which an installed judgemap does not have, nor need
+            import polib  # an installed judgemap neither has nor needs it
 
             compiled.parent.mkdir(parents=True, exist_ok=True)
             polib.pofile(str(path)).save_as_mofile(str(compiled))
 
 
 def _keep_private(data: Path) -> None:
-    """Let nobody but their owner read the database and the secret key, also in a folder that others can read.
+    """Let only their owner read the database and the secret key, even in a folder that others can read.
 
-    The folder itself is left as it is: it may be one with other things in it.
+    The folder's own permissions are left alone, because it may hold other things.
     """
     if not os.environ.get("DATABASE_URL"):
         (data / DATABASE_FILES[0]).touch(mode=0o600)  # SQLite gives the files beside it the same mode
@@ -233,7 +233,7 @@ def _keep_private(data: Path) -> None:
 
 
 def _make_secret_key(path: Path) -> None:
-    """Make a secret key that only its owner can read; of two processes at once, the first wins."""
+    """Make a secret key that only its owner can read; if two processes try at once, the first wins."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

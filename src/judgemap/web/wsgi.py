@@ -10,6 +10,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "judgemap.web.settings")
 application = get_wsgi_application()
 end_with_server()
 if NO_FITTERS in os.environ:
-    from judgemap.web.server.worker import watch_for_lost  # its models can be imported from here on
+    from judgemap.web.server.worker import watch_for_lost  # its models can be imported only now
 
     watch_for_lost()

@@ -1,4 +1,4 @@
-"""What changes researchers."""
+"""Everything that changes researchers."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ TAKEN = _("a researcher already has this address; sign in with it instead")
 
 
 def find_researcher(email: str) -> Researcher:
-    """Find a researcher by the address, for whoever runs the server; say where to look if there is none."""
+    """Find an active researcher by email address, for commands; the error says where to look."""
     researcher = Researcher.objects.filter(email=email.strip().lower(), is_active=True).first()
     if researcher is None:
         raise StudyError(f"no researcher has the address {email!r}; see 'judgemap researcher list'")
@@ -26,7 +26,7 @@ def find_researcher(email: str) -> Researcher:
 
 
 def first_invitation() -> str | None:
-    """Make the token of a link that makes the first researcher; None if there is one already."""
+    """Make the token of a link that creates the first researcher; None if there is one already."""
     if Researcher.objects.exists():
         return None
     token = make_token()
@@ -35,7 +35,7 @@ def first_invitation() -> str | None:
 
 
 def invite_researcher(by: Researcher | None = None) -> str:
-    """Make the token of a link that makes one more researcher."""
+    """Make the token of a link that creates another researcher."""
     token = make_token()
     Invitation.objects.create(token_hash=hashed(token), expires_at=timezone.now() + INVITED_FOR, invited_by=by)
     return token
@@ -57,7 +57,7 @@ def find_invitation(token: str) -> Invitation | None:
 
 
 def accept_invitation(token: str, email: str, password: str, name: str = "") -> Researcher | None:
-    """Make a researcher by an invitation, or set the password of the one it is for; None for any other token."""
+    """Create a researcher from an invitation, or set the password of the one it is for; None for an invalid token."""
     with transaction.atomic():
         invitation = Invitation.objects.select_for_update().filter(token_hash=hashed(token), used_at=None).first()
         if invitation is None or invitation.expires_at < timezone.now():
@@ -74,7 +74,7 @@ def accept_invitation(token: str, email: str, password: str, name: str = "") -> 
 
 
 def deactivate_researcher(email: str) -> Researcher:
-    """Let a researcher in no more, at once: not by password, session, link or token. Their studies stay."""
+    """Lock a researcher out at once: password, session, links and tokens stop working. Their studies stay."""
     researcher = find_researcher(email)
     with transaction.atomic():
         Researcher.objects.filter(pk=researcher.pk).update(is_active=False)
@@ -92,12 +92,12 @@ def activate_researcher(email: str) -> Researcher:
 
 
 def may_deactivate(by: Researcher) -> set[int]:
-    """Return the keys of the researchers whom one may deactivate: those that they invited."""
+    """Return the keys of the researchers whom somebody may deactivate: those they invited."""
     invited = Invitation.objects.filter(invited_by=by, researcher=None, used_by__is_active=True)
     return set(invited.values_list("used_by_id", flat=True))
 
 
 def forget_old() -> None:
-    """Remove sessions that are over, and what rate limits counted and no longer need."""
+    """Remove expired sessions, and expired counts of rate limits."""
     Count.objects.filter(expires__lt=timezone.now()).delete()
     Session.objects.filter(expire_date__lt=timezone.now()).delete()

@@ -15,7 +15,7 @@ class AccountsConfig(AppConfig):
     _forgot_at = float("-inf")
 
     def ready(self) -> None:
-        """Forget old sessions and counts at every sign-in, and every hour where a worker runs."""
+        """Forget old sessions and counts at every sign-in, and every hour if a worker runs."""
         from django.contrib.auth.signals import user_logged_in
 
         from judgemap.web.accounts.actions import forget_old

@@ -43,7 +43,7 @@ class PasswordForm(forms.Form):
         return given
 
     def researcher(self, given: dict[str, Any]) -> Researcher:
-        """Return the researcher that the password may not resemble."""
+        """Return the researcher whose name and address the password must not resemble."""
         return Researcher(email=given.get("email") or "", name=given.get("name") or "")
 
 
@@ -66,7 +66,7 @@ class NewResearcherForm(PasswordForm):
     field_order = ("email", "name", "password", "again")
 
     def clean_email(self) -> str:
-        """Check that nobody has the address already; in capitals it is the same address."""
+        """Check that nobody has the address already, ignoring case."""
         email = str(self.cleaned_data["email"]).lower()
         if Researcher.objects.filter(email=email).exists():
             raise ValidationError(sentence(StudyError(str(TAKEN))))

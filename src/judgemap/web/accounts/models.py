@@ -8,10 +8,10 @@ from django.db.models.functions import Lower
 
 
 class ResearcherManager(BaseUserManager["Researcher"]):
-    """Makes researchers; an email address means the same in capitals."""
+    """Makes researchers; the case of an email address does not matter."""
 
     def create_user(self, email: str, password: str | None = None) -> "Researcher":
-        """Make a researcher, with a hashed password or with none that works."""
+        """Make a researcher; without a password, they cannot sign in yet."""
         researcher = self.model(email=self.normalize_email(email).lower())
         researcher.set_password(password)
         researcher.save(using=self._db)
@@ -52,14 +52,14 @@ class Invitation(models.Model):
     invited_by = models.ForeignKey(Researcher, models.SET_NULL, null=True, related_name="+")
     """None for the first link, and for links made on the command line."""
     researcher = models.ForeignKey(Researcher, models.CASCADE, null=True, related_name="+")
-    """Whose password the link resets; None where it creates a researcher."""
+    """Whose password the link resets; None if it creates a researcher."""
 
     def __str__(self) -> str:
         return f"invitation {self.pk}"
 
 
 class Count(models.Model):
-    """What rate limits count, as Django's database cache keeps it, so that every process knows it."""
+    """The table of Django's database cache, where rate limits keep counts that all processes share."""
 
     cache_key = models.CharField(max_length=255, primary_key=True)
     value = models.TextField()

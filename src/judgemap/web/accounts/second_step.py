@@ -26,7 +26,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(text: str) -> str:
-    """Decrypt a secret; one of another secret key becomes a random secret, which no code fits."""
+    """Decrypt a secret; one encrypted with another secret key becomes a random secret, which no code matches."""
     try:
         return _cipher().decrypt(text.encode()).decode()
     except InvalidToken:
@@ -35,13 +35,14 @@ def decrypt(text: str) -> str:
 
 
 def _cipher() -> Fernet:
-    # The secret key is random, so one hash keyed with a purpose is enough; scrypt is for what people think up.
+    # The secret key is random, so one hash keyed with a purpose is enough; scrypt is for passwords that people think
+    # up.
     key = hmac.digest(settings.SECRET_KEY.encode(), b"judgemap second step", "sha256")
     return Fernet(base64.urlsafe_b64encode(key))
 
 
 class SecondStepAdapter(DefaultMFAAdapter):  # type: ignore[misc]
-    """How allauth keeps the secret of an authenticator app and the seed of recovery codes."""
+    """How allauth stores the secret of an authenticator app and the seed of recovery codes."""
 
     def encrypt(self, text: str) -> str:
         """Encrypt a secret before it is stored."""

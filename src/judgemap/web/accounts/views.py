@@ -26,7 +26,7 @@ BACKEND = settings.AUTHENTICATION_BACKENDS[0]
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Make a researcher, or set a forgotten password, by a one-time link."""
+    """Create a researcher, or replace a forgotten password, through a one-time link."""
     invited = actions.find_invitation(token)
     if invited is None:
         return _gone(request)
@@ -45,7 +45,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _enter(request: HttpRequest, researcher: Researcher | None, *, is_new: bool) -> HttpResponse:
-    """Sign a new researcher in; one with a new password signs in as always, second factor and all."""
+    """Sign in a new researcher; one with a new password signs in as usual, including the second step."""
     if researcher is None:
         return _gone(request)
     if not is_new:
@@ -92,7 +92,7 @@ def researchers(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def deactivate(request: HttpRequest, key: int) -> HttpResponse:
-    """Let a researcher in no more, after asking: whoever invited them may."""
+    """Deactivate a researcher after asking for confirmation; only whoever invited them may."""
     by = request.user
     if not isinstance(by, Researcher) or key not in actions.may_deactivate(by):
         raise PermissionDenied
@@ -105,7 +105,7 @@ def deactivate(request: HttpRequest, key: int) -> HttpResponse:
 
 
 def password_reset(request: HttpRequest) -> HttpResponse:
-    """Send a link by mail, where mail is sent; else say whom to ask."""
+    """Email a link if the server sends mail; otherwise say whom to ask."""
     if settings.MAIL_IS_SENT:
         response: HttpResponse = allauth_views.password_reset(request)
         return response

@@ -14,7 +14,7 @@ from judgemap.web.studies.models import Study
 
 A_SECOND = 5.0
 ASKED = Brake("api", most=60, seconds=60 / A_SECOND)
-"""What one token may ask, at once and over time."""
+"""How many requests one token may make, at once and over time."""
 SAID = {
     400: "The request is not valid; see /api/v1/openapi.json.",
     404: "There is nothing at this address; see /api/v1/openapi.json for the list.",
@@ -23,7 +23,7 @@ SAID = {
 
 
 class ApiError(Exception):
-    """A request that is refused: its status, and one sentence."""
+    """A refused request: its status, and one sentence."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -46,7 +46,7 @@ class TokenAuth(HttpBearer):
 
 
 def token_of(request: HttpRequest, scope: str) -> ApiToken:
-    """Return the request's token, if it has a scope."""
+    """Return the request's token, if it has the scope."""
     token: ApiToken = request.auth  # type: ignore[attr-defined]
     if scope not in token.scopes:
         raise ApiError(403, f"This token has no scope {scope!r}; make one that has it.")
@@ -54,7 +54,7 @@ def token_of(request: HttpRequest, scope: str) -> ApiToken:
 
 
 def study_for(request: HttpRequest, slug: str, scope: str) -> Study:
-    """Find a study that the request's token opens; any other is not there."""
+    """Find a study that the request's token opens; answer 404 for any other."""
     study = studies_of_token(token_of(request, scope)).filter(slug=slug).first()
     if study is None:
         raise ApiError(404, "This token does not give access to a study of that name.")

@@ -19,14 +19,14 @@ from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Study
 
 MOST = 50
-"""Tokens that one researcher may have at a time."""
+"""How many tokens one researcher may have at a time."""
 USED_WITHIN = timedelta(minutes=1)
 Reach = Literal["study", "all"]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A token that somebody asks for: for what, what it may read, for how many days, and of which studies."""
+    """A token that somebody asks for: its purpose, what it may read, for how many days, and of which studies."""
 
     name: str
     scopes: Sequence[str]
@@ -35,7 +35,7 @@ class Wanted:
 
 
 def make_token(study: Study, by: Researcher, wanted: Wanted) -> str:
-    """Make a token on a study's page, and return it, this once; the study's log keeps that it was made."""
+    """Make a token on a study's page and return it, the only time it is shown; the study's log records this."""
     if unknown := sorted(set(wanted.scopes) - set(SCOPES)):
         raise StudyError(
             _("there is no scope %(scope)s; there are %(scopes)s")
@@ -63,9 +63,9 @@ def make_token(study: Study, by: Researcher, wanted: Wanted) -> str:
 
 
 def revoke_token(study: Study, by: Researcher, key: str) -> bool:
-    """Take a token back, at once and for good; False where the researcher has no such token."""
+    """Revoke a token at once and for good; False if the researcher has no such token."""
     with transaction.atomic():
-        is_key = key.isascii() and key.isdecimal() and len(key) < 19
+        is_key = key.isascii() and key.isdecimal() and len(key) < 19  # what fits in a bigint
         token = tokens_of(study, by).filter(pk=key).first() if is_key else None
         if token is None:
             return False
@@ -80,7 +80,7 @@ def tokens_of(study: Study, researcher: Researcher) -> QuerySet[ApiToken]:
 
 
 def find_token(token: str) -> ApiToken | None:
-    """Find a token that is in force, and note that it was used."""
+    """Find a valid token, and note that it was used."""
     now = timezone.now()
     known = (
         ApiToken.objects.select_related("researcher")

@@ -19,9 +19,9 @@ from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.studies.models import Study
 
 PATIENCE = 2.0
-"""How many seconds to wait for those who are writing."""
+"""How many seconds to wait for transactions that are writing answers."""
 ALL_GONE = 999_999_999
-"""Stands for more withdrawals than any study has: all answers of the study were removed."""
+"""Instead of the number of withdrawals: all of the study's answers were removed."""
 _WRITERS = """
     SELECT virtualtransaction FROM pg_locks
     WHERE relation = 'judge_answer'::regclass AND mode = 'RowExclusiveLock' AND granted
@@ -31,7 +31,7 @@ _WRITERS = """
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some answers, the cursor after them, and whether there are more already."""
+    """Some answers, the cursor after them, and whether there are more now."""
 
     answers: list[TableRow]
     cursor: str
@@ -39,7 +39,7 @@ class Page:
 
 
 def read_page(study: Study, after: str, limit: int) -> Page:
-    """Return the answers after a cursor; an empty one begins at the beginning."""
+    """Return the answers after a cursor; an empty one starts at the beginning."""
     generation = _generation(study)
     last = _read_cursor(after, generation)
     new = Answer.objects.filter(pair__judge__study=study, pair__practice=False, pk__gt=last, pk__lte=settled())
@@ -64,10 +64,10 @@ def _in_order(study: Study, answers: History) -> list[TableRow]:
 
 
 def settled() -> int:
-    """Return a key such that no answer up to it can still appear.
+    """Return a key up to which no further answer can appear.
 
-    SQLite has one writer at a time. On PostgreSQL keys are given out before the answers that bear them are committed,
-    in another order perhaps: so note the last key, and wait for those who are writing at this moment.
+    SQLite has one writer at a time. PostgreSQL hands out keys before the answers that use them are committed, perhaps
+    in another order: so note the last key, then wait for every transaction that is writing at that moment.
     """
     if connection.vendor != "postgresql":
         return Answer.objects.aggregate(last=Max("pk"))["last"] or 0
@@ -87,7 +87,7 @@ def settled() -> int:
 
 
 def _generation(study: Study) -> int:
-    """Count the judges who withdrew. Asked before the answers: a withdrawal in between shows at the next page."""
+    """Count the judges who withdrew; read before the answers, so a withdrawal in between shows on the next page."""
     if study.answers_removed_at is not None:
         return ALL_GONE
     return Judge.objects.filter(study=study, withdrawn_at__isnull=False).count()

@@ -43,7 +43,7 @@ api = NinjaAPI(
 
 @api.exception_handler(ApiError)
 def refused(request: HttpRequest, error: ApiError) -> HttpResponse:  # noqa: ARG001 - ninja's
-    """Answer what was refused on purpose."""
+    """Answer a request that we refuse."""
     return problem(error.status, error.sentence)
 
 
@@ -55,14 +55,14 @@ def no_token(request: HttpRequest, error: AuthenticationError) -> HttpResponse: 
 
 @api.exception_handler(ValidationError)
 def nonsense(request: HttpRequest, error: ValidationError) -> HttpResponse:  # noqa: ARG001 - ninja's
-    """Answer a parameter that cannot be."""
+    """Answer a request with an invalid parameter."""
     first = error.errors[0]
     return problem(400, f"{first['loc'][-1]}: {first['msg']}.")
 
 
 @api.exception_handler(Http404)
 def nothing(request: HttpRequest, error: Http404) -> HttpResponse:  # noqa: ARG001 - ninja's
-    """Answer what is not there."""
+    """Answer a request for something that does not exist."""
     return problem(404, "This study has no such item.")
 
 
@@ -197,7 +197,7 @@ def _csv(columns: tuple[str, ...], rows: Any) -> HttpResponse:  # noqa: ANN401 -
     return HttpResponse(table(columns, rows), "text/csv; charset=utf-8")
 
 
-def _row(answer: Any) -> list[Any]:  # noqa: ANN401 - an answer of the cursor's
+def _row(answer: Any) -> list[Any]:  # noqa: ANN401 - an answer from the cursor
     cells = {name: getattr(answer, name) for name in COMPARISON_COLUMNS}
     return list((cells | {"answered_at": time(answer.answered_at), "seconds": f"{answer.seconds:.3f}"}).values())
 

@@ -11,11 +11,11 @@ SCOPES = {
     "comparisons:read": "judges' answers, under their random names",
     "results:read": "fits and their results",
 }
-"""What a token may read, and in words."""
+"""The scopes of a token: what each lets it read."""
 
 
 class ApiToken(models.Model):
-    """A program's key to one study of a researcher, or to all. Only a hash is kept; taking it back deletes the row."""
+    """A program's key to one of a researcher's studies, or to all. Only a hash is stored; revoking deletes the row."""
 
     researcher = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
     study = models.ForeignKey(Study, models.CASCADE, null=True, related_name="api_tokens")
@@ -23,7 +23,7 @@ class ApiToken(models.Model):
     name = models.CharField(max_length=60)
     """What it is for, in the researcher's words."""
     hint = models.CharField(max_length=8)
-    """How the token begins, to tell it from others."""
+    """The start of the token, so that people can recognise it."""
     token_hash = models.CharField(max_length=64, unique=True)
     scopes = models.JSONField(default=list)
     created_at = models.DateTimeField()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 Shape = dict[str, Any]
-"""A part of an OpenAPI description: JSON, of the shape that OpenAPI 3.1 says."""
+"""A part of an OpenAPI description: JSON as OpenAPI 3.1 defines it."""
 HEAD = """# Programming interface: reference
 
 Written from `/api/v1/openapi.json` by `make docs`. How to use it, with examples: [api.md](api.md).

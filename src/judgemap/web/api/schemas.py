@@ -109,7 +109,7 @@ class FitLine(Schema):
 
 if TYPE_CHECKING:
     FitSettingsOut = dict[str, str | float | bool | None]
-else:  # made of the settings themselves, so that a new one is in the interface too
+else:  # built from the settings themselves, so that a new one appears here too
     FitSettingsOut = type(
         "FitSettingsOut",
         (Schema,),

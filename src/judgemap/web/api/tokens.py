@@ -26,7 +26,7 @@ REACH = (("study", _("This study only")), ("all", _("Every study I own")))
 @require_http_methods(["GET", "HEAD", "POST"])
 @owner_page
 def tokens(request: HttpRequest, study: Study) -> HttpResponse:
-    """Make a token, and show it this once; list those that there are."""
+    """Make a token and show it once; list the existing ones."""
     form = TokenForm(request.POST or None)
     made = ""
     if form.is_valid():
@@ -46,7 +46,7 @@ def tokens(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @owner_page
 def revoke(request: HttpRequest, study: Study) -> HttpResponse:
-    """Take a token back."""
+    """Revoke a token."""
     if revoke_token(study, researcher_of(request), request.POST.get("token", "")):
         messages.success(request, _("The token is revoked. Programs that use it will be refused from now on."))
     return redirect("api:tokens", study.slug)
@@ -71,6 +71,6 @@ class TokenForm(forms.Form):
     days = forms.TypedChoiceField(label=_("It works for"), choices=DAYS, coerce=int, initial=90)
 
     def clean_scopes(self) -> list[str]:
-        """Return the scopes in one order."""
+        """Return the scopes in alphabetical order."""
         given: Any = self.cleaned_data["scopes"]
         return sorted(given)

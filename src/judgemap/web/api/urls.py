@@ -14,13 +14,13 @@ from judgemap.web.api.endpoints import api
 
 
 def nothing_here(request: HttpRequest, rest: str) -> HttpResponse:  # noqa: ARG001 - Django's
-    """Answer any other address, in JSON like all of them."""
+    """Answer any other address with 404, in JSON like the rest."""
     return problem(404, SAID[404])
 
 
 @cache
 def _description() -> tuple[bytes, str]:
-    """Make the description of the interface, which takes a fifth of a second, once in a process; and its digest."""
+    """Return the interface's description and its ETag, made once per process: making it takes a fifth of a second."""
     text = json.dumps(api.get_openapi_schema(path_prefix="/api/v1/"), ensure_ascii=False).encode()
     return text, f'"{hashlib.sha256(text).hexdigest()[:32]}"'
 
