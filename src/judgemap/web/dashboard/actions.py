@@ -35,7 +35,7 @@ def leave_out(study: Study, names: Collection[str], reason: str, by: Researcher 
 
 
 def take_back(study: Study, names: Collection[str], by: Researcher | None = None) -> list[str]:
-    """Let judges into fits again."""
+    """Include judges in fits again."""
     with transaction.atomic():
         rows = Exclusion.objects.filter(judge_id__in=_named(study, names))
         judges = sorted(rows.values_list("judge_id", flat=True))
@@ -59,14 +59,14 @@ def refit_without(
 def refit_with_only(
     study: Study, names: Collection[str], by: Researcher | None = None, reason: str = ""
 ) -> tuple[FitRun, FitRun]:
-    """Ask for a fit of some judges' answers alone; return the fit to compare it with, and the new one."""
+    """Ask for a fit with only some judges' answers; return the fit to compare it with, and the new one."""
     judges = _named(study, names)
     base = _base(study, by)
     return base, ask_for_fit(study, FitSettings.from_dict(base.settings), by, only=judges, note=reason.strip() or NOTE)
 
 
 def ask_for_forecast(study: Study, by: Researcher | None = None) -> Forecast:
-    """Ask what more answers would bring, going by the last fit; a worker works it out. The same is not asked twice."""
+    """Ask a worker what more answers would bring, based on the last fit; the same question is not asked twice."""
     run = pilot_of(study)
     if run is None:
         raise StudyError(
@@ -88,7 +88,7 @@ def ask_for_forecast(study: Study, by: Researcher | None = None) -> Forecast:
 def ask_for_plan(
     study: Study, asked: Mapping[str, float], panel_fit: FitRun | None, by: Researcher | None = None
 ) -> PanelPlan:
-    """Ask how many judges, and how many answers each, would bring what; one that is under way is left alone."""
+    """Ask what given numbers of judges and answers each would bring; a plan that is under way is left alone."""
     fresh = {
         "fit": panel_fit or pilot_of(study), "judges": asked["judges"], "per_judge": asked["per_judge"],
         "differ": None if panel_fit else asked["differ"], "seed": secrets.randbits(32), "asked_by": by,
@@ -101,29 +101,29 @@ def ask_for_plan(
             again = {"asked_at": timezone.now(), "status": PanelPlan.Status.WAITING, "progress": 0.0, "said": ""}
             PanelPlan.objects.filter(pk=plan.pk).update(**fresh, **again, result={}, heard_at=None, finished_at=None)
             plan.refresh_from_db()
-        told = {"judges": plan.judges, "answers each": plan.per_judge}
-        record(study, by, "plan asked for", told)
+        detail = {"judges": plan.judges, "answers each": plan.per_judge}
+        record(study, by, "plan asked for", detail)
     return plan
 
 
 def panel_fit_of(study: Study) -> FitRun | None:
-    """Return the last fit of all judges in which they differ."""
+    """Return the last finished fit of all judges with a model in which they differ."""
     return whole_fits(study).filter(status=FitRun.Status.DONE, settings__judges="differ").first()
 
 
 def needs_asking(forecast: Forecast | None) -> bool:
-    """Say whether there is no forecast, or none that is done or under way."""
+    """Say whether a forecast has to be asked for, because none is done or under way."""
     return forecast is None or forecast.status in (Forecast.Status.FAILED, Forecast.Status.LOST) or forecast.is_silent
 
 
 def pilot_of(study: Study) -> FitRun | None:
-    """Return the last fit that a forecast can go by."""
+    """Return the last fit that a forecast can be based on."""
     done = whole_fits(study).filter(status=FitRun.Status.DONE)
     return done.filter(settings__model__in=["spatial", "standard"]).first()
 
 
 def _base(study: Study, by: Researcher | None) -> FitRun:
-    """Return a fit of all judges that is made of the answers there are now, or ask for one like the last."""
+    """Return a fit of all judges to the current answers, or ask for one with the settings of the last fit."""
     whole = whole_fits(study)
     last = whole.filter(status=FitRun.Status.DONE).first()
     if last is None:
@@ -134,7 +134,7 @@ def _base(study: Study, by: Researcher | None) -> FitRun:
 
 
 def _named(study: Study, names: Collection[str]) -> list[str]:
-    """Return the names of judges that there are; refuse none at all, and any that is not of this study."""
+    """Return the names, sorted; refuse an empty list, and any judge who is not in this study."""
     wanted = set(names)
     if not wanted:
         raise StudyError(_("choose at least one judge"))

@@ -12,13 +12,13 @@ from judgemap.report.ticks import round_step
 
 Point = tuple[float, float]
 WIDEST = 12.0
-"""Of a bar."""
+"""The greatest width of a bar."""
 TOPS = (1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10)
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar, and what it says to those who point at it."""
+    """A bar, and the text that appears when somebody points at it."""
 
     x: float
     y: float
@@ -39,7 +39,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Bars or lines, the numbers beside them from top to bottom, those below them from left to right."""
+    """Bars or lines, with the numbers beside them from top to bottom, and those below them from left to right."""
 
     title: str
     alt: str
@@ -53,7 +53,7 @@ class Chart:
 
 
 def ceiling(value: float) -> float:
-    """Round up to a number of which half is a plain number too.
+    """Round up to a round number whose half is also round.
 
     >>> [ceiling(each) for each in (0, 7, 12, 41, 0.34)]
     [1.0, 8.0, 12.0, 50.0, 0.4]
@@ -64,7 +64,7 @@ def ceiling(value: float) -> float:
 def bar_chart(
     title: str, alt: str, values: Sequence[float], labels: Sequence[str], columns: tuple[str, str] = ("", "")
 ) -> Chart:
-    """Draw one bar for each value; the first and the last label stand below.
+    """Draw one bar per value; the first and the last label stand below.
 
     >>> chart = bar_chart("Answers", "…", [1, 4], ["Monday", "Tuesday"])
     >>> [(bar.x, bar.y, bar.height) for bar in chart.bars], chart.rises
@@ -90,7 +90,7 @@ def bar_chart(
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How a number goes along another: points (x, y), and for each the ends of its interval, if it has one."""
+    """How one number changes with another: points (x, y) and, if there are intervals, the ends of each point's."""
 
     name: str
     points: Sequence[Point]
@@ -100,7 +100,7 @@ class Course:
 def line_chart(
     title: str, alt: str, courses: Sequence[Course], columns: tuple[str, ...], top: float | None = None
 ) -> Chart:
-    """Draw courses in one frame, from 0 up; x begins where the first point is. The first column says what x counts.
+    """Draw courses in one frame, from 0 up; x starts at the first point. The first column says what x counts.
 
     >>> chart = line_chart("Precision", "…", [Course("sd", [(100, 0.8), (200, 0.4)])], ("Answers", "", "sd"))
     >>> chart.lines[0].path, chart.rises, chart.along
@@ -135,7 +135,7 @@ def line_chart(
 
 
 def spark(counts: Sequence[int]) -> str:
-    """Draw a histogram as one SVG path in a box of 1 a bin by 10, y downwards.
+    """Draw a histogram as one SVG path in a box that is 1 wide per bin and 10 high, with y downwards.
 
     >>> spark([1, 0, 2])
     'M0 10v-5h1v5zM2 10v-10h1v10z'

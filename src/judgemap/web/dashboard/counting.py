@@ -1,15 +1,15 @@
 """A study's comparisons for counting, however many there are: packed by judge, and re-read when a judge answers.
 
 A page that counts a hundred thousand answers cannot read them all each time. So each judge's comparisons are kept as
-one array in a database row, where every process finds them. The worker brings them up to date every few seconds; a page
-reads what has come in since, and writes nothing. They depend only on the pairs and answers, so no running total can
-drift.
+one array in a database row (a tally), where every process finds them. The worker brings tallies up to date every few
+seconds; a page reads what has come in since, and writes nothing. A tally depends only on the pairs and answers, so no
+running total can drift.
 
-Whether a judge has changed is read off the judge's stamp: every answer and every changed answer moves the judge's
-``busy_until`` on, every pair that is shown or left alone moves the last position or whether a pair is open, and a
-withdrawal takes all of them away. The stamp is read before the rows, so a tally may be newer than its stamp, which
-costs one more reading, and never older. All acts of a judge hold the judge's row, so a judge's keys grow in the order
-in which they become visible, and those above the last ones seen are all that is new.
+A judge's stamp shows whether anything has changed: every answer, new or revised, moves the judge's ``busy_until``;
+every pair that is shown or left alone changes the last position or whether a pair is open; and a withdrawal clears all
+of these. The stamp is read before the rows, so a tally may be newer than its stamp, which costs one more reading, but
+never older. Whatever a judge does locks the judge's row, so a judge's keys grow in the order in which they become
+visible, and everything new has a key above the last ones seen.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -46,13 +46,13 @@ FORMAT = "3"
 Rows = NDArray[np.void]
 
 NEAR = 5000
-"""A judge last read this many pairs or answers ago (of all judges) is read again; the others have little news."""
+"""A judge last read this many pairs or answers ago (of all judges) is read in full; for others, only what is new."""
 AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeFacts:
-    """What a study's pages know of a judge beside the comparisons."""
+    """What a study's pages know about a judge besides the comparisons."""
 
     name: str
     judged: int
@@ -62,10 +62,10 @@ class JudgeFacts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """All comparisons of a study, and what tallies know of them beside.
+    """All comparisons of a study, and what else tallies know about them.
 
-    ``data`` has its judges in the order of ``judges``, those without comparisons as well. Of each comparison,
-    ``position`` is its number among the judge's, those of practice included, and ``unknown_side`` a place in `SIDES`.
+    ``data`` has its judges in the order of ``judges``, including those without comparisons. For each comparison,
+    ``position`` is its number among the judge's pairs and ``unknown_side`` an index into `SIDES`.
     """
 
     judges: list[JudgeFacts]
@@ -75,7 +75,7 @@ class Counted:
 
     @property
     def place(self) -> IntArray:
-        """The number of each pair among its judge's, from 1: practice, which comes first, has numbers of its own."""
+        """The number of each pair among its judge's, from 1; older studies went on counting after practice."""
         first = np.full(len(self.judges), np.iinfo(np.int64).max)
         np.minimum.at(first, self.data.judge, self.position)
         places: IntArray = self.position - first[self.data.judge] + 1
@@ -92,7 +92,7 @@ class Counted:
         return np.less_equal(self.data.outcome, Outcome.SKIPPED)
 
     def unknown(self, side: str) -> BoolArray:
-        """Which pairs were left alone because the area on this side is not known."""
+        """Which pairs were left alone because the judge does not know the area on this side."""
         return np.equal(self.unknown_side, SIDES.index(side))
 
 
@@ -112,7 +112,7 @@ def count(study: Study) -> Counted:
 
 
 def keep_tallies(study: Study) -> None:
-    """Bring the kept tallies of a study up to date; of those that need no change, only the stamps are read."""
+    """Bring the stored tallies of a study up to date; for those that need no change, only the stamps are read."""
     stamps = dict(_tallies(study).values_list("judge_id", "stamp"))
     changed = [each for each in _judges(study) if stamps.get(each[0]) != each[1]]
     names = [name for name, *_ in changed if name in stamps]
@@ -122,9 +122,9 @@ def keep_tallies(study: Study) -> None:
 
 
 class Upkeep:
-    """Keeps the tallies of every study that has new answers; one in a process, called now and then.
+    """Keeps the tallies of every study with new answers up to date; one per process, called now and then.
 
-    ``also`` is called for each such study, again in the next round where it returns False.
+    ``also`` is called for each such study, and again in the next round if it returns False.
     """
 
     def __init__(self, also: Callable[[Study], bool] = lambda study: True) -> None:  # noqa: ARG005
@@ -148,7 +148,7 @@ class Upkeep:
 def _fresh(
     study: Study, judges: Sequence[tuple[str, str, JudgeFacts]], tallies: dict[str, JudgeTally]
 ) -> list[JudgeTally]:
-    """Return new tallies of the judges who went on since theirs were kept."""
+    """Return new tallies of the judges who have done something since theirs were stored."""
     stale = {
         name: stamp
         for name, stamp, facts in judges
@@ -196,7 +196,7 @@ def _brought_up_to_date(study: Study, stale: dict[str, str], tallies: dict[str, 
 
 
 def _near(stale: Collection[str], tallies: dict[str, JudgeTally]) -> Iterator[str]:
-    """Yield the judges with a few news; the others are new, or were last read long ago."""
+    """Yield the judges with little to read; the others are new, or were last read long ago."""
     last_pair = Pair.objects.aggregate(last=Max("pk"))["last"] or 0
     last_answer = Answer.objects.aggregate(last=Max("pk"))["last"] or 0
     for name in stale:
@@ -208,9 +208,9 @@ def _near(stale: Collection[str], tallies: dict[str, JudgeTally]) -> Iterator[st
 
 
 def _news(near: dict[str, JudgeTally]) -> tuple[list[int], dict[str, tuple[int, int]]]:
-    """Return the keys of the pairs that were shown or answered since these tallies, and what each judge's last are.
+    """Return the keys of pairs shown or answered since these tallies, and each judge's last pair and answer.
 
-    The pairs themselves are read later, and may by then have answers beyond these: the next look reads them again.
+    The pairs themselves are read later, and may have further answers by then: the next round reads them again.
     """
     if not near:
         return [], {}
@@ -231,13 +231,13 @@ def _news(near: dict[str, JudgeTally]) -> tuple[list[int], dict[str, tuple[int, 
 
 
 def _merged(old: Rows, new: Rows) -> Rows:
-    """Return the old rows with the new ones instead of those at the same positions."""
+    """Return the old rows, with those at the same positions replaced by the new ones."""
     rows = np.concatenate([old[~np.isin(old["position"], new["position"])], new])
     return rows[np.argsort(rows["position"])]
 
 
 def _by_judge(read: Sequence[History]) -> dict[str, tuple[Rows, int, int]]:
-    """Part what was read by judge: the rows, and the last pair and answer among them."""
+    """Split what was read by judge: the rows, and the last pair and answer among them."""
     pieces: dict[str, tuple[Rows, int, int]] = {}
     for history in read:
         last = history.last()
@@ -262,9 +262,9 @@ def _packed(history: History) -> Rows:
 
 
 def _keep(tallies: list[JudgeTally]) -> None:
-    """Keep tallies for the next look. Where that fails, the next round reads again what this one has read.
+    """Store tallies for the next round. If that fails, the next round reads the same rows again.
 
-    The judges' rows are held, so that nothing is kept of a judge who withdraws at this moment.
+    The judges' rows are locked, so that nothing is stored about a judge who withdraws at this moment.
     """
     try:
         with transaction.atomic():

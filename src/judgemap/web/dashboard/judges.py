@@ -33,7 +33,7 @@ from judgemap.web.studies.models import Study
 ON_A_PAGE = 100
 BINS = 24
 LIKELY = 0.5
-"""From this probability on, the table says what may be the matter with a judge."""
+"""At this probability or above, the table says what may be wrong with a judge."""
 MOST_LINKED = 5
 
 
@@ -41,7 +41,7 @@ MOST_LINKED = 5
 @study_page
 def judges(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how each judge judges, and let some be chosen."""
-    fit = latest_fit(study)  # counts are of this moment, agreement is of the last fit, and the page says which
+    fit = latest_fit(study)  # counts are live, agreement comes from the last fit, and the page says which
     findings = read_findings(fit, "judges", "judges_note", "surprises")
     rows = judge_rows(study, count(study), findings.judges)
     context = {
@@ -62,7 +62,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
 @require_safe
 @study_page
 def judge(request: HttpRequest, study: Study, name: str) -> HttpResponse:
-    """Show one judge: times, habits, decisions that surprise, and areas not known."""
+    """Show one judge: times, habits, surprising decisions, and unknown areas."""
     fit = latest_fit(study)
     findings = read_findings(fit, "judges", "surprises")
     counted = count(study)
@@ -86,7 +86,7 @@ def judge(request: HttpRequest, study: Study, name: str) -> HttpResponse:
 @require_POST
 @study_page
 def act(request: HttpRequest, study: Study) -> HttpResponse:
-    """Do with the chosen judges what the button says."""
+    """Leave the chosen judges out, include them again, or refit, depending on the button."""
     names, by = request.POST.getlist("judge"), researcher_of(request)
     what, reason = request.POST.get("act", ""), request.POST.get("reason", "")
     refits = {"without": actions.refit_without, "only": actions.refit_with_only}
@@ -108,7 +108,7 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def fits_without(study: Study, fit: FitRun | None, name: str) -> list[FitRun]:
-    """Return the fits that leave this judge out, and nobody else whom the last fit has, the latest first."""
+    """Return the fits, latest first, that differ from the last fit's judges only by leaving this judge out."""
     if fit is None:
         return []
     wanted = sorted({*fit.left_out, name})
@@ -117,7 +117,7 @@ def fits_without(study: Study, fit: FitRun | None, name: str) -> list[FitRun]:
 
 
 def _compare(request: HttpRequest, study: Study, base: FitRun, new: FitRun) -> HttpResponse:
-    """Lead to where the two fits are held side by side, or will be when both are there."""
+    """Redirect to the comparison of the two fits or, if the first is not ready, say where it will be."""
     address = f"{reverse('results:compare', args=[study.slug, base.number])}?{urlencode({'with': new.number})}"
     if base.status == FitRun.Status.DONE:
         return redirect(address)
@@ -130,7 +130,7 @@ def _compare(request: HttpRequest, study: Study, base: FitRun, new: FitRun) -> H
 
 @dataclass(frozen=True, slots=True)
 class JudgeRow:
-    """A judge in the table. ``fitted`` is what the last fit says about the judge; empty where it says nothing."""
+    """A judge in the table. ``fitted`` is what the last fit says about the judge; empty if it says nothing."""
 
     name: str
     shown: int
@@ -142,7 +142,7 @@ class JudgeRow:
     left_interval: tuple[float, float]
     repeats: int
     repeated: int
-    """How many of the repeats were answered as the time before."""
+    """How many of the repeats were answered the same as before."""
     seconds: tuple[float, float, float] | None
     """Quartiles of the times."""
     spark: str
@@ -152,7 +152,7 @@ class JudgeRow:
 
     @property
     def made_of(self) -> list[tuple[str, float]]:
-        """What the last fit takes to be likely of the judge, in words, with the probability."""
+        """What the last fit thinks is likely about the judge, in words, with the probability."""
         return [(words, chance) for words, chance in self.fitted.told_apart if chance >= LIKELY]
 
     @property
@@ -167,27 +167,27 @@ class JudgeRow:
 
     @property
     def left_share(self) -> float | None:
-        """Left among the decided pairs."""
+        """The share of decided pairs in which the left area was chosen."""
         return self.left / self.decided if self.decided else None
 
     @property
     def tie_share(self) -> float | None:
-        """Ties among the pairs judged."""
+        """The share of ties among the pairs judged."""
         return self.ties / self.judged if self.judged else None
 
     @property
     def skip_share(self) -> float | None:
-        """Skips among the pairs judged."""
+        """The share of skips among the pairs judged."""
         return self.skips / self.judged if self.judged else None
 
     @property
     def consistency(self) -> float | None:
-        """The share of repeats that were answered as the time before."""
+        """The share of repeats that were answered the same as before."""
         return self.repeated / self.repeats if self.repeats else None
 
 
 def judge_rows(study: Study, counted: Counted, fitted: Sequence[JudgeFinding]) -> list[JudgeRow]:
-    """Return the judges who were shown a pair, those with the most answers first."""
+    """Return the judges who were shown a pair, with those who judged the most first."""
     data = counted.data
     outcomes = data.outcomes_by_judge()
     low, high = share_interval(outcomes[:, Outcome.LEFT], outcomes[:, : Outcome.TIE].sum(axis=1))
@@ -239,7 +239,7 @@ def time_chart(data: Comparisons) -> Chart:
 
 
 def notes(rows: Sequence[JudgeRow], fit: FitRun | None) -> list[str]:
-    """Say, a sentence each, what is missing, and what to do."""
+    """Say what is missing and what to do about it, one sentence each."""
     if not rows:
         return [_("Nobody has answered yet: invite judges, and come back once they have answered.")]
     sentences = []

@@ -27,9 +27,9 @@ from judgemap.web.studies.whole_map import picture as whole_picture
 
 ACTIVE = timedelta(minutes=10)
 MOST_LISTED = 1_000
-"""Areas in the table of a large map: those that were shown least."""
+"""How many areas of a large map the table lists: those shown least."""
 STEPS = ((72, 1, "hour"), (120 * 24, 24, "day"), (10**9, 7 * 24, "week"))
-"""Up to how many hours, bars of how many hours."""
+"""For a span up to this many hours, bars of this many hours, and their name."""
 MONDAY = 4 * 24
 """Hours from 1 January 1970, a Thursday, to the first Monday."""
 
@@ -37,7 +37,7 @@ MONDAY = 4 * 24
 @require_safe
 @study_page
 def live(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show a study at this moment; with a script it keeps itself up to date."""
+    """Show a study at this moment; with scripts, the page keeps itself up to date."""
     context = {
         "study": study,
         "live": _look(request, study),
@@ -51,7 +51,7 @@ def live(request: HttpRequest, study: Study) -> HttpResponse:
 @require_safe
 @study_page
 def now(request: HttpRequest, study: Study) -> HttpResponse:
-    """Hand out the part of the live page that changes; nothing where it has not."""
+    """Return the part of the live page that changes, or nothing if it has not changed."""
     seen = _look(request, study)
     if request.GET.get("seen") == seen.digest:
         return HttpResponse(status=204)
@@ -74,7 +74,7 @@ def picture(request: HttpRequest, study: Study) -> HttpResponse:
 @require_safe
 @study_page
 def areas(request: HttpRequest, study: Study) -> HttpResponse:
-    """List how often each area was shown, judged and not known."""
+    """List how often each area was shown, judged, and unknown to a judge."""
     names = area_names(study)
     numbers = numbers_of(study, len(names))
     rows = zip(names, numbers.shown.tolist(), numbers.judged.tolist(), numbers.unknown.tolist(), strict=True)
@@ -85,7 +85,7 @@ def areas(request: HttpRequest, study: Study) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class JudgeNumbers:
-    """Judges by how far they are; those who withdrew are not counted elsewhere."""
+    """Judges by how far they have got; those who withdrew are counted only as withdrawn."""
 
     invited: int
     begun: int
@@ -107,7 +107,7 @@ class Outcomes:
 
     @property
     def judged(self) -> int:
-        """Pairs that were judged: by somebody who knows both areas."""
+        """Pairs that were judged, by somebody who knows both areas."""
         return self.left + self.right + self.tie + self.skipped
 
     @property
@@ -122,17 +122,17 @@ class Outcomes:
 
     @property
     def tie_share(self) -> float:
-        """Ties among the pairs judged."""
+        """The share of ties among the pairs judged."""
         return self.tie / max(self.judged, 1)
 
     @property
     def skip_share(self) -> float:
-        """Skips among the pairs judged."""
+        """The share of skips among the pairs judged."""
         return self.skipped / max(self.judged, 1)
 
     @property
     def unknown_share(self) -> float:
-        """Answers "I don't know this area" among all answers."""
+        """The share of answers that say "I don't know this area"."""
         return self.unknown / max(self.answered, 1)
 
 
@@ -145,7 +145,7 @@ class Live:
     wanted: int
     """Pairs that all judges with a link would judge, each up to the recommended number."""
     left: int
-    """Pairs left to that."""
+    """How many of those are still to be judged."""
     median_seconds: float | None
     last_answer: datetime | None
     over_time: Chart
@@ -156,19 +156,19 @@ class Live:
 
     @property
     def done(self) -> int:
-        """Pairs judged of those wanted; what was judged beyond the recommended number is not among them."""
+        """How many of the pairs wanted were judged; those beyond the recommended number do not count."""
         return self.wanted - self.left
 
     @property
     def digest(self) -> str:
-        """The same digest, the same page."""
+        """A digest of what the page shows: if it is the same, so is the page."""
         counts = [area.count for area in self.map.areas]
-        told = repr((replace(self, map=replace(self.map, areas=[])), counts))  # names take long, and never change
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        shown = repr((replace(self, map=replace(self.map, areas=[])), counts))  # names are slow, and never change
+        return hashlib.sha256(shown.encode()).hexdigest()[:16]
 
 
 def look(study: Study, numbers: Numbers, names: Sequence[str], layer: str, now: datetime) -> Live:
-    """Work out what the live page shows; ``names`` are the areas', ``layer`` one of `LAYERS`."""
+    """Work out what the live page shows; ``names`` are the areas' names, ``layer`` is one of `LAYERS`."""
     outcomes = Outcomes(*numbers.outcomes[: Outcome.OPEN].tolist())
     here = ~numbers.judge_withdrawn
     recommended = study.version.recommended
@@ -191,7 +191,7 @@ def look(study: Study, numbers: Numbers, names: Sequence[str], layer: str, now: 
 def answers_over_time(hours: IntArray, counts: IntArray, ends: tuple[float, float]) -> Chart:
     """Count answers by hour, day or week, whichever suits the time from the first to the last (``ends``).
 
-    ``hours`` are those since 1970 in which there were answers, and ``counts`` how many.
+    ``hours`` are the hours (since 1970) with answers, and ``counts`` says how many each had.
     """
     title, nothing = _("Answers over time"), _("No answers yet.")
     if len(hours) == 0:
@@ -242,7 +242,7 @@ def drop_out(reached: IntArray) -> Chart:
 
 
 def notes(study: Study, numbers: Numbers, outcomes: Outcomes) -> list[str]:
-    """Say, a sentence each, what is missing for a good map, and what to do."""
+    """Say what is missing for a good map and what to do about it, one sentence each."""
     if study.status == Study.Status.DRAFT:
         return [_("The study is a draft, so nobody can answer yet: open it on the Overview page.")]
     if not len(numbers.judge_judged):

@@ -20,7 +20,7 @@ NAMED = 4
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Something that is counted of each area: how it is said, how none is drawn, and whether few or many matter."""
+    """Something counted for each area: its words, how 'never' is drawn, and whether low or high counts matter."""
 
     words: str
     none: str
@@ -37,7 +37,7 @@ LAYERS = {
 
 @dataclass(frozen=True, slots=True)
 class AreaCount:
-    """An area with its count, and the class of it: 0 for none, 1 for the fewest, and so on; ``fill`` where it is 0."""
+    """An area with its count and class: 0 for none, 1 for the fewest, and so on; ``fill`` is set if the class is 0."""
 
     position: int
     name: str
@@ -66,7 +66,7 @@ class AreaMap:
 
 
 def area_map(names: Sequence[str], counts: IntArray, layer: Layer) -> AreaMap:
-    """Put areas into at most five classes of about as many areas each; those with none are a class of their own.
+    """Put areas into at most five classes of about equal size; those with a count of 0 are a class of their own.
 
     >>> drawn = area_map(["A", "B", "C"], np.array([0, 2, 9]), LAYERS["shown"])
     >>> [area.shade for area in drawn.areas], [shade.words for shade in drawn.legend]

@@ -9,7 +9,7 @@ from judgemap.web.studies.models import Study
 
 
 class JudgeTally(models.Model):
-    """A judge's comparisons in one packed row, brought up to date by the worker. It may be thrown away any time."""
+    """A judge's comparisons packed in one row, which the worker brings up to date. It may be deleted at any time."""
 
     judge = models.OneToOneField(Judge, models.CASCADE, primary_key=True, related_name="tally")
     stamp = models.CharField(max_length=80)
@@ -25,7 +25,7 @@ class JudgeTally(models.Model):
 
 
 class StudyCounts(models.Model):
-    """What the live page of a study with very many answers shows, added up by the worker; see `numbers`."""
+    """The counts on the live page of a study with very many answers, which the worker adds up; see `numbers`."""
 
     study = models.OneToOneField(Study, models.CASCADE, primary_key=True, related_name="counts")
     kept_at = models.DateTimeField()
@@ -62,19 +62,19 @@ class Forecast(Job):
 
 
 class PanelPlan(Job):
-    """How many judges, how many answers each: what either would bring, worked out in the background. One a study."""
+    """What more judges or more answers each would bring, worked out in the background. One per study."""
 
     NAME = "plan"
     AGAIN = "Ask again."
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="panel_plan")
     fit = models.ForeignKey(FitRun, models.SET_NULL, null=True, related_name="+")
-    """The fit that says how far areas differ, and judges too if it has them differ; None for a guess at both."""
+    """The fit that says how far areas differ and, if its model has that, judges too; None for a guess at both."""
     judges = models.PositiveIntegerField()
     per_judge = models.PositiveIntegerField()
     """The study in the middle of the grid."""
     differ = models.FloatField(null=True)
-    """A guess at σ/α; None where the fit says it."""
+    """A guess at σ/α; None if the fit gives it."""
     seed = models.PositiveBigIntegerField()
     result = models.JSONField(default=dict)
     """See `planning.result_of`."""

@@ -20,9 +20,9 @@ from judgemap.web.judge.models import Judge
 from judgemap.web.studies.models import Study
 
 HOUR = 3600
-"""In seconds."""
+"""An hour, in seconds."""
 MANY = 100_000
-"""Answers from which on counts are kept."""
+"""How many answers a study must have for its counts to be stored."""
 EVERY = timedelta(seconds=30)
 
 
@@ -31,13 +31,13 @@ class Numbers:
     """Counts of answers by what was said, by area, by hour and by position, and of judges."""
 
     outcomes: IntArray
-    """By `Outcome`, those of open pairs last."""
+    """Counts by `Outcome`, with open pairs last."""
     judged: IntArray
     shown: IntArray
     unknown: IntArray
     """For each area, how often it was judged, shown, and not known to the judge who was shown it."""
     hours: IntArray
-    """Hours since 1970 in which there were answers, and below how many."""
+    """The hours (since 1970) with answers; ``in_hour`` says how many each had."""
     in_hour: IntArray
     at_position: IntArray
     """How many answers were a judge's first, second, …"""
@@ -46,12 +46,12 @@ class Numbers:
     judge_judged: IntArray
     judge_withdrawn: BoolArray
     judge_last: FloatArray
-    """Of each judge: how many pairs were judged, whether they withdrew, when they last answered (−1 for never)."""
+    """For each judge: how many pairs they judged, whether they withdrew, when they last answered (−1 for never)."""
     linked: IntArray
-    """How many areas were decided in any pair, and into how many groups those fall."""
+    """How many areas were in a decided pair, and how many groups the decided pairs link them into."""
 
     def pack(self) -> bytes:
-        """Write them as bytes."""
+        """Write the counts as bytes."""
         packed = io.BytesIO()
         np.savez(packed, **{name: getattr(self, name) for name in self.__slots__})
         return packed.getvalue()
@@ -93,20 +93,20 @@ def add_up(counted: Counted, n_areas: int) -> Numbers:
 
 
 def _linked(data: Comparisons) -> IntArray:
-    """Count the areas that were decided in any pair, and the groups that answers link them into."""
+    """Count the areas that were in a decided pair, and the groups that the decided pairs link them into."""
     counts = data.counts().decided()
     decided = counts.per_area() > 0
     return np.array([int(decided.sum()), len(np.unique(counts.components()[decided]))])
 
 
 def numbers_of(study: Study, n_areas: int) -> Numbers:
-    """Return a study's counts: as they are now, or of a study with very many answers, as they were last kept."""
+    """Return a study's counts as they are now or, for a study with very many answers, as they were last stored."""
     kept = StudyCounts.objects.filter(study=study).values_list("packed", flat=True).first()
     return Numbers.unpack(bytes(kept)) if kept else add_up(count(study), n_areas)
 
 
 def keep_numbers(study: Study) -> bool:
-    """Keep the counts of a study with very many answers; False where they were kept a moment ago, and are to wait."""
+    """Store the counts of a study with very many answers; False if they were stored just now and have to wait."""
     if (Judge.objects.filter(study=study).aggregate(total=Sum("judged"))["total"] or 0) < MANY:
         return True
     if StudyCounts.objects.filter(study=study, kept_at__gt=timezone.now() - EVERY).exists():
@@ -117,5 +117,5 @@ def keep_numbers(study: Study) -> bool:
 
 
 def forget_numbers(study: Study | None = None, judge: Judge | None = None, **_: object) -> None:
-    """Throw kept counts away where answers are removed: all of a study's, or a judge's."""
+    """Delete stored counts when answers are removed: all of a study's, or one judge's."""
     StudyCounts.objects.filter(study=judge.study_id if judge is not None else study).delete()

@@ -36,7 +36,7 @@ COLUMNS = ("Answers each", "Judges", "Uncertainty (sd)")
 
 
 class PlanForm(StudyForm):
-    """The study in the middle of the grid, and a guess at how far judges differ where no fit says it."""
+    """The study in the middle of the grid, and a guess at how far judges differ if no fit estimates it."""
 
     judges = forms.IntegerField(label=_("Judges"), min_value=2, max_value=MOST_JUDGES)
     per_judge = forms.IntegerField(label=_("Answers each"), min_value=1, max_value=MOST_ANSWERS)
@@ -61,7 +61,7 @@ class PlanForm(StudyForm):
 
 @dataclass(frozen=True, slots=True)
 class PlanPage:
-    """A plan as it is shown: sentences, a table of cells (text, what stands beside it), a chart."""
+    """A plan as the page shows it: sentences, a table of cells (text, text beside it), a chart."""
 
     sentences: list[str]
     heads: list[str]
@@ -72,7 +72,7 @@ class PlanPage:
 @require_safe
 @study_page
 def planning(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show the plan of a study, before it is opened or while it runs, and the form that asks for one."""
+    """Show a study's plan, before it opens or while it runs, and the form to ask for one."""
     return _show(request, study, PlanForm(study))
 
 
@@ -95,12 +95,12 @@ def _show(request: HttpRequest, study: Study, form: PlanForm) -> HttpResponse:
 @require_safe
 @study_page
 def plan_news(request: HttpRequest, study: Study) -> HttpResponse:
-    """Hand out the part of the page that a plan changes."""
+    """Return the part of the page that a plan changes."""
     return render(request, "dashboard/plan.html", {"study": study} | plan_context(study, PlanForm(study)))
 
 
 def plan_context(study: Study, form: PlanForm) -> dict[str, object]:
-    """Return what the page shows of the study's plan."""
+    """Return what the page shows about the study's plan."""
     latest = PanelPlan.objects.filter(study=study).select_related("fit").defer("fit__rows", "fit__findings").first()
     return {
         "plan": latest.show_if_lost() if latest else None,
@@ -110,7 +110,7 @@ def plan_context(study: Study, form: PlanForm) -> dict[str, object]:
 
 
 def usual_study(study: Study) -> dict[str, int]:
-    """Return the judges who answered and their mean number of answers, or what the study asks for."""
+    """Return the number of judges who answered and their mean number of answers, or what the study asks for."""
     counted = Judge.objects.filter(study=study, judged__gt=0).aggregate(judges=Count("pk"), answers=Sum("judged"))
     judges = counted["judges"]
     each = round(counted["answers"] / judges) if judges else study.version.recommended
@@ -139,7 +139,7 @@ def work_out(plan: PanelPlan) -> dict[str, Any]:
 
 
 def result_of(made: "JudgePlan") -> dict[str, Any]:
-    """Return what the page shows of a plan, fit for JSON."""
+    """Return what the page shows of a plan, ready for JSON."""
     from judgemap.report.judge_planning import judge_sentences, judge_table
 
     table = judge_table(made)
@@ -153,7 +153,7 @@ def result_of(made: "JudgePlan") -> dict[str, Any]:
 
 
 def plan_page(plan: PanelPlan) -> PlanPage | None:
-    """Say what a plan found; None where it is not done."""
+    """Say what a plan found; None if it is not done."""
     result = plan.result
     if plan.status != PanelPlan.Status.DONE or not result:
         return None

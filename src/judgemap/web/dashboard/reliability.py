@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 COLUMNS = ("Answers", "Measure", "Value", "95 % interval")
 TIMES = 2
-"""How many times the present answers the planned study has; others have from a quarter to one and a half of that."""
+"""The planned study has this many times the present answers; others have a quarter to one and a half of that."""
 SIMULATIONS = 24
 LARGE = 100
-"""Areas from which on the adaptive design is too slow to simulate here."""
+"""With more areas than this, the adaptive design is too slow to simulate here."""
 
 
 @require_safe
 @study_page
 def reliability(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show how far the result can be relied on, in words first."""
+    """Show how reliable the result is, in words first."""
     fit = latest_fit(study)
     findings = read_findings(fit, "reliability", "reliability_over_time")
     known = findings.reliability
@@ -55,7 +55,7 @@ def reliability(request: HttpRequest, study: Study) -> HttpResponse:
 @require_safe
 @study_page
 def forecast_news(request: HttpRequest, study: Study) -> HttpResponse:
-    """Hand out the part of the page that a forecast changes."""
+    """Return the part of the page that a forecast changes."""
     return render(request, "dashboard/forecast.html", {"study": study} | _forecast(study))
 
 
@@ -87,7 +87,7 @@ def _forecast(study: Study) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measure of reliability, and what it is."""
+    """One measure of reliability, with an explanation."""
 
     name: str
     value: float | None
@@ -104,7 +104,7 @@ class ForecastPage:
 
 
 def figures(known: ReliabilityFinding) -> list[Figure]:
-    """List the measures: three, and where judges differ in the fit, what another panel would give."""
+    """List the three measures and, if judges differ in the fit, what another panel would give."""
     another = Figure(
         _("Another panel"),
         known.another_panel,
@@ -162,7 +162,7 @@ def over_time(rows: Sequence[ReliabilityFinding]) -> Chart | None:
 
 
 def forecast_page(forecast: Forecast) -> ForecastPage | None:
-    """Say what a forecast found; None where it is not done."""
+    """Say what a forecast found; None if it is not done."""
     if forecast.status != Forecast.Status.DONE or not forecast.result:
         return None
     result = ForecastFinding.from_dict(forecast.result)
@@ -210,7 +210,7 @@ def _sentences(result: ForecastFinding) -> list[str]:
 
 
 def _course(name: str, rows: Sequence[tuple[int, float | None, tuple[float, float] | None]]) -> Course:
-    """Make a course of a measure, with its interval where every value has one; values not known are left out."""
+    """Make the course of a measure, with intervals if every value has one; unknown values are left out."""
     known = [(float(answers), value, interval) for answers, value, interval in rows if value is not None]
     intervals = [interval for *_, interval in known if interval]
     points = [(answers, value) for answers, value, _ in known]
@@ -245,7 +245,7 @@ def simulate(forecast: Forecast) -> dict[str, Any]:
 
 
 def result_of(made: "StudyPlan", answers: int) -> dict[str, Any]:
-    """Return what pages show of a plan, fit for JSON."""
+    """Return what pages show of a plan, ready for JSON."""
     told = made.to_dict()
     design = made.designs[0]
     return {

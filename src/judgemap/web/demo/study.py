@@ -29,9 +29,9 @@ from judgemap.web.studies.models import Area, Study
 
 EMAIL = "demo@example.org"
 TRUTH = "true-risk.txt"
-"""The risk that was simulated, an area a line."""
+"""The file with the simulated risk, one area per line."""
 HASTY = 6
-"""The judge, counted from 0, who answers at random within a second: the page of judges should notice."""
+"""The judge, counted from 0, who answers at random within a second: the judges' page should notice."""
 NOTE = (
     "Everything about this study is simulated: the judges, their answers and the risk. It says nothing about Chicago."
 )
@@ -70,7 +70,7 @@ class Demo:
 
 
 def prepare_demo(data: Path, seed: int, say: Callable[[str], None]) -> Demo:
-    """Make the demonstration, or find the one that the data folder holds already."""
+    """Make the demonstration, or find the one that is already in the data folder."""
     researcher = Researcher.objects.filter(email=EMAIL).first()
     if researcher is None and (Researcher.objects.exists() or Study.objects.exists()):
         raise StudyError(f"{data} holds a server that is not a demonstration; name another folder with --data")
@@ -108,7 +108,7 @@ def _make_studies(owner: Researcher, seed: int) -> SimulatedStudy:
 
 
 def with_ties(rng: np.random.Generator, study: SimulatedStudy) -> Comparisons:
-    """Let judges say "about the same" where they nearly are, skip a few pairs, and one of them answer at random."""
+    """Let judges call similar areas a tie and skip a few pairs, and let one of them answer at random."""
     data, risk = study.data, study.true_risk
     near = np.abs(risk[data.left] - risk[data.right]) < 0.1
     hasty = data.judge_names == str(HASTY + 1)
@@ -120,7 +120,7 @@ def with_ties(rng: np.random.Generator, study: SimulatedStudy) -> Comparisons:
 
 
 def store_answers(rng: np.random.Generator, study: Study, data: Comparisons) -> None:
-    """Store comparisons as if judges had given them, on the working days before now, at one sitting each."""
+    """Store comparisons as if judges had given them, in one sitting each, on the days before today."""
     places = dict(Area.objects.filter(study=study).values_list("position", "pk"))
     chance = 2 / (len(places) * (len(places) - 1))
     version, words = study.version, data.outcome_words
@@ -154,7 +154,7 @@ def _sitting(rng: np.random.Generator, now: datetime) -> datetime:
 
 
 def _password(path: Path, researcher: Researcher | None) -> str:
-    """Return the demonstration's password, which only the folder's owner reads; where it is lost, set a new one."""
+    """Return the demonstration's password, which only the folder's owner can read; if it is lost, set a new one."""
     if not path.exists():
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(secrets.token_urlsafe(9))

@@ -17,7 +17,7 @@ MOST_PAGES = 500
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What came back: the address in the end, the status, and the text."""
+    """A response: its final address, the status, and the text."""
 
     address: str
     status: int
@@ -25,7 +25,7 @@ class Page:
 
     @property
     def token(self) -> str:
-        """The page's protection against forged forms; empty where it has no form."""
+        """The page's token against forged forms; empty if it has no form."""
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', self.text)
         return token[1] if token else ""
 
@@ -54,14 +54,14 @@ class Visitor:
         return self._ask(urljoin(self.address, path), None)
 
     def post(self, page: Page, path: str = "", **fields: str) -> Page:
-        """Send the form of a page, to another address where one is given."""
+        """Send a page's form, to another address if one is given."""
         form = {"csrfmiddlewaretoken": page.token, **fields}
         return self._ask(urljoin(page.address, path), urlencode(form).encode())
 
     def follow(self, start: Iterable[str], but: str = "^$") -> list[str]:
-        """Visit pages and all that they link to, one of each kind of query, but not addresses that match ``but``.
+        """Visit pages and everything they link to, once per kind of query, except addresses that match ``but``.
 
-        Return what did not answer well.
+        Return the addresses that failed.
         """
         waiting = [urljoin(self.address, each) for each in start]
         seen: set[tuple[str, tuple[str, ...]]] = set()
@@ -107,7 +107,7 @@ class _Links(HTMLParser):
 
 
 def visit_as_researcher(address: str, email: str, password: str, but: str = "^$") -> Visitor:
-    """Sign in, and follow every link from the list of studies, but not those that match ``but``."""
+    """Sign in, and follow every link from the list of studies, except those that match ``but``."""
     visitor = Visitor(address)
     page = visitor.get("/account/login/")
     if "/account/logout/" not in visitor.post(page, login=email, password=password).text:

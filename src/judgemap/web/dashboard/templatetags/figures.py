@@ -12,7 +12,7 @@ register.filter("chance", text.percentage)
 
 @register.filter
 def plain(value: float) -> str:
-    """Write a number: a whole one in thousands, as the page's language does it.
+    """Write a number; whole numbers get the thousands separators of the page's language.
 
     >>> plain(1848), plain(0.251)
     ('1,848', '0.25')
