@@ -1,4 +1,4 @@
-"""What changes a judge's data. Each action is one transaction that locks the judge's row, so limits are enforced."""
+"""Everything that changes a judge's data. Each action is one transaction that locks the judge's row, so limits hold."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ BURST = timedelta(seconds=10)
 """How far ahead of the permitted pace a judge may run."""
 JOINS_A_MINUTE = 600
 JOINS = Brake("joins", most=60, seconds=60.0)
-"""How many may join in a minute from one place, such as a school; one client cannot keep all others out."""
+"""How many may join per minute from one place, such as a school, so that one client cannot keep all others out."""
 LONGEST_MS = 24 * 3600 * 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Invited:
-    """A new judge: the random name, and the token of the link, which is not kept."""
+    """A new judge: the random name, and the token of the link, which is not stored."""
 
     name: str
     token: str
@@ -43,7 +43,7 @@ class Invited:
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """What a judge's browser sent: which pair, what is said about it, and the revision that this one follows."""
+    """What a judge's browser sent: the pair, the answer, and the revision that this answer replaces."""
 
     pair: str
     outcome: str
@@ -54,12 +54,12 @@ class GivenAnswer:
 
 
 def find_judge(token: str) -> Judge | None:
-    """Find the judge of a link, with the study and its version."""
+    """Find the judge by the token of their link, with the study and its version."""
     return queries.judges().filter(token_hash=hashed(token)).first()
 
 
 def has_consented(judge: Judge) -> bool:
-    """Say whether the judge agreed to the consent text in force; asked for by `find_judge`."""
+    """Say whether the judge agreed to the current consent text; the queries that find a judge read this too."""
     return bool(getattr(judge, "consented", False))
 
 
@@ -75,7 +75,7 @@ def invite(study: Study, count: int, by: Researcher | None = None, group: JudgeG
 
 
 def join(study: Study, group: JudgeGroup | None = None, place: str = "") -> Invited:
-    """Make a judge for somebody who came by the open link, the study's or a group's, from a place that a hash tells."""
+    """Make a judge for somebody with the open link of a study or group; ``place`` is a hash of where they come from."""
     if study.status != Study.Status.OPEN or study.join_code is None:
         raise Refused("not open")
     last_minute = timezone.now() - timedelta(minutes=1)
@@ -107,7 +107,7 @@ def give_consent(token: str, language: str, practice: int) -> None:
 
 
 def choose_language(token: str, language: str) -> None:
-    """Keep the language that the judge reads, if the study has it."""
+    """Remember the language that the judge chose, if the study offers it."""
     with transaction.atomic():
         judge = _held(token)
         if language in judge.study.version.offered:
@@ -116,7 +116,7 @@ def choose_language(token: str, language: str) -> None:
 
 
 def end_practice(token: str) -> None:
-    """Leave the rest of the practice out."""
+    """Skip the rest of the practice."""
     with transaction.atomic():
         judge = _held(token)
         Pair.objects.filter(judge=judge, open=True, practice=True).delete()
@@ -125,7 +125,7 @@ def end_practice(token: str) -> None:
 
 
 def go_on(token: str) -> None:
-    """Go on after the recommended number."""
+    """Carry on after the recommended number."""
     with transaction.atomic():
         judge = _held(token)
         judge.went_on = True
@@ -134,7 +134,7 @@ def go_on(token: str) -> None:
 
 @in_one_commit
 def current_pair(token: str) -> Pair | None:
-    """Return the judge's open pair, with the judge as of now, or draw one; None where nothing is left to judge."""
+    """Return the judge's open pair, with the current judge, or draw one; None if there is nothing left to judge."""
     judge = _held(token)
     return _open_pair(judge) or _next_pair(judge, _last_position(judge))
 
@@ -151,9 +151,9 @@ def last_answered(judge: Judge) -> tuple[Pair, Answer] | None:
 def answer(token: str, given: GivenAnswer) -> Pair | None:
     """Store an answer, or a changed one as a new revision, and return the pair to judge next.
 
-    The same answer again changes nothing, and only the last can be changed. Raises `Refused`, and stores nothing, for a
-    pair that is not the judge's or was answered otherwise, an outcome that the study does not allow, and past the
-    maximum.
+    Sending the same answer again changes nothing, and only the last answer can be changed. Raises `Refused`, and stores
+    nothing, if the pair is not the judge's or was answered differently meanwhile, if the study does not allow the
+    outcome, or if the judge is past the maximum.
     """
     judge = _held(token)
     pair = queries.find_pair(judge, given.pair)
@@ -184,7 +184,7 @@ def _is_last(judge: Judge, pair: Pair) -> bool:
 
 
 def mark_unknown(token: str, positions: Collection[int]) -> None:
-    """Replace the list of areas that the judge does not know; an open pair with a new one of them is left alone."""
+    """Replace the list of areas that the judge does not know; an open pair with one of them is left unanswered."""
     with transaction.atomic():
         judge = _held(token)
         if not has_consented(judge):
@@ -202,7 +202,7 @@ def mark_unknown(token: str, positions: Collection[int]) -> None:
 
 
 def choose_places(token: str, chosen: Collection[str]) -> None:
-    """Keep which places of a large map the judge knows; an open pair with an area elsewhere is left alone."""
+    """Store which places of a large map the judge knows; an open pair with an area elsewhere is left unanswered."""
     with transaction.atomic():
         judge = _held(token)
         if not has_consented(judge):
@@ -220,7 +220,7 @@ def choose_places(token: str, chosen: Collection[str]) -> None:
 
 
 def withdraw(code: str) -> Study:
-    """Remove everything that a judge gave; the empty row stays, so that the link and the code are not used again."""
+    """Remove everything that a judge gave us; the empty row stays, so that link and code cannot be used again."""
     with transaction.atomic():
         judge = queries.judges().select_for_update(of=("self",)).filter(withdrawal_hash=hashed(tidy_code(code))).first()
         if judge is None:
@@ -238,7 +238,7 @@ def withdraw(code: str) -> Study:
 
 
 def _held(token: str) -> Judge:
-    """Take hold of a judge's row, and check that the judge may act."""
+    """Lock a judge's row, and check that the judge may act."""
     judge = queries.hold_judge(token)
     if judge is None:
         raise Refused("no link")
@@ -281,7 +281,7 @@ def _last_position(judge: Judge) -> int:
 
 
 def _next_pair(judge: Judge, last_position: int) -> Pair | None:
-    """Draw the next pair, and save the judge; None at the pause, at the maximum, and where too few areas are known."""
+    """Draw the next pair and save the judge; None at the pause, at the maximum, or if they know too few areas."""
     if not has_consented(judge):
         raise Refused("no consent")
     version = judge.study.version
@@ -344,11 +344,11 @@ def _same(before: Answer, given: GivenAnswer) -> bool:
 
 
 def _paced(judge: Judge, now: datetime) -> datetime:
-    """Return until when the judge is busy at the permitted pace, or refuse one who is too far ahead of it."""
+    """Return until when this answer keeps the judge busy at the permitted pace, or refuse if they are too far ahead."""
     one_answer = timedelta(seconds=1 / settings.ANSWERS_PER_SECOND)
     start = max(judge.busy_until or now, now)
     if start - now > BURST + one_answer:
-        # Nobody gets this far ahead: the server's clock was set back, and the judge is not to wait for it.
+        # Nobody gets this far ahead: the server's clock was set back, and the judge should not have to wait for it.
         start = now
     elif start - now > BURST:
         raise Refused("too fast")
@@ -356,17 +356,17 @@ def _paced(judge: Judge, now: datetime) -> datetime:
 
 
 def _in_view(pair: Pair, before: Answer | None, given: GivenAnswer, now: datetime) -> int | None:
-    """Return for how long the browser says that the pair was in view, at most as long as the server knows it could."""
+    """Return how long the pair was in view according to the browser, capped at what the server knows is possible."""
     if given.seen_ms is None:
         return None
     possible = (now - (before.answered_at if before else pair.issued_at)) // timedelta(milliseconds=1)
-    # A clock that was set back in the meantime tells nothing.
+    # If the clock was set back in the meantime, the difference tells us nothing.
     longest = min(possible, LONGEST_MS) if possible >= 0 else LONGEST_MS
     return min(max(given.seen_ms, 0), longest)
 
 
 def _store(judge: Judge, pair: Pair, before: Answer | None, given: GivenAnswer, now: datetime) -> None:
-    """Add the answer, close the pair, and count it on the judge, who is saved by the caller."""
+    """Add the answer, close the pair, and update the judge's counts; the caller saves the judge."""
     if not has_consented(judge):
         raise Refused("no consent")
     answer_row = Answer(

@@ -10,7 +10,7 @@ class JudgeConfig(AppConfig):
     label = "judge"
 
     def ready(self) -> None:
-        """Have the worker remove answers when their day is over; remove them with their study."""
+        """Have the worker remove answers after their last day; remove them with their study."""
         from judgemap.web.judge.retention import keep_promises, remove_judges
         from judgemap.web.server.jobs import worker_round
         from judgemap.web.studies.removal import study_goes

@@ -22,28 +22,28 @@ from judgemap.web.studies.models import Area, Study
 
 SIDES = ("", "left", "right")
 IN_TABLES = ("answers__revision", "answers__reason", "design", "probability", "version__number")
-"""What tables show beside: ``History.read(study, more=IN_TABLES).rows(ids)``."""
+"""The further columns of tables: ``History.read(study, more=IN_TABLES).rows(ids)``."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Moment(Func):
-    """A time as text in UTC, without the cost of making it a Python object."""
+    """A time as text in UTC, without the cost of a Python object."""
 
     template = "CAST(%(expressions)s AS text)"
     output_field = TextField()
 
     def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:  # noqa: ANN401 - Django's
-        """Write a time with its zone as one without."""
+        """Write a time with a zone as one without."""
         return super().as_sql(compiler, connection, template="CAST(%(expressions)s AT TIME ZONE 'UTC' AS text)", **more)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """Pairs that were shown, practice aside, with every answer: a row for each answer, and for a pair without one.
+    """Pairs that were shown, except for practice, with all answers: one row per answer, or per pair without one.
 
-    Rows are ordered by judge, position and revision. ``pair`` and ``answer`` are keys, ``left`` and ``right`` areas'
-    positions, ``unknown_side`` a place in `SIDES`, times microseconds since 1970 (UTC). Where there is no answer,
-    ``answer``, ``seen_ms`` and ``answered`` are −1 and the outcome is open. ``more`` holds further columns.
+    Rows are ordered by judge, position and revision. ``pair`` and ``answer`` are keys, ``left`` and ``right`` positions
+    of areas, ``unknown_side`` an index into `SIDES`, and times are in microseconds since 1970 (UTC). If there is no
+    answer, ``answer``, ``seen_ms`` and ``answered`` are −1 and the outcome is open. ``more`` holds further columns.
     """
 
     judge: NDArray[np.object_]
@@ -61,7 +61,7 @@ class History:
 
     @classmethod
     def read(cls, study: Study, pairs: QuerySet[Pair] | None = None, more: Sequence[str] = ()) -> "History":
-        """Read the history of a study, or of some of its pairs; ``more`` names fields to read beside."""
+        """Read the history of a study, or of some of its pairs; ``more`` names further fields to read."""
         shown = Pair.objects.filter(judge__study=study) if pairs is None else pairs
         rows = shown.filter(practice=False).order_by("judge_id", "position", "answers__revision").values_list(
             "judge_id", "pk", "position", "left_id", "right_id", Moment("issued_at"), "answers__pk", "answers__outcome",
@@ -93,15 +93,16 @@ class History:
         return len(self.pair)
 
     def where(self, rows: IntArray | BoolArray) -> "History":
-        """Keep some of the rows, in the order in which they are named."""
+        """Keep some of the rows, in the given order."""
         columns = {name: getattr(self, name)[rows] for name in self.__slots__ if name != "more"}
         return History(**columns, more={name: column[rows] for name, column in self.more.items()})
 
     def last(self, at: datetime | None = None) -> "History":
-        """Keep one row per pair: the last answer to it, now or at an earlier moment, when it may have been open."""
+        """Keep one row per pair: its last answer, now or at an earlier moment, when the pair may have been open."""
         history = self if at is None else self._by(microseconds(at))
         starts = np.diff(history.pair, prepend=-1) != 0
-        # Rows of a pair come in the order of revisions; one that was not given yet is taken only if there is none.
+        # A pair's rows are in the order of revisions. A row without an answer ranks lowest, so it is taken only if
+        # alone.
         rank = np.where(history.answer < 0, -1, np.arange(len(history)))
         order = np.lexsort((rank, np.cumsum(starts)))
         return history.where(order[np.flatnonzero(np.append(starts[1:], True))]) if len(history) else history
@@ -117,7 +118,7 @@ class History:
 
     @property
     def seconds(self) -> FloatArray:
-        """How long each pair was in view, by the browser's clock, or by the server's where there was no script."""
+        """How long each pair was in view, by the browser's clock, or by the server's if there was no script."""
         seconds = np.where(self.answered < 0, np.nan, self.seen_ms / 1000)
         for row in np.flatnonzero((self.seen_ms < 0) & (self.answered >= 0)):
             seconds[row] = round(max(int(self.answered[row] - self.issued[row]) / 10**6, 0.0), 3)
@@ -129,13 +130,13 @@ class History:
         return np.where(self.answered < 0, np.nan, self.answered / 10**6)
 
     def comparisons(self, ids: Sequence[str], winner_is: Direction) -> Comparisons:
-        """Return the rows as the statistics know them; ``ids`` are the areas', by position."""
+        """Return the rows as the statistics need them; ``ids`` are the areas' ids, by position."""
         judges, judge = judge_codes(self.judge.tolist())
         columns = (self.left, self.right, self.outcome, self.seconds, self.answered_at)
         return Comparisons(tuple(ids), judges, judge, *columns, winner_is=winner_is)
 
     def rows(self, ids: Sequence[str]) -> Iterator["TableRow"]:
-        """Yield the rows as tables have them; ``ids`` are the areas', by position."""
+        """Yield the rows as tables show them; ``ids`` are the areas' ids, by position."""
         columns = (self.pair, self.left, self.right, self.outcome, self.unknown_side, self.seconds, self.answered,
                    self.issued, self.position)  # fmt: skip
         more = zip(*(self.more[name] for name in IN_TABLES), strict=True)
@@ -170,7 +171,7 @@ class TableRow(NamedTuple):
 
 
 def load_comparisons(study: Study) -> Comparisons:
-    """Return every pair that was shown, with what was last said about it, as `jm.read_comparisons` reads the export."""
+    """Return every pair shown, with its last answer: the same as `jm.read_comparisons` reads from the export."""
     return History.read(study).last().comparisons(area_ids(study), direction(study.version.direction))
 
 
@@ -180,7 +181,7 @@ def area_ids(study: Study) -> tuple[str, ...]:
 
 
 def direction(word: str) -> Direction:
-    """Say in a word of the library's whether the winner has the lower or the higher rate."""
+    """Return the library's type for whether the winner has the lower or the higher rate."""
     return "lower" if word == "lower" else "higher"
 
 
@@ -194,7 +195,7 @@ def microseconds(moment: datetime) -> int:
 
 
 def moment_of(count: int) -> datetime:
-    """Return the moment this many microseconds after the beginning of 1970."""
+    """Return the moment that is this many microseconds after the start of 1970."""
     return EPOCH + timedelta(microseconds=int(count))
 
 
@@ -205,7 +206,7 @@ def _objects(column: Collection[object]) -> NDArray[np.object_]:
 
 
 def _ints(column: Collection[int | None]) -> IntArray:
-    """Make an array of a column of numbers; −1 if there is none."""
+    """Turn a column of numbers into an array, with −1 for None."""
     return np.array([-1 if each is None else each for each in column], dtype=np.int64)
 
 
@@ -215,6 +216,6 @@ def _codes(column: Collection[str | None], words: Sequence[str], nothing: int) -
 
 
 def _microseconds(column: Collection[str | None]) -> IntArray:
-    """Read times as microseconds since 1970; −1 if there is none."""
+    """Read times as microseconds since 1970, with −1 for None."""
     parsed = np.array([each or "NaT" for each in column], dtype="datetime64[us]").astype(np.int64)
     return np.where(parsed == np.iinfo(np.int64).min, -1, parsed)

@@ -33,7 +33,7 @@ REVISION_COLUMNS = ("judge", "position", "revision", "outcome", "unknown_side", 
 
 
 def export_study(study: Study, path: Path) -> Path:
-    """Write a study's export, all of it from one moment, and all or nothing."""
+    """Write a study's export as of one moment; a failure leaves no partial file."""
     draft = path.with_name(f".{path.name}.part")
     try:
         with snapshot(), zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -89,7 +89,7 @@ def base_map_files(study: Study) -> Iterator[tuple[str, bytes]]:
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    r"""Write a CSV table whose cells no spreadsheet runs.
+    r"""Write a CSV table whose cells no spreadsheet runs as formulas.
 
     >>> print(table(("reason", "n"), [["=1+1", -2], ["a, b", None]]).replace("\r", ""))
     reason,n

@@ -1,6 +1,6 @@
 """The fast path of an answer: statements compiled once, and writes that share a commit.
 
-Building a statement takes the ORM ten times as long as the database takes to run it.
+The ORM takes ten times as long to build a statement as the database takes to run it.
 
 SQLite writes one transaction at a time, and a safe one waits a few milliseconds for the disk. So that many judges do
 not queue for the disk one by one, the writes that are waiting when the disk is free go into one transaction: each in
@@ -22,11 +22,11 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 Row = TypeVar("Row", bound=Model)
 MOST = 32
-"""Acts in one transaction."""
+"""How many acts share one transaction at most."""
 
 
 class _Act(Generic[Result]):
-    """An act that waits, and what came of it."""
+    """A function call that waits for its turn to write, and its outcome."""
 
     def __init__(self, do: Callable[[], Result]) -> None:
         self._do = do
@@ -35,7 +35,7 @@ class _Act(Generic[Result]):
         self.ended = False
 
     def run(self) -> None:
-        """Do it in a savepoint; an error undoes this act alone."""
+        """Run the call in a savepoint; an error undoes only this act."""
         try:
             with transaction.atomic():
                 self._result = self._do()
@@ -43,11 +43,11 @@ class _Act(Generic[Result]):
             self._error = error
 
     def fail(self, error: BaseException) -> None:
-        """Say that nothing of it was kept, whatever it returned."""
+        """Record that nothing was stored, whatever the call returned."""
         self._error = error
 
     def result(self) -> Result:
-        """Return what it returned, or raise what it raised."""
+        """Return what the call returned, or raise what it raised."""
         if self._error is not None:
             raise self._error
         return self._result  # type: ignore[return-value]
@@ -58,7 +58,7 @@ _DISK = threading.Lock()
 
 
 def in_one_commit(do: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Run a function in a transaction, on SQLite together with those that other threads wait for."""
+    """Run a function in a transaction; on SQLite, it is shared with the calls that other threads wait to make."""
 
     @wraps(do)
     def act(*args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -94,8 +94,8 @@ def _commit(acts: list[_Act[object]]) -> None:
 def _all_or_nothing() -> Iterator[None]:
     """Commit at the end, or raise.
 
-    After some errors (a full disk, a bad read) SQLite undoes the whole transaction by itself. Django learns of it when
-    a savepoint is missing, and then leaves the outer block with a rollback and without a word.
+    After some errors (a full disk, a bad read) SQLite undoes the whole transaction by itself. Django notices only when
+    a savepoint is missing, and then silently leaves the outer block with a rollback.
     """
     with transaction.atomic():
         yield
@@ -105,7 +105,7 @@ def _all_or_nothing() -> Iterator[None]:
 
 
 class PreparedQuery(Generic[Row]):
-    """A query whose SQL is kept by the process; only its values change.
+    """A query whose SQL the process caches; only its values change.
 
     ``build`` takes the values by name and returns the query set. It is called once, with ``examples`` that must differ
     from each other and from every other constant in the query.
@@ -117,7 +117,7 @@ class PreparedQuery(Generic[Row]):
         self._compiled: dict[str, tuple[str, list[Callable[[dict[str, object]], object]]]] = {}
 
     def __call__(self, **values: object) -> list[Row]:
-        """Ask with these values, one for each example."""
+        """Run the query with these values, one for each example."""
         if connection.vendor not in self._compiled:
             self._compiled[connection.vendor] = self._compile()
         sql, readers = self._compiled[connection.vendor]
@@ -136,7 +136,7 @@ def _constant(value: object, values: dict[str, object]) -> object:  # noqa: ARG0
 
 
 def insert(row: Model) -> None:
-    """Insert a new row as it is: no signals, and no defaults but those that the row already has."""
+    """Insert a new row as it is: without signals, and with no defaults except those the row already has."""
     sql, fields = _insertion(type(row), connection.vendor)
     values = [field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields]
     with connection.cursor() as cursor:
@@ -146,7 +146,7 @@ def insert(row: Model) -> None:
 
 
 def update(row: Model, *names: str) -> None:
-    """Write some fields of a row that is there."""
+    """Write some fields of an existing row."""
     sql, fields = _change(type(row), names, connection.vendor)
     values = [field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields]
     with connection.cursor() as cursor:

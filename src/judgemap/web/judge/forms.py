@@ -29,7 +29,7 @@ def read_answer(sent: QueryDict) -> GivenAnswer:
 
 
 def read_positions(sent: Iterable[str]) -> set[int]:
-    """Read the positions of areas, without what is no position.
+    """Read the positions of areas, ignoring whatever is not a position.
 
     >>> read_positions(["1", "x", "-2", "99999999999999999999", "7"])
     {1, 7}

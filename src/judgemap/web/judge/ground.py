@@ -22,7 +22,7 @@ from judgemap.web.studies.models import Area, BaseMapTile, Study
 
 
 def ground_json(request: HttpRequest, study: Study, token: str) -> str:
-    """Write what the page's script draws a base map from; the empty text if there is none."""
+    """Write the JSON from which the page's script draws the base map; empty if there is none."""
     if study.base_map_id is None:
         return ""
     finest = BaseMapTile.objects.filter(base_map=study.base_map_id).aggregate(finest=Max("level"))["finest"]
@@ -31,36 +31,36 @@ def ground_json(request: HttpRequest, study: Study, token: str) -> str:
 
 
 def picture_address(request: HttpRequest, study: Study, token: str, area: Area) -> str:
-    """Return where the picture under an area is, for a page without a script."""
+    """Return the address of the picture under an area, for pages without scripts; empty if there is none."""
     if study.base_map_id is None or not area.scene:
         return ""
     return _address(request, "judge:picture", token, study.base_map_id, area.position)
 
 
 def _address(request: HttpRequest, name: str, *args: object) -> str:
-    """Return an address of the judge's, or the preview's where a researcher plays one, as templates do."""
+    """Return an address of a judge's page or, in a researcher's preview, of the preview; templates do the same."""
     match = request.resolver_match
     return reverse(name, args=args, current_app=match.namespace if match else None)
 
 
 @require_safe
 def tiles(request: HttpRequest, token: str, key: int, places: list[Place]) -> HttpResponse:
-    """Hand tiles to whoever has a judge's link."""
+    """Serve tiles to whoever has a judge's link."""
     found = _seen_tiles(token, key, places) if key <= LARGEST_NUMBER else []
-    if not found and _base_map_of(token)[0] != key:  # a tile that was found proves that the link is good
+    if not found and _base_map_of(token)[0] != key:  # finding a tile proves that the link is good
         raise Http404
     return tiles_response(request, places, found)
 
 
 @require_safe
 def ground_picture(request: HttpRequest, token: str, key: int, position: int) -> HttpResponse:
-    """Hand the picture under an area to whoever has a judge's link."""
+    """Serve the picture under an area to whoever has a judge's link."""
     current, study = _base_map_of(token)
     return area_picture(request, current, key, study, position)
 
 
 def area_picture(request: HttpRequest, current: int | None, key: int, study: int | None, position: int) -> HttpResponse:
-    """Answer with the picture of the base map under an area, as much of it as the page shows."""
+    """Return the picture of the base map under an area, cropped to what the page shows."""
     if current is None or current != key or position > LARGEST_NUMBER:
         raise Http404
     scene = Area.objects.filter(study=study, position=position).values_list("scene", flat=True).first()
@@ -97,7 +97,7 @@ PARTS = ("level", "column", "row")
 
 @cache
 def _query(count: int) -> PreparedQuery[BaseMapTile]:
-    """Prepare the query for so many tiles."""
+    """Prepare the query for ``count`` tiles."""
     names = [[f"{name}{i}" for name in PARTS] for i in range(count)]
 
     def build(token_hash: str, key: int, **numbers: int) -> "QuerySet[BaseMapTile]":

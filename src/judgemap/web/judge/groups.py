@@ -19,7 +19,7 @@ LONGEST_NAME = 60
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group and how far its judges are."""
+    """A group and how far its judges have got."""
 
     group: JudgeGroup
     invited: int
@@ -28,7 +28,7 @@ class GroupRow:
 
 
 def keep_group(study: Study, name: str, quota: int | None, by: Researcher | None = None) -> JudgeGroup:
-    """Make a group, or give the one of that name another quota."""
+    """Make a group, or change the quota of the existing one with that name."""
     with transaction.atomic():
         group = JudgeGroup.objects.filter(study=study, name=name).first()
         if group is None and JudgeGroup.objects.filter(study=study).count() >= MOST_GROUPS:
@@ -45,7 +45,7 @@ def keep_group(study: Study, name: str, quota: int | None, by: Researcher | None
 
 
 def group_named(study: Study, name: str) -> JudgeGroup:
-    """Return the group of a name; one that is not there yet is made, without a quota."""
+    """Return the group with a name; if there is none yet, make it, without a quota."""
     if not name.strip() or len(name.strip()) > LONGEST_NAME:
         raise StudyError(_("the name of a group has 1 to %(most)s characters") % {"most": LONGEST_NAME})
     return JudgeGroup.objects.filter(study=study, name=name.strip()).first() or keep_group(study, name.strip(), None)
@@ -66,7 +66,7 @@ def check_room(group: JudgeGroup, count: int) -> None:
 
 
 def groups_of(study: Study) -> list[GroupRow]:
-    """Return a study's groups by name, with how far each is."""
+    """Return a study's groups by name, with how far each has got."""
     here = Q(judges__withdrawn_at=None)
     groups = JudgeGroup.objects.filter(study=study).order_by("name")
     counted = groups.annotate(

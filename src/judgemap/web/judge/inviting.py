@@ -35,9 +35,9 @@ from judgemap.web.studies.models import Area, Study
 
 MOST_LINKS = 2000
 SECONDS_A_PAIR = 10
-"""How long to tell judges that a pair takes, reading and looking at the map included."""
+"""How long we tell judges a pair takes, including reading and looking at the map."""
 IN_TEXT = re.compile(r"(?<![\w-])[A-Za-z0-9_-]{22}(?![\w-])")
-"""What could be a link's token in a text."""
+"""Anything in a text that could be the token of a link."""
 
 
 class InviteForm(StudyForm):
@@ -98,7 +98,7 @@ class LinksForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_page
 def judges(request: HttpRequest, study: Study) -> HttpResponse:
-    """Make links for judges, and show them this once."""
+    """Make links for judges and show them, this once."""
     form = InviteForm(study, request.POST or None, problem=_problem(request, study))
     if form.is_valid() and study.status != Study.Status.CLOSED:
         try:
@@ -128,7 +128,7 @@ def groups(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _problem(request: HttpRequest, study: Study) -> Problem | None:
-    """Look at the address of the links before the first is made."""
+    """Check that judges can open the server's address, before the first link is made."""
     if study.status == Study.Status.CLOSED or Judge.objects.filter(study=study).exists():
         return None
     return check_address(whole_address(request, "/"))
@@ -173,7 +173,7 @@ def _open_link(request: HttpRequest, whose: str, code: str) -> Link:
 
 
 def _links(request: HttpRequest, study: Study, tokens: Sequence[str]) -> list[Link]:
-    """Return the links of this study among tokens, in their order, without those of judges who withdrew."""
+    """Return the links for those tokens that belong to this study's judges, in order, without judges who withdrew."""
     judges = Judge.objects.filter(study=study, withdrawn_at=None, token_hash__in=[hashed(each) for each in tokens])
     known = {judge.token_hash: judge for judge in judges.select_related("group")}
     return [
@@ -236,7 +236,7 @@ def reminders(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @study_page
 def links_csv(request: HttpRequest, study: Study) -> HttpResponse:
-    """Write the links that the page shows as a table; they come back from the page, for they are kept nowhere."""
+    """Write the links on the page as a table; the page sends them back, because they are stored nowhere."""
     tokens = [each for each in request.POST.getlist("token")[:MOST_LINKS] if IN_TEXT.fullmatch(each)]
     rows = [(each.whose, each.group, each.address) for each in _links(request, study, tokens)]
     name = f'attachment; filename="{study.slug}-links.csv"'
@@ -247,7 +247,7 @@ def links_csv(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @reading_page
 def export(request: HttpRequest, study: Study) -> HttpResponseBase:
-    """Hand out every pair and answer of a study as a zip file."""
+    """Send every pair and answer of a study as a zip file."""
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
         path = export_study(study, Path(folder, f"{study.slug}.zip"))
         record(study, researcher_of(request), "exported", {})

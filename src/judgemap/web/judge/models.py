@@ -12,16 +12,16 @@ judge_withdraws = Signal()
 """Sent with ``judge`` in the withdrawal's transaction, before the answers are removed, so that fits can drop them."""
 
 asks_who_is_left_out = Signal()
-"""Sent with ``study`` by the export; a receiver returns why judges are left out of fits, by their names."""
+"""The export sends it with ``study``; a receiver returns a dict of judges' names and why fits leave them out."""
 
 answers_go = Signal()
-"""Sent with ``study`` and the names of its ``judges`` when all its answers are removed, in that transaction and before.
+"""Sent with ``study`` and the names of its ``judges`` before all its answers are removed, in the same transaction.
 
 A receiver may return what it changed, in words and counts for the certificate."""
 
 
 class JudgeGroup(models.Model):
-    """Judges told apart by the link they came by: a profession or an organisation, never a person."""
+    """Judges who joined by the same link: a profession or an organisation, never a person."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="judge_groups")
     name = models.CharField(max_length=60)
@@ -38,7 +38,7 @@ class JudgeGroup(models.Model):
 
 
 class Judge(models.Model):
-    """Somebody who answers, known by a random name. Of the link and the withdrawal code only hashes are kept."""
+    """Somebody who answers, known by a random name. Only hashes of the link and the withdrawal code are stored."""
 
     name = models.CharField(max_length=10, primary_key=True, default=make_name)
     study = models.ForeignKey(Study, models.CASCADE, related_name="judges")
@@ -48,15 +48,15 @@ class Judge(models.Model):
     language = models.CharField(max_length=10, blank=True)
     practice_left = models.PositiveSmallIntegerField(default=0)
     judged = models.PositiveIntegerField(default=0)
-    """How many pairs were judged, those left alone for not knowing an area not counted."""
+    """How many pairs the judge judged, not counting those with an area they do not know."""
     maximum = models.PositiveIntegerField()
     """The most that may be judged, from the version in force when the last pair was drawn."""
     went_on = models.BooleanField(default=False)
     """Whether the judge chose to go on after the recommended number."""
     busy_until = models.DateTimeField(null=True)
-    """When a judge at the permitted pace would have given the answers given so far."""
+    """When a judge at the permitted pace would have finished the answers given so far."""
     places = models.JSONField(default=list)
-    """What the judge of a large map knows of it, as `places` writes it; empty where the judge was not asked yet."""
+    """The places that the judge of a large map knows, in the format of `places`; empty before the judge is asked."""
     created_at = models.DateTimeField(auto_now_add=True)
     withdrawn_at = models.DateTimeField(null=True)
 
@@ -68,7 +68,7 @@ class Judge(models.Model):
 
 
 class PopulationMap(models.Model):
-    """What the last fit in which judges differ says of their population; the adaptive design asks each judge by it."""
+    """What the last fit with judges who differ says about their population; the adaptive design draws pairs from it."""
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="population_map")
     fit_number = models.PositiveIntegerField()
@@ -80,7 +80,7 @@ class PopulationMap(models.Model):
 
 
 class Consent(models.Model):
-    """A judge agreed to a version's consent text. A new text asks again."""
+    """A judge's agreement to a version's consent text. If the text changes, the judge is asked again."""
 
     judge = models.ForeignKey(Judge, models.CASCADE, related_name="consents")
     version = models.ForeignKey(StudyVersion, models.PROTECT, related_name="+")
@@ -96,7 +96,7 @@ class Consent(models.Model):
 
 
 class UnknownArea(models.Model):
-    """An area that a judge does not know, and is not asked about."""
+    """An area that a judge does not know, and so is not asked about."""
 
     judge = models.ForeignKey(Judge, models.CASCADE, related_name="unknown")
     area = models.ForeignKey(Area, models.CASCADE, related_name="+")
@@ -110,16 +110,16 @@ class UnknownArea(models.Model):
 
 
 class Pair(models.Model):
-    """Two areas shown to a judge: a row before it is shown, with how it was drawn."""
+    """Two areas shown to a judge, and how they were drawn. The row is stored before the pair is shown."""
 
     judge = models.ForeignKey(Judge, models.CASCADE, related_name="pairs")
     version = models.ForeignKey(StudyVersion, models.PROTECT, related_name="+")
     token = models.CharField(max_length=22, unique=True)
-    """What an answer names. It is worth nothing without the judge's link."""
+    """An answer names the pair by it. It is worth nothing without the judge's link."""
     left = models.ForeignKey(Area, models.PROTECT, related_name="+")
     right = models.ForeignKey(Area, models.PROTECT, related_name="+")
     position = models.PositiveIntegerField()
-    """1 for the first pair that this judge was shown, and so on; practice is numbered by itself."""
+    """1 for the first pair that this judge was shown, and so on; practice pairs are numbered separately."""
     practice = models.BooleanField(default=False)
     design = models.CharField(max_length=20)
     probability = models.FloatField()
@@ -142,13 +142,13 @@ class Pair(models.Model):
 
 
 class Answer(models.Model):
-    """What a judge said about a pair: revision 1, and more where it was changed. Rows are only ever added."""
+    """What a judge said about a pair: revision 1, and higher ones if it was changed. Rows are only ever added."""
 
     pair = models.ForeignKey(Pair, models.CASCADE, related_name="answers")
     revision = models.PositiveSmallIntegerField()
     outcome = models.CharField(max_length=8, choices=[(each, each) for each in OUTCOMES])
     unknown_side = models.CharField(max_length=5, blank=True, choices=[("left", "left"), ("right", "right")])
-    """Which of the two areas is not known, where the outcome is unknown."""
+    """Which of the two areas the judge does not know, if the outcome is unknown."""
     reason = models.CharField(max_length=200, blank=True)
     answered_at = models.DateTimeField()
     seen_ms = models.PositiveIntegerField(null=True)

@@ -17,11 +17,11 @@ from judgemap.web.studies.models import Area
 ALL = "all"
 REGION, AROUND = "region:", "around:"
 NEARBY = 50
-"""How many areas are taken to be around one."""
+"""How many areas count as being around one."""
 MOST = 40
-"""Places that one judge can name."""
+"""How many places one judge can name."""
 MOST_REGIONS = 600
-"""Regions that are listed; if there are more, they are found by searching."""
+"""Up to this many regions are listed; if there are more, judges search for them."""
 MOST_FOUND = 30
 
 
@@ -37,8 +37,7 @@ class Gazetteer:
         """Return the positions of the areas in some places; None for everywhere."""
         if not places or ALL in places:
             return None
-        found = [self._areas_of(place) for place in places]
-        return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+        return np.unique(np.concatenate([self._areas_of(place) for place in places]))
 
     def _areas_of(self, place: str) -> IntArray:
         if place.startswith(REGION):
@@ -48,7 +47,7 @@ class Gazetteer:
         return np.sort(np.argsort(away, kind="stable")[: NEARBY + 1])
 
     def check(self, places: Collection[str]) -> list[str]:
-        """Keep the places that there are, each once, and not too many."""
+        """Keep the places that exist, each once, up to the most that a judge can name."""
         known = {f"{REGION}{name}" for name in self.regions} | {ALL}
         kept = [each for each in dict.fromkeys(places) if each in known or self._is_around(each)]
         return [ALL] if ALL in kept else kept[:MOST]
@@ -59,11 +58,11 @@ class Gazetteer:
         return plain and int(number) < len(self.names)
 
     def words(self, place: str) -> str:
-        """Return the name of a place: of a region, or of the area in the middle."""
+        """Return the name of a place: the region's, or that of the area in the middle."""
         return place.removeprefix(REGION) if place.startswith(REGION) else self.names[int(place.removeprefix(AROUND))]
 
     def find(self, text: str) -> tuple[list[str], list[int]]:
-        """Find regions and areas by a part of their name, those that begin with it first; a few of each."""
+        """Find regions and areas by part of their name, with names that begin with it first; a few of each."""
         wanted = " ".join(text.casefold().split())
         if not wanted:
             return [], []

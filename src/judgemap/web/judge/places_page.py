@@ -15,7 +15,7 @@ from judgemap.web.judge.views import MOST_LISTED, common, judge_page
 @require_http_methods(["GET", "HEAD", "POST"])
 @judge_page
 def places(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
-    """Let the judge of a large map say which places they know, before the first pair and at any time."""
+    """Let the judge of a large map say which places they know, before the first pair or at any later time."""
     if not judge.study.asks_places or place_of(judge) in (Place.WITHDRAWN, Place.NOT_OPEN, Place.CONSENT):
         return redirect("judge:home", token)
     if request.method == "POST":
@@ -28,7 +28,7 @@ def places(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
 
 
 def show_places(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
-    """Show the regions of a large map, those that the judge knows ticked, and what a search found."""
+    """Show the regions of a large map, with those the judge knows ticked, and what a search found."""
     there = gazetteer(judge.study_id)
     words = request.GET.get("q", "").replace("\0", "").strip()[:100]
     regions, positions = there.find(words)

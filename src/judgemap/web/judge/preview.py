@@ -39,7 +39,7 @@ MOST_UNKNOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a judge's rows would say."""
+    """What a judge's rows in the database would say."""
 
     consented: bool = False
     practice_left: int = 0
@@ -60,7 +60,7 @@ def cookie_name(slug: str) -> str:
 
 
 def read_state(request: HttpRequest, slug: str) -> State:
-    """Read where the researcher is; at the beginning, where the cookie is missing, old or not ours."""
+    """Read the researcher's progress; they start at the beginning if the cookie is missing, old or not ours."""
     try:
         kept: dict[str, Any] = signing.loads(
             request.COOKIES.get(cookie_name(slug), ""), salt=f"{SALT}.{slug}", max_age=HOURS * 3600
@@ -71,7 +71,7 @@ def read_state(request: HttpRequest, slug: str) -> State:
 
 
 def write_state(response: HttpResponse, slug: str, state: State, *, secure: bool) -> HttpResponse:
-    """Let the browser keep where the researcher is."""
+    """Store the researcher's progress in the browser."""
     text = signing.dumps(asdict(state), salt=f"{SALT}.{slug}", compress=True)
     response.set_cookie(
         cookie_name(slug), text, HOURS * 3600, path="/try/", httponly=True, samesite="Lax", secure=secure
@@ -80,7 +80,7 @@ def write_state(response: HttpResponse, slug: str, state: State, *, secure: bool
 
 
 def preview_page(view: PreviewView) -> Callable[[HttpRequest, str], HttpResponseBase]:
-    """Find the study for those who may see it, pretend that it is open, and speak the chosen language."""
+    """Find the study for those who may see it, pretend that it is open, and use the chosen language."""
 
     @reading_page
     @wraps(view)
@@ -135,7 +135,7 @@ def pretend_pair(judge: Judge, number: int, unknown: list[int]) -> Pair | None:
 
 
 def moved(request: HttpRequest, study: Study, state: State) -> HttpResponse:
-    """Go where a new state leads."""
+    """Store a new state, and go to the page that it leads to."""
     response = redirect("preview:home", study.slug)
     return write_state(response, study.slug, state, secure=request.is_secure())
 
@@ -143,7 +143,7 @@ def moved(request: HttpRequest, study: Study, state: State) -> HttpResponse:
 @require_safe
 @preview_page
 def home(request: HttpRequest, study: Study, state: State) -> HttpResponse:
-    """Show the page where the pretended judge is."""
+    """Show the page that the pretend judge has reached."""
     judge = pretend_judge(study, state)
     place = place_of(judge)
     if place == Place.PAIR:
@@ -183,7 +183,7 @@ def _answered(state: State, outcome: str) -> State:
 @require_safe
 @preview_page
 def last(request: HttpRequest, study: Study, state: State) -> HttpResponse:
-    """Show the pair before, as if its answer could be changed."""
+    """Show the previous pair, as if its answer could be changed."""
     pair = pretend_pair(pretend_judge(study, state), state.shown - 1, state.unknown) if state.shown else None
     if pair is None:
         return redirect("preview:home", study.slug)
@@ -202,14 +202,14 @@ def consent(request: HttpRequest, study: Study, state: State) -> HttpResponse:
 @require_POST
 @preview_page
 def end_practice(request: HttpRequest, study: Study, state: State) -> HttpResponse:
-    """Leave the rest of the practice out."""
+    """Skip the rest of the practice."""
     return moved(request, study, replace(state, practice_left=0))
 
 
 @require_POST
 @preview_page
 def go_on(request: HttpRequest, study: Study, state: State) -> HttpResponse:
-    """Go on after the recommended number."""
+    """Carry on after the recommended number."""
     return moved(request, study, replace(state, went_on=True))
 
 
@@ -224,7 +224,7 @@ def language(request: HttpRequest, study: Study, state: State) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @preview_page
 def areas(request: HttpRequest, study: Study, state: State) -> HttpResponse:
-    """Show all areas on one map, and take which are not known."""
+    """Show all areas on one map, and note which are unknown."""
     if request.method == "POST":
         unknown = sorted(read_positions(request.POST.getlist("unknown")))[:MOST_UNKNOWN]
         return moved(request, study, replace(state, unknown=unknown, shown=state.shown + 1))
@@ -234,7 +234,7 @@ def areas(request: HttpRequest, study: Study, state: State) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @preview_page
 def places(request: HttpRequest, study: Study, state: State) -> HttpResponse:
-    """Show the places of a large map, and take which are known."""
+    """Show the places of a large map, and note which are known."""
     if request.method == "POST":
         chosen = gazetteer(study.pk).check(request.POST.getlist("place"))
         return moved(request, study, replace(state, places=chosen, unknown=[], shown=state.shown + 1))
@@ -263,14 +263,14 @@ def ground_picture(request: HttpRequest, study: Study, key: int, position: int) 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def withdraw(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
-    """Show the page on which judges withdraw; nothing was given, so nothing is removed."""
+    """Lead back to the studies: a preview stores nothing that could be withdrawn."""
     return redirect("studies:list")
 
 
 @require_POST
 @preview_page
 def jump(request: HttpRequest, study: Study, state: State) -> HttpResponse:
-    """Jump to the beginning, to the thanks, or to the end, without judging all the pairs before."""
+    """Jump to the beginning, to the thanks, or to the end, without judging all the pairs in between."""
     version = study.version
     places = {
         "begin": State(language=state.language),

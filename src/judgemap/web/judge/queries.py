@@ -1,4 +1,4 @@
-"""The database queries of a judgement: a handful, all by index, for any number of areas and answers."""
+"""The database queries of a judgement: a handful that all use an index, for any number of areas and answers."""
 
 from functools import lru_cache
 
@@ -11,12 +11,12 @@ from judgemap.web.studies.models import Area, Study, StudyVersion
 
 
 def judges() -> QuerySet[Judge]:
-    """Return judges with their study and its version, and whether they agreed to the consent text in force."""
+    """Return judges with their study and its version, and whether they agreed to the current consent text."""
     return Judge.objects.select_related("study__current").annotate(consented=Exists(_agreed()))
 
 
 def hold_judge(token: str) -> Judge | None:
-    """Take hold of the row of a link's judge until the end of the transaction; the study's long texts stay behind."""
+    """Lock the row of a link's judge until the end of the transaction; the study's long texts are not read."""
     rows = _HELD(token_hash=hashed(token))
     if not rows:
         return None
@@ -75,5 +75,5 @@ _AREAS = PreparedQuery(Area, _areas, study_id=101, left=102, right=103)
 
 @lru_cache(maxsize=256)
 def _version(version_id: int) -> StudyVersion:
-    """Keep versions, which never change once they are made."""
+    """Cache versions, which never change once they are made."""
     return StudyVersion.objects.defer("packed_design").get(pk=version_id)

@@ -1,4 +1,4 @@
-"""What is refused, and the friendly sentence that explains it. Nothing is stored."""
+"""What a judge can be refused, and the friendly sentence that explains it. Nothing is stored."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -25,7 +25,7 @@ SENTENCES: dict[str, tuple[int, Promise]] = {
 }
 
 
-class Refused(Exception):  # noqa: N818 - it is no error
+class Refused(Exception):  # noqa: N818 - not an error
     """An act that the study does not allow, named by a key of `SENTENCES`."""
 
     def __init__(self, why: str) -> None:

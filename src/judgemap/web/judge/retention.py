@@ -23,11 +23,11 @@ from judgemap.web.studies.models import Act, Study
 
 logger = logging.getLogger(__name__)
 REMINDERS = (30, 7, 1)
-"""How many days before the end the owner is reminded, by mail where the server sends any."""
+"""How many days before the end the owner is reminded, by email if the server sends any."""
 
 
 def keep_promises(**_: object) -> None:
-    """Remove the answers whose day is over, with the backups that have them, and remind owners of days to come."""
+    """Remove answers whose last day is over, with the backups that hold them, and remind owners of upcoming days."""
     for certificate in remove_due():
         if certificate.study is not None:
             delete_stale(certificate.study)
@@ -41,7 +41,7 @@ def remove_due() -> list[Act]:
 
 
 def remove_answers(study: Study) -> Act:
-    """Remove everything about the judges of a study whose row is held, and write what was removed into the log."""
+    """Remove everything about a study's judges, and log what was removed; the caller has locked the study's row."""
     answers = Answer.objects.filter(pair__judge__study=study)
     pairs = Pair.objects.filter(judge__study=study)
     consents = Consent.objects.filter(judge__study=study)
@@ -58,7 +58,7 @@ def remove_answers(study: Study) -> Act:
     for _, changed in answers_go.send(Study, study=study, judges=list(judges.values_list("name", flat=True))):
         detail |= changed if isinstance(changed, dict) else {}
     for rows in (answers, pairs, consents, unknown):
-        rows._raw_delete(using=rows.db)  # noqa: SLF001 - in this order nothing points at what goes, however much it is
+        rows._raw_delete(using=rows.db)  # noqa: SLF001 - in this order, nothing points at what is deleted
     judges.delete()
     PopulationMap.objects.filter(study=study).delete()
     study.status, study.join_code = Study.Status.CLOSED, None
@@ -70,7 +70,7 @@ def remove_answers(study: Study) -> Act:
 
 
 def remove_judges(study: Study, **_: object) -> None:
-    """Remove the judges of a study that goes, with their pairs and answers, in short turns."""
+    """Remove the judges of a study that is being deleted, with their pairs and answers, in short turns."""
     for rows in (
         Answer.objects.filter(pair__judge__study=study),
         Pair.objects.filter(judge__study=study),
@@ -82,7 +82,7 @@ def remove_judges(study: Study, **_: object) -> None:
 
 
 def remind_due() -> None:
-    """Remind the owners of studies whose answers go soon, once for each of `REMINDERS`."""
+    """Remind the owners of studies whose answers will soon be removed, once for each of `REMINDERS`."""
     if not settings.MAIL_IS_SENT:
         return
     for study in Study.objects.filter(answers_until__isnull=False, answers_removed_at=None, owner__is_active=True):
@@ -120,7 +120,7 @@ def _remind(key: int, days: int) -> None:
 
 
 def retention_lines(study: Study | None) -> Iterator[str]:
-    """Say of a study, or of all, until when answers are kept or what was removed, for the command line."""
+    """Say until when answers are kept, or what was removed, in one study or all, for the command line."""
     chosen = Study.objects.filter(pk=study.pk) if study else Study.objects.exclude(current=None).order_by("slug")
     for each in chosen:
         certificate = certificate_of(each)

@@ -41,11 +41,11 @@ from judgemap.web.studies.models import Area, StudyVersion
 VARIANCE = FixedVariance(9.0)
 TEMPERATURE = 1.0
 FEW = 20
-"""Answers that are added one by one; for more, the state is computed again."""
+"""Up to this many new answers are added one by one; for more, the state is recomputed."""
 REPEAT = "repeat"
-"""What stands in a pair's design where it was planted."""
+"""The design of a planted repeat, as its pair records it."""
 SPACING = 10
-"""Other pairs between the two showings, at least."""
+"""A pair is not repeated until this many pairs later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,11 @@ def draw_pair(
     judge: Judge | None = None,
     places: Sequence[str] = (),
 ) -> DrawnPair | None:
-    """Draw a pair among the areas that a judge knows, sides at random; None where no pair is left.
+    """Draw a pair from the areas that a judge knows, with sides at random; None if no pair is left.
 
-    ``judge`` is whom the adaptive design asks; None is anybody. ``places`` are those of a large map that a judge knows.
-
-    Constant time at any number of areas, but for the first pair after the judge's list of unknown areas changed, and
-    for the adaptive design.
+    The adaptive design tailors the pair to ``judge``, or to nobody in particular if that is None. ``places`` are those
+    of a large map that the judge knows. This takes constant time for any number of areas, except for the first pair
+    after the judge's unknown areas change, and for the adaptive design.
     """
     if design_name == "adaptive":
         pair = draw_adaptive(rng, version_id, frozenset(unknown), judge)
@@ -86,7 +85,7 @@ def draw_pair(
 @lru_cache(maxsize=64)
 def _design(version_id: int) -> PairDesign:
     version = StudyVersion.objects.get(pk=version_id)
-    if version.design == "uniform":  # the edges of a nation take a second to read, and this design needs none
+    if version.design == "uniform":  # a national map's edges take a second to read, and this design needs none
         return uniform(Area.objects.filter(study_id=version.study_id).count())
     return make_design(version.design, load_graph(version), bytes(version.packed_design or b""))
 
@@ -95,7 +94,7 @@ def _design(version_id: int) -> PairDesign:
 def _design_within(
     version_id: int, places: tuple[str, ...], unknown: frozenset[int]
 ) -> tuple[PairDesign, float] | None:
-    """Restrict a design to the known areas, with the sum of its weights; None where no pair has any weight."""
+    """Restrict a design to the known areas, with the sum of its weights; None if no pair has any weight."""
     design = _design(version_id)
     if places or unknown:
         known = _known_of(version_id, places, unknown, design.n_areas)
@@ -109,7 +108,7 @@ def _design_within(
 
 
 def _known_of(version_id: int, places: tuple[str, ...], unknown: frozenset[int], n_areas: int) -> IntArray:
-    """Return the positions of the areas in a judge's places, without those that the judge does not know."""
+    """Return the positions of the areas in a judge's places, except those that the judge does not know."""
     study_id = StudyVersion.objects.values_list("study_id", flat=True).get(pk=version_id)
     within = known_areas(study_id, places) if places else None
     everywhere = np.arange(n_areas) if within is None else within
@@ -118,7 +117,7 @@ def _known_of(version_id: int, places: tuple[str, ...], unknown: frozenset[int],
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
-    """A state, and which answers it knows: how many there are in the study, the last, and when that was given."""
+    """A state, and the answers it includes: how many, the key of the last, and when the latest was given."""
 
     count: int
     last: int
@@ -133,7 +132,7 @@ _STATES: dict[int, _Known] = {}
 def draw_adaptive(
     rng: np.random.Generator, version_id: int, unknown: frozenset[int], judge: Judge | None = None
 ) -> NextPair | None:
-    """Draw the pair to ask next, in the light of all answers to the study; None where fewer than two are known."""
+    """Draw the pair to ask next, given all answers in the study; None if the judge knows fewer than two areas."""
     version = StudyVersion.objects.only("pk", "study", "number").get(pk=version_id)
     population = _population(version.study_id) if judge is not None else None
     if judge is not None and population is not None:
@@ -168,14 +167,14 @@ def _population(study_id: int) -> Known | None:
 @lru_cache(maxsize=16)
 def _unpacked(study_id: int, fit_number: int) -> Known | None:
     kept = PopulationMap.objects.filter(study=study_id, fit_number=fit_number).first()
-    if kept is None:  # removed or replaced in this moment
+    if kept is None:  # removed or replaced just now
         return None
     with np.load(io.BytesIO(bytes(kept.packed))) as arrays:
         return Known(**{name: arrays[name].astype(np.float64) for name in Known._fields})
 
 
 def _own_answers(judge: Judge) -> tuple[IntArray, IntArray]:
-    """Return the winners and the losers of the pairs that a judge has decided, each as it was last answered."""
+    """Return the winners and losers of the pairs that a judge has decided, by the last answer to each."""
     given = Answer.objects.filter(pair__judge=judge, pair__practice=False).order_by("pk")
     last = {
         pair: (outcome, left, right)
@@ -205,7 +204,7 @@ def _state(version: StudyVersion) -> AdaptiveState:
 
 
 def _brought_forward(known: _Known, answers: QuerySet[Answer], count: int) -> AdaptiveState | None:
-    """Add the answers that came since; None if there are many, or an earlier one was changed or removed."""
+    """Add the answers that have come in since; None if there are many, or if an earlier one was changed or removed."""
     new = list(answers.filter(pk__gt=known.last).order_by("pk").values_list(
         "outcome", "revision", "pair__left__position", "pair__right__position"
     ))  # fmt: skip
@@ -233,10 +232,11 @@ def _prior(version_id: int) -> Covariance:
 def draw_repeat(
     rng: np.random.Generator, judge: Judge, last_position: int, unknown: Collection[int]
 ) -> DrawnPair | None:
-    """Draw a pair to show again, where one is due; None where not, or where none is old enough.
+    """Draw a pair to show again if a repeat is due; None if not, or if no pair is old enough.
 
-    Whether one is due is chance, so that nobody can foresee it, but the study's share is kept to: the more are missing,
-    the likelier. A pair comes again once, if it was decided or tied and both areas are still known.
+    Chance decides whether a repeat is due, so that nobody can foresee it; but the more repeats are missing from the
+    study's share, the likelier one becomes. A pair is repeated once at most, if it was decided or tied and the judge
+    still knows both areas.
     """
     share = judge.study.version.repeats
     if not share:

@@ -14,11 +14,11 @@ from judgemap.web.studies.display import svg_path
 from judgemap.web.studies.models import Area, Study
 
 VIEW = 0.25
-"""How much of the surroundings is in view at first, on each side, in widths of the area."""
+"""How much of the surroundings is in view at first, on each side, as a multiple of the area's width."""
 LETTER = 0.6
-"""The mean width of a letter, in heights of a line."""
+"""The mean width of a letter, as a multiple of the font size."""
 CORNER = (0.22, 0.38)
-"""How much of a view's width and height lies under the small map, and above what a phone shows of it."""
+"""The share of a view's width and height that the small map covers, or that a phone cuts off above."""
 
 
 class Place(StrEnum):
@@ -34,7 +34,7 @@ class Place(StrEnum):
 
 
 def place_of(judge: Judge) -> Place:
-    """Say where the judge is. At `Place.PAIR` there may turn out to be no pair left, of areas that the judge knows."""
+    """Say where the judge is. At `Place.PAIR`, the judge may still know too few areas for another pair."""
     if judge.withdrawn_at is not None:
         return Place.WITHDRAWN
     if judge.study.status != Study.Status.OPEN:
@@ -54,7 +54,7 @@ def _place_among_pairs(judge: Judge) -> Place:
 
 
 def language_of(judge: Judge, accepted: str) -> str:
-    """Return the language that the judge chose, or the first that the browser asks for and the study has."""
+    """Return the language that the judge chose, or the first that the browser asks for and the study offers."""
     languages = judge.study.version.offered
     if judge.language in languages:
         return judge.language
@@ -67,7 +67,7 @@ def language_of(judge: Judge, accepted: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of the page without a script: its name, and its map as SVG."""
+    """One side of a page without scripts: its name, and its map as SVG."""
 
     side: str
     name: str
@@ -80,11 +80,11 @@ class Side:
     where: tuple[int, int, int]
     neighbours: str
     ground: str = ""
-    """The address of a picture of streets and places, for a page without a script; empty without a base map."""
+    """The address of a picture of streets and places, for a page without scripts; empty without a base map."""
 
 
 def side_of(side: str, area: Area, ground: str = "") -> Side:
-    """Draw one side from the area's scene, over the picture at an address."""
+    """Draw one side from the area's scene, over the picture at the address ``ground``."""
     if not area.scene:
         return Side(side, area.name, area.position, "", [], [], "", 0, (0, 0, 0), "")
     scene: dict[str, Any] = json.loads(area.scene)
@@ -109,7 +109,7 @@ def side_of(side: str, area: Area, ground: str = "") -> Side:
 
 
 def has_room(name: str, at: tuple[int, int], view: tuple[int, int, int, int], font: float) -> bool:
-    """Say whether a name is wholly in view on a page without a script, and not under the small map in the corner.
+    """Say whether a name is fully in view on a page without scripts, and not under the small map in the corner.
 
     >>> [has_room("Arnold", at, (0, 0, 1000, 1000), 33.3) for at in ((500, 400), (30, 600), (100, 200))]
     [True, False, False]
@@ -122,7 +122,7 @@ def has_room(name: str, at: tuple[int, int], view: tuple[int, int, int, int], fo
 
 
 def view_of(rings: list[list[int]]) -> tuple[int, int, int, int]:
-    """Return what a page without a script shows of a scene: left, top, width and height in its units."""
+    """Return the part of a scene that a page without scripts shows: left, top, width and height in its units."""
     xs = [x for ring in rings for x in ring[::2]]
     ys = [y for ring in rings for y in ring[1::2]]
     size = round(max(max(xs) - min(xs), max(ys) - min(ys)) * (1 + 2 * VIEW))
@@ -142,7 +142,7 @@ def counter(judge: Judge, pair: Pair) -> str:
 
 
 def pair_json(judge: Judge, pair: Pair, before: Answer | None = None) -> str:
-    """Write a pair for the page's script. The scenes are stored as JSON and are put in as they are."""
+    """Write a pair for the page's script. Scenes are stored as JSON, and go in as they are."""
     facts = {
         "place": "pair",
         "pair": pair.token,
@@ -161,19 +161,19 @@ def pair_json(judge: Judge, pair: Pair, before: Answer | None = None) -> str:
 
 
 def outcome_of(answer: Answer) -> str:
-    """Return an answer as the form sends it."""
+    """Return an answer in the form's format."""
     return f"unknown-{answer.unknown_side}" if answer.outcome == "unknown" else answer.outcome
 
 
 def said_before(pair: Pair, answer: Answer) -> str:
-    """Say what the judge answered, for one who is about to change it."""
+    """Say what the judge answered, when they are about to change it."""
     names = {"left": pair.left.name, "right": pair.right.name}
     if answer.outcome in names:
         return _("You chose %(name)s.") % {"name": names[answer.outcome]}
     if answer.outcome == "unknown":
         return _("You said that you do not know %(name)s.") % {"name": names[answer.unknown_side]}
     others = {"tie": _("You said: about the same."), "skipped": _("You skipped this pair.")}
-    return others.get(answer.outcome, "")  # a preview keeps no answers
+    return others.get(answer.outcome, "")  # a preview stores no answers
 
 
 def progress(judge: Judge) -> int:

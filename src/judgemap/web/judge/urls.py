@@ -54,4 +54,4 @@ preview_urls = (
     ],
     "judge",
 )
-"""The judge's addresses once more, for a preview: the study's name stands where the token would."""
+"""The judge's addresses again, for previews: the study's name takes the place of the token."""

@@ -30,7 +30,7 @@ from judgemap.web.studies.models import Area, Study
 
 JudgeView = Callable[[HttpRequest, Judge, str], HttpResponse]
 MOST_LISTED = 2_000
-"""Boxes on one page."""
+"""How many checkboxes one page shows."""
 TEMPLATES = {
     Place.WITHDRAWN: "judge/withdrawn.html",
     Place.NOT_OPEN: "judge/not_open.html",
@@ -41,7 +41,7 @@ TEMPLATES = {
 
 
 def judge_page(view: JudgeView) -> Callable[[HttpRequest, str], HttpResponse]:
-    """Find the judge of the link, speak the judge's language, and turn a refusal into a kind page."""
+    """Find the link's judge, use the judge's language, and turn a refusal into a friendly page."""
 
     @wraps(view)
     def page(request: HttpRequest, token: str) -> HttpResponse:
@@ -65,7 +65,7 @@ def private(response: HttpResponse) -> HttpResponse:
 
 
 def refusal(request: HttpRequest, token: str, refused: Refused) -> HttpResponse:
-    """Say kindly what was refused, as a page or to the page's script, and lead back."""
+    """Explain politely what was refused, as a page or to the page's script, with a link back."""
     if refused.status == 404 and not WRONG_GUESSES.allows():
         refused = Refused("too many")
     sentence = str(refused.sentence)
@@ -78,7 +78,7 @@ def refusal(request: HttpRequest, token: str, refused: Refused) -> HttpResponse:
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Say whether the page's script asks, and not the browser itself."""
+    """Say whether the request comes from the page's script and not from the browser itself."""
     return "application/json" in request.headers.get("Accept", "")
 
 
@@ -105,10 +105,10 @@ def all_languages() -> list[tuple[str, str]]:
 
 
 @require_safe
-@gzip_page  # nothing that others can send is written into it, and its length varies at random: it gives no token away
+@gzip_page  # safe: it contains nothing that others can send, and its length varies at random, so it leaks no token
 @judge_page
 def home(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
-    """Show the page where the judge is."""
+    """Show the page that the judge has reached."""
     place = place_of(judge)
     if place == Place.PAIR:
         pair = actions.current_pair(token)
@@ -124,7 +124,7 @@ def home(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
 
 
 def show_place(request: HttpRequest, judge: Judge, token: str, place: Place) -> HttpResponse:
-    """Show the page of a place that has no pair: what the study says there."""
+    """Show the page of a place without a pair, with the study's texts."""
     version, language = judge.study.version, translation.get_language() or "en"
     texts = {each: render_markdown(version.text(each, language)) for each in ("consent", "instructions", "thanks")}
     context = common(judge, token) | {
@@ -136,13 +136,13 @@ def show_place(request: HttpRequest, judge: Judge, token: str, place: Place) -> 
 
 
 def _where_no_pair_is_left(token: str) -> str:
-    """Say where a judge without a pair belongs: with the areas if too few are known, or at the end, come meanwhile."""
+    """Say where a judge without a pair goes: to the areas if they know too few, or home if they have just finished."""
     judge = actions.find_judge(token)
     return "judge:areas" if judge is not None and place_of(judge) == Place.PAIR else "judge:home"
 
 
 def show_pair(request: HttpRequest, token: str, pair: Pair, before: Answer | None = None) -> HttpResponse:
-    """Show a pair, to the page's script or as a page that works without one."""
+    """Show a pair, to the page's script or as a page that works without scripts."""
     judge = pair.judge
     if wants_json(request):
         return HttpResponse(pair_json(judge, pair, before), "application/json")
@@ -171,12 +171,12 @@ def show_pair(request: HttpRequest, token: str, pair: Pair, before: Answer | Non
 
 
 def tiles_of(study: Study) -> str:
-    """Return the address of somebody else's map tiles; empty for none, or where the study has a map of its own."""
+    """Return the address of somebody else's map tiles; empty if there is none, or if the study has its own base map."""
     return "" if study.base_map_id else study.version.base_map
 
 
 def allow_tiles(response: HttpResponse, address: str) -> None:
-    """Let a page load map tiles from where the researcher said, as `csp.decorators.csp_update` does."""
+    """Let a page load map tiles from the researcher's chosen server, as `csp.decorators.csp_update` does."""
     response._csp_update = {"img-src": [f"https://{tiles_host(address)}"]}  # type: ignore[attr-defined]  # noqa: SLF001
 
 
@@ -191,7 +191,7 @@ def tiles_host(address: str) -> str:
 
 @require_POST
 def answer(request: HttpRequest, token: str) -> HttpResponse:
-    """Store an answer, and hand the script the next pair in the same response."""
+    """Store an answer, and give the script the next pair in the same response."""
     try:
         pair = actions.answer(token, read_answer(request.POST))
     except Refused as refused:
@@ -216,7 +216,7 @@ def _refused_answer(request: HttpRequest, token: str, refused: Refused) -> HttpR
 @gzip_page
 @judge_page
 def last(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
-    """Show the pair answered last, so that its answer can be changed."""
+    """Show the last pair answered, so that its answer can be changed."""
     if place_of(judge) not in (Place.PAIR, Place.PAUSE, Place.END):
         return redirect("judge:home", token)
     answered = actions.last_answered(judge)
@@ -230,7 +230,7 @@ def last(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
 @require_POST
 @judge_page
 def consent(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
-    """Keep that the judge agrees."""
+    """Record that the judge agrees."""
     if request.POST.get("agree") != "yes":
         raise Refused("no consent")
     practice = judge.study.version.practice if request.POST.get("begin") != "now" else 0
@@ -241,7 +241,7 @@ def consent(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
 @require_POST
 @judge_page
 def end_practice(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # noqa: ARG001
-    """Leave the rest of the practice out."""
+    """Skip the rest of the practice."""
     actions.end_practice(token)
     return redirect("judge:home", token)
 
@@ -249,7 +249,7 @@ def end_practice(request: HttpRequest, judge: Judge, token: str) -> HttpResponse
 @require_POST
 @judge_page
 def go_on(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # noqa: ARG001
-    """Go on after the recommended number."""
+    """Carry on after the recommended number."""
     actions.go_on(token)
     return redirect("judge:home", token)
 
@@ -265,7 +265,7 @@ def language(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  #
 @require_http_methods(["GET", "HEAD", "POST"])
 @judge_page
 def areas(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
-    """Show all areas on one map, and let the judge say which are not known, or are known after all."""
+    """Show all areas on one map, and let the judge say which they do not know, or know after all."""
     if place_of(judge) not in (Place.PAIR, Place.PAUSE, Place.END):
         return redirect("judge:home", token)
     if request.method == "POST":
@@ -276,7 +276,7 @@ def areas(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
 
 
 def show_areas(request: HttpRequest, judge: Judge, token: str, unknown: Collection[int]) -> HttpResponse:
-    """Show all areas by name, those that are not known ticked; of a large map, those in the judge's places."""
+    """Show all areas by name, with unknown ones ticked; for a large map, only those in the judge's places."""
     areas = Area.objects.filter(study=judge.study)
     if judge.study.asks_places:
         known = known_areas(judge.study_id, tuple(judge.places))
@@ -305,7 +305,7 @@ def link(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def withdraw(request: HttpRequest) -> HttpResponse:
-    """Remove what a judge gave, by the withdrawal code."""
+    """Remove what a judge gave us, by the withdrawal code."""
     if request.method != "POST":
         return private(render(request, "judge/withdraw.html"))
     try:
@@ -319,7 +319,7 @@ def withdraw(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, code: str) -> HttpResponse:
-    """Let somebody in by a study's open link."""
+    """Let somebody join by a study's open link."""
     study, group = _joined_by(code)
     if study is None:
         return refusal(request, "", Refused("no link"))
@@ -340,7 +340,7 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
 
 
 def _joined_by(code: str) -> tuple[Study | None, JudgeGroup | None]:
-    """Find the study of an open link, and the group if it is a group's; both work while the study has one."""
+    """Find the study of an open link, and the group if it is a group's, which works while the study has a link too."""
     studies = Study.objects.select_related("current")
     if (study := studies.filter(join_code=code).first()) is not None:
         return study, None
@@ -353,5 +353,5 @@ def _wished_language(request: HttpRequest, study: Study) -> str:
 
 
 def short(request: HttpRequest, token: str) -> HttpResponseRedirect:  # noqa: ARG001
-    """Lead a link that lost its last stroke to where it belongs."""
+    """Redirect a link that lost its final slash."""
     return HttpResponseRedirect(reverse("judge:home", args=[token]))
