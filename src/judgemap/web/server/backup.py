@@ -1,8 +1,7 @@
 """Copies of the database from one moment, while the server runs: for export and backup.
 
-A backup is a SQLite file whatever the database is, sealed with a digest, and encrypted if wanted. One of PostgreSQL is
-copied row by row. See
-`judgemap.web.server.restoring` for the way back.
+A backup is always a SQLite file, sealed with a digest and encrypted if wanted; a PostgreSQL database is copied into it
+row by row. See `judgemap.web.server.restoring` for the way back.
 """
 
 import os
@@ -25,7 +24,7 @@ from judgemap.web.server.seal import seal
 
 @contextmanager
 def snapshot(using: str = "default") -> Iterator[None]:
-    """See the database as it is at this moment, whatever others write; nothing is to be written here."""
+    """See the database as it is at this moment, whatever others write meanwhile; do not write inside it."""
     database = connections[using]
     with _only_reading(database), transaction.atomic(using=using):
         if database.vendor == "postgresql":
@@ -36,7 +35,7 @@ def snapshot(using: str = "default") -> Iterator[None]:
 
 @contextmanager
 def _only_reading(database: Any) -> Iterator[None]:  # noqa: ANN401 - a connection of any kind
-    """Begin transactions of SQLite without the lock for writing, for which every judge would wait."""
+    """Start SQLite's transactions without the write lock, which would make every judge wait."""
     if database.vendor != "sqlite":
         yield
         return
@@ -51,16 +50,16 @@ def _only_reading(database: Any) -> Iterator[None]:  # noqa: ANN401 - a connecti
 def back_up(path: Path, lock: Lock = NO_LOCK, *, verify: bool = False) -> Path:
     """Write a consistent copy of the whole database into a new file that only its owner can read.
 
-    With ``verify`` it is restored into a scratch database, whose every row has to be what it was in the original.
+    With ``verify``, it is restored into a scratch database, in which every row must match the original.
     """
     if path.exists():
         raise StudyError(f"{path} already exists; choose another name for the backup")
     finished = path.with_name(f".{path.name}.part")
-    # What is still to be encrypted stays beside the database, which says as much, and never goes where backups go.
+    # An unencrypted draft stays beside the database, which is no more secret, and never goes where backups go.
     folder = settings.DATA if lock else path.parent
     draft = folder / f".{path.name}.{os.getpid()}.draft"
     try:
-        draft.touch(mode=0o600)  # before anything is in it that others might read
+        draft.touch(mode=0o600)  # before it has anything in it that others might read
         _write(draft, verify=verify)
         if lock:
             finished.touch(mode=0o600)
@@ -91,7 +90,7 @@ def _write(path: Path, *, verify: bool) -> None:
 
 
 def _copy_database(path: Path) -> None:
-    """Copy what the snapshot sees."""
+    """Copy the database as the snapshot sees it."""
     if connection.vendor == "sqlite":
         with closing(sqlite3.connect(path)) as copy:
             connection.connection.backup(copy)
@@ -102,6 +101,6 @@ def _copy_database(path: Path) -> None:
 
 
 def _to_disk(path: Path) -> None:
-    """Wait until a file is on the disk, so that a power cut leaves all of it or nothing."""
+    """Wait until a file is on the disk, so that a power cut leaves either all of it or nothing."""
     with path.open("rb") as file:
         os.fsync(file.fileno())

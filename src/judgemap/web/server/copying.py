@@ -17,7 +17,7 @@ Row = tuple[Any, ...]
 
 @contextmanager
 def file_database(path: Path) -> Iterator[str]:
-    """Give Django a SQLite file as one more database, which need not outlive a crash of the machine."""
+    """Give Django a SQLite file as an extra database, which does not have to survive a crash of the machine."""
     alias = f"file-{path.name}"
     settings = {**connections.databases["default"], "ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}
     settings |= {
@@ -38,16 +38,16 @@ def file_database(path: Path) -> Iterator[str]:
 
 
 def all_models() -> list[type[models.Model]]:
-    """Return every table's model; those that migrations fill are left out."""
+    """Return every table's model, except those that migrations fill."""
     filled = {"contenttypes.ContentType", "auth.Permission"}
     return [each for each in apps.get_models(include_auto_created=True)
             if each._meta.label not in filled and each._meta.managed]  # fmt: skip  # noqa: SLF001
 
 
 def copy_rows(source: str, target: str) -> None:
-    """Copy every row as it is into a database that holds nothing but what its migrations put there.
+    """Copy every row as it is into a database that holds only what its migrations put there.
 
-    The database's own checks of what points where come at the end.
+    The database checks foreign keys at the end.
     """
     quote = connections[target].ops.quote_name
     with transaction.atomic(using=target), connections[target].cursor() as cursor:
@@ -61,7 +61,7 @@ def copy_rows(source: str, target: str) -> None:
                 [field.get_db_prep_save(value, connections[target]) for field, value in zip(fields, row, strict=True)]
                 for row in _rows(model, source)
             )
-            cursor.execute(f"DELETE FROM {quote(meta.db_table)}")  # noqa: S608 - a migration's row, such as the log's head
+            cursor.execute(f"DELETE FROM {quote(meta.db_table)}")  # noqa: S608 - rows of migrations, such as the log's head
             while batch := list(islice(rows, BATCH)):
                 cursor.executemany(insert, batch)
 

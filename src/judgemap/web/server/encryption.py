@@ -1,4 +1,4 @@
-"""Encrypted backups, in the format of `age` (https://age-encryption.org), so that `age` itself opens them too.
+"""Encrypted backups, in the format of `age` (https://age-encryption.org), so that `age` itself can open them too.
 
 A backup is encrypted to public keys, whose secret keys the server never sees, or with a passphrase.
 """
@@ -38,7 +38,7 @@ class Lock:
         return bool(self.recipients or self.passphrase)
 
     def close(self, source: Path, target: Path) -> None:
-        """Encrypt a file; with a passphrase, all of it is in memory meanwhile."""
+        """Encrypt a file; with a passphrase, all of it is held in memory."""
         if self.passphrase:
             target.write_bytes(scrypt.encrypt(source.read_bytes(), self.passphrase))
         else:
@@ -74,7 +74,7 @@ class Key:
             raise StudyError(f"{source} is encrypted; name the file with its secret key: --key FILE")
         try:
             pyrage.decrypt_file(str(source), str(target), read_identities(self.file))
-        except (pyrage.DecryptError, OSError) as error:  # the latter for content that was changed
+        except (pyrage.DecryptError, OSError) as error:  # OSError if the content was changed
             raise _unopened(source, error, f"the key in {self.file}") from None
 
 
@@ -83,7 +83,7 @@ NO_KEY = Key()
 
 
 def is_encrypted(path: Path) -> bool:
-    """Say whether a file is encrypted, by how it begins."""
+    """Say whether a file is encrypted, going by its first bytes."""
     return _beginning(path).startswith(BEGINNING)
 
 
@@ -109,7 +109,7 @@ def read_recipient(text: str) -> x25519.Recipient | ssh.Recipient:
 
 
 def read_identities(path: Path) -> list[x25519.Identity | ssh.Identity]:
-    """Read the secret keys in a file: lines of age, or a key of SSH that has no passphrase of its own."""
+    """Read the secret keys in a file: lines in age's format, or an SSH key without a passphrase of its own."""
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -12,18 +12,18 @@ from django.db import DatabaseError, connection, connections, transaction
 
 logger = logging.getLogger(__name__)
 PATIENCE_MS = 200
-"""How long a checkpoint may hold judges up while it waits for readers; it tries again later."""
+"""How long a checkpoint may hold up judges while it waits for readers, before it gives up and tries again later."""
 SECONDS_BETWEEN_TRIES = 1.0
 
 
 def erase_after_commit() -> None:
-    """Empty SQLite's write-ahead log once this transaction is committed, as soon as nobody reads the database."""
+    """Empty SQLite's write-ahead log after this transaction commits, as soon as nobody is reading the database."""
     if connection.vendor == "sqlite":
         transaction.on_commit(_erase)
 
 
 def empty_log(using: str = "default") -> bool:
-    """Write SQLite's log into its database and cut it to nothing; False where somebody still reads from it."""
+    """Write SQLite's log into its database and truncate it; False if somebody is still reading from it."""
     with connections[using].cursor() as cursor:
         before = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
         cursor.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
@@ -40,7 +40,7 @@ def _erase() -> None:
 
 
 def _erase_later() -> None:
-    """Try until it is done; what is left when the process ends is done by the last one to close the database."""
+    """Try until it works; if this process ends first, the last process to close the database does it."""
     try:
         while not empty_log():
             time.sleep(SECONDS_BETWEEN_TRIES)

@@ -13,7 +13,7 @@ from judgemap.web.server.outages import is_outage
 
 
 def kind_page(request: HttpRequest, status: int, title: str, text: str, home: str = "") -> HttpResponse:
-    """Say in a sentence what happened and what to do next; ``home`` is where somebody not signed in can begin."""
+    """Say in a sentence what happened and what to do next; ``home`` is where people who are not signed in can start."""
     return render(request, "kind_page.html", {"title": title, "text": text, "home": home}, status=status)
 
 
@@ -27,7 +27,7 @@ class Forbidden(PermissionDenied):
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer somebody who may not see a page, or do what they asked for."""
+    """Answer somebody who may not see a page or do what they asked."""
     text = str(exception) if isinstance(exception, Forbidden) else _("You do not have permission to see this page.")
     return kind_page(request, 403, _("You do not have access"), text)
 
@@ -40,7 +40,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer when the fault is ours, or the database's, without anything that could fail again."""
+    """Answer when we or the database are at fault, using nothing that could fail again."""
     error = sys.exception()
     if error is not None and is_outage(error):
         return _unavailable(request)
@@ -50,7 +50,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _unavailable(request: HttpRequest) -> HttpResponse:
-    """Answer while nothing can be stored; a browser that reloads the page sends an answer again."""
+    """Answer while nothing can be stored; reloading the page sends the answer again."""
     with translation.override(translation.get_language_from_request(request)):
         title, text = _("One moment, please"), _("The server cannot save anything at the moment.")
         again = _("Reload this page in a minute to send it again.")

@@ -27,5 +27,5 @@ class StudyForm(forms.Form):
     """A form whose data can be refused with a `StudyError`, which is shown beside the field that it names."""
 
     def add_study_error(self, error: StudyError) -> None:
-        """Show a mistake beside its field, or above the form where it has none here."""
+        """Show an error beside its field, or above the form if the form has no such field."""
         self.add_error(error.field if error.field in self.fields else None, sentence(error))

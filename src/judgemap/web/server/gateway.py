@@ -21,16 +21,16 @@ from judgemap.web.server.metrics import Observe
 logger = logging.getLogger(__name__)
 FOR_JUDGES = ("/j/", "/s/", "/withdraw", "/static/", "/healthz")
 SECONDS = 10.0
-"""How long a small body may take to arrive, as an answer is."""
+"""How many seconds a small body, such as an answer, may take to arrive."""
 SLOWEST = 50_000.0
-"""Bytes a second below which the rest of a longer body is not waited for."""
+"""A longer body must arrive at this many bytes per second on average, or it is refused."""
 SMALL = 64_000
 MOST_LARGE = 8
-"""Bodies that are not small under way at once; there is room on the disk for them, and judges send none."""
+"""How many large bodies may arrive at once; the disk has room for them, and judges send none."""
 MOST_WAITING = 64
-"""Requests of researchers that wait for a thread; more are asked to come again."""
+"""How many of researchers' requests may wait for a thread; further ones are asked to try again."""
 AT_ONCE = 1_000_000
-"""Bytes of a response that are handed over as one; a longer one is read as fast as the client takes it."""
+"""Up to this many bytes of a response are sent in one go; a longer one is read as fast as the client takes it."""
 CHUNK = 256_000
 
 Headers = list[tuple[str, str]]
@@ -47,7 +47,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A response: its beginning, or all of it, and what comes after."""
+    """A response: its beginning, or all of it, and the rest."""
 
     status: int
     headers: Headers
@@ -57,7 +57,7 @@ class Answered:
 
 
 class Gateway:
-    """A WSGI application as granian's RSGI calls one."""
+    """A WSGI application that granian can call through RSGI."""
 
     def __init__(self, application: Application, judges: int, others: int, observe: Observe | None = None) -> None:
         self._application, self._observe = application, observe
@@ -97,7 +97,7 @@ class Gateway:
         return answered.status
 
     async def _body(self, environ: dict[str, Any], protocol: Any) -> IO[bytes]:  # noqa: ANN401 - granian's
-        """Wait for the body; where it is too long for any page, nobody waits, and Django says so."""
+        """Wait for the body; if it is too long for any page, do not wait, and let Django say so."""
         text = environ.get("CONTENT_LENGTH") or "0"
         length = int(text) if text.isdecimal() else settings.LONGEST_BODY + 1
         if "HTTP_TRANSFER_ENCODING" in environ:
@@ -122,7 +122,7 @@ class Gateway:
         return body
 
     def _answer(self, environ: dict[str, Any]) -> Answered:
-        """Let Django answer, in a thread, and read the beginning of its answer."""
+        """Let Django answer, in a thread, and read the beginning of its response."""
         started: list[tuple[str, Headers]] = []
         try:
             response = self._application(environ, lambda status, headers, _=None: started.append((status, headers)))
@@ -142,7 +142,7 @@ class Gateway:
 
 
 async def _to_disk(protocol: Any) -> IO[bytes]:  # noqa: ANN401 - granian's
-    """Write a body into a file that is gone when it is closed."""
+    """Write a body into a file that disappears when it is closed."""
     body = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the request
     try:
         async for chunk in protocol:
@@ -168,7 +168,7 @@ async def _send(protocol: Any, answered: Answered, pool: ThreadPoolExecutor) -> 
 
 
 class Pieces:
-    """What Django reads files by, in pieces of our own size."""
+    """The WSGI file wrapper with which Django sends files, in chunks of our own size."""
 
     def __init__(self, file: IO[bytes], size: int = CHUNK) -> None:  # noqa: ARG002 - WSGI's
         self._file = file
@@ -179,7 +179,7 @@ class Pieces:
 
 
 def make_environ(scope: Any) -> dict[str, Any]:  # noqa: ANN401 - granian's
-    """Describe a request as WSGI does."""
+    """Describe a request in WSGI's terms."""
     server, _, port = scope.server.rpartition(":")
     environ: dict[str, Any] = {
         "REQUEST_METHOD": scope.method,
@@ -201,7 +201,7 @@ def make_environ(scope: Any) -> dict[str, Any]:  # noqa: ANN401 - granian's
     for name, value in scope.headers.items():
         key = name.upper().replace("-", "_")
         key = key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
-        # A name with an underscore could pass for one with a dash, which a proxy sets and Django believes.
+        # A name with an underscore could pass for one with a dash that a proxy sets and Django trusts.
         if "_" not in name:
             between = "; " if key == "HTTP_COOKIE" else ","
             environ[key] = f"{environ[key]}{between}{value}" if key in environ else value

@@ -15,9 +15,9 @@ from judgemap.web.server.outages import is_outage
 from judgemap.web.server.tokens import make_token
 
 LEAST_FREE = 20_000_000
-"""Bytes on the disk below which SQLite's log may not grow by much more."""
+"""With fewer free bytes than this on the disk, SQLite's log cannot grow much more."""
 GOOD_FOR = 2.0
-"""Seconds: anybody may ask, and each look writes."""
+"""A result is reused for this many seconds, because anybody may ask, and each check writes."""
 
 _LOCK = threading.Lock()
 
@@ -33,16 +33,16 @@ _seen = _Seen()
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
-    """Answer ``ok`` while answers can be stored; else status 503 and why not."""
+    """Answer ``ok`` while answers can be stored; otherwise, status 503 and why not."""
     problem = find_problem()
     response = HttpResponse(problem or "ok", "text/plain", status=503 if problem else 200)
     response["Cache-Control"] = "no-store"
-    response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001 - Django's; whoever asks is told
+    response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001 - Django's; whoever asks is told anyway
     return response
 
 
 def find_problem() -> str:
-    """Write something, and read it back; say what is wrong, or nothing. What was seen is good for two seconds."""
+    """Write something and read it back; say what is wrong, or return an empty string. Results last two seconds."""
     with _LOCK:
         if time.monotonic() - _seen.at > GOOD_FOR:
             _seen.problem, _seen.at = _look(), time.monotonic()

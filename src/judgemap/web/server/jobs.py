@@ -31,19 +31,19 @@ from judgemap.web.server.forms import sentence
 
 logger = logging.getLogger(__name__)
 SILENCE = timedelta(seconds=30)
-"""A worker writes every two seconds of what it does; after so long without, it is taken for dead."""
+"""A worker reports every two seconds; after this long without a report, it is presumed dead."""
 SECONDS_BETWEEN_NEWS = 1.0
 STOPPING = threading.Event()
-"""Set when this process was asked to end."""
+"""Set when this process has been asked to end."""
 HERE: set[tuple[type["Job"], int]] = set()
-"""The jobs that this process does, by kind and key: the worker's pulse says that it still does."""
+"""The jobs that this process is doing, by kind and key; the worker's pulse reports them as alive."""
 
 worker_round = Signal()
-"""Sent by a worker every few seconds, for what is due now and then."""
+"""A worker sends it every few seconds, for regular chores."""
 
 
 class CancelledError(Exception):
-    """A researcher took the job back."""
+    """A researcher cancelled the job."""
 
 
 class StoppingError(Exception):
@@ -51,11 +51,11 @@ class StoppingError(Exception):
 
 
 class TakenAwayError(Exception):
-    """The job was given up as lost, or removed, while it was done."""
+    """The job was declared lost, or removed, while it was being done."""
 
 
 class Job(models.Model):
-    """Something that a researcher asked for and a worker does. Never changed once it is over."""
+    """Something that a researcher asked for and a worker does. It never changes once it is over."""
 
     class Status(models.TextChoices):
         """Where a job is. `LOST` is one whose worker stopped responding."""
@@ -69,28 +69,28 @@ class Job(models.Model):
 
     UNDER_WAY: ClassVar = (Status.WAITING, Status.RUNNING)
     NAME: ClassVar[str]
-    """What a sentence calls it, such as "fit"."""
+    """What sentences call it, such as "fit"."""
     BEGINS: ClassVar[str] = ""
-    """What is said about it when a worker has just taken it."""
+    """What ``said`` is when a worker has just taken it."""
     AGAIN: ClassVar[str] = "Start it again."
-    """What a researcher does about one that failed."""
+    """What a researcher should do about one that failed."""
     _told_at = 0.0
 
     asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    """None where the server or the command line asked."""
+    """None if the server or the command line asked."""
     asked_at = models.DateTimeField(auto_now_add=True)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.WAITING)
     progress = models.FloatField(default=0.0)
     """The share of the work that is done, 0 to 1."""
     said = models.CharField(max_length=400, blank=True)
-    """One sentence: how it goes, or what went wrong and what to do."""
+    """One sentence: how it is going, or what went wrong and what to do."""
     log = models.TextField(blank=True)
-    """What happened when, a line each."""
+    """What happened when, one event per line."""
     cancel_asked = models.BooleanField(default=False)
     started_at = models.DateTimeField(null=True)
-    """When the worker that has it took it."""
+    """When its present worker took it."""
     heard_at = models.DateTimeField(null=True)
-    """When the worker last wrote of it."""
+    """When its worker last reported."""
     finished_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -103,22 +103,22 @@ class Job(models.Model):
 
     @property
     def is_silent(self) -> bool:
-        """Whether a worker should have written of it, and has not."""
+        """Whether its worker should have reported by now, but has not."""
         silent = self.heard_at is not None and self.heard_at < timezone.now() - SILENCE
         return silent and self.status == self.Status.RUNNING
 
     def work(self) -> Iterator[None] | None:
-        """Do the job and `finish` it; return what is left to do, a step at a time, while no other job waits."""
+        """Do the job and `finish` it; return any steps left to do while no other job waits."""
         raise NotImplementedError
 
     @classmethod
     def longest_waiting(cls) -> Self | None:
-        """Return the key and the time of the job of this kind that has waited longest."""
+        """Return the job of this kind that has waited longest, with only its key and time loaded."""
         return cls._rows().filter(status=cls.Status.WAITING).only("asked_at").order_by("asked_at", "pk").first()
 
     @classmethod
     def claim(cls, key: int) -> Self | None:
-        """Take a job that waits. Of several workers that try, one gets it: the others find no such row to change."""
+        """Take a waiting job. If several workers try, only one gets it: the others find no matching row to update."""
         now = timezone.now()
         waiting = cls._rows().filter(pk=key, status=cls.Status.WAITING)
         begun = {"status": cls.Status.RUNNING, "started_at": now, "heard_at": now, "said": cls.BEGINS}
@@ -126,11 +126,11 @@ class Job(models.Model):
 
     @classmethod
     def still_here(cls, key: int) -> None:
-        """Say that a worker still has a job."""
+        """Record that a worker is still doing a job."""
         cls._rows().filter(pk=key).update(heard_at=timezone.now())
 
     def carry_out(self) -> Iterator[None] | None:
-        """Do a claimed job. Whatever happens is written into its row; returns what `work` leaves to do."""
+        """Do a claimed job. Whatever happens is written into its row; returns any steps that `work` leaves to do."""
         here = (type(self), self.pk)
         HERE.add(here)
         left = None
@@ -142,13 +142,13 @@ class Job(models.Model):
         return None if left is None else self._follow(left)
 
     def news_due(self) -> bool:
-        """Say whether it is time to `tell` how far it is, about once a second; raise where the worker is to end."""
+        """Say whether it is time to `tell` how far the job is, about once a second; raise if the worker has to end."""
         if STOPPING.is_set():
             raise StoppingError
         return time.monotonic() - self._told_at >= SECONDS_BETWEEN_NEWS
 
     def tell(self, progress: float, news: str) -> None:
-        """Say how far it is; where the database does not answer, later: it may be back before the work is done."""
+        """Write how far the job is, unless the database does not answer: it may be back before the job is done."""
         self.progress, self.said = progress, news
         try:
             self.write()
@@ -158,19 +158,19 @@ class Job(models.Model):
         self._told_at = time.monotonic()
 
     def write_line(self, text: str) -> None:
-        """Add a line to the log, and write."""
+        """Add a line to the log, and write it to the database."""
         self.log += log_line(text)
         self.write()
 
     def write(self) -> None:
-        """Write the news into the database, and look whether somebody wants the job stopped."""
+        """Write progress into the database, and check whether somebody wants the job stopped."""
         if not self._mine().update(heard_at=timezone.now(), **self._fields("progress", "said", "log")):
             raise TakenAwayError
         if self._mine().filter(cancel_asked=True).exists():
             raise CancelledError
 
     def finish(self, *names: str) -> None:
-        """Mark it done, and write the fields of these names with it: all or nothing."""
+        """Mark the job done, and write the named fields in the same statement: all or nothing."""
         self.status, self.progress = self.Status.DONE, 1.0
         self.finished_at = self.heard_at = timezone.now()
         names = ("status", "progress", "said", "log", "finished_at", "heard_at", *names)
@@ -178,7 +178,7 @@ class Job(models.Model):
             raise TakenAwayError
 
     def cancel(self) -> bool:
-        """Take the job back where it waits, ask the worker to stop where it runs; return whether that was news."""
+        """Cancel the job if it is waiting, or ask the worker to stop if it is running; return whether that was new."""
         rows = self._rows().filter(pk=self.pk)
         ended = {"status": self.Status.CANCELLED, "finished_at": timezone.now(), "said": "Cancelled before it started."}
         taken_back = rows.filter(status=self.Status.WAITING).update(**ended)
@@ -186,7 +186,7 @@ class Job(models.Model):
 
     @classmethod
     def mark_lost(cls) -> int:
-        """Mark the jobs that nobody does any more, and return how many there were."""
+        """Mark running jobs whose worker is gone, and return how many there were."""
         silent = cls._rows().filter(status=cls.Status.RUNNING, heard_at__lt=timezone.now() - SILENCE)
         text = cls.lost_text()
         log = Concat(F("log"), Value(log_line(text)))
@@ -199,7 +199,7 @@ class Job(models.Model):
         return f"The worker making this {name} stopped responding. The {name} is lost, but no answers are. {cls.AGAIN}"
 
     def show_if_lost(self) -> Self:
-        """Show a silent job as lost, as a worker will soon write it: a page that is read writes nothing."""
+        """Show a silent job as lost, as a worker will soon record: reading a page writes nothing."""
         if self.is_silent:
             self.status, self.said = self.Status.LOST, self.lost_text()
         return self
@@ -228,7 +228,7 @@ class Job(models.Model):
             HERE.discard((type(self), self.pk))
 
     def _mine(self) -> "QuerySet[Self]":
-        """Return the row as long as it is still this worker's: not lost, nor taken by another one since."""
+        """Return the row while it is still this worker's: neither lost nor taken by another worker since."""
         return self._rows().filter(pk=self.pk, status=self.Status.RUNNING, started_at=self.started_at)
 
     @classmethod
@@ -243,14 +243,14 @@ class Job(models.Model):
         self._mine().update(status=status, said=text[:400], log=self.log, finished_at=timezone.now())
 
     def _put_back(self) -> None:
-        """Let the next worker do it."""
+        """Leave the job to the next worker."""
         self.log += log_line(f"the worker was stopped; the {self.NAME} waits for the next one")
         text = "The server was stopped partway through; it starts again when the server is back."
         self._mine().update(status=self.Status.WAITING, progress=0.0, started_at=None, said=text, log=self.log)
 
 
 def job_constraints(name: str) -> tuple[models.CheckConstraint, models.CheckConstraint]:
-    """Return what must never be false of a kind of job, for its table."""
+    """Return the database constraints for the table of a kind of job."""
     return (
         models.CheckConstraint(condition=Q(status__in=Job.Status.values), name=f"{name}_status"),
         models.CheckConstraint(condition=Q(progress__gte=0) & Q(progress__lte=1), name=f"{name}_progress"),
@@ -258,12 +258,12 @@ def job_constraints(name: str) -> tuple[models.CheckConstraint, models.CheckCons
 
 
 def kinds() -> list[type[Job]]:
-    """Return every kind of job that there is."""
+    """Return every kind of job."""
     return [model for model in apps.get_models() if issubclass(model, Job)]
 
 
 def claim_next() -> Job | None:
-    """Claim the job that has waited longest, of whatever kind; None where none waits."""
+    """Claim the job that has waited longest, of any kind; None if none is waiting."""
     while True:
         waiting = [job for job in (kind.longest_waiting() for kind in kinds()) if job is not None]
         if not waiting:

@@ -14,7 +14,7 @@ from django.utils import translation
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 OF_JUDGES = ("/j/", "/s/", "/try/", "/api/")
-"""Pages that see to their language themselves, or have none."""
+"""Pages that choose their own language, or have none."""
 
 
 def wished_language(header: str) -> str:

@@ -18,10 +18,10 @@ from judgemap.web.server.errors import kind_page
 
 
 class Brake:
-    """So many acts in so many seconds, counted in the database: every process of every machine knows of them.
+    """At most ``most`` acts in ``seconds`` seconds, counted in the database, so that all processes share the count.
 
-    An act costs a statement of some tenths of a millisecond, and nothing once the limit is reached: a process that was
-    told so does not ask again before the seconds are over.
+    An act costs one statement of some tenths of a millisecond, and nothing once the limit is reached: a process that
+    knows of this does not ask again before the time is up.
     """
 
     def __init__(self, name: str, most: int, seconds: float) -> None:
@@ -30,7 +30,7 @@ class Brake:
         self._lock = threading.Lock()
 
     def allows(self, who: str = "") -> bool:
-        """Count an act, of one among several where they are counted apart; False where there were too many."""
+        """Count an act, separately for each ``who`` if given; False if there were too many."""
         window = int(time.time() // self._seconds)
         with self._lock:
             if self._refused.get(who) == window:
@@ -42,7 +42,7 @@ class Brake:
         return False
 
     def forget(self) -> None:
-        """Forget whom this process refused."""
+        """Forget what this process has refused."""
         self._refused.clear()
 
     @staticmethod

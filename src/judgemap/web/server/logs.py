@@ -18,15 +18,15 @@ SECRETS = (
     (re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b"), HIDDEN),
     (re.compile(r"\b(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}\b|\b(?:[0-9a-fA-F]{1,4}:)+:[0-9a-fA-F:]*"), HIDDEN),
 )
-"""Links, tokens of the programming interface, withdrawal codes, and addresses of mail and of machines."""
+"""Links, API tokens, withdrawal codes, email addresses and IP addresses."""
 TOKEN = re.compile(r"(?<![\w-])[\w-]{22}(?![\w-])")
-"""What a link's token looks like by itself, as an error's text may hold it."""
+"""What a link's token looks like by itself, as it may appear in an error message."""
 NAME = re.compile(r"_*[a-z]+(_[a-z]+)*|[A-Z]+(_[A-Z]+)*|([A-Z][a-z]+)+")
-"""What names in programs look like; of a million random tokens, fewer than one does."""
+"""What names in programs look like; fewer than one in a million random tokens does."""
 
 
 def scrub(text: str) -> str:
-    """Hide what could lead to a person, or let somebody in.
+    """Hide whatever could identify a person or let somebody in.
 
     >>> scrub("Not Found: /j/dGhlIHRva2Vu/answer from 192.0.2.7 for anna@example.org")
     'Not Found: /j/…/answer from … for …'
@@ -50,7 +50,7 @@ class Lines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """An object on a line, for programs that collect logs."""
+    """One JSON object per line, for programs that collect logs."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Write the record as JSON, without secrets.
@@ -59,7 +59,7 @@ class JsonLines(logging.Formatter):
         >>> sorted(json.loads(JsonLines().format(record)))
         ['level', 'logger', 'message', 'process', 'time']
         """
-        told: dict[str, object] = {
+        line: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -67,12 +67,12 @@ class JsonLines(logging.Formatter):
             "message": scrub(record.getMessage()),
         }
         if record.exc_info:
-            told["traceback"] = scrub(self.formatException(record.exc_info))
-        return json.dumps(told, ensure_ascii=False)
+            line["traceback"] = scrub(self.formatException(record.exc_info))
+        return json.dumps(line, ensure_ascii=False)
 
 
 class OneLineForOutages(logging.Filter):
-    """While the database does not answer, let one line through every half minute, and no traceback."""
+    """While the database does not answer, let one line through every half minute, without a traceback."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -15,7 +15,7 @@ PARSER = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("tab
 
 @lru_cache(maxsize=512)
 def render_markdown(text: str) -> SafeString:
-    r"""Make safe HTML of a Markdown text. Headings begin at the second level: the page has the first.
+    r"""Turn Markdown into safe HTML. Headings start at the second level, because the page has the first.
 
     >>> render_markdown("**Read** <script>alert(1)</script> [this](javascript:alert(2))")
     '<p><strong>Read</strong> &lt;script&gt;alert(1)&lt;/script&gt; [this](javascript:alert(2))</p>\n'

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The environment variable that tells prometheus-client where processes put their counts together."""
+"""The environment variable that tells prometheus-client where processes pool their counts."""
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 Observe = Callable[[str, str, int, float], None]
-"""Takes the method and path of a request, its status, and the seconds until the answer was ready."""
+"""Takes a request's method and path, its status, and the seconds until the response was ready."""
 
 
 def kind_of(method: str, path: str) -> str:
-    """Tell the kind of page from an address.
+    """Return the kind of page at an address.
 
     >>> kind_of("POST", "/j/dGhlIHRva2Vu/answer"), kind_of("GET", "/j/dGhlIHRva2Vu/"), kind_of("GET", "/studies/wards")
     ('answer', 'judge', 'researcher')
@@ -34,7 +34,7 @@ def kind_of(method: str, path: str) -> str:
 
 
 def start(data: Path, host: str, port: int) -> None:
-    """Show the figures at ``http://host:port/metrics``; called in the server before it starts its processes."""
+    """Show the metrics at ``http://host:port/metrics``; call this in the server before it starts its processes."""
     folder = data / "metrics"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -49,7 +49,7 @@ def start(data: Path, host: str, port: int) -> None:
 
 
 def observer() -> Observe | None:
-    """Return what counts a request in this process; None where nobody asked for figures."""
+    """Return a function that counts requests in this process; None if metrics are off."""
     if FOLDER not in os.environ:
         return None
     from prometheus_client import Counter, Histogram
@@ -66,7 +66,7 @@ def observer() -> Observe | None:
 
 
 class _Machine:
-    """What is looked up when somebody asks: health, room on the disk, and jobs that wait or run."""
+    """What is looked up on request: health, free disk space, and jobs that wait or run."""
 
     def collect(self) -> Iterator[Any]:
         from django.conf import settings

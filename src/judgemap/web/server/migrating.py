@@ -18,7 +18,7 @@ LOCK = 0x6A6D6170
 
 
 def migrate(*, upgrading: bool = False) -> None:
-    """Make the tables of an empty database; change those of an earlier version when upgrading, else refuse it."""
+    """Make the tables of an empty database; change those of an earlier version if upgrading, otherwise refuse it."""
     try:
         if not _is_due():
             check_version()
@@ -37,7 +37,7 @@ def _is_due() -> bool:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Hold a lock that all servers of this database know: PostgreSQL's own, or a file beside SQLite's."""
+    """Hold a lock that all servers on this database share: one of PostgreSQL's, or a file beside SQLite's."""
     if connection.vendor == "sqlite":
         with (settings.DATA / "migrating").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)

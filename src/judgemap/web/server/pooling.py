@@ -4,10 +4,10 @@ from django.conf import settings
 from django.db import connection, connections
 
 PATIENCE = 5.0
-"""Seconds that a request waits for a connection before it is answered with status 503."""
+"""How many seconds a request waits for a connection before it gets status 503."""
 SECONDS_IDLE = 300.0
 FOR_A_WORKER = 3
-"""Connections of a worker: for its job, its pulse, and its rounds."""
+"""How many connections a worker needs: for its job, its pulse, and its rounds."""
 
 
 def use_pool() -> None:
@@ -26,7 +26,7 @@ def use_pool() -> None:
 
 
 def too_many_connections(workers: int, fitters: int) -> str:
-    """Say what to do where PostgreSQL allows fewer connections than this server can ask for; else nothing."""
+    """Say what to do if PostgreSQL allows fewer connections than this server may open; empty if it allows enough."""
     if connection.vendor != "postgresql":
         return ""
     needed = workers * settings.DATABASE_CONNECTIONS + fitters * FOR_A_WORKER

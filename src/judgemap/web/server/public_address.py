@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 SECONDS = 3.0
 REMEMBERED = 60
-"""Seconds for which an answer is not asked for again."""
+"""For how many seconds a result is reused."""
 SET_IT = (
     "Start the server with JUDGEMAP_URL set to the address that judges will use, "
     "for example JUDGEMAP_URL=https://judge.example.org"
@@ -30,7 +30,7 @@ class Problem:
 
 
 def check_address(address: str) -> Problem | None:
-    """Say what is wrong with the address of judges' links; None where nothing is seen to be.
+    """Say what is wrong with the address of judges' links; None if nothing seems to be.
 
     >>> print(check_address("http://127.0.0.1:8000").text)
     Links would start with http://127.0.0.1:8000, which works on this computer only.
@@ -39,7 +39,7 @@ def check_address(address: str) -> Problem | None:
 
 
 @lru_cache(maxsize=32)
-def _check(address: str, minute: int) -> Problem | None:  # noqa: ARG001 - what is remembered is asked for again
+def _check(address: str, minute: int) -> Problem | None:  # noqa: ARG001 - so that the cache expires
     parts = urlsplit(address)
     host = parts.hostname or ""
     begin = f"Links would start with {address},"
@@ -62,7 +62,7 @@ def _check(address: str, minute: int) -> Problem | None:  # noqa: ARG001 - what 
 
 
 def _is_here(host: str) -> bool:
-    """Say whether a host is this computer alone."""
+    """Say whether a host name means only this computer."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -71,7 +71,7 @@ def _is_here(host: str) -> bool:
 
 
 def _ask(address: str, begin: str) -> Problem | None:
-    """Ask the server for its own health at its public address."""
+    """Ask this server for its health at its public address."""
     try:
         with urllib.request.urlopen(f"{address}/healthz", timeout=SECONDS):  # noqa: S310 - https, and our own address
             return None

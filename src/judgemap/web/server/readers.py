@@ -20,10 +20,10 @@ from judgemap.web.server.sandbox import NEWS, WALLS
 logger = logging.getLogger(__name__)
 READERS = 2
 MOST_WAITING = 3
-"""Files that wait in one process; each holds one of the threads that researchers' pages need too."""
+"""How many files may wait in one process; each holds a thread that researchers' pages also need."""
 PATIENCE = 60.0
 SECONDS = 120.0
-"""How long a reader may take; it has less processor time than this, but shares the processor."""
+"""How many seconds a reader may take; its limit on CPU time is lower, but it shares the processor."""
 SECONDS_BETWEEN_LOOKS = 0.1
 BUSY = "other maps are being read at the moment; try again in a minute"
 
@@ -33,7 +33,7 @@ _WAITING = threading.BoundedSemaphore(MOST_WAITING)
 
 
 def unheard(share: float, doing: str) -> None:
-    """Tell nobody."""
+    """Ignore a reader's progress."""
 
 
 class TooMuchError(Exception):
@@ -48,15 +48,16 @@ def run_reader(
     hear: Hear = unheard,
     seconds: float | None = None,
 ) -> bytes:
-    """Run a module that reads a file in ``folder``, when it is its turn, and return what it writes.
+    """Run a module that reads a file in ``folder``, when its turn comes, and return what it writes.
 
-    ``hear`` is told how far it is; what it raises ends the reader. It may take ``seconds``, or else `SECONDS`.
+    ``hear`` is called with its progress; if that raises, the reader ends. It may take ``seconds``, by default
+    `SECONDS`.
     """
     with _turn() as lock, subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
         cwd=folder,
         env=dict(environment),
-        pass_fds=(lock,),  # a reader keeps its place even if the server is killed meanwhile
+        pass_fds=(lock,),  # a reader keeps its place even if the server is killed
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as reader:  # fmt: skip
@@ -94,7 +95,7 @@ def _all_of(reader: "subprocess.Popen[bytes]") -> bytes:
 
 @cache
 def warn_of_missing(walls: tuple[str, ...]) -> None:
-    """Log, once in a process, that this machine cannot confine readers as it should."""
+    """Log, once per process, that this machine cannot confine readers as it should."""
     if walls:
         logger.warning("%s", missing_sentence(walls))
 
@@ -111,7 +112,7 @@ def missing_sentence(walls: Sequence[str]) -> str:
 
 @contextmanager
 def _turn() -> Iterator[int]:
-    """Wait for a place; yield the open file whose lock is the place."""
+    """Wait for a place; yield the open file whose lock holds it."""
     lock = _free_place()
     if lock is None:
         lock = _wait()
@@ -136,7 +137,7 @@ def _wait() -> int:
 
 
 def _free_place() -> int | None:
-    """Take one of the places, by locking its file in the data folder; None where all are taken."""
+    """Take one of the places, by locking its file in the data folder; None if all are taken."""
     folder: Path = settings.DATA / "readers"
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(READERS):

@@ -24,11 +24,11 @@ from judgemap.web.server.seal import content_digest, read_seal
 from judgemap.web.server.versions import later_migrations
 
 FIRST_SEALED = ("accounts", "0003_second_step_is_encrypted")
-"""A backup with this migration has a seal; one without is of version 0.1.0, and has none."""
+"""A backup with this migration has a seal; one without it comes from version 0.1.0, and has none."""
 
 
 def restore(path: Path, key: Key = NO_KEY) -> None:
-    """Fill an empty database from a backup, made by this version or an earlier one."""
+    """Fill an empty database from a backup that this version or an earlier one made."""
     _check_empty()
     with checked_copy(path, key) as copy:
         if connection.vendor == "sqlite":
@@ -45,7 +45,7 @@ def restore(path: Path, key: Key = NO_KEY) -> None:
 
 @contextmanager
 def checked_copy(path: Path, key: Key = NO_KEY) -> Iterator[Path]:
-    """Check all of a backup, and give a copy of it that is up to date, with our own tables, rules and triggers."""
+    """Check all of a backup, and yield an up-to-date copy of it, with our own tables, constraints and triggers."""
     if not path.is_file():
         raise StudyError(f"{path}: there is no such file; check its name and folder")
     with tempfile.TemporaryDirectory(dir=settings.DATA) as folder:
@@ -90,10 +90,10 @@ def _bring_up_to_date(path: Path) -> None:
 
 
 def _fill(path: Path, fresh: Path, draft: Path) -> None:
-    """Copy every row into a database whose rules are ours; one that breaks a rule raises what SQLite says about it."""
+    """Copy every row into a database with our own constraints; a row that breaks one raises SQLite's error."""
     with closing(sqlite3.connect(fresh)) as database:
         database.execute("ATTACH ? AS draft", [str(draft)])
-        # Indexes may go by other names in a database that older migrations made; the copy has our own in any case.
+        # Older migrations may have given indexes other names; the copy has ours in any case.
         parts = "SELECT type, name FROM {}.sqlite_master WHERE type IN ('table', 'trigger')"
         ours, theirs = (set(database.execute(parts.format(each))) for each in ("main", "draft"))
         if missing := sorted(ours - theirs):

@@ -1,10 +1,10 @@
 """The sandbox for a process that opens an uploaded file: little memory, little time, no network, no other files.
 
-A reader calls `confine` before it looks at the file. Linux then refuses it sockets and new programs (seccomp), and
-every file but Python's own and those in the reader's folder (Landlock). Neither needs root, another user or a
-namespace, so both work in containers and under systemd, where ``unshare`` is often forbidden.
+A reader calls `confine` before it looks at the file. Linux then refuses it sockets and new programs (seccomp), and all
+files except Python's own and those in the reader's folder (Landlock). Neither needs root, another user or a namespace,
+so both work in containers and under systemd, where ``unshare`` is often forbidden.
 
-    python -m judgemap.web.server.sandbox       prints which walls this machine lacks, a line each
+    python -m judgemap.web.server.sandbox       prints which walls this machine lacks, one per line
 """
 
 import ctypes
@@ -22,14 +22,14 @@ from pathlib import Path
 NICENESS = 5
 """Judges are served before files are read."""
 NEWS = "news "
-"""How a line begins in which a reader says how far it is."""
+"""How a line with a reader's progress begins."""
 WALLS = {"seccomp": "no network and no other programs", "Landlock": "no files but its own"}
 
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER = 38, 22, 2
 ALLOW, REFUSE, NOT_THERE = 0x7FFF0000, 0x00050001, 0x00050026  # the last two with EPERM and ENOSYS
 LOAD, IF_EQUAL, IF_AT_LEAST, IF_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER, MACHINE, FIRST_ARGUMENT = 0, 4, 16
-"""Where the kernel tells a filter the system call, the machine, and the call's first argument."""
+"""The offsets at which a filter finds the system call, the machine, and the call's first argument."""
 IS_THREAD = 0x00010000
 CLONE3 = 435
 
@@ -44,13 +44,13 @@ MACHINES: dict[str, tuple[int, int, tuple[int, ...]]] = {
     ),
     "aarch64": (0xC00000B7, 220, (198, 221, 281, 117, 270, 271, 129, 97, 268, 40, 280, 219, 217, 218, 241, 282, 265)),
 }
-"""For each machine: its mark, the number of ``clone``, and of the calls that a reader has no use for."""
+"""For each machine: its code, the number of ``clone``, and those of the calls that a reader does not need."""
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER, TRUNCATE = 1, 2, 4, 8, 1 << 14
 ALL_OF_ABI_1 = (1 << 13) - 1
 IN_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
-"""Those that mean something for a file that is no folder."""
+"""The rights that apply to files that are not folders."""
 SYSTEM = (
     "/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/proc/self", "/proc/cpuinfo", "/proc/meminfo",
     "/sys/devices/system/cpu", "/dev/urandom", "/dev/null",
@@ -62,7 +62,7 @@ class Limits:
     """What a reader may use up, in bytes and in seconds of processor time."""
 
     memory: int = 1 << 30
-    """What it may fill; address space is another matter, as libraries map more than they use."""
+    """Memory it may fill; ``addresses``, its address space, is larger, because libraries map more than they use."""
     addresses: int = 4 << 30
     seconds: int = 60
     longest_file: int = 1 << 20
@@ -83,9 +83,9 @@ class _Beneath(ctypes.Structure):
 
 
 def confine(folder: Path, limits: Limits = Limits(), file: Path | None = None) -> list[str]:  # noqa: B008 - frozen
-    """Put the walls up around this process, for good, and return the names of those that the system does not have.
+    """Put up the walls around this process, for good, and return the names of those that the system lacks.
 
-    It can read Python and its libraries, read and write in ``folder``, and read ``file``, wherever that is.
+    The process can then read Python and its libraries, read and write in ``folder``, and read ``file``, wherever it is.
     """
     kinds = {
         resource.RLIMIT_DATA: limits.memory,
@@ -98,7 +98,7 @@ def confine(folder: Path, limits: Limits = Limits(), file: Path | None = None) -
         resource.setrlimit(kind, (limit, limit))
     os.nice(NICENESS)
     with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")  # if memory runs out, a reader ends and not the server
+        Path("/proc/self/oom_score_adj").write_text("1000")  # if memory runs out, a reader ends, not the server
     walls: dict[str, Callable[[], None]] = {"Landlock": lambda: _keep_to(folder, file), "seccomp": _refuse_calls}
     missing = []
     for name, put_up in walls.items():
@@ -110,7 +110,7 @@ def confine(folder: Path, limits: Limits = Limits(), file: Path | None = None) -
 
 
 def tell(share: float, doing: str) -> None:
-    """Say how far this reader is, for `readers.run_reader` to hear."""
+    """Report this reader's progress to `readers.run_reader`."""
     sys.stderr.write(f"{NEWS}{share:.2f} {doing}\n")
     sys.stderr.flush()
 
@@ -122,7 +122,7 @@ def out_of_memory(error: Exception) -> bool:
 
 
 def missing_walls() -> list[str]:
-    """Ask a process of its own which walls this machine lacks."""
+    """Find out, in a separate process, which walls this machine lacks."""
     command = [sys.executable, "-m", "judgemap.web.server.sandbox"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     return done.stdout.split()
@@ -141,7 +141,7 @@ def _check(result: int) -> int:
 
 
 def _refuse_calls() -> None:
-    """Have the kernel refuse sockets, other programs and processes, and whatever could reach into them."""
+    """Make the kernel refuse sockets, other programs and processes, and anything that could reach into them."""
     linux = _linux()
     if platform.machine() not in MACHINES:
         raise OSError("this machine's system call numbers are unknown")
@@ -151,9 +151,9 @@ def _refuse_calls() -> None:
         (IF_EQUAL, 1, 0, mark),
         (RETURN, 0, 0, REFUSE),
         (LOAD, 0, 0, NUMBER),
-        (IF_AT_LEAST, 0, 1, 0x40000000),  # the same calls by other numbers
+        (IF_AT_LEAST, 0, 1, 0x40000000),  # the x32 interface: the same calls under other numbers
         (RETURN, 0, 0, REFUSE),
-        (IF_EQUAL, 0, 1, CLONE3),  # its flags are out of a filter's reach; the C library then uses clone
+        (IF_EQUAL, 0, 1, CLONE3),  # a filter cannot see its flags; without it, the C library uses clone
         (RETURN, 0, 0, NOT_THERE),
     ]
     for number in (*refused, *EVERYWHERE):
@@ -171,7 +171,7 @@ def _refuse_calls() -> None:
 
 
 def _keep_to(folder: Path, file: Path | None) -> None:
-    """Have the kernel refuse every file but Python's own, those in the folder, and the one to read."""
+    """Make the kernel refuse all files except Python's own, those in the folder, and the one to read."""
     linux = _linux()
     version = _check(linux.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1))
     handled = ctypes.c_uint64(ALL_OF_ABI_1 | (TRUNCATE if version >= 3 else 0))

@@ -1,4 +1,4 @@
-"""A backup's seal: a digest of its content, so that one that was cut short or edited is not restored."""
+"""A backup's seal: a digest of its content, so that we never restore one that was cut short or edited."""
 
 import hashlib
 import sqlite3
@@ -9,7 +9,7 @@ SEAL = "judgemap_seal"
 
 
 def seal(path: Path) -> None:
-    """Put the digest of a SQLite file into the file, which becomes one without a log beside it."""
+    """Store a digest of a SQLite file in the file itself, and leave no log beside it."""
     with closing(sqlite3.connect(path)) as copy:
         copy.execute("PRAGMA journal_mode = DELETE")
         digest = content_digest(copy)
@@ -19,13 +19,13 @@ def seal(path: Path) -> None:
 
 
 def read_seal(copy: sqlite3.Connection) -> str:
-    """Return the digest that a backup was sealed with; the empty text where it was not."""
+    """Return the digest that a backup was sealed with, or an empty string."""
     there = copy.execute("SELECT count(*) FROM sqlite_master WHERE name = ?", [SEAL]).fetchone()[0]
     return str(copy.execute(f"SELECT digest FROM {SEAL}").fetchone()[0]) if there else ""  # noqa: S608 - our own name
 
 
 def content_digest(copy: sqlite3.Connection) -> str:
-    """Return a digest of every table, index, trigger and row, but the seal.
+    """Return a digest of every table, index, trigger and row except the seal.
 
     >>> with closing(sqlite3.connect(":memory:")) as copy:
     ...     _ = copy.execute("CREATE TABLE answer (outcome text)")

@@ -13,30 +13,30 @@ import time
 from judgemap.errors import StudyError
 
 PATIENCE = 3.0
-"""Seconds to wait for a port that the processes of a killed server are about to leave."""
+"""How many seconds to wait for a port that a killed server's processes are about to release."""
 SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_TO_END = 20.0
 SERVER = "JUDGEMAP_SERVER_PROCESS"
-"""The environment variable in which a server tells its processes who it is."""
+"""The environment variable in which a server gives its processes its process id."""
 NO_FITTERS = "JUDGEMAP_NO_FITTERS"
-"""Set where no worker runs beside the server."""
+"""The environment variable that is set if no worker runs beside the server."""
 COMMAND = """import signal
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 from judgemap.web import start
 start.work({parent})
 """
 FILES = 512
-"""Files that a process opens besides its connections."""
+"""How many files a process may open besides its connections."""
 SECONDS_TO_STOP = 10.0
 SHORTEST_LIFE = 10.0
-"""A worker that ends sooner is started again only after a while."""
+"""A worker that ends within this many seconds is restarted only after a pause."""
 
 
 def check_port(host: str, port: int) -> None:
-    """Raise a `StudyError` where the server cannot listen.
+    """Raise a `StudyError` if the server cannot listen.
 
-    Granian's sockets share a port with those of any other server of its kind: without this, two servers with two
-    databases would answer in turns.
+    Granian lets several servers share a port: without this check, two servers with two databases would take turns
+    answering.
     """
     until = time.monotonic() + PATIENCE
     while (problem := _try_to_listen(host, port)) is not None:
@@ -50,7 +50,7 @@ def check_port(host: str, port: int) -> None:
 
 
 def allow_connections(most: int) -> int:
-    """Let this process and its children have so many connections, or as many as the system allows; return how many."""
+    """Let this process and its children open ``most`` connections, or as many as the system allows; return how many."""
     _, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = most + FILES if highest == resource.RLIM_INFINITY else min(most + FILES, highest)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, highest))
@@ -58,9 +58,9 @@ def allow_connections(most: int) -> int:
 
 
 def end_with_server() -> None:
-    """End this process when the server that started it is gone, were it killed: else it would hold the port for ever.
+    """End this process when its server is gone, even if that was killed: otherwise it would hold the port for ever.
 
-    Where no server said who it is, as under another program than granian, nothing happens.
+    Nothing happens if no server gave its id, as when another program than granian runs the application.
     """
     server = os.environ.get(SERVER, "")
     if server.isdecimal():
@@ -86,7 +86,7 @@ def _sentence(problem: OSError, host: str, port: int) -> str:
 
 
 def _watch(server: int) -> None:
-    """Wait until the server is not this process's parent any more, and end: SIGTERM, then SIGKILL."""
+    """Wait until the server is no longer this process's parent, then end: by SIGTERM, or else at once."""
     while os.getppid() == server:
         time.sleep(SECONDS_BETWEEN_LOOKS)
     os.kill(os.getpid(), signal.SIGTERM)
@@ -123,7 +123,7 @@ class Fitters:
             each.join(1)
 
     def _keep(self, place: int) -> None:
-        """Wait for a worker to end, and start another one where that is before its time."""
+        """Start another worker whenever one ends, until all are asked to stop."""
         while True:
             began = time.monotonic()
             self._children[place].wait()

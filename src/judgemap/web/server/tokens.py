@@ -1,4 +1,4 @@
-"""Random tokens for links, the links sent to people, and the hash that is kept of each."""
+"""Random tokens for links, the links themselves, and the hashes that are stored."""
 
 import base64
 import hashlib
@@ -28,7 +28,7 @@ def make_name() -> str:
 
 
 def hashed(token: str) -> str:
-    """Hash a token for keeping. It has enough random bits that no salt or slow hash is needed.
+    """Hash a token for storage. Tokens have enough random bits to need no salt or slow hash.
 
     >>> hashed("a")[:8]
     'ca978112'
@@ -37,7 +37,7 @@ def hashed(token: str) -> str:
 
 
 def withdrawal_code(token: str) -> str:
-    """Derive the withdrawal code of a judge's link, so that it can be shown again and only its hash is kept.
+    """Derive the withdrawal code from a judge's link, so that it can be shown again though only its hash is stored.
 
     >>> withdrawal_code("dGhlIHRva2Vu")
     'OW7N-M5MP-76UB-G2RV'
@@ -58,5 +58,5 @@ def tidy_code(typed: str) -> str:
 
 
 def whole_address(request: HttpRequest, path: str) -> str:
-    """Return the whole address of a path: at ``JUDGEMAP_URL`` where that is set, else where the request came to."""
+    """Return the full address of a path: at ``JUDGEMAP_URL`` if that is set, otherwise at the request's host."""
     return f"{settings.PUBLIC_URL}{path}" if settings.PUBLIC_URL else request.build_absolute_uri(path)

@@ -9,16 +9,16 @@ from django.db.models import Model, QuerySet
 
 Row = TypeVar("Row", bound=Model)
 BYTES = 250_000
-"""What is written in one turn, some milliseconds' worth."""
+"""About how much is written in one turn: a few milliseconds' work."""
 ROWS = 500
 REST = 2.0
-"""Rests, in lengths of the turn before: SQLite has no queue, and who waits for it only looks now and then."""
+"""Rests, as multiples of the turn before: SQLite has no queue, and whoever waits for it only tries now and then."""
 
 
 def insert_in_turns(rows: Iterable[Row], size: Callable[[Row], int]) -> None:
-    """Insert rows in short transactions; ``size`` tells about how many bytes a row has.
+    """Insert rows in short transactions; ``size`` returns roughly how many bytes a row has.
 
-    What is written can be seen before the last turn, and stays if the process ends in between.
+    Rows are visible before the last turn, and stay if the process ends in between.
     """
     for batch in _batches(rows, size):
         began = time.monotonic()
@@ -27,7 +27,7 @@ def insert_in_turns(rows: Iterable[Row], size: Callable[[Row], int]) -> None:
 
 
 def delete_in_turns(rows: QuerySet[Row], at_once: int = ROWS) -> None:
-    """Delete rows in short transactions, fewer at once where they are large."""
+    """Delete rows in short transactions; give a smaller ``at_once`` if rows are large."""
     while keys := list(rows.values_list("pk", flat=True)[:at_once]):
         began = time.monotonic()
         rows.model._base_manager.filter(pk__in=keys).delete()  # noqa: SLF001 - Django's

@@ -1,4 +1,4 @@
-"""Which version wrote a database, told by the migrations in it."""
+"""Which version wrote a database, judging by the migrations in it."""
 
 from collections.abc import Iterable
 
@@ -9,11 +9,11 @@ from django.db.migrations.loader import MigrationLoader
 from judgemap.errors import StudyError
 
 GONE = {"django_tasks_database", "making"}
-"""Apps that version 0.1.0 had and later ones do not."""
+"""Apps that version 0.1.0 had and later versions do not."""
 
 
 def later_migrations(done: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the migrations in a database that this version does not have: a later one made them.
+    """Return the migrations in a database that this version does not have, because a later one made them.
 
     >>> later_migrations([("judge", "0001_models"), ("judge", "9999_later")])
     ['judge.9999_later']
@@ -23,7 +23,7 @@ def later_migrations(done: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def check_version(*, upgrading: bool = False) -> bool:
-    """Say whether the database is up to date, or else has to be made; refuse one of another version in a sentence."""
+    """Say whether the database is up to date, or still has to be made; raise a `StudyError` for another version's."""
     loader = MigrationLoader(connection)
     done = set(loader.applied_migrations or ())
     if later := later_migrations(done):

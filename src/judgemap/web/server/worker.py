@@ -23,17 +23,17 @@ SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BETWEEN_ROUNDS = 5.0
 SECONDS_BETWEEN_BEATS = 2.0
 SECONDS_TO_END = 10.0
-"""After so long, a worker whose server is gone ends in the middle of what it does."""
+"""After this many seconds, a worker whose server is gone ends even in the middle of a job."""
 NICENESS = 5
 """Judges are served before jobs are done."""
 MOST_LEFT = 3
-"""Jobs that may leave something to do; with more, a long queue would put off every explanation until its end."""
+"""How many jobs may leave steps undone; with more, a long queue would put off every explanation until its end."""
 LEFT: deque[Iterator[None]] = deque()
-"""What jobs that are done leave to do; a worker does it when no other job waits."""
+"""The remaining steps of finished jobs; a worker does them while no other job waits."""
 
 
 def work(prepare: Callable[[], None], parent: int | None = None) -> None:
-    """Do jobs until SIGTERM or Ctrl-C, or until the process ``parent`` is gone; ``prepare`` for them first."""
+    """Do jobs until SIGTERM or Ctrl-C, or until the process ``parent`` is gone; call ``prepare`` first."""
     os.nice(NICENESS)
     threading.Thread(target=_beat, args=(parent,), daemon=True).start()
     threading.Thread(target=_now_and_then, args=(go_round,), daemon=True).start()
@@ -53,7 +53,7 @@ def work(prepare: Callable[[], None], parent: int | None = None) -> None:
 
 
 def take_one() -> bool:
-    """Do the next job; where none waits, a step of what earlier ones left. Return whether there was anything to do."""
+    """Do the next job or, if none waits, a remaining step of an earlier one; return whether there was either."""
     while len(LEFT) >= MOST_LEFT:
         _step()
     job = claim_next()
@@ -65,7 +65,7 @@ def take_one() -> bool:
 
 
 def go_round() -> None:
-    """Do what is due now and then: mark lost jobs, and whatever apps have to do."""
+    """Do the regular chores: mark lost jobs, and let apps do theirs."""
     mark_lost()
     worker_round.send(None)
 
@@ -77,12 +77,12 @@ def mark_lost() -> None:
 
 
 def watch_for_lost() -> None:
-    """Mark lost jobs from this web process: where no worker runs beside the server, perhaps nobody else does."""
+    """Mark lost jobs from this web process: if no worker runs beside the server, perhaps nobody else does."""
     threading.Thread(target=_now_and_then, args=(mark_lost,), daemon=True).start()
 
 
 def _now_and_then(act: Callable[[], None]) -> None:
-    """Act every few seconds, also while a job keeps the worker busy."""
+    """Act every few seconds, even while a job keeps the worker busy."""
     while not STOPPING.is_set():
         try:
             close_old_connections()
@@ -93,9 +93,9 @@ def _now_and_then(act: Callable[[], None]) -> None:
 
 
 def _let_go(error: Exception, words: str) -> None:
-    """Log that the database failed, an outage in one line, anything else with its traceback; drop the connection."""
+    """Log that the database failed (an outage in one line, anything else with a traceback) and drop the connection."""
     logger.error(words, exc_info=not is_outage(error))
-    with suppress(Exception):  # a broken connection may not even close; Django then fails with an AttributeError, too
+    with suppress(Exception):  # a broken connection may fail to close, even with an AttributeError from Django
         connection.close()
 
 
@@ -108,14 +108,14 @@ def _step() -> bool:
 
 
 def _stop(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a signal handler
-    """End when the job under way has been put back; the third time of asking, at once."""
+    """End once the current job has been put back; a third signal ends the process at once."""
     if STOPPING.is_set():
         signal.signal(signum, signal.SIG_DFL)
     STOPPING.set()
 
 
 def _beat(parent: int | None) -> None:
-    """Say every two seconds that the jobs under way here are; end this process where the server is gone."""
+    """Report every two seconds that this process's jobs are alive; end the process if the server is gone."""
     ending: float | None = None
     while True:
         if parent is not None and os.getppid() != parent and ending is None:
