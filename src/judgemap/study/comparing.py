@@ -12,22 +12,22 @@ from judgemap.errors import StudyError
 from judgemap.study.result import Fit
 
 DRAWS = 1_000
-"""Draws of each fit that probabilities of orders are computed from, evenly spaced."""
+"""Probabilities about the order of areas use at least this many evenly spaced draws of each fit, if it has them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitComparison:
     """What changes from one fit to another.
 
-    ``pearson`` and ``spearman`` are of posterior medians of risk. ``reordered`` is the share of pairs of areas whose
-    medians change order. ``p_reordered`` is the probability that a random pair has a different order in a draw of the
-    other fit than in a draw of the base; for two draws of the base itself it is ``p_reordered_base``, which is due to
-    uncertainty alone. ``same_top`` of the ``top`` highest areas are the same.
+    ``pearson`` and ``spearman`` compare posterior median risks. ``reordered`` is the share of pairs of areas whose
+    medians change order. ``p_reordered`` is the probability that a random pair is ordered differently in a draw of the
+    other fit than in a draw of the base; ``p_reordered_base`` is the same for two draws of the base itself, which shows
+    how much is due to uncertainty alone. ``same_top`` of the ``top`` highest areas are the same.
 
     ``areas`` has one row per area: id, name, ``risk_base``, ``risk_other``, ``change``, ``rank_base``, ``rank_other``
-    (of the medians, 1 is the highest risk), ``rank_change``, and ``p_higher``, the probability that a draw of the other
-    fit lies above a draw of the base. The two fits share answers, so p_higher is not a test; it says whether a change
-    is large relative to the uncertainty.
+    (by median, 1 is the highest risk), ``rank_change``, and ``p_higher``, the probability that a draw of the other fit
+    is above a draw of the base. The two fits share answers, so p_higher is not a test; it says whether a change is
+    large relative to the uncertainty.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -47,7 +47,7 @@ class FitComparison:
     areas: pd.DataFrame
 
     def movers(self, most: int = 10) -> pd.DataFrame:
-        """Pick the areas whose rank changes most; among equals, those whose risk changes most."""
+        """Return the areas whose rank changes most; among equals, those whose risk changes most."""
         ranked, moved = self.areas["rank_change"].abs().to_numpy(), self.areas["change"].abs().to_numpy()
         return self.areas.iloc[np.lexsort((-moved, -ranked))[:most]]
 
@@ -108,7 +108,7 @@ def compare_fits(base: Fit, other: Fit) -> FitComparison:
 
 
 def leaders(one: Fit, other: Fit) -> tuple[str, str] | None:
-    """Return the areas that two fits of the same areas put first, by name, if they disagree; None if not.
+    """Return the names of the areas that two fits put first if they disagree; None if they agree.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -121,7 +121,7 @@ def leaders(one: Fit, other: Fit) -> tuple[str, str] | None:
 
 
 def compare_many(fits: dict[str, Fit]) -> pd.DataFrame:
-    """Correlate the medians of every two fits, by name: the paper's table of a judge left out or alone.
+    """Correlate the medians of every two fits, by name, as in the paper's table of judges left out or alone.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -161,7 +161,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _p_higher(base: FloatArray, other: FloatArray) -> FloatArray:
-    """P(a draw of the other lies above a draw of the base), one half for likes, area by area."""
+    """P(a draw of the other is above a draw of the base), equal values counting half, area by area."""
     chances = []
     for a, b in zip(base.T, other.T, strict=True):
         ordered = np.sort(a)

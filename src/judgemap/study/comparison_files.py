@@ -1,4 +1,4 @@
-"""Reading comparisons.csv: every mistake is named with its line and what to do about it."""
+"""Reading comparisons.csv: every mistake is reported with its line and what to do about it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -57,7 +57,7 @@ def _outcomes(table: Table) -> list[str]:
 
 
 def _moment(text: str) -> float:
-    """Read a moment, in UTC unless it says otherwise; nan for what is none, because no model rests on it."""
+    """Read a time, in UTC unless it says otherwise; nan if it is not one, because no model depends on it."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -66,7 +66,7 @@ def _moment(text: str) -> float:
 
 
 def _positions(table: Table, first: str, second: str, areas: Areas) -> tuple[IntArray, IntArray]:
-    """Look up both areas of every row; name those that are not on the map, or compared with themselves."""
+    """Look up both areas of every row; report those that are not on the map, or that are compared with themselves."""
     lookup = areas.lookup
     left = [lookup.get(clean_label(row[first]), -1) for row in table.rows]
     right = [lookup.get(clean_label(row[second]), -1) for row in table.rows]
@@ -95,7 +95,7 @@ def _some(table: Table, column: str) -> Sequence[str]:
 
 
 def _seconds(table: Table) -> FloatArray:
-    """Read the times, also with decimal commas: empty cells are nan, anything but a time is an error."""
+    """Read the times, allowing decimal commas: empty cells are nan, and anything else but a time is an error."""
     seconds = np.full(len(table.rows), np.nan)
     mistakes: dict[int, str] = {}
     for row, cells in enumerate(table.rows):

@@ -1,4 +1,4 @@
-"""A fit in other programs' formats: tables, maps and draws, each one file."""
+"""A fit in other programs' formats: tables, maps and draws, one file each."""
 
 import shutil
 import tempfile
@@ -23,7 +23,7 @@ __all__ = ["FORMATS", "OF_A_MAP", "Format", "areas_table", "draws_table", "kind_
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file: its ending, what browsers call it, what is in it, and who writes it."""
+    """A kind of file: its ending, its media type, what it contains, and the function that writes it."""
 
     ending: str
     media_type: str
@@ -32,9 +32,9 @@ class Format:
 
 
 def areas_table(fit: Fit) -> pd.DataFrame:
-    """Return the table of areas.csv; a clustering has each area's cluster and its probability beside it.
+    """Return the table of areas.csv; for a clustering, with each area's cluster and its probability.
 
-    Where judges differ, ``view`` says whose map it is: the population's or the panel's.
+    If judges differ, ``view`` says whose map it is: the population's or the panel's.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -47,7 +47,7 @@ def areas_table(fit: Fit) -> pd.DataFrame:
 
 
 def draws_table(fit: Fit) -> pd.DataFrame:
-    """Return every draw of every area's risk, one row per draw: chain, draw, area, risk.
+    """Return every draw of every area's risk, one row per draw and area: chain, draw, area, risk.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -58,7 +58,7 @@ def draws_table(fit: Fit) -> pd.DataFrame:
 
 
 def write_download(fit: Fit, kind: str, path: str | Path) -> Path:
-    """Write one file of a fit, whole or not at all; `FORMATS` says which kinds there are.
+    """Write one file of a fit, completely or not at all; `FORMATS` lists the kinds.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -87,7 +87,7 @@ def write_download(fit: Fit, kind: str, path: str | Path) -> Path:
 
 
 def kind_of(path: str | Path) -> str:
-    """Tell the kind of file from the ending of its name.
+    """Infer the kind of file from the ending of its name.
 
     >>> kind_of("wards.gpkg"), kind_of("wards.draws.parquet")
     ('gpkg', 'draws')
@@ -131,7 +131,7 @@ def _write_draws(fit: Fit, path: Path) -> None:
 
 
 def wide_draws(fit: Fit) -> pd.DataFrame:
-    """Return every draw as the R package posterior keeps them: a row per draw, a column per area's risk, and α².
+    """Return every draw in the layout of the R package posterior: a row per draw, a column per area's risk, and α².
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -171,6 +171,6 @@ FORMATS: dict[str, Format] = {
         ".nc", "application/netcdf", "the posterior and the sampling statistics, for ArviZ", _write_netcdf
     ),
 }
-"""What a fit can be written as, by name."""
+"""The formats in which a fit can be written, by name."""
 OF_A_MAP = ("geojson", "gpkg")
-"""What only a fit with a map can be written as."""
+"""The formats that need a map."""

@@ -18,11 +18,11 @@ PER_JUDGE = (11, 27, 62, 344, 131, 1, 36, 81, 8, 3, 81, 1063)
 ALPHA = 3.0
 
 SPELLINGS = {"OHARE": "O'Hare", "MCKINLEY PARK": "McKinley Park"}
-"""Names whose spelling the file's capitals hide."""
+"""Names whose spelling is lost in the file's capitals."""
 
 
 def chicago() -> Areas:
-    """Return Chicago's 77 community areas, by their official numbers, from the map inside libpysal.
+    """Return Chicago's 77 community areas, by their official numbers, from the map that comes with libpysal.
 
     The file does not state its reference system, which is EPSG:3435, Illinois East in feet.
 
@@ -38,7 +38,7 @@ def chicago() -> Areas:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimulatedStudy:
-    """The areas, what the judges answered, and the risk that they answered from."""
+    """The areas, the judges' answers, and the true risk behind them."""
 
     areas: Areas
     data: Comparisons

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import geopandas
 
 MARK = "import.md"
-"""The file that tells an imported folder from somebody's other files."""
+"""The file that distinguishes an imported folder from somebody's other files."""
 Side = Literal["first", "second"]
 Cells = Mapping[str, str]
 
@@ -33,17 +33,17 @@ NAMES: dict[str, tuple[str, ...]] = {
     "seconds": ("seconds", "time_taken", "duration"),
     "time": ("answered_at", "created", "time", "created_at", "timestamp"),
 }
-"""What a column is called elsewhere, the likeliest first."""
+"""What each column is called in other tools, the likeliest first."""
 NOTHING = ("", "NA", "NaN", "nan", "None", "NULL", "<NA>")
 WORDS = {
     "left": "left", "right": "right", "tie": "tie", "tied": "tie", "draw": "tie", "equal": "tie", "2": "tie",
     "skipped": "skipped", "skip": "skipped", "unknown": "unknown",
 }  # fmt: skip
-"""Outcomes in other tools' words; 0 and 1 depend on who counts."""
+"""Outcomes in other tools' words; what 0 and 1 mean depends on the tool."""
 
 
 class Answer(NamedTuple):
-    """A comparison as it goes into comparisons.csv."""
+    """A comparison as written to comparisons.csv."""
 
     judge: str
     left: str
@@ -55,7 +55,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which column of a table says what; None where the table does not say it.
+    """Which column of a table holds what; None if the table does not have it.
 
     >>> guess_columns(["user", "time", "win", "lost"]).winner
     'win'
@@ -74,7 +74,7 @@ class Columns:
 
     @property
     def enough(self) -> bool:
-        """Whether they say who was compared with whom, and what came of it."""
+        """Whether the columns say who was compared with whom, and with what result."""
         pair = self.left is not None and self.right is not None
         return (self.winner is not None and self.loser is not None) or (
             pair and (self.outcome is not None or self.chosen is not None)
@@ -83,7 +83,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Imported:
-    """What was found in another tool's file: areas, which areas are neighbours if it says so, and every comparison."""
+    """What was found in another tool's file: the areas, their neighbours if it lists them, and every comparison."""
 
     ids: tuple[str, ...]
     names: tuple[str, ...]
@@ -95,7 +95,7 @@ class Imported:
 
 
 def guess_columns(columns: Iterable[str]) -> Columns:
-    """Find out what each column of a table is, from its name."""
+    """Guess what each column of a table holds, from its name."""
     by_folded = {column.casefold(): column for column in reversed(list(columns))}
     guessed = {
         what: next((by_folded[name] for name in names if name in by_folded), None) for what, names in NAMES.items()
@@ -104,10 +104,10 @@ def guess_columns(columns: Iterable[str]) -> Columns:
 
 
 def read_answers(rows: Sequence[Cells], columns: Columns, where: Sequence[str], ones: Side = "first") -> list[Answer]:
-    """Read comparisons out of the rows of a table.
+    """Read comparisons from the rows of a table.
 
-    Where outcomes are numbers, 2 is a tie and ``ones`` says which area an outcome of 1 stands for; 0 is the other.
-    ``where`` names each row in an error.
+    If outcomes are numbers, 2 is a tie and ``ones`` says which area an outcome of 1 stands for; 0 is the other.
+    ``where`` says where each row is, for errors.
 
     >>> rows = [{"item1": "a", "item2": "b", "outcome": "1"}, {"item1": "b", "item2": "c", "outcome": "2"}]
     >>> [answer.outcome for answer in read_answers(rows, guess_columns(rows[0]), ["row 1", "row 2"])]
@@ -141,7 +141,7 @@ def _cell(cells: Cells, column: str | None) -> str:
 
 
 def _chosen(cells: Cells, columns: Columns, left: str, right: str, place: str) -> str:
-    """Tell the outcome from the area that was chosen, or from the state where none was."""
+    """Determine the outcome from the area that was chosen, or from the state if none was."""
     chosen, state = _cell(cells, columns.chosen), _cell(cells, columns.state)
     if state and state != "selected":
         return _worded(state, {}, place)
@@ -192,7 +192,7 @@ def import_table(path: str | Path, columns: Columns | None = None, ones: Side = 
 
 
 def in_order(label: str) -> tuple[bool, int, str]:
-    """Sort numbers by size, and before words.
+    """Sort key that puts numbers before words, in order of size.
 
     >>> sorted(["10", "b", "9"], key=in_order)
     ['9', '10', 'b']
@@ -202,7 +202,7 @@ def in_order(label: str) -> tuple[bool, int, str]:
 
 
 def save_import(imported: Imported, folder: str | Path) -> str:
-    """Write comparisons.csv, areas.csv, edges.csv and areas.geojson as far as known; return the command to run next."""
+    """Write comparisons.csv, areas.csv, edges.csv and areas.geojson as far as known; return the next command to run."""
     folder = Path(folder)
     if len(imported.ids) < 2:
         raise StudyError("there are fewer than two areas in the comparisons; a study needs two")
@@ -222,7 +222,7 @@ def save_import(imported: Imported, folder: str | Path) -> str:
 
 
 def all_notes(imported: Imported) -> list[str]:
-    """Say, a sentence each, what was found, and what the file leaves open."""
+    """Say, in one sentence each, what was found, and what the file leaves open."""
     notes = list(imported.notes)
     if imported.winner_is is None:
         notes.append("The file does not say whether the chosen area has the lower or the higher rate: set --winner-is.")
@@ -232,7 +232,7 @@ def all_notes(imported: Imported) -> list[str]:
 
 
 def next_command(imported: Imported, folder: Path) -> str:
-    """Write the command that fits what was imported."""
+    """Return the command that fits what was imported."""
     if imported.geometry is not None:
         places = ["--areas", f"{folder / 'areas.geojson'}", "--id", "id", "--name", "name"]
         places += ["--edges", f"{folder / 'edges.csv'}"] if imported.edges else []

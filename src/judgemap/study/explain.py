@@ -25,21 +25,21 @@ BINS = 40
 TOPS = (1, 3, 5, 10, 20, 50)
 OVER_TIME = ["answers", "judges", "bayes", "bayes_low", "bayes_high", "ssr", "split_half", "split_half_full"]
 SEED = 1
-"""Splits and replicates are drawn with it: the same fit, the same explanation."""
+"""The seed for splits and replicates, so that the same fit always gets the same explanation."""
 WORK = 20_000_000
-"""Answers × draws of the predictive check."""
+"""The most answers × draws in the predictive check."""
 LARGE = 3_000
-"""Areas above which `judge` would take many minutes."""
+"""With more areas than this, `judge` would take many minutes."""
 FIGURES = 5
-"""Kept of every number that is not exact."""
+"""Significant digits kept of every number that is not exact."""
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What is said about a fit: its judges, their answers, how reliable it is, what each area won, how it was sampled.
+    """What is said about a fit: its judges, their answers, its reliability, what each area won, how it was sampled.
 
-    ``data`` are the comparisons that the fit was made of. Each part is computed when it is first asked for, and kept:
-    a briefing asks for little of it, the pages of a study for all.
+    ``data`` are the comparisons that were fitted. Each part is computed when first used, and cached: a briefing uses
+    little of it, the pages of a study use all.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -58,7 +58,7 @@ class Explanation:
 
     @cached_property
     def stands_out(self) -> Mapping[str, list[str]]:
-        """What to look at in each judge's answers, a sentence each."""
+        """What to look at in each judge's answers, one sentence each."""
         return stands_out(self.judges)
 
     @cached_property
@@ -70,20 +70,20 @@ class Explanation:
 
     @cached_property
     def reliability(self) -> Reliability:
-        """See `jm.reliability`; fewer splits where the map is large."""
+        """See `jm.reliability`; with fewer splits if the map is large."""
         splits = int(np.clip(10_000 // len(self.fit.map), 20, 100))
         return reliability(self.fit, self.data, seed=SEED, splits=splits)
 
     @cached_property
     def reliability_over_time(self) -> pd.DataFrame:
-        """How it grew, in the order in which judges answered; it ends at `reliability`."""
+        """How reliability grew, in the order in which judges answered; the last row is `reliability` itself."""
         order, splits = np.argsort(self.data.answered_at, kind="stable"), int(np.clip(1500 // len(self.fit.map), 5, 20))
         rows = reliability_over_time(self.fit, self.data, seed=SEED, order=order, splits=splits)[OVER_TIME]
-        # The last point is of all answers, for which there are more splits and the fit's own draws: a card beside the
-        # chart must say the same number.
+        # The last point covers all answers, for which `reliability` has more splits and the fit's own draws. Use it, so
+        # that a card beside the chart shows the same number.
         rows.loc[rows.index[-1]] = [getattr(self.reliability, name) for name in OVER_TIME]
         if np.isfinite(self.reliability.another_panel):
-            # Earlier points are of quick fits, which take judges to be alike: their certainty is another one's.
+            # Earlier points come from quick fits, which assume that judges are alike; their `bayes` is not comparable.
             rows[["bayes", "bayes_low", "bayes_high"]] = np.nan
         return rows
 
@@ -102,7 +102,7 @@ class Explanation:
 
     @cached_property
     def risk_edges(self) -> FloatArray:
-        """The bins of `density`: at either end of the scale, the outermost area's curve has come down to nothing."""
+        """The edges of `density`'s bins, so wide that the outermost areas' curves fall to nothing within them."""
         low, high = np.quantile(self.fit.risk, [0.001, 0.999], axis=0)
         least, most = float(low.min()), float(high.max())
         margin = max(most - least, 1.0) / BINS
@@ -110,7 +110,7 @@ class Explanation:
 
     @cached_property
     def density(self) -> IntArray:
-        """The draws of each area's risk by bin, in thousandths."""
+        """The draws of each area's risk per bin, in thousandths."""
         draws, size = self.fit.risk.shape
         least, most = self.risk_edges[[0, -1]]
         place = np.clip(((self.fit.risk - least) * (BINS / (most - least))).astype(np.int64), 0, BINS - 1)
@@ -125,12 +125,12 @@ class Explanation:
 
     @cached_property
     def met(self) -> list[list[list[int]]]:
-        """The other areas that each was compared with, the most often first, as `findings.Met` reads them."""
+        """The areas that each area was compared with, the most frequent first, as `findings.Met` reads them."""
         return _met(self.fit)
 
     @property
     def judges_note(self) -> str:
-        """What the table of judges cannot say, in a sentence, or nothing."""
+        """What the table of judges cannot say, in a sentence, or the empty string."""
         if len(self.judges) == 0:
             return "The answers do not name their judges, so we can say nothing about judges."
         missing = []
@@ -144,11 +144,11 @@ class Explanation:
         return f"{text[0].upper()}{text[1:]}." if text else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a database keeps it, by the names that `findings.Findings` reads.
+        """Return everything as the database stores it, by the names that `findings.Findings` reads.
 
-        ``areas`` has an entry an area, in their order: id, wins, losses, win_rate with its predictive interval
-        win_low, win_high (None where an area was never compared), density. Of a map of thousands of areas there are
-        only ``met`` and ``sampling``: the other parts refit the answers many times.
+        ``areas`` has one entry per area, in order: id, wins, losses, win_rate with its predictive interval win_low,
+        win_high (None if an area was never compared), density. For a map of thousands of areas there are only ``met``
+        and ``sampling``, because the other parts refit the answers many times.
         """
         if len(self.fit.map) > LARGE:
             return {"met": self.met, "sampling": json_value(self.fit.sampling._asdict())}
@@ -166,11 +166,11 @@ class Explanation:
             "sampling": self.fit.sampling._asdict(),
         }
         told: dict[str, Any] = json_value(rounded, FIGURES) | json_value(exact) | of_clusters(self.fit)
-        return told | {"met": self.met}  # a hundred thousand whole numbers, which JSON takes as they are
+        return told | {"met": self.met}  # a hundred thousand integers, which JSON takes as they are
 
     @property
     def _judged(self) -> dict[str, Any]:
-        """Return what a verdict is made of."""
+        """Return what a verdict is based on."""
         judges = [{**row, "stands_out": self.stands_out[row["judge"]]} for row in self.judges.to_dict("records")]
         return {
             "judges": judges,
@@ -197,10 +197,10 @@ class Explanation:
 
 
 def of_clusters(fit: Fit) -> dict[str, Any]:
-    """Return what a map of clusters must say with it, as a database keeps it; nothing for other models.
+    """Return what must accompany a map of clusters, as the database stores it; nothing for other models.
 
-    ``grouping`` is how probable the partition is; ``between`` has, for each area that sits between two clusters, the
-    other one and its probability, and None for all others.
+    ``grouping`` says how probable the partition is; ``between`` has, for each area that lies between two clusters, the
+    other one and its probability, and None for all other areas.
     """
     if not isinstance(fit, ClusterFit):
         return {}
@@ -212,7 +212,7 @@ def of_clusters(fit: Fit) -> dict[str, Any]:
 
 
 def judge(fit: Fit, data: Comparisons) -> Fit:
-    """Return the fit with its verdict; of a map of thousands of areas, with what its draws alone say.
+    """Return the fit with its verdict, which for a map of thousands of areas rests on the draws alone.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=2)

@@ -54,7 +54,7 @@ def fit_spatial(
     variance: VariancePrior | None = None,
     **options: Unpack[FitOptions],
 ) -> Fit:
-    """Fit the spatial Bradley-Terry model, λ ~ N(0, α² C), C the communicability of the map unless another is given.
+    """Fit the spatial Bradley-Terry model, λ ~ N(0, α² C), where C is the communicability of the map unless given.
 
     ``options`` say how to sample, and what to assume about judges and ties: see `FitOptions`. With ``judges="differ"``
     each judge has their own view, and the map is the population's; see `PanelFit`.
@@ -75,7 +75,7 @@ def run_settings(
     """Fit the model that the settings ask for."""
     run = Run(settings.seed, settings.plan_for(len(areas)), settings.sampler, cores, memory, watch)
     if settings.model == "clusters":
-        from judgemap.study.clusters import run_clusters  # compiles its sampler; the other models do without
+        from judgemap.study.clusters import run_clusters  # compiles its sampler, which the other models do not need
 
         fit = run_clusters(data, areas, settings.of_clusters, run, settings.panel)
         return fit.with_partition(settings.clusters, settings.loss)
@@ -91,7 +91,7 @@ def _run(
     panel: PanelSettings,
     run: Run,
 ) -> Fit:
-    """Count, build the model, sample, assess, record: the same for both models. The standard one has no prior map."""
+    """Count, build the model, sample, assess, record, for either model. The standard model has no spatial prior."""
     prior, variance = assumed
     counts = checked_counts(data, areas)
     if panel.needs_panel(data):
@@ -124,7 +124,7 @@ def _run(
 
 
 def checked_counts(data: Comparisons, areas: Areas) -> PairCounts:
-    """Count the pairs, if the comparisons are of these areas."""
+    """Count the decided answers by pair, after checking that the comparisons have these areas."""
     if data.ids != areas.ids:
         raise StudyError("the comparisons were read with another map; read them again with this one")
     return data.counts().decided()

@@ -9,18 +9,18 @@ from pathlib import Path
 from judgemap.errors import StudyError
 
 MARK = "fit.json"
-"""The file that tells a folder of results from somebody's other files."""
+"""The file that distinguishes a folder of results from somebody's other files."""
 
 
 def check_new(folder: Path, mark: str = MARK) -> None:
-    """Raise a `StudyError` if a folder holds earlier results, which nobody has said may be overwritten."""
+    """Raise a `StudyError` if a folder holds earlier results, which must not be overwritten without asking."""
     check_folder(folder, mark)
     if (folder / mark).exists():
         raise StudyError(f"{folder} holds another {Path(mark).stem}; name a new folder, or overwrite it with --force")
 
 
 def check_folder(folder: Path, mark: str = MARK) -> None:
-    """Raise a `StudyError` if results cannot go there: it is a file, or holds something that is no fit."""
+    """Raise a `StudyError` if results cannot go there, because it is a file or holds something other than results."""
     if folder.exists() and not folder.is_dir():
         raise StudyError(f"{folder} is a file; name a folder for the results")
     if folder.exists() and any(folder.iterdir()) and not (folder / mark).exists():
@@ -29,7 +29,7 @@ def check_folder(folder: Path, mark: str = MARK) -> None:
 
 @contextmanager
 def new_folder(folder: Path, mark: str = MARK) -> Iterator[Path]:
-    """Give a draft folder to write into; it takes its place, and that of an earlier fit, when all went well."""
+    """Provide a draft folder to write into; if all goes well, it replaces the folder and any earlier fit in it."""
     check_folder(folder, mark)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def check_file(path: Path) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> Path:
-    """Write a file so that it is never seen half-written, replacing an earlier one."""
+    """Write a file, replacing an earlier one, so that nobody ever sees it half-written."""
     check_file(path)
     draft = None
     try:

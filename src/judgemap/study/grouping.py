@@ -1,6 +1,6 @@
-"""What may be said about a cluster and its areas: only what the answers support.
+"""What may be said about a cluster and its areas: no more than the answers support.
 
-Light to import: pages use it too.
+Quick to import, because pages use it too.
 """
 
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 PLACED = 0.5
-"""The probability of belonging to a cluster from which an area is shown as one of it."""
+"""An area is shown as part of a cluster if it belongs to it with at least this probability."""
 
 
 ROUNDING = 1e-9
-"""The mean of all areas is 0 but for this: one cluster of them all is about average."""
+"""The mean of all areas is 0 up to this rounding error, so a single cluster of all areas is about average."""
 
 
 class Level(StrEnum):
@@ -25,7 +25,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A cluster of the partition that is shown: how many areas, and their mean risk with its 95 % interval."""
+    """A cluster of the partition shown: how many areas it has, and their mean risk with its 95 % interval."""
 
     areas: int
     mean: float
@@ -34,7 +34,7 @@ class Group:
 
     @property
     def level(self) -> Level:
-        """Where the cluster lies against the average of all areas, which is 0.
+        """Where the cluster lies relative to the average of all areas, which is 0.
 
         >>> Group(12, 0.4, -0.1, 0.9).level.value, Group(12, 0.5, 0.1, 0.9).level.value
         ('about average', 'above average')
@@ -46,10 +46,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """A partition of the areas, with what makes it more or less credible.
+    """A partition of the areas, and how credible it is.
 
     ``chance`` is the probability of exactly this partition, and ``agreement`` the share of pairs of areas that it is
-    expected to join or part rightly. ``numbers`` is P(k clusters), by k.
+    expected to join or separate correctly. ``numbers`` is P(k clusters), by k.
     """
 
     groups: Sequence[Group]
@@ -59,15 +59,15 @@ class Grouping:
 
     @property
     def number_chance(self) -> float:
-        """P(as many clusters as the partition has)."""
+        """The probability of this number of clusters."""
         return dict(self.numbers).get(len(self.groups), 0.0)
 
 
 def is_placed(level: Level, risk: float, probability: float) -> bool:
-    """Say whether an area can be shown as one of its cluster.
+    """Whether an area can be shown as part of its cluster.
 
-    It must be more likely in it than not, and on the cluster's side of the average: an area whose own risk is below the
-    average is never shown as one of a cluster above it, whatever its neighbours are.
+    It must be at least as likely as not to belong to it, and be on the cluster's side of the average: an area whose own
+    risk is below average is never shown as part of a cluster above it, whatever its neighbours are.
 
     >>> is_placed(Level.ABOVE, -0.8, 0.9), is_placed(Level.ABOVE, 0.8, 0.22), is_placed(Level.ABOVE, 0.8, 0.9)
     (False, False, True)
@@ -77,7 +77,7 @@ def is_placed(level: Level, risk: float, probability: float) -> bool:
 
 
 def rough_levels(clusters: Sequence[int], risks: Sequence[float]) -> list[Level]:
-    """Return the levels of clusters 1, 2 … by the mean of their areas' risks, where intervals are not known.
+    """Return the levels of clusters 1, 2 … from the mean of their areas' risks, for when intervals are unknown.
 
     >>> [level.value for level in rough_levels([1, 1, 2], [1.0, 0.5, -1.0])]
     ['above average', 'below average']

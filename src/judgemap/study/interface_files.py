@@ -1,8 +1,8 @@
-"""The export of the comparative-judgement interface (HiddenHarmsHub), a zip file of its database's tables.
+"""The export of the comparative-judgement interface (HiddenHarmsHub): a zip file of its database tables.
 
 This reads ``comparison`` and ``item``, as written by version 2 of the interface: in the folder ``database_tables``, as
-CSV or TSV, with ``participant_id`` or, before it was renamed, ``user_id``. The table of participants, which may name
-people, is not opened.
+CSV or TSV, with ``participant_id`` or, before that was renamed, ``user_id``. The table of participants, which may name
+people, is never opened.
 """
 
 import tempfile
@@ -18,13 +18,13 @@ from judgemap.study.exchange import Answer, Imported, guess_columns, read_answer
 
 MOST_FILES = 1000
 MOST_BYTES = 200_000_000
-"""The most that is unpacked of one table."""
+"""The most bytes unpacked from one table."""
 BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, UnicodeDecodeError, OSError)
 ItemId = Literal["item_id", "name", "display_name"]
 
 
 def import_interface(path: str | Path, item_id: ItemId = "item_id") -> Imported:
-    """Read the zip file that the interface's ``export`` writes; ``item_id`` is the column that identifies an area."""
+    """Read the zip file written by the interface's ``export``; ``item_id`` is the column that identifies an area."""
     path = Path(path)
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
         comparisons, items = (_table(path, name, Path(folder)) for name in ("comparison", "item"))
@@ -42,7 +42,7 @@ def import_interface(path: str | Path, item_id: ItemId = "item_id") -> Imported:
 
 
 def _answers(table: Table, labels: dict[str, str]) -> tuple[list[Answer], list[str]]:
-    """Read the comparisons; leave out, and say so, what the interface stores unchecked and no judge can have meant."""
+    """Read the comparisons; leave out, and report, rows that the interface stored unchecked and no judge can mean."""
     sound = [row for row in table.rows if _sound(row, labels)]
     refused = [row.get("comparison_id", "?") for row in table.rows if not _sound(row, labels)]
     read = read_answers(
@@ -60,7 +60,7 @@ def _sound(row: dict[str, str], labels: dict[str, str]) -> bool:
 
 
 def _table(path: Path, name: str, folder: Path) -> Table:
-    """Unpack one table of the zip file, under a name of ours, and read it."""
+    """Unpack one table from the zip file, under our own file name, and read it."""
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()

@@ -1,8 +1,8 @@
 """Planning for judges who differ: how many judges to ask, and for how many answers each.
 
-How well the population's map can be known depends on how many judges there are to represent it. For studies of a
-quarter to four times as many judges, with a quarter to eight times as many answers each, this computes how precisely it
-would be known; see `core.population` for the method. No study is sampled, so a grid takes seconds.
+How well the population's map can be known depends on how many judges represent it. For studies with a quarter to four
+times as many judges, and a quarter to eight times as many answers each, this computes how precisely it would be known;
+see `core.population` for the method. No study is sampled, so a grid takes seconds.
 """
 
 from collections.abc import Sequence
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from judgemap.study.result import Fit
 
 SHARES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""Answers of each judge that are looked at, as shares of those planned, each double the last; judges up to fourfold."""
+"""Answers per judge to consider, as multiples of the planned number; judges go only up to four times as many."""
 SECONDS = 4.0
-"""What an answer takes, where no pilot says."""
+"""The time an answer takes if no pilot says."""
 SIMULATIONS = 12
 LITTLE = 0.1
-"""Twice as many answers help little where they lower the uncertainty by less than this share."""
+"""Doubling the answers helps little if it lowers the uncertainty by less than this share."""
 MOST_AREAS = 1_000
-"""Areas for which a grid takes minutes at most."""
+"""The most areas for which a grid takes no more than minutes."""
 
 
 class JudgePlanOptions(TypedDict, total=False):
-    """What else to plan with; every entry has a default."""
+    """Further planning options; every entry has a default."""
 
     seconds: float
-    """What one answer takes a judge, 4."""
+    """Seconds that one answer takes a judge; 4 by default."""
     design: str
     """How pairs are drawn: ``uniform``, ``naive``, ``principal`` or ``optimal``."""
     simulations: int
-    """True maps, each with judges of its own, that the figures are means over, 12."""
+    """How many true maps, each with its own judges, the figures are averaged over; 12 by default."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +167,7 @@ def plan_judges(
     seed
         The same seed gives the same numbers.
     differ
-        A guess at σ/α, how far judges' own maps lie from the common one relative to how far areas differ; by default
+        A guess at σ/α, how far judges' own maps are from the common one relative to how far areas differ; by default
         the pilot's, or 0.5.
     alpha, pilot
         As for `plan`. A pilot in which judges differ also estimates σ/α.
@@ -211,7 +211,7 @@ def plan_judges(
         (judges, per_judge),
         sd=sd,
         u1=1 / trace,
-        # Over areas estimate and error are nearly uncorrelated, so r² = 1 − error variance / variance of the truth.
+        # Over areas, estimate and error are nearly uncorrelated, so r² = 1 − error variance / variance of the truth.
         correlation=np.sqrt(np.maximum(1 - trace / np.mean(spread), 0.0)),
         seconds=seconds,
         differ=ratio,

@@ -32,16 +32,17 @@ from judgemap.study.result import Fit, evenly
 from judgemap.study.run import Run
 
 DENSE_MOST = 40_000
-"""Areas up to which a Cholesky factor is made: its time grows with the cube of their number."""
+"""The most areas for which a Cholesky factor is computed, since the time it takes grows with the cube of their
+number."""
 GIGABYTE = 10**9
 LEAST_MEMORY = 500_000_000
-"""Bytes for the program itself, the map and the answers' tables."""
+"""Bytes for the program itself, the map and tables of results."""
 BYTES_AN_ANSWER = 700
-"""While comparisons.csv is read, and after it: one row of a table of text, then its columns."""
+"""For each answer while comparisons.csv is read, and afterwards: a row of text first, then its columns."""
 
 
 def needed_memory(n_areas: int, n_answers: int, plan: Plan, *, dense: bool) -> int:
-    """Estimate the bytes that a fit of a large map needs: the draws once and a half, the answers, the factor.
+    """Estimate the bytes that a fit of a large map needs: one and a half times the draws, the answers, the factor.
 
     >>> round(needed_memory(32_844, 1_000_000, Plan(chains=16, draws=300), dense=True) / 1e9, 1)
     4.3
@@ -51,7 +52,7 @@ def needed_memory(n_areas: int, n_answers: int, plan: Plan, *, dense: bool) -> i
 
 
 def free_memory() -> int:
-    """Count the bytes that this machine, or the container that the program runs in, has left.
+    """Return how many bytes are free on this machine, or in the container the program runs in.
 
     >>> free_memory() > 0
     True
@@ -70,9 +71,9 @@ def free_memory() -> int:
 
 
 def choose_dense(n_areas: int, n_answers: int, plan: Plan, memory: float | None) -> bool:
-    """Say whether to keep a Cholesky factor; raise where not even conjugate gradients have room.
+    """Decide whether to keep a Cholesky factor; raise if there is not even room for conjugate gradients.
 
-    ``memory`` is in gigabytes; None is what is free.
+    ``memory`` is in gigabytes; None means whatever is free.
 
     >>> choose_dense(32_844, 1_000_000, Plan(chains=16, draws=300), memory=8), choose_dense(32_844, 10, Plan(), 3)
     (True, False)
@@ -112,7 +113,7 @@ def run_large(
         lambda rng: sample_large(rng, model, run.plan, dense=dense, cores=run.cores, watch=run.watch)
     )
     begun = begin_record(data, counts, areas, run, (draws, seconds))
-    sampling = draws.sampling  # before the draws of strengths become draws of risk
+    sampling = draws.sampling  # computed before the draws of strengths become draws of risk in place
     statistics, log_variance = named_statistics(draws), draws["log_variance"]
     samples = named_large_draws(areas, draws, data.winner_is)
     risk = samples["risk"].to_numpy()
@@ -136,13 +137,13 @@ def run_large(
 
 
 def engine_note(n_areas: int, *, dense: bool) -> Note:
-    """Say how a large map was fitted, so that its numbers can be had again."""
+    """Say how a large map was fitted, so that its numbers can be reproduced."""
     how = "a factored mass matrix" if dense else "conjugate gradients, which use less memory but take longer"
     return Note(NoteKind.ENGINE, f"With {n_areas:,} areas, strengths were drawn with {how}.")
 
 
 def named_large_draws(areas: Areas, draws: Draws, winner_is: str) -> xr.Dataset:
-    """Turn strength into risk where it stands, and name it: there is no second copy of a nation's draws."""
+    """Turn strength into risk in place, and label it, so that a nation's draws are never copied."""
     level, risk = draws.level, draws.strengths
     risk -= level[:, :, None].astype(risk.dtype)
     if winner_is == "lower":

@@ -33,9 +33,9 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "smoothness": {**DIFFER, "smoothness": "infer"},
     "davidson": {**DIFFER, "ties": "davidson"},
 }
-"""The models to choose from: settings that differ from the others given."""
+"""The models to choose from, each as the settings that it changes."""
 DRAWS = 200
-"""Of each fit, evenly spaced."""
+"""Draws of each fit, evenly spaced."""
 FEWEST_JUDGES = 3
 
 
@@ -43,8 +43,8 @@ FEWEST_JUDGES = 3
 class ModelComparison:
     """How well each model predicts a judge it has not seen.
 
-    ``table`` has one row per model, the best first: ``model``; ``elpd``, the log probability of every judge's answers
-    given the other judges' (leave-one-judge-out), added up, with its standard error ``se``; ``difference`` from the
+    ``table`` has one row per model, the best first: ``model``; ``elpd``, the sum over judges of the log probability of
+    their answers given the other judges' (leave-one-judge-out), with its standard error ``se``; ``difference`` from the
     best and ``difference_se``, from the differences judge by judge; ``refits``, how many judges required a new fit
     without them, because importance sampling was not reliable; ``options`` of `judgemap fit`. ``judges`` has one row
     per judge and one column per model.
@@ -89,11 +89,11 @@ def compare_models(
     cores: int = 1,
     **settings: Any,  # noqa: ANN401 - as `FitSettings` takes them
 ) -> ModelComparison:
-    """Compare models of the judges by leaving out one judge at a time: all `CANDIDATES` that the data allow, or some.
+    """Compare models of the judges by leaving out one judge at a time: all `CANDIDATES` the data allow, or some.
 
     ``settings`` are shared by all models. Every model is fitted once; what it says about an unseen judge comes from
-    Pareto smoothed importance sampling, or from a new fit without the judge if that is unreliable. Ties left out of a
-    model are left out of the comparison too.
+    Pareto smoothed importance sampling, or from a new fit without the judge if that is unreliable. If a model leaves
+    out ties, so does its comparison.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -123,7 +123,7 @@ def compare_models(
 def leave_one_judge_out(
     data: Comparisons, areas: Areas, settings: FitSettings, cores: int = 1
 ) -> tuple[FloatArray, int]:
-    """Return log p(a judge's answers | the others'), an entry a judge, and how many fits without a judge it took."""
+    """Return log p(a judge's answers | the others'), one entry per judge, and how many fits without a judge it took."""
     fit = settings.run(data, areas, cores=cores)
     with one_thread():
         chances = np.array([_chances(fit, data, judge) for judge in range(len(data.judges))])
@@ -139,7 +139,7 @@ def leave_one_judge_out(
 
 
 def _chances(fit: Fit, data: Comparisons, judge: int) -> FloatArray:
-    """Find log p(this judge's answers | shared parameters) for some draws of a fit."""
+    """Return log p(this judge's answers | shared parameters) for some draws of a fit."""
     rows = evenly(len(fit.risk), DRAWS)
     zero = np.zeros(len(rows))
     parts, shared = Parts(), Shared(fit.record.sign * fit.risk[rows], zero, zero, zero, zero, zero)
@@ -150,7 +150,7 @@ def _chances(fit: Fit, data: Comparisons, judge: int) -> FloatArray:
 
 
 def _applicable(data: Comparisons) -> list[str]:
-    """Leave out the models of which these data cannot tell."""
+    """List the models that these data can say something about."""
     missing = {"side": not data.sides, "davidson": not data.tied.any()}
     return [name for name in CANDIDATES if not missing.get(name, False)]
 

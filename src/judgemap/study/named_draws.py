@@ -1,4 +1,4 @@
-"""A sampler's draws with names: areas, chains and pairs instead of positions, and how well they were sampled."""
+"""A sampler's draws with names (areas, chains and pairs instead of positions), and how well they were sampled."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from judgemap.study.record import Diagnostics
 
 
 def named_draws(areas: Areas, centred: FloatArray, strengths: FloatArray, winner_is: str) -> xr.Dataset:
-    """Name the draws, and turn strength into risk."""
+    """Label the draws, and turn strength into risk."""
     sign = -1.0 if winner_is == "lower" else 1.0
     return xr.Dataset(
         {
@@ -27,7 +27,7 @@ def named_draws(areas: Areas, centred: FloatArray, strengths: FloatArray, winner
 
 
 def area_coordinates(areas: Areas, chains: int, draws: int) -> dict[str, Any]:
-    """Name the axes of draws."""
+    """Return labels for the axes of draws."""
     return {
         "chain": np.arange(chains),
         "draw": np.arange(draws),
@@ -37,7 +37,7 @@ def area_coordinates(areas: Areas, chains: int, draws: int) -> dict[str, Any]:
 
 
 def named_statistics(draws: Draws) -> xr.Dataset:
-    """Name the sampler's statistics."""
+    """Label the sampler's statistics."""
     chains, kept = draws.divergences.shape
     statistics = {"acceptance_rate": draws["acceptance"], "divergences": draws.divergences}
     return xr.Dataset(
@@ -47,7 +47,7 @@ def named_statistics(draws: Draws) -> xr.Dataset:
 
 
 def named_pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:
-    """Name the data: how often each pair was compared, and how often its first area won."""
+    """Label the data: how often each pair was compared, and how often its first area won."""
     ids = np.array(areas.ids)
     return xr.Dataset(
         {"n": ("pair", counts.n), "wins": ("pair", counts.wins)}
@@ -57,7 +57,7 @@ def named_pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:
 
 
 def diagnose(names: Sequence[str], areas: Sampling, others: Mapping[str, FloatArray], seconds: float) -> Diagnostics:
-    """Sum up how well the areas, by name, and ``others`` (chain, draw) were sampled."""
+    """Summarise how well the areas, by name, and ``others`` (chain, draw) were sampled."""
     rest = {name: judge_sampling(draws[..., None]) for name, draws in others.items()}
     worst, bulk, tail = (np.concatenate(columns) for columns in zip(areas, *rest.values(), strict=True))
     middle = float(np.median(areas.ess_bulk))

@@ -1,4 +1,4 @@
-"""A panel's draws as a fit keeps them: scalars by their usual names, each judge's own, and some of their maps."""
+"""A panel's draws as a fit keeps them: scalars under their usual names, values by judge, and some judges' maps."""
 
 import numpy as np
 import xarray as xr
@@ -11,7 +11,7 @@ from judgemap.geo.maps import Areas
 from judgemap.study.result import evenly
 
 KEPT = 2_000_000
-"""How many numbers are kept of the judges' own maps in all, at least `FEWEST_KEPT` draws and at most `MOST_KEPT`."""
+"""How many numbers of the judges' own maps to keep in all, within `FEWEST_KEPT` and `MOST_KEPT` draws."""
 FEWEST_KEPT, MOST_KEPT = 100, 1000
 VARIANCES = {
     "log_variance": ("alpha2", "α²"),
@@ -19,12 +19,12 @@ VARIANCES = {
     "log_side": ("side_sigma2", "σ_b²"),
     "log_attention": ("attention_sigma2", "σ_a²"),
 }
-"""By the sampler's names: what they are called in the posterior, and their symbols."""
+"""By the sampler's names: their names in the posterior, and their symbols."""
 Scalars = dict[str, FloatArray]
 
 
 def name_scalars(samples: xr.Dataset, draws: Draws, rule: TieRule | None, variance: VariancePrior) -> Scalars:
-    """Add the scalars to the draws; return those whose chains are to be judged, by their symbols."""
+    """Add the scalars to the draws; return those whose convergence should be assessed, by symbol."""
     arrays = dict(draws.arrays)
     judged: Scalars = {}
     for source, (name, symbol) in VARIANCES.items():
@@ -46,7 +46,7 @@ def name_scalars(samples: xr.Dataset, draws: Draws, rule: TieRule | None, varian
 
 
 def name_judges(samples: xr.Dataset, draws: Draws, judges: tuple[str, ...], sign: float) -> None:
-    """Add what is of each judge to the draws, and the panel's map."""
+    """Add the values by judge to the draws, and the panel's map."""
     for name in ("distance", "side", "attention", "lapse"):
         if name in draws.arrays:
             samples[name] = (("chain", "draw", "judge"), draws[name])
@@ -58,9 +58,9 @@ def name_judges(samples: xr.Dataset, draws: Draws, judges: tuple[str, ...], sign
 
 
 def name_views(areas: Areas, draws: Draws, judges: tuple[str, ...], sign: float) -> xr.Dataset:
-    """Keep some draws of each judge's own map, evenly spaced: centred, and signed so that high is bad.
+    """Keep some evenly spaced draws of each judge's own map, centred, and signed so that high is bad.
 
-    ``sample`` says which of all draws they are, the chains one after another.
+    ``sample`` gives their positions among all draws, one chain after another.
     """
     views = draws["views"]
     total, shape = views.shape[0] * views.shape[1], views.shape[2:]

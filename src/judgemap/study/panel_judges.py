@@ -1,4 +1,4 @@
-"""What a fit says about each judge: how far from the population, how attentive, which side; and what that means.
+"""What a fit says about each judge: distance from the population, attention, side, and what that means.
 
 Three kinds that look the same in a table of agreement are distinguished by their probabilities, which
 `core.judge_kinds` weighs against a judge like the others:
@@ -35,12 +35,13 @@ if TYPE_CHECKING:
     from judgemap.study.panel import PanelFit
 
 NEAR_NOTHING = 0.25
-"""Attention nearer to 0 than this tells little."""
+"""Attention closer to 0 than this says little."""
 MOSTLY = 0.5
 DRAWS = (100, 400)
-"""Of the fit, evenly spaced, to weigh kinds of judges by: the more where the fewer are in doubt."""
+"""Draws of the fit, evenly spaced, for weighing kinds of judges; the second number is used where the first leaves
+doubt."""
 HOPELESS_K = 1.2
-"""A Pareto k of the fewer draws above which more would not help: those of judges with many answers take longest."""
+"""If the first draws give a Pareto k above this, more would not help, and judges with many answers take longest."""
 UNSETTLED = "Not enough draws to tell: the chains have not settled. Fit again with more draws."
 ENTANGLED = (
     "Not enough draws to tell: the fit depends too much on this judge's own answers. Fit again without this judge, and "
@@ -51,12 +52,12 @@ PARTS = ("distance", "attention", "side", "lapse")
 
 
 def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray | list[str]]:
-    """Return columns of `jm.judge_table`, those that the model has; nan for judges whom it does not know.
+    """Return those columns of `jm.judge_table` that the model has; nan for judges it does not know.
 
     ``distance`` is the root mean square of u_k over areas, in units of risk; it, ``attention``, ``side`` and ``lapse``
     are medians with 95 % intervals ``…_low``, ``…_high``. ``p_little``, ``p_reversed`` and ``p_another_view`` are
-    probabilities, nan where they cannot be told, for the reason in ``kind_note``; ``k_hat`` is the Pareto k of the
-    judge's importance weights. See the module's text.
+    probabilities, nan if they cannot be determined, for the reason in ``kind_note``; ``k_hat`` is the Pareto k of the
+    judge's importance weights. See the module docstring.
     """
     place = {name: code for code, name in enumerate(fit.judges)}
     if not place:
@@ -84,7 +85,7 @@ def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray | 
 
 
 def _chances(fit: "PanelFit", kinds: FloatArray) -> FloatArray:
-    """Return `CHANCES` by judge; what the model says about attention and lapses assumes a judge as modelled."""
+    """Return `CHANCES` by judge; what the model says about attention and lapses applies to a judge as modelled."""
     modelled, guessing, upside_down, another_view = kinds.T
     little: list[BoolArray] = []
     turned = np.zeros(len(fit.judges))
@@ -99,7 +100,7 @@ def _chances(fit: "PanelFit", kinds: FloatArray) -> FloatArray:
 
 
 def _weighed(fit: "PanelFit", data: Comparisons) -> tuple[FloatArray, FloatArray]:
-    """Weigh the `Kinds`, one row per judge of the fit, and return k̂ of each; nan for those without an answer here."""
+    """Weigh the `Kinds`, one row per judge of the fit, and return each k̂; nan for judges without an answer here."""
     used, _ = with_answers(data)
     place = {name: code for code, name in enumerate(used.judges)}
     counts, parts = used.by_judge(), fit.settings.parts(data, fit.covariance)

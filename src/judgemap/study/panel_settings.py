@@ -25,7 +25,7 @@ class View(StrEnum):
     POPULATION = "population"
     """What other judges of the same kind would see on average."""
     PANEL = "panel"
-    """What these judges see on average, each counting alike."""
+    """What these judges see on average, each counting equally."""
 
     @property
     def words(self) -> str:
@@ -58,14 +58,15 @@ _TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class PanelSettings:
-    """Which parts of `core.panel` are on; with none of them on, it is the paper's model.
+    """Which parts of `core.panel` are on; with none of them on, this is the paper's model.
 
     >>> PanelSettings(judges="differ").by_judge, PanelSettings().by_judge
     (True, False)
     """
 
     ties: str = "model"
-    """By Rao and Kupper ('model'), by Davidson, or 'leave-out'; without ties in the data it makes no difference."""
+    """Rao and Kupper's rule ('model'), Davidson's ('davidson'), or 'leave-out'; it matters only if the data have
+    ties."""
     judges: str = "alike"
     disagreement: str = "map"
     side: bool = False
@@ -86,7 +87,7 @@ class PanelSettings:
 
     @property
     def differ(self) -> bool:
-        """Whether each judge has a view of their own."""
+        """Whether each judge has their own view."""
         return self.judges == "differ"
 
     @property
@@ -96,15 +97,15 @@ class PanelSettings:
 
     @property
     def view(self) -> View:
-        """Whose map the model gives, unless another is asked for."""
+        """Whose map the model shows, unless another is asked for."""
         return View.POPULATION if self.differ else View.POOLED
 
     def needs_panel(self, data: Comparisons) -> bool:
-        """Whether these data call for more than the paper's model."""
+        """Whether these settings and data need more than the paper's model."""
         return self.by_judge or self.smoothness == "infer" or self._rule(data) is not None
 
     def check_size(self, n_areas: int) -> None:
-        """Raise where the map has more areas than models of judges and ties handle."""
+        """Raise if the map has more areas than models of judges and ties can handle."""
         if n_areas <= DENSE_LIMIT:
             return
         part = next(iter(self.options()), "ties")
@@ -116,7 +117,7 @@ class PanelSettings:
         )
 
     def parts(self, data: Comparisons, covariance: Covariance) -> Parts:
-        """Choose the parts of the model for these data, or say why there is one that they cannot tell."""
+        """Choose the parts of the model for these data, or say why the data cannot support one."""
         self._check(data)
         views = covariance if self.disagreement == "map" else independent(covariance.n_areas)
         return Parts(
@@ -129,12 +130,12 @@ class PanelSettings:
         )
 
     def cluster_rule(self, data: Comparisons) -> TieRule | None:
-        """Choose the rule of ties of the cluster model for these data."""
+        """Choose the cluster model's tie rule for these data."""
         self.check_clusters()
         return self._rule(data)
 
     def check_clusters(self) -> None:
-        """Raise unless the cluster model has the rule of ties."""
+        """Raise unless the cluster model supports the tie rule."""
         if self.ties == "davidson":
             text = (
                 "ties: the model 'clusters' supports Rao and Kupper's ties, not Davidson's; choose "
@@ -143,7 +144,7 @@ class PanelSettings:
             raise StudyError(text, field="ties")
 
     def options(self) -> dict[str, Any]:
-        """Return what is not as usual, by name.
+        """Return the settings that differ from the defaults, by name.
 
         >>> PanelSettings(judges="differ", side=True).options()
         {'judges': 'differ', 'side': True}
@@ -153,7 +154,7 @@ class PanelSettings:
 
     @property
     def titles(self) -> list[str]:
-        """What sets a fit with these settings apart, a few words each.
+        """What distinguishes a fit with these settings, in a few words each.
 
         >>> PanelSettings(judges="differ", side=True).titles
         ['judges differ', 'sides']
@@ -199,7 +200,7 @@ class PanelSettings:
 
 
 def with_answers(data: Comparisons) -> tuple[Comparisons, tuple[str, ...]]:
-    """Keep the judges who answered; return the names of the others as well.
+    """Keep the judges who answered, and also return the names of the others.
 
     >>> data = Comparisons.from_words(("a", "b"), ["x", "y"], [0, 0], [1, 1], ["left", "skipped"])
     >>> with_answers(data)[1]

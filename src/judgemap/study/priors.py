@@ -30,21 +30,21 @@ PRIORS = {
     "multi-resolution": "Multi-resolution: differences at every scale, by the distance between centroids",
     "graph-exponential": "Exponential in the number of borders crossed",
 }
-"""Every prior, with words for people."""
+"""Every prior, with its description."""
 FOR_LARGE_MAPS = ("communicability", "car", "multi-resolution")
-"""Priors that need no matrix."""
+"""Priors that work without a matrix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """The prior correlation that a fit of the spatial model assumes: one by name, or one made by hand."""
+    """The prior correlation that a fit of the spatial model assumes, either by name or as a given matrix."""
 
     kind: str = "communicability"
     length: float | None = None
     given: Covariance | None = None
 
     def suits_large_maps(self) -> bool:
-        """Whether a map of tens of thousands of areas can be fitted with it."""
+        """Whether maps of tens of thousands of areas can be fitted with it."""
         return self.given is None and self.kind in FOR_LARGE_MAPS
 
     def covariance(self, areas: Areas) -> Covariance:
@@ -111,7 +111,7 @@ def _build(areas: Areas, kind: str, length: float | None) -> Covariance:
 
 
 def usual_length(areas: Areas, kind: str) -> float:
-    """Return a prior's default length: one border, or the median distance of neighbours' centroids in kilometres."""
+    """Return a prior's default length: one border, or the median distance in km between neighbours' centroids."""
     if kind not in ON_CENTROIDS:
         return 1.0
     points = areas.centroids() / 1000

@@ -16,7 +16,7 @@ from judgemap.study.record import DataFacts, FitRecord, Note, NoteKind
 from judgemap.study.run import Run
 
 _version = cache(version)
-"""A package's version is in a file with everything else about it, which takes as long to read as a short run."""
+"""Cached, because looking up a package's version means reading all its metadata, which takes as long as a short run."""
 
 UNDECIDED = {
     Outcome.TIE: "tie",
@@ -29,7 +29,7 @@ UNDECIDED = {
 def begin_record(
     data: Comparisons, counts: PairCounts, areas: Areas, run: Run, drawn: tuple[Draws, float]
 ) -> partial[FitRecord]:
-    """Record what every fit says about its data and run; ``drawn`` has the draws and the seconds they took."""
+    """Record what every fit says about its data and run; ``drawn`` is the draws and the seconds they took."""
     draws, seconds = drawn
     return partial(
         FitRecord,
@@ -46,7 +46,7 @@ def begin_record(
 
 
 def data_facts(data: Comparisons, counts: PairCounts, areas: Areas) -> DataFacts:
-    """Say what a fit was made of."""
+    """Summarise the data of a fit."""
     return DataFacts(
         sha256=data.digest(),
         areas=len(areas),
@@ -59,7 +59,7 @@ def data_facts(data: Comparisons, counts: PairCounts, areas: Areas) -> DataFacts
 
 
 def versions() -> dict[str, str]:
-    """Name the software that a fit depends on.
+    """Return the versions of the software that a fit depends on.
 
     >>> "judgemap" in versions()
     True
@@ -69,7 +69,7 @@ def versions() -> dict[str, str]:
 
 
 def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) -> tuple[Note, ...]:
-    """Say, a sentence each, how the map was read, and what is unusual about these comparisons and what it means."""
+    """Say, in one sentence each, how the map was read, what is unusual about these comparisons, and what that means."""
     notes = [Note(NoteKind.MAP, text) for text in areas.notes]
     ties = int(counts.ties.sum())
     if ties:

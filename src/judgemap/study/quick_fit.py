@@ -1,6 +1,6 @@
-"""Quick fits of any part of the comparisons, for figures about judges and halves.
+"""Quick fits of any part of the comparisons, for figures about judges and halves of them.
 
-A quick fit is the Gaussian nearest to the posterior (`core.gaussian`), found in some milliseconds at 76 areas.
+A quick fit is the Gaussian nearest to the posterior (`core.gaussian`), found in milliseconds for 76 areas.
 """
 
 from functools import lru_cache
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class Belief(NamedTuple):
-    """What a quick fit assumes: the covariance of the strengths, and what is believed of α²."""
+    """What a quick fit assumes: the covariance of the strengths, and the prior of α²."""
 
     covariance: Covariance
     variance: VariancePrior
 
 
 def belief_of(fit: "Fit") -> Belief:
-    """Say with which prior quick fits of a fit's answers are made: its own.
+    """Return the prior for quick fits of a fit's answers: the fit's own.
 
-    Clusters have another kind of prior: for them it is the spatial model's, with its usual prior of α².
+    Clusters have a different kind of prior; for them it is the spatial model's, with its default prior of α².
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -39,7 +39,7 @@ def belief_of(fit: "Fit") -> Belief:
 
 
 def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) -> Gaussian:
-    """Fit in milliseconds, starting from a fit ``near`` it if there is one.
+    """Fit in milliseconds, starting from a similar fit ``near`` if given.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> from judgemap.core.prior import FixedVariance, independent
@@ -52,11 +52,11 @@ def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) 
 
 @lru_cache(maxsize=2)
 def whole_fit(data: Comparisons, belief: Belief) -> Gaussian:
-    """Fit all decided answers quickly; kept, because judges and halves are both compared with it."""
+    """Quickly fit all decided answers; cached, because judges and halves are both compared with it."""
     return quick_fit(data.counts_of(data.decided), belief)
 
 
 def check_areas(fit: "Fit", data: Comparisons) -> None:
-    """Raise a `StudyError` unless a fit and comparisons are of the same areas."""
+    """Raise a `StudyError` unless a fit and comparisons have the same areas."""
     if fit.map.ids != data.ids:
         raise StudyError("the fit and the comparisons are of different areas; read the comparisons with the fit's map")

@@ -1,8 +1,8 @@
 """How reliable the estimates are: whether other judges, or more answers, would give the same map.
 
-Three figures, all between 0 (noise) and 1 (certain), all estimating the squared correlation over areas of estimate and
-truth: the posterior's own (`bayes`), scale separation reliability (`ssr`), and split halves scaled up
-(`split_half_full`). See `core.reliability` for each. `bayes` is for the fitted model, including what it borrows from
+Three figures, all between 0 (noise) and 1 (certain), all estimating the squared correlation over areas between estimate
+and truth: the posterior's own (`bayes`), scale separation reliability (`ssr`), and split halves scaled up
+(`split_half_full`). `core.reliability` explains each. `bayes` is for the fitted model, including what it borrows from
 neighbours; `ssr` is for separate estimates of each area, as other tools report it, and so is lower; only split halves
 reflect differences between judges, and they are lower if judges differ.
 """
@@ -27,20 +27,20 @@ from judgemap.study.quick_fit import Belief, belief_of, check_areas, quick_fit, 
 from judgemap.study.result import Fit
 
 FEWEST = 10
-"""Decided answers below which nothing is said about reliability."""
+"""With fewer decided answers than this, nothing is said about reliability."""
 QUICK_DRAWS = 400
 SSR_LIMIT = 3_000
-"""Areas above which estimates area by area would take minutes."""
+"""With more areas than this, estimating them one by one would take minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
     """How reliable the estimates are; nan if that cannot be determined.
 
-    ``bayes`` with its 95 % interval, ``ssr``, ``split_half`` (Pearson of the estimates of two halves of the judges: the
-    median over ``splits`` splits, and the range that contains 95 % of them), ``split_half_full`` = 2r/(1 + r) of that
-    median. For a fit in which judges differ, the expected squared correlation of its estimate with the ``population``'s
-    map and with the estimate that ``another_panel`` of the same size would give.
+    ``bayes`` with its 95 % interval; ``ssr``; ``split_half``, Pearson's correlation between the estimates of two halves
+    of the judges (the median over ``splits`` splits, and the range that contains 95 % of them); ``split_half_full`` =
+    2r/(1 + r) of that median. For a fit in which judges differ, also the expected squared correlation of its estimate
+    with the ``population``'s map and with the estimate that ``another_panel`` of the same size would give.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -82,7 +82,7 @@ class Reliability:
 
 
 def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) -> Reliability:
-    """Say how far a fit's estimates can be relied on; ``data`` are the comparisons that were fitted.
+    """Say how reliable a fit's estimates are; ``data`` are the comparisons that were fitted.
 
     ``bayes`` comes from the fit's own draws. Halves are fitted quickly, with the fit's prior and the α² of all answers;
     if there are no more than ``splits`` different ways to halve the judges, each is used once.
@@ -102,7 +102,7 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
         if not isinstance(fit, PanelFit) or not fit.settings.differ or len(answers) < FEWEST:
             return measured
         population = fit.strengths
-        # Not knowing the map's scale α makes every draw larger or smaller, which no correlation sees.
+        # Uncertainty about the map's scale α makes whole draws larger or smaller, which does not affect correlations.
         other = another_panel(rng, population * (np.median(fit.alpha) / fit.alpha)[:, None], fit.prior_precision)
         known = squared_correlations(population)
         return replace(measured, population=float(known.mean()), another_panel=float(other.mean()))
@@ -111,7 +111,7 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
 def reliability_over_time(
     fit: Fit, data: Comparisons, *, seed: int, order: ArrayLike | None = None, points: int = 10, splits: int = 20
 ) -> pd.DataFrame:
-    """Say how reliability grew: `Reliability` after 1/points, 2/points … of the decided answers, one row each.
+    """Show how reliability grew: `Reliability` after 1/points, 2/points … of the decided answers, one row each.
 
     ``order`` lists the rows of ``data`` in the order in which they were answered; by default, the table's order. Every
     row comes from quick fits with the fit's prior, so the last differs slightly from `reliability`.
@@ -138,10 +138,10 @@ def reliability_over_time(
 
 
 def split_half(rng: np.random.Generator, answers: Comparisons, belief: Belief, splits: int) -> FloatArray:
-    """Correlate the estimates of two halves of the judges, for many random halves; nothing for fewer than two judges.
+    """Correlate the estimates of random halves of the judges, many times; empty if there are fewer than two judges.
 
-    Halves have equal numbers of judges (one more in one of them if their number is odd), not of answers. Source: Bisson
-    et al. (2016), who take a hundred splits.
+    Halves have equal numbers of judges (if their number is odd, one half has one more), not of answers. Source: Bisson
+    et al. (2016), who use a hundred splits.
     """
     return _split_half(rng, answers, belief, splits, quick_fit(answers.counts_of(answers.decided), belief))
 
@@ -163,7 +163,7 @@ def _split_half(
 
 
 def _marked(some: IntArray, judge: IntArray) -> BoolArray:
-    """Say of each answer whether its judge is one of some."""
+    """Say for each answer whether its judge is among ``some``."""
     chosen = np.zeros(int(judge.max(initial=0)) + 1, dtype=np.bool_)
     chosen[some] = True
     return (judge >= 0) & chosen[judge]
@@ -198,7 +198,7 @@ def _measure(
 
 
 def _halves(rng: np.random.Generator, judges: IntArray, splits: int) -> list[IntArray]:
-    """Choose one half of the judges, ``splits`` times; every different pair of halves once if there are no more."""
+    """Choose one half of the judges, ``splits`` times, or every possible split once if there are no more than that."""
     size, half = len(judges), len(judges) // 2
     distinct = comb(size, half) // (2 if size % 2 == 0 else 1)
     if distinct > splits:
@@ -208,7 +208,7 @@ def _halves(rng: np.random.Generator, judges: IntArray, splits: int) -> list[Int
 
 
 def _moments(data: Comparisons, order: ArrayLike | None) -> IntArray:
-    """Give each decided answer its place in time: 0 for the first."""
+    """Return each decided answer's position in time, starting from 0."""
     rows = np.arange(len(data)) if order is None else np.asarray(order, dtype=np.int64)
     if not np.array_equal(np.sort(rows), np.arange(len(data))):
         raise StudyError(f"the order of answers must name each of the {len(data):,} comparisons once")

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Judges = Literal["numbered", "kept"]
-"""What judges are called in an archive: 1, 2, 3 as they appear, or as in the data."""
+"""What judges are called in an archive: 1, 2, 3 in order of appearance, or as in the data."""
 A_MOMENT = (1980, 1, 1, 0, 0, 0)
-"""The date of every file in an archive: when it was packed tells nothing."""
+"""The date of every file in an archive, because when it was packed does not matter."""
 
 
 def replication(
@@ -43,22 +43,22 @@ def replication(
     areas: Areas | None = None,
     judges: Judges = "numbered",
 ) -> Path:
-    """Write a zip file from which `judgemap fit` gives the numbers of a fit again.
+    """Write a zip file from which `judgemap fit` reproduces the numbers of a fit.
 
     Parameters
     ----------
     fit, comparisons
-        The fit, and the very comparisons that it was made of; its hash of the data must be theirs.
+        The fit, and the exact comparisons that it was made from; the hash of the data in the fit must match theirs.
     definition_toml
         The text of study.toml, if there is a study.
     path
         The zip file.
     areas
-        The areas as they were when the fit was made. Needed for the last digits only where the prior rests on
-        centroids: a saved fit has outlines that are rounded to six decimals of a degree.
+        The areas as they were when the fit was made. They matter, and only for the last digits, if the prior depends on
+        centroids: a saved fit has outlines rounded to six decimal places of a degree.
     judges
         "numbered" calls the judges 1, 2, 3 in the order of the table, so that the archive can be published; "kept"
-        leaves their names.
+        keeps their names.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def replication(
 
 
 def settings_of(fit: Fit, areas: Areas) -> FitSettings:
-    """Read the settings of a fit back from what fit.json says about it.
+    """Recover the settings of a fit from its record in fit.json.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -118,7 +118,7 @@ def settings_of(fit: Fit, areas: Areas) -> FitSettings:
 
 
 def _prior(correlation: Correlation, areas: Areas) -> dict[str, Any]:
-    """Return the settings of a prior; a length that nobody chose is found from the map again."""
+    """Return the settings of a prior; a default length is computed again from the map."""
     kind, length = correlation.kind, correlation.length
     if kind not in PRIORS:
         raise StudyError(
@@ -126,7 +126,7 @@ def _prior(correlation: Correlation, areas: Areas) -> dict[str, Any]:
         )
     if length is None:
         return {"prior": kind}
-    # Six figures: a saved map is rounded, and earlier versions kept no more of the length.
+    # Compare six digits: a saved map is rounded, and earlier versions kept no more of the length.
     return {"prior": kind, "length": None if f"{usual_length(areas, kind):g}" == f"{length:g}" else length}
 
 
@@ -144,7 +144,7 @@ def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterato
         places = ["--areas", "areas.gpkg", "--id", "id", "--name", "name", "--edges", "edges.csv"]
     settings = settings_of(fit, areas)
     if data.tied.any() and fit.record.panel is None:
-        settings = replace(settings, ties="leave-out")  # before ties could be modelled, a record said nothing of them
+        settings = replace(settings, ties="leave-out")  # records from before ties could be modelled do not mention them
     words = ["judgemap", "fit", "comparisons.csv", *places, "--winner-is", data.winner_is, *settings.options()]
     command = shlex.join([*words, "-o", "results"])
     yield "command.sh", f"#!/bin/sh\nset -e\n{command}\n".encode()
@@ -155,12 +155,12 @@ def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterato
 
 
 def _numbered(data: Comparisons) -> Comparisons:
-    """Call the judges 1, 2, 3 in the order in which they appear; who has no name stays without one."""
+    """Call the judges 1, 2, 3 in order of appearance; answers without a judge stay without one."""
     return replace(data, judges=tuple(str(number) for number in range(1, len(data.judges) + 1)))
 
 
 def _record(fit: Fit, data: Comparisons, shown: Comparisons) -> FitRecord:
-    """Return the record of a fit, with the judges called as in the archive."""
+    """Return the record of a fit, with judges called what they are called in the archive."""
     made = data_notes(shown, data.counts().decided(), fit.map, fit.record.model)
     named = {note.kind: note for note in made if note.names_judges}
     notes = tuple(named.get(note.kind, note) for note in fit.record.notes)
@@ -176,7 +176,7 @@ def _csv(columns: tuple[str, str], rows: Any) -> bytes:  # noqa: ANN401 - pairs 
 
 
 def _without_formulas(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Defuse the columns of text, which other people's maps and judges' names end up in."""
+    """Defuse the columns of text, which may contain names from other people's maps and from judges."""
     texts = [column for column in ("judge", "left", "right") if column in frame]
     return frame.assign(**{column: frame[column].map(defused, na_action="ignore") for column in texts})
 
@@ -190,7 +190,7 @@ def _map(areas: Areas) -> bytes:
 
 
 def package_versions() -> dict[str, str]:
-    """Name judgemap, and every package that it needs to fit, with its version, as pip would.
+    """Return the versions of judgemap and of every package it needs to fit, as pip would.
 
     >>> list(package_versions())[:1], "numpy" in package_versions()
     (['judgemap'], True)

@@ -14,18 +14,21 @@ from judgemap.study.panel_settings import PanelSettings
 
 T = TypeVar("T")
 NORMAL_PLAN = Plan(most=8000)
-"""A thousand draws a chain do for most studies; a first day's answers, or answers that never contradict each other, may
-need 8,000. The limit counts draws, not seconds: the same seed gives the same numbers on a slow machine."""
+"""A thousand draws per chain are enough for most studies; the first day's answers, or answers that never contradict
+each
+other, may need 8,000. The limit is in draws, not seconds, so that the same seed gives the same numbers on a slow
+machine."""
 CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
-"""How much is drawn of the cluster model by default; its chains mix more slowly than the others'."""
+"""How much the cluster model draws by default; its chains mix more slowly than those of the others."""
 PANEL_PLAN = Plan(warmup=50, draws=400, most=1600)
-"""Where judges are told apart a draw costs ten times as much: as many as are needed, and no more."""
+"""If the model distinguishes judges, a draw costs ten times as much: as many as are needed, and no more."""
 
 LARGE = 4_000
-"""Areas above which a map is fitted by the engine for large maps (`study.large`)."""
+"""Maps with more areas than this are fitted by the engine for large maps (`study.large`)."""
 LARGE_PLAN = Plan(chains=16, warmup=20, draws=400, most=3200)
-"""For large maps: with tens of thousands of areas R-hat is a matter of luck for some of them, and so many draws of so
-many chains bring the largest below 1.01."""
+"""For large maps: with tens of thousands of areas some R-hats are large by chance, and it takes this many draws from
+this
+many chains to bring the largest below 1.01."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -40,13 +43,13 @@ class RunOptions(TypedDict, total=False):
     cores: int
     """Threads to use; the draws do not depend on it."""
     memory: float | None
-    """Gigabytes that a fit of a large map may use; by default what is free."""
+    """Gigabytes that a fit of a large map may use; by default whatever is free."""
     watch: Watcher | None
-    """Called with the draws so far, again and again."""
+    """Called repeatedly with the draws so far."""
 
 
 class FitOptions(RunOptions, total=False):
-    """How to sample, and what is assumed of judges and ties: see `PanelSettings`."""
+    """How to sample, and what to assume about judges and ties: see `PanelSettings`."""
 
     ties: str
     """'model' (default: Rao and Kupper's, if there are ties), 'davidson' or 'leave-out'."""
@@ -63,7 +66,7 @@ class FitOptions(RunOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How to sample, with nothing left out."""
+    """How to sample, with every option filled in."""
 
     seed: int
     plan: Plan
@@ -73,7 +76,7 @@ class Run:
     watch: Watcher | None = None
 
     def timed(self, sampling: Callable[[np.random.Generator], T]) -> tuple[T, float]:
-        """Sample, and return the draws and the seconds taken; where it breaks down, say so in a sentence."""
+        """Sample, and return the draws and the seconds taken; if sampling breaks down, say so in a sentence."""
         began = time.perf_counter()
         try:
             draws = sampling(np.random.default_rng(self.seed))
@@ -88,14 +91,14 @@ def available_cores() -> int:
 
 
 def usual_plan(panel: PanelSettings, n_areas: int) -> Plan:
-    """Return how much is drawn by default of the spatial and the standard model."""
+    """Return how much the spatial and standard models draw by default."""
     if panel.by_judge:
         return PANEL_PLAN
     return LARGE_PLAN if n_areas > LARGE else NORMAL_PLAN
 
 
 def fill_in(usual: Plan, given: Mapping[str, Any]) -> Plan:
-    """Put what is given into a plan; a number of draws that is given is kept to.
+    """Apply the given numbers to a plan; a given number of draws is final, so the chains do not go on beyond it.
 
     >>> fill_in(PANEL_PLAN, {"draws": 100})
     Plan(chains=8, warmup=50, draws=100, thin=1, most=0)
@@ -104,7 +107,7 @@ def fill_in(usual: Plan, given: Mapping[str, Any]) -> Plan:
 
 
 def settle(seed: int, options: RunOptions, usual: Plan) -> Run:
-    """Fill in what was left out of the options."""
+    """Fill in the options that were left out."""
     given: dict[str, Any] = dict(options)
     how = {name: given.pop(name) for name in ("sampler", "cores", "memory", "watch") if name in given}
     if how.get("sampler", "hmc") not in SAMPLERS:
@@ -120,7 +123,7 @@ def settle(seed: int, options: RunOptions, usual: Plan) -> Run:
 
 
 def settle_panel(seed: int, options: FitOptions, n_areas: int) -> tuple[PanelSettings, Run]:
-    """Fill in what was left out of the options, and part those of judges and ties from the others."""
+    """Fill in the options that were left out, and separate those about judges and ties from the others."""
     names = [each.name for each in fields(PanelSettings)]
     given: dict[str, Any] = dict(options)
     panel = PanelSettings(**{name: given.pop(name) for name in names if name in given})

@@ -21,7 +21,7 @@ VarianceRefit = Callable[[InverseGamma], Fit]
 Variation = tuple[str, list[float]]
 NUMBERS = tuple(field.name for field in fields(ClusterSettings) if field.name != "affinity")
 VARIANCE_NUMBERS = ("chi", "omega", "both")
-"""What can be varied of α²'s prior InvGamma(χ, ω): each by itself, or both to the same value."""
+"""What can be varied in the prior α² ~ InvGamma(χ, ω): either by itself, or both set to the same value."""
 USUAL_VARIATIONS: tuple[Variation, ...] = (
     ("both", [0.01, 0.1, 1.0]),
     ("chi", [0.01, 1.0, 3.0]),
@@ -30,7 +30,7 @@ USUAL_VARIATIONS: tuple[Variation, ...] = (
 
 
 def read_variation(text: str, names: Sequence[str] = NUMBERS) -> Variation:
-    """Read ``beta=1e-10,1e-8`` as a hyperparameter and the values that it is to take.
+    """Read ``beta=1e-10,1e-8`` as a hyperparameter and the values to try.
 
     >>> read_variation("beta=1e-10,1e-8")
     ('beta', [1e-10, 1e-08])
@@ -54,10 +54,10 @@ def variance_sensitivity(
 ) -> pd.DataFrame:
     """Refit the standard or spatial model under other priors α² ~ InvGamma(χ, ω), and compare every fit with ``base``.
 
-    Columns: ``parameter`` ('chi', 'omega', or 'both' set to the same) and ``value``; the prior's ``chi``, ``omega``;
-    ``alpha2`` (posterior median) with its 95 % interval; of the medians of risk, ``pearson`` and ``spearman`` with the
-    base, the largest ``change`` and the largest ``rank_change``; how many of the ten highest are the same
-    (``same_top``); ``sd_ratio``, the mean posterior sd relative to the base's; the worst R-hat.
+    Columns: ``parameter`` ('chi', 'omega', or 'both' set to the same) and ``value``; the prior's ``chi`` and ``omega``;
+    ``alpha2`` (posterior median) with its 95 % interval; for median risks, ``pearson`` and ``spearman`` with the base,
+    the largest ``change`` and the largest ``rank_change``; how many of the ten highest are the same (``same_top``);
+    ``sd_ratio``, the mean posterior sd relative to the base's; the worst R-hat.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -84,9 +84,9 @@ def variance_sensitivity(
 def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Variation]) -> pd.DataFrame:
     """Refit under each value of each hyperparameter, and compare every fit with ``base``.
 
-    Columns: the hyperparameter and its value; the most probable number of clusters, its probability and the mean; the
-    clusters of the best partition and its adjusted Rand index with the base's; the correlation of posterior median
-    risks and the largest difference in a co-clustering probability from the base; the worst R-hat.
+    Columns: the hyperparameter and its value; the most probable number of clusters, its probability, and the mean
+    number; the number of clusters in the best partition and its adjusted Rand index with the base's; the correlation of
+    posterior median risks with the base and the largest difference in a co-clustering probability; the worst R-hat.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

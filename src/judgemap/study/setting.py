@@ -15,9 +15,9 @@ KINDS = {bool: "true or false", str: "a word", int: "a whole number", float: "a 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What there is to know of one setting, beside its default.
+    """Everything there is to know about a setting except its default.
 
-    ``check`` builds the value of `core` that the setting goes into, and so has its limits.
+    ``check`` builds the `core` value that the setting goes into, and so enforces its limits.
     """
 
     kind: type
@@ -25,14 +25,14 @@ class Setting:
     help: str
     symbol: str = ""
     choices: Mapping[str, str] = field(default_factory=dict)
-    """The values that it can take, each with its label in a form; empty for numbers."""
+    """The values it can take, each with its label in a form; empty for numbers."""
     models: tuple[str, ...] = MODELS
     least: int | None = None
     most: int | None = None
     check: Callable[[float], object] | None = None
 
     def check_value(self, name: str, value: Any) -> None:  # noqa: ANN401 - client-supplied JSON can hold anything
-        """Raise a `StudyError` unless the setting can take a value."""
+        """Raise a `StudyError` unless the setting accepts the value."""
         if isinstance(value, bool) != (self.kind is bool) or not isinstance(
             value, (int, float) if self.kind is float else self.kind
         ):
@@ -56,16 +56,16 @@ class Setting:
             self.check(value)
 
 
-def new_setting(default: Any, kind: type, label: str, text: str, **more: Any) -> Any:  # noqa: ANN401 - as `field` has it
-    """Make a field of `FitSettings` with what there is to know of it."""
+def new_setting(default: Any, kind: type, label: str, text: str, **more: Any) -> Any:  # noqa: ANN401 - like `field`
+    """Make a field of `FitSettings`, with everything there is to know about it."""
     about = {"setting": Setting(kind, label, text, **more)}
     return (
         field(default_factory=default, metadata=about) if callable(default) else field(default=default, metadata=about)
     )
 
 
-def plan_setting(name: str, label: str, text: str, least: int) -> Any:  # noqa: ANN401 - as `field` has it
-    """Make a number of the plan; None is the model's default, which the help text names."""
+def plan_setting(name: str, label: str, text: str, least: int) -> Any:  # noqa: ANN401 - like `field`
+    """Make a number of the plan; None means the model's default, which the help text states."""
     default, clusters, panel = (getattr(plan, name) for plan in (NORMAL_PLAN, CLUSTER_PLAN, PANEL_PLAN))
     usual = f"{default}" if default == clusters else f"{default}, or {clusters} for clusters"
     usual += "" if default == panel else f", or {panel} when judges differ"

@@ -13,7 +13,7 @@ from judgemap.study.folder import new_folder
 from judgemap.study.result import Fit
 
 MARK = "speedybbt.R"
-"""The script, which also tells such a folder from somebody's other files."""
+"""The script, which also distinguishes such a folder from somebody's other files."""
 
 SCRIPT = """# Written by judgemap: fits its {model} model again with speedyBBT, and shows both results side by side.
 # install.packages("speedyBBT")
@@ -44,9 +44,9 @@ cat("Correlation of the means:", cor(areas$risk_mean, areas$speedybbt_mean), "\\
 
 
 def export_speedybbt(fit: Fit, data: Comparisons, folder: str | Path) -> int:
-    """Write what speedyBBT reads: comparisons by number, prior covariance, our results, and the script that runs it.
+    """Write what speedyBBT reads: comparisons by number, prior covariance, our results, and a script to run it.
 
-    speedyBBT's model is ours with α² inferred and no ties: return how many decided answers it reads.
+    speedyBBT's model is ours with α² inferred and no ties. Return the number of decided answers it will read.
 
     >>> import tempfile, judgemap as jm
     >>> areas, data = jm.example_study(seed=1)

@@ -1,7 +1,7 @@
 """One verdict on a fit, by one set of rules: can it be used? The command line, pages and briefing all use it.
 
-Four criteria, each with its own rule: whether the computation settled, whether the fit explains the answers, how far
-another panel would give the same map, and whether the judges agree. The verdict is the worst of the four, and a
+Four criteria, each with its own rule: whether the computation has settled, whether the fit explains the answers, how
+closely another panel's map would agree, and whether the judges agree. The verdict is the worst of the four, and a
 criterion that was not checked is a reason for care. Judges are counted but never named, because the briefing uses the
 same words.
 """
@@ -15,9 +15,9 @@ from typing import Any
 from judgemap.study.findings import JudgeFinding, Measure, ReliabilityFinding
 
 MUCH, SOME = 0.8, 0.6
-"""The expected correlation with another panel's map from which the order is sound, and from which it needs care."""
+"""The expected correlation with another panel's map above which the order is sound, and below which it is unusable."""
 BORDERLINE = 0.025
-"""A p-value nearer to 0 or 1 than this is mentioned, though it is not unusual yet."""
+"""A p-value closer to 0 or 1 than this is mentioned, even if it is not unusual yet."""
 ORDERS = (
     (0.9, "almost the same order of the areas"),
     (MUCH, "much the same order of the areas"),
@@ -32,11 +32,11 @@ MEANING = {
     "triads": "there are more, or fewer, circles than a single scale of risk allows: judges may be using "
     "several scales",
 }
-"""What it means that a measure of the predictive check is unusual, by its name."""
+"""What an unusual measure in the predictive check means, by its name."""
 
 
 class Grade(StrEnum):
-    """How far a fit can be used, the best first."""
+    """How far a fit can be used, the best grade first."""
 
     SOUND = "sound"
     CARE = "care"
@@ -44,7 +44,7 @@ class Grade(StrEnum):
 
 
 class Subject(StrEnum):
-    """What is judged."""
+    """The criteria by which a fit is judged."""
 
     CONVERGENCE = "convergence"
     CHECKS = "checks"
@@ -58,7 +58,7 @@ HEADLINES = {
     Subject.CONVERGENCE: "Not ready for use",
     Subject.RELIABILITY: "Too uncertain to rank areas",
 }
-"""How a verdict begins; a fit that cannot be used says why."""
+"""How a verdict begins; for a fit that cannot be used, the headline says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a fit can be used, and the grounds for it, one a subject.
+    """Whether a fit can be used, and the grounds for that, one per subject.
 
     >>> verdict = judge_fit([], None, None, None, differ=False)
     >>> verdict.headline, verdict.grade.value, [each.subject.value for each in verdict.reasons]
@@ -97,7 +97,7 @@ class Verdict:
 
     @property
     def reasons(self) -> tuple[Ground, ...]:
-        """The grounds that matter, the worst first: all of them where the fit is sound."""
+        """The grounds that matter, the worst first; all of them if the fit is sound."""
         if self.grade is Grade.SOUND:
             return self.grounds
         against = [each for each in self.grounds if each.grade is not Grade.SOUND]
@@ -105,15 +105,15 @@ class Verdict:
 
     @property
     def lines(self) -> list[str]:
-        """The verdict as it is written everywhere: the headline, then a reason a line."""
+        """The verdict as it is written everywhere: the headline, then one reason per line."""
         return [f"{self.headline}.", *(each.text for each in self.reasons)]
 
     def ground(self, subject: Subject) -> Ground:
-        """Return what was found of one subject."""
+        """Return what was found about one subject."""
         return next(each for each in self.grounds if each.subject is subject)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it ready for JSON, with the words that a reader of fit.json needs."""
+        """Return the verdict ready for JSON, including the words that a reader of fit.json needs."""
         return {
             "grade": self.grade.value,
             "headline": self.headline,
@@ -135,9 +135,9 @@ def judge_fit(
     *,
     differ: bool,
 ) -> Verdict:
-    """Judge a fit by what was found of it; None stands for what was not looked at.
+    """Judge a fit by what was found about it; None stands for what was not checked.
 
-    ``differ`` says that judges differ more than chance explains, in a fit that takes them to be alike.
+    ``differ`` says that judges differ more than chance explains, in a fit that assumes they do not.
 
     >>> measures = [Measure(name="left", words="answers for the area on the left", p=0.007)]
     >>> found = ReliabilityFinding(split_half_full=0.84, judges=2, answers=800)
@@ -155,7 +155,7 @@ def judge_fit(
 
 
 def judge_convergence(warnings: Sequence[str]) -> Ground:
-    """Judge the computation: one warning about the draws is enough to wait."""
+    """Judge the computation: a single warning about the draws is enough to say no."""
     if warnings:
         words = f"The computation has not settled, so the numbers may change. {' '.join(warnings)}"
         return Ground(Subject.CONVERGENCE, Grade.NO, words)
@@ -174,13 +174,13 @@ def judge_checks(measures: Sequence[Measure] | None) -> Ground:
         return Ground(Subject.CHECKS, Grade.CARE, words)
     words = f"The fit explains the answers: none of the {len(measures)} checks is unusual."
     near = [each for each in measures if each.p is not None and not BORDERLINE <= each.p <= 1 - BORDERLINE]
-    if near:  # a page shows 95 % intervals beside these words, and one of them does not hold its measure
+    if near:  # explains a 95 % interval on the page that misses its measure
         words += f" Borderline: {'; '.join(f'{each.words} ({p_value(each.p)})' for each in near)}."
     return Ground(Subject.CHECKS, Grade.SOUND, words)
 
 
 def judge_reliability(known: ReliabilityFinding | None) -> Ground:
-    """Judge how far another panel would give the same map: from 0.8 on it is sound, below 0.6 it cannot be used."""
+    """Judge how closely another panel's map would agree: a correlation of 0.8 is sound, below 0.6 it is unusable."""
     if known is None:
         return Ground(Subject.RELIABILITY, Grade.CARE, "We did not estimate how far another panel would agree.")
     found, _ = expected_correlation(known)
@@ -191,8 +191,8 @@ def judge_reliability(known: ReliabilityFinding | None) -> Ground:
     return Ground(Subject.RELIABILITY, grade, words)
 
 
-def judge_judges(judges: Sequence[JudgeFinding] | None, differ: bool) -> Ground:  # noqa: FBT001 - said by its name
-    """Judge whether the judges agree: none stands out, and they differ no more than the model allows."""
+def judge_judges(judges: Sequence[JudgeFinding] | None, differ: bool) -> Ground:  # noqa: FBT001 - clear by its name
+    """Judge whether the judges agree: nobody stands out, and they differ no more than the model allows."""
     if judges is None:
         return Ground(Subject.JUDGES, Grade.CARE, "We did not check whether the judges agree.")
     if not judges:
@@ -221,8 +221,8 @@ def judge_judges(judges: Sequence[JudgeFinding] | None, differ: bool) -> Ground:
 def expected_correlation(known: ReliabilityFinding) -> tuple[float | None, bool]:
     """Return the expected correlation with another panel's map, and whether it allows for judges who differ.
 
-    It is the model's where the model has judges who differ, else that of split halves, stepped up; without either, what
-    the posterior says, which takes judges to be alike.
+    It comes from the model if the model lets judges differ, or else from split halves, stepped up; without either, it
+    is what the posterior says, which assumes that judges are alike.
 
     >>> expected_correlation(ReliabilityFinding(another_panel=0.81, split_half_full=0.5, bayes=0.95))
     (0.9, True)
@@ -235,7 +235,7 @@ def expected_correlation(known: ReliabilityFinding) -> tuple[float | None, bool]
 
 
 def reliability_words(known: ReliabilityFinding) -> str:
-    """Say what another panel would give.
+    """Say how similar another panel's map would be.
 
     >>> reliability_words(ReliabilityFinding(split_half_full=0.84, judges=12, answers=800))
     'Another panel of 12 judges would give much the same order of the areas (expected correlation 0.84).'
@@ -253,7 +253,7 @@ def reliability_words(known: ReliabilityFinding) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """Write a p-value, as precisely as the rule for it needs.
+    """Write a p-value with the precision that its rule needs.
 
     >>> p_value(0.503), p_value(0.0072), p_value(0.9999), p_value(0.9937)
     ('p = 0.50', 'p = 0.007', 'p > 0.999', 'p = 0.994')
