@@ -188,11 +188,11 @@ def read_areas(
         raise StudyError(f"{path.name or path}: {error}", error.field) from None
     outlines = outlines._replace(notes=(*notes, *outlines.notes))
     if edges is not None:
-        return _told_apart(_joined_by(outlines, edges, extra_edges), frame)
-    return _told_apart(_connect(outlines, contiguity, extra_edges, bridge), frame)
+        return _with_distinct_names(_joined_by(outlines, edges, extra_edges), frame)
+    return _with_distinct_names(_connect(outlines, contiguity, extra_edges, bridge), frame)
 
 
-def _told_apart(areas: "Areas", frame: "geopandas.GeoDataFrame") -> "Areas":
+def _with_distinct_names(areas: "Areas", frame: "geopandas.GeoDataFrame") -> "Areas":
     """Distinguish areas that share a name, using the other columns of their file if necessary."""
     from judgemap.geo.labels import column_texts
     from judgemap.geo.same_names import told_apart
@@ -223,7 +223,7 @@ def areas_from_frame(
     from judgemap.geo import boundaries
 
     outlines = boundaries.outlines(frame, id, name, crs=None)
-    return _told_apart(_connect(outlines, contiguity, extra_edges, bridge), frame)
+    return _with_distinct_names(_connect(outlines, contiguity, extra_edges, bridge), frame)
 
 
 def read_edges(edges_path: str | Path, names_path: str | Path | None = None, extra_edges: ExtraEdges = None) -> Areas:

@@ -36,19 +36,19 @@ from judgemap.study.settings import LOSSES, ClusterSettings
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
-    """One partition of the areas: clusters are numbered from 1, the highest risk."""
+    """One partition of the areas, with clusters numbered from 1, the highest risk."""
 
     labels: IntArray
     """The cluster of each area."""
     belongs: FloatArray
     """P(area belongs to cluster), (areas, clusters)."""
     between: tuple[Between, ...]
-    """Areas that sit between two clusters, the most doubtful first."""
+    """Areas that lie between two clusters, the most uncertain first."""
     expected_loss: float
     grouping: Grouping
-    """What makes it credible: its probability, and the level of each cluster."""
+    """How credible it is: its probability, and the level of each cluster."""
     placed: BoolArray
-    """Whether each area can be shown as one of its cluster; see `grouping.is_placed`."""
+    """Whether each area can be shown as part of its cluster; see `grouping.is_placed`."""
 
     @property
     def n_clusters(self) -> int:
@@ -57,7 +57,7 @@ class Partition:
 
     @property
     def probability(self) -> FloatArray:
-        """P(each area belongs to the cluster it is put in)."""
+        """The probability that each area belongs to its cluster."""
         return self.belongs[np.arange(len(self.labels)), self.labels - 1]
 
 
@@ -146,7 +146,7 @@ class ClusterFit(Fit):
 
     @cached_property
     def best(self) -> Partition:
-        """The partition to show: the one of least expected variation of information, unless another was chosen."""
+        """The partition to show: that of least expected variation of information, unless another was chosen."""
         return self.partition(self.chosen.n_clusters, self.chosen.loss)
 
     def clusters_of(self, partition: Partition) -> pd.DataFrame:
@@ -184,11 +184,11 @@ class ClusterFit(Fit):
 
     @cached_property
     def judged_riskier(self) -> FloatArray:
-        """P(a judge picks the area as riskier than one of average risk | one of them is picked), by area."""
+        """P(a judge picks the area as riskier than one of average risk | it is not a tie), by area."""
         return np.asarray(expit(decided_odds(self.risk, self.tie_chance[:, None])).mean(axis=0))
 
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
-        """P(first is chosen over second | one of them is), its mean over the posterior, for each pair."""
+        """P(first is chosen over second | it is not a tie) for each pair, averaged over the posterior."""
         if "theta" not in self.posterior:
             return super().choice_chances(first, second)
         rows = evenly(len(self.risk), max(1, WORK // max(len(first), 1)))
@@ -199,7 +199,7 @@ class ClusterFit(Fit):
         return total / len(rows)
 
     def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
-        """P(the pair's first area is chosen | one of them is) of each entry of ``shown``, for some draws."""
+        """P(the pair's first area is chosen | it is not a tie) for each entry of ``shown``, for some draws."""
         if "theta" not in self.posterior:
             yield from super().answer_chances(shown, data, draws)
             return
@@ -210,7 +210,7 @@ class ClusterFit(Fit):
 
     @property
     def warnings(self) -> list[str]:
-        """Problems with the sampling, judged on quantities that do not depend on labels."""
+        """Problems with the sampling, including those of quantities that do not depend on labels."""
         texts, judged = super().warnings, self.record.diagnostics.clusters
         if judged and (judged.together_gap > GOOD_GAP or judged.rhat_together > 1 + 5 * (GOOD_RHAT - 1)):
             texts.append(
@@ -235,7 +235,7 @@ def fit_clusters(
 ) -> ClusterFit:
     """Fit the spatial clustering Bradley-Terry model; chains start from different partitions.
 
-    Ties, if there are any, are in the model (Rao and Kupper's); ``ties="leave-out"`` leaves them out.
+    Ties are part of the model (Rao and Kupper's) if the data have any; ``ties="leave-out"`` leaves them out.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -250,7 +250,7 @@ def fit_clusters(
 def run_clusters(
     data: Comparisons, areas: Areas, settings: ClusterSettings, run: Run, panel: PanelSettings
 ) -> ClusterFit:
-    """Count, build the model, sample, assess, record; convergence is judged on what does not depend on labels."""
+    """Count, build the model, sample, assess, record; convergence is judged by what does not depend on labels."""
     rule = panel.cluster_rule(data)
     counts, prior = checked_counts(data, areas), settings.prior(areas)
     if rule is not None:

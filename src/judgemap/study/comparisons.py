@@ -28,7 +28,7 @@ Direction = Literal["lower", "higher"]
 
 
 class Outcome(IntEnum):
-    """What became of a pair: answered in one of five ways, or still open, shown and not answered."""
+    """What happened to a pair: answered in one of five ways, or still open (shown but not answered)."""
 
     LEFT = 0
     RIGHT = 1
@@ -40,12 +40,12 @@ class Outcome(IntEnum):
 
 OUTCOMES = tuple(each.name.lower() for each in Outcome)
 ANSWERS = OUTCOMES[: Outcome.OPEN]
-"""What a file may say. It has no word for an open pair: one is written as unknown."""
+"""What a file may say. It has no word for an open pair, which is written as unknown."""
 _WRITTEN: NDArray[np.object_] = np.array([*ANSWERS, "unknown"], dtype=object)
 
 
 class Pairs(NamedTuple):
-    """The distinct pairs of a table, first < second, and for each entry of the table the number of its pair."""
+    """The distinct pairs of a table, first < second, and the number of each entry's pair."""
 
     first: IntArray
     second: IntArray
@@ -106,7 +106,7 @@ class Comparisons(Displayed):
         seconds: ArrayLike | None = None,
         winner_is: Direction = "lower",
     ) -> "Comparisons":
-        """Make the table from a judge's name and an outcome's word for each pair; an empty name is no judge.
+        """Make the table from a judge's name and an outcome's word for each pair; an empty name means no judge.
 
         >>> data = Comparisons.from_words(("a", "b"), ["ann", "", "ann"], [0, 0, 1], [1, 1, 0], ["left", "tie", "left"])
         >>> data.judges, data.judge, data.decided
@@ -136,7 +136,7 @@ class Comparisons(Displayed):
 
     @cached_property
     def decided(self) -> BoolArray:
-        """Which comparisons have a winner; the others are kept, but tell a model without ties nothing."""
+        """Which comparisons have a winner; the others are kept, but say nothing to a model without ties."""
         return np.less_equal(self.outcome, Outcome.RIGHT)
 
     @cached_property
@@ -151,12 +151,12 @@ class Comparisons(Displayed):
 
     @cached_property
     def sides(self) -> bool:
-        """Whether left and right are sides of the screen: a table of winners and losers has only 'left'."""
+        """Whether left and right are sides of the screen; a table of winners and losers has only 'left'."""
         return bool((self.outcome == Outcome.RIGHT).any())
 
     @cached_property
     def pairs(self) -> Pairs:
-        """The distinct pairs, regardless of side, and which of them each entry is."""
+        """The distinct pairs, regardless of side, and the number of each entry's pair."""
         size = len(self.ids)
         key = np.minimum(self.left, self.right) * size + np.maximum(self.left, self.right)
         keys, number = np.unique(key, return_inverse=True)
@@ -174,11 +174,11 @@ class Comparisons(Displayed):
         return names[self.judge]
 
     def count(self, outcome: Outcome) -> int:
-        """Count the comparisons of one outcome."""
+        """Count the comparisons with one outcome."""
         return int((self.outcome == outcome).sum())
 
     def counts(self) -> PairCounts:
-        """Add up the comparisons into pair counts, with ties; models without ties use ``decided()``."""
+        """Count the comparisons by pair, with ties; models without ties use ``decided()``."""
         if not self.decided.any():
             raise StudyError(
                 f"none of the {len(self):,} comparisons was decided (all are ties, skipped or unknown); "
@@ -187,7 +187,7 @@ class Comparisons(Displayed):
         return self.counts_of(np.ones(len(self), dtype=np.bool_))
 
     def counts_of(self, kept: BoolArray) -> PairCounts:
-        """Add up the entries kept; there may be none."""
+        """Count some of the entries by pair; there may be none."""
         pairs, decided = self.pairs, kept & self.decided
 
         def tally(which: BoolArray) -> IntArray:
@@ -198,7 +198,7 @@ class Comparisons(Displayed):
         return PairCounts(len(self.ids), *(each[there] for each in (pairs.first, pairs.second, n, wins, ties)))
 
     def by_judge(self) -> JudgedCounts:
-        """Add up by judge, pair and side, for models in which judges differ.
+        """Count by judge, pair and side, for models in which judges differ.
 
         >>> import judgemap as jm
         >>> jm.example_study(seed=1)[1].by_judge().n_judges
@@ -215,7 +215,7 @@ class Comparisons(Displayed):
         return count_judged(*columns, n_areas=len(self.ids), n_judges=len(self.judges), sides=self.sides)
 
     def outcomes_by_judge(self) -> IntArray:
-        """Count outcomes: a row for each of ``judges``, a column for each of `OUTCOMES`."""
+        """Count outcomes: one row for each of ``judges``, one column for each of `OUTCOMES`."""
         shape, named = (len(self.judges), len(OUTCOMES)), self.judge >= 0
         key = self.judge[named] * shape[1] + self.outcome[named]
         return np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape)
@@ -242,7 +242,7 @@ class Comparisons(Displayed):
         return {name: count for name, count in zip(self.judges, shown, strict=True) if count}
 
     def where(self, kept: BoolArray) -> "Comparisons":
-        """Keep some of the entries, and the list of judges."""
+        """Keep some of the entries, and the full list of judges."""
         names = ("judge", "left", "right", "outcome", "seconds", "answered_at")
         return replace(self, **{name: getattr(self, name)[kept] for name in names})
 
@@ -287,7 +287,7 @@ class Comparisons(Displayed):
         return wanted
 
     def _of(self, names: Sequence[str], *, unnamed: bool = False) -> "Comparisons":
-        """Keep the entries of these judges, and those without a judge's name where wanted."""
+        """Keep the entries of these judges and, if ``unnamed``, those without a judge's name."""
         place = {name: code for code, name in enumerate(names)}
         new: IntArray = np.array([*(place.get(name, -2) for name in self.judges), -1 if unnamed else -2])
         codes = new[self.judge]
@@ -296,7 +296,7 @@ class Comparisons(Displayed):
 
 
 def judge_codes(names: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
-    """Give the judges numbers in the order in which they first appear; an empty name is −1.
+    """Assign numbers to the judges in the order in which they first appear; an empty name is −1.
 
     >>> judge_codes(["x", "", "x"])
     (('x',), array([ 0, -1,  0]))

@@ -22,7 +22,7 @@ from judgemap.study.comparisons import Direction
 Access = Literal["personal", "open"]
 DESIGNS = ("principal", "uniform", "naive", "optimal", "adaptive")
 TEXTS = ("title", "question", "example", "consent", "instructions", "thanks")
-"""What is written by the researcher and can be translated."""
+"""What the researcher writes and can have translated."""
 
 MOST_REPEATS = 0.3
 LONGEST = {"title": 200, "question": 300, "consent": 20_000}
@@ -36,7 +36,7 @@ _TILES = re.compile(
     r"https://(\{s\}\.)?[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?/"
     r"(?=.*\{z\})(?=.*\{x\})(?=.*\{y\})(\{[zxyr]\}|[A-Za-z0-9._~/?&=%@:+-])+"
 )
-"""The host goes into a header of the judges' pages, where nothing in it may end or widen a rule."""
+"""The host goes into a header of the judges' pages, so nothing in it may end or widen a rule there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class OwnWords:
     author: str = ""
     contact: str = ""
     next_steps: str = ""
-    """What to do next; an empty line begins a new paragraph."""
+    """What to do next; a blank line begins a new paragraph."""
 
 
 NO_WORDS = OwnWords()
@@ -97,7 +97,7 @@ class StudyDefinition:
     ties: bool = True
     skips: bool = True
     repeats: float = 0.0
-    """The share of pairs that a judge has answered before, shown again with sides swapped."""
+    """The share of pairs that a judge sees again, with sides swapped."""
     access: Access = "personal"
     languages: tuple[str, ...] = ("en",)
     example: str = ""
@@ -108,7 +108,7 @@ class StudyDefinition:
     base_map: str = ""
     base_map_credit: str = ""
     answers_until: date | None = None
-    """The last day on which judges' answers are kept; they are deleted when it is over. None for no such day."""
+    """The last day on which judges' answers are kept; they are deleted after it. None if they are kept indefinitely."""
     briefing: OwnWords = NO_WORDS
 
     def __post_init__(self) -> None:
@@ -183,7 +183,7 @@ def read_definition(path: str | Path) -> StudyDefinition:
 
 
 def parse_definition(tables: Mapping[str, Any]) -> StudyDefinition:
-    """Make a definition of the tables of a study.toml; errors name the key.
+    """Build a definition from the tables of a study.toml; errors name the key.
 
     >>> parse_definition({"title": "Wards", "question": "Which?", "direction": "lower", "maximum": "many"})
     Traceback (most recent call last):
@@ -243,7 +243,7 @@ def _known(given: Mapping[str, Any], prefix: str, keys: Sequence[str]) -> None:
             raise StudyError(f"there is no key {prefix + key!r}{did_you_mean(key, keys)}; the keys are {quoted(keys)}")
 
 
-def _checked(cls: type, key: str, value: Any, prefix: str = "") -> Any:  # noqa: ANN401 - as TOML has it
+def _checked(cls: type, key: str, value: Any, prefix: str = "") -> Any:  # noqa: ANN401 - whatever TOML holds
     """Check a value against the type of its field; lists become tuples."""
     kind = str(next(each.type for each in fields(cls) if each.name == key))
     if "tuple[tuple" in kind:
@@ -267,7 +267,7 @@ def _checked(cls: type, key: str, value: Any, prefix: str = "") -> Any:  # noqa:
     return value if "bool" in kind or "int" in kind else str(value)
 
 
-def _checked_pairs(key: str, value: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401 - as TOML has it
+def _checked_pairs(key: str, value: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401 - whatever TOML holds
     pairs = value if isinstance(value, list) else [value]
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise StudyError(f"{key} is {value!r}; it must be a list of pairs, such as [['W1', 'W2']]")
@@ -313,7 +313,7 @@ def write_definition(study: StudyDefinition) -> str:
 
 
 def read_study_areas(study: StudyDefinition, folder: str | Path) -> Areas:
-    """Read the areas that a definition names, from files beside it."""
+    """Read the areas of a definition from the files next to it."""
     source = study.areas
     if bool(source.file) == bool(source.edges):
         raise StudyError("areas does not name a map; give areas.file, a boundary file, or areas.edges, an edge list")
@@ -333,7 +333,7 @@ def read_study_areas(study: StudyDefinition, folder: str | Path) -> Areas:
 
 
 def without_edges(areas: Areas, removed: Sequence[tuple[str, str]]) -> Areas:
-    """Return the areas with some edges taken away.
+    """Return the areas with some edges removed.
 
     >>> areas = Areas(("a", "b", "c"), ("A", "B", "C"), AreaGraph(3, [[0, 1], [1, 2]]))
     >>> without_edges(areas, [("c", "b")]).graph.edges

@@ -1,6 +1,6 @@
-"""The stored explanation of a fit, typed, for the pages that read it. Light to import: no tables, no arrays.
+"""The stored explanation of a fit, typed, for the pages that read it. Quick to import: no tables, no arrays.
 
-`explain.Explanation.to_dict` writes these names. Fields missing from an earlier version's database get their default
+`explain.Explanation.to_dict` writes these names. Fields that a database of an earlier version lacks get their default
 here, and extra ones are ignored.
 """
 
@@ -15,7 +15,7 @@ Kind = TypeVar("Kind")
 
 
 class RiskRow(TypedDict):
-    """A row of the table of areas, as areas.csv has it; with the area's cluster in a fit of clusters."""
+    """A row of the table of areas, as in areas.csv; with the area's cluster in a fit of clusters."""
 
     id: str
     name: str
@@ -33,7 +33,7 @@ class RiskRow(TypedDict):
 
 
 class Met(NamedTuple):
-    """Another area by its position, and how often this one won and lost against it."""
+    """Another area, by position, and how often this one won and lost against it."""
 
     other: int
     won: int
@@ -42,7 +42,7 @@ class Met(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AreaFinding:
-    """What an area won, what the fit expects of it, and the draws of its risk in bins, in thousandths."""
+    """What an area won, what the fit expects of it, and the draws of its risk by bin, in thousandths."""
 
     wins: int = 0
     losses: int = 0
@@ -55,7 +55,7 @@ class AreaFinding:
 
     @property
     def unexpected(self) -> tuple[float, float, float] | None:
-        """The share that it won and the interval that the fit expects, where the one is outside the other."""
+        """The area's win rate and the interval that the fit expects, if the one is outside the other."""
         if self.win_rate is None or self.win_low is None or self.win_high is None:
             return None
         outside = not self.win_low <= self.win_rate <= self.win_high
@@ -64,7 +64,7 @@ class AreaFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AreaFindings:
-    """All that is kept of one area; ``between`` is another cluster that it may belong to, and how probably."""
+    """Everything stored about one area; ``between`` is another cluster it may belong to, with the probability."""
 
     area: AreaFinding = AreaFinding()
     met: Sequence[Met] = ()
@@ -72,7 +72,7 @@ class AreaFindings:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "AreaFindings":
-        """Take the area's entries of ``areas``, ``met`` and ``between``; each may be missing."""
+        """Read the area's entries of ``areas``, ``met`` and ``between``, any of which may be missing."""
         between = kept.get("between")
         return cls(
             area=_read(AreaFinding, kept.get("areas", {})),
@@ -101,7 +101,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeFinding:
-    """How a judge agrees with the others, and what a researcher should look at; see `judges.judge_table`."""
+    """How well a judge agrees with the others, and what a researcher should look at; see `judges.judge_table`."""
 
     judge: str
     agreement: float | None = None
@@ -110,18 +110,18 @@ class JudgeFinding:
     outfit: float | None = None
     stands_out: Sequence[str] = ()
     distance: float | None = None
-    """From the population's map, in a fit in which judges differ; see `panel_judges` for this and what follows."""
+    """From the population's map, in a fit in which judges differ; `panel_judges` explains this and what follows."""
     distance_low: float | None = None
     distance_high: float | None = None
     p_little: float | None = None
     p_reversed: float | None = None
     p_another_view: float | None = None
     kind_note: str = ""
-    """Why these three cannot be told, and what to do; empty where they can."""
+    """Why these three cannot be determined, and what to do; empty if they can."""
 
     @property
     def told_apart(self) -> list[tuple[str, float]]:
-        """What the model tells apart where a judge disagrees, in words, each with its probability; the likeliest first.
+        """What kind of judge the model suggests, in words, each with its probability; the likeliest first.
 
         >>> JudgeFinding(judge="ann", p_little=0.02, p_another_view=0.7).told_apart
         [('another view', 0.7), ('little information', 0.02)]
@@ -137,7 +137,7 @@ class JudgeFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surprise:
-    """An answer that the fit holds unlikely."""
+    """An answer that the fit considers unlikely."""
 
     judge: str
     chosen_name: str
@@ -148,7 +148,7 @@ class Surprise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReliabilityFinding:
-    """How reliable the estimates are, of all answers or of the first of them; see `reliability.Reliability`."""
+    """How reliable the estimates are, from all answers or the first of them; see `reliability.Reliability`."""
 
     note: str = ""
     answers: int = 0
@@ -180,7 +180,7 @@ class SamplingFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A number of the model that is no area's and no judge's: symbol, meaning, posterior median, 95 % interval."""
+    """A parameter that belongs to no area or judge: symbol, meaning, posterior median, 95 % interval."""
 
     symbol: str
     words: str
@@ -191,7 +191,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What is kept of a fit, or the parts of it that were asked for; the others are empty, as before a worker is done.
+    """What is stored about a fit, or the parts asked for; the rest are empty, as they are before a worker is done.
 
     ``layout`` has a point for each area if there is no map; see `explain.Explanation` for the rest.
 
@@ -216,7 +216,7 @@ class Findings:
     sampling: SamplingFinding = SamplingFinding()
     parameters: Sequence[Parameter] = ()
     between: Sequence[Sequence[float] | None] = ()
-    """The other cluster that each area may belong to, and how probably."""
+    """The other cluster that each area may belong to, with the probability."""
     grouping: Grouping | None = None
     verdict: Mapping[str, Any] | None = None
     """As `verdict.Verdict.from_dict` reads it."""
@@ -246,7 +246,7 @@ class Findings:
 
 
 class Expected(NamedTuple):
-    """What is expected of a study of some length: the mean over simulated studies, with its interval."""
+    """What to expect of a study of some length: the mean over simulated studies, with its interval."""
 
     mean: float
     low: float
@@ -255,9 +255,9 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastFinding:
-    """What more answers would bring: ``expected`` has a measure's expectations at each number of ``comparisons``.
+    """What more answers would bring: ``expected`` has each measure's expectation at each number of ``comparisons``.
 
-    The measures are sd, rank_error and found; see `planning.StudyPlan`. An expectation that is not known is None.
+    The measures are sd, rank_error and found; see `planning.StudyPlan`. An unknown expectation is None.
 
     >>> expected = {"sd": [[0.8, None, None], [0.6, 0.5, 0.7]]}
     >>> kept = {"answers": 50, "comparisons": [50, 100], "top": 3, "expected": expected}
@@ -273,7 +273,7 @@ class ForecastFinding:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "ForecastFinding":
-        """Read what is kept of a plan; a simulation that has no interval has its mean at both ends."""
+        """Read what is stored of a plan; without an interval, the mean stands for both ends."""
         expected = {
             name: [None if mean is None else Expected(mean, *(mean if end is None else end for end in (low, high)))
                    for mean, low, high in rows]
@@ -282,7 +282,7 @@ class ForecastFinding:
         return cls(answers=kept["answers"], comparisons=kept["comparisons"], top=kept["top"], expected=expected)
 
     def at(self, answers: int) -> dict[str, Expected] | None:
-        """Return what is expected at a number of answers, by measure; None where that is not known."""
+        """Return what to expect at a number of answers, by measure; None if that is not known."""
         if answers not in self.comparisons:
             return None
         there = {name: rows[self.comparisons.index(answers)] for name, rows in self.expected.items()}

@@ -1,10 +1,10 @@
-"""How each judge answered: how much, how fast, with which habits, and in agreement with the others or not.
+"""How each judge answered: how much, how fast, with which habits, and whether in agreement with the others.
 
 A judge is compared with the *other* judges. For each judge the model is fitted to all others' answers (quickly, see
 `study.quick_fit`), and gives each of the judge's decided answers a probability p = P(this area chosen | the others'
 answers), allowing for uncertain strengths. The fit has not seen the answer, so for a judge who follows the model E[(y −
-p)²] = p(1 − p) exactly, however large the judge's share of all answers. If p came from the fit of all answers,
-residuals would be too small, and a judge with most of the answers could not stand out at all.
+p)²] = p(1 − p) exactly, however large the judge's share of all answers. If p came from a fit to all answers, residuals
+would be too small, and a judge with most of the answers could not stand out at all.
 """
 
 from collections.abc import Iterator
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from judgemap.study.result import Fit
 
 SURE = 0.9
-"""What is more probable than this is said about a judge."""
+"""A statement about a judge is made only if it is more probable than this."""
 STEPS = (0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
-"""Widths of a histogram's bins, in seconds."""
+"""Possible widths of a histogram's bins, in seconds."""
 
 
 def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
@@ -76,10 +76,10 @@ def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
 
 
 def others_chances(data: Comparisons, belief: Belief) -> FloatArray:
-    """P(the pair's first area is chosen | other judges' answers) for every decided answer; nan for a lone judge's.
+    """P(the pair's first area is chosen | other judges' answers) for every decided answer; nan if there are none.
 
-    α² is taken from all answers together, strengths are not. Answers without a judge's name have no chance here, but
-    count among the others' answers.
+    α² is estimated from all answers together, strengths are not. Answers without a judge's name get no probability
+    here, but count among the others' answers.
 
     >>> from judgemap.core.prior import FixedVariance, independent
     >>> data = Comparisons.from_words(("a", "b"), ("x", "y", "y"), [0, 0, 0], [1, 1, 1], ("left",) * 3)
@@ -139,7 +139,7 @@ def surprising_answers(fit: "Fit", data: Comparisons, most: int = 30) -> "pd.Dat
 
 
 class TimeHistogram(NamedTuple):
-    """How many comparisons took how long: ``counts`` (judges, bins); the last bin also holds all that took longer."""
+    """How many comparisons took how long: ``counts`` (judges, bins); the last bin includes everything longer."""
 
     judges: tuple[str, ...]
     edges: FloatArray
@@ -147,7 +147,7 @@ class TimeHistogram(NamedTuple):
 
 
 def time_histogram(data: Comparisons, bins: int = 30) -> TimeHistogram:
-    """Count times in round bins, of which ``bins`` hold 97 % of all; answers without a time are left out.
+    """Count times in bins of a round width, ``bins`` of which cover 97 % of all; answers without a time are left out.
 
     >>> seconds = np.array([0.4, 2.2, 2.3, 1000.0])
     >>> data = Comparisons.from_words(("a", "b"), ("x",) * 4, [0] * 4, [1] * 4, ("tie",) * 4, seconds)
@@ -166,7 +166,7 @@ def time_histogram(data: Comparisons, bins: int = 30) -> TimeHistogram:
 
 
 def time_quartiles(data: Comparisons) -> FloatArray:
-    """Return the quartiles of each judge's times, one row per judge; nan where a judge has none.
+    """Return the quartiles of each judge's times, one row per judge; nan if a judge has none.
 
     >>> data = Comparisons.from_words(("a", "b"), ("x",) * 3, [0] * 3, [1] * 3, ("tie",) * 3, [1.0, 2.0, 4.0])
     >>> time_quartiles(data)
@@ -179,19 +179,19 @@ def time_quartiles(data: Comparisons) -> FloatArray:
 
 
 def stands_out(table: "pd.DataFrame") -> dict[str, list[str]]:
-    """Say of each judge, a sentence each, what a researcher should look at; nothing for most judges.
+    """Say, in one sentence each, what a researcher should look at in each judge's answers; for most, nothing.
 
     An infit or a share of left choices must be more than 3.3 standard deviations off, and by enough to matter. Of
-    judges who answer as the model says, under 1 % are pointed out; 3 % where they gave most of all answers themselves.
-    Outfit is not used: a single slip can make it large.
+    judges who answer as the model says, fewer than 1 % are pointed out; 3 % of those who gave most of the answers
+    themselves. Outfit is not used, because a single slip can make it large.
     """
     usual = float(table["seconds_median"].median())
     return {row["judge"]: list(_sentences(row, usual)) for row in table.to_dict("records")}
 
 
 def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
-    yield from _told_apart(row)
-    told = np.isfinite(row.get("p_reversed", np.nan))  # by a model that knows what kind of judge this is
+    yield from _kind_sentences(row)
+    told = np.isfinite(row.get("p_reversed", np.nan))  # a model of judges says what kind this one is
     if row["agreement_high"] < 0.5 and not told:
         yield (
             f"Disagreed with the other judges in {1 - row['agreement']:.0%} of answers: perhaps the question was "
@@ -210,8 +210,8 @@ def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
         yield f"Left undecided {row['undecided']:.0%} of the pairs."
 
 
-def _told_apart(row: dict[Any, Any]) -> Iterator[str]:
-    """Say what a model of judges who differ makes of one; nan where it does not know the judge."""
+def _kind_sentences(row: dict[Any, Any]) -> Iterator[str]:
+    """Say what kind of judge a model of judges who differ considers this one to be; nan if it does not know them."""
     if row.get("p_reversed", 0.0) > SURE:
         yield f"Answers the other way round (probability {row['p_reversed']:.0%}): perhaps the question was misread."
     if row.get("p_little", 0.0) > SURE:
@@ -221,7 +221,7 @@ def _told_apart(row: dict[Any, Any]) -> Iterator[str]:
 
 
 def _groups(code: IntArray) -> Iterator[IntArray]:
-    """Yield the positions of each judge's code; −1 is no judge."""
+    """Yield the positions of each judge's code; −1 means no judge."""
     order = np.argsort(code, kind="stable")
     cuts = np.flatnonzero(np.diff(code[order])) + 1
     yield from (own for own in np.split(order, cuts) if len(own) and code[own[0]] >= 0)

@@ -189,19 +189,19 @@ class PanelFit(Fit):
 
     @cached_property
     def judged_riskier(self) -> FloatArray:
-        """P(an area is picked as riskier than one of average risk | one of them is), by area.
+        """P(an area is picked as riskier than one of average risk | it is not a tie), by area.
 
-        By another judge of the same kind; on the panel's map, by one who sees that map.
+        The judge is another one of the same kind or, on the panel's map, one who sees that map.
         """
         d, rng = np.ascontiguousarray(self.risk.T), np.random.default_rng(0)
         if self.settings.differ and self.record.view is not View.PANEL:
             C = self.view_covariance.matrix
-            spread = np.sqrt(np.diag(C) - 2 * C.mean(axis=1) + C.mean())  # of a judge's view, against its own mean
+            spread = np.sqrt(np.diag(C) - 2 * C.mean(axis=1) + C.mean())  # of a judge's view, relative to its mean
             d = d + spread[:, None] * self.sigma * rng.standard_normal(d.shape)
         return np.asarray(self._decided(rng, d, slice(None)).mean(axis=1))
 
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
-        """P(first is chosen over second | one of them is) for another judge of the same kind, sides at random."""
+        """P(first is chosen over second | it is not a tie) for another judge of the same kind, sides at random."""
         draws = self._population
         step = -(-len(draws) * max(len(first), 1) // WORK)
         strengths = np.ascontiguousarray(self.record.sign * draws[::step].T)
@@ -223,7 +223,7 @@ class PanelFit(Fit):
         return judge_columns(self, data)
 
     def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
-        """P(the pair's first area is chosen | one of them is): by each judge's own map, side, attention and lapses."""
+        """P(the pair's first area is chosen | it is not a tie), by each judge's own map, side, attention and lapses."""
         if data is None or (self.settings.differ and not self.has_judge_maps):
             return self._others_answers(shown, draws)
         return self._own_answers(shown, data.where(data.decided), draws)
@@ -298,7 +298,7 @@ class PanelFit(Fit):
         return values
 
     def _judge_risk(self, place: int | None = None) -> FloatArray:
-        """Draws of each judge's map, (samples, judges, areas), or of one judge's."""
+        """Draws of every judge's map, (samples, judges, areas), or of one judge's, (samples, areas)."""
         if not self.has_judge_maps:
             why = (
                 "there are too many judges to keep a map for each"
@@ -311,7 +311,7 @@ class PanelFit(Fit):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups of posterior.nc: the draws of each judge's map too."""
+        """The groups of posterior.nc, including the draws of each judge's map."""
         return (*super().groups, "views")
 
     def _group(self, group: str) -> xr.Dataset:
@@ -369,7 +369,7 @@ def _silent_note(silent: tuple[str, ...]) -> list[Note]:
 def _differ_note(
     data: Comparisons, draws: Draws, rule: TieRule | None, covariance: Covariance, seed: int
 ) -> list[Note]:
-    """Warn where judges differ, in a fit with ties that takes them to be alike."""
+    """Warn if judges differ, in a fit with ties that assumes they do not."""
     tie_chance = np.median(draws["tie_chance"]) if rule is not None else np.zeros(())
 
     def chance(d: FloatArray) -> FloatArray:

@@ -4,9 +4,9 @@ Three kinds that look the same in a table of agreement are distinguished by thei
 `core.judge_kinds` weighs against a judge like the others:
 
 =================  =============================================================================================
-little             answers tell little of any map: attention |a_k| < ¼, or more than half of them without looking;
-                   where the model has neither, answers by chance
-reversed           the question was taken the other way round: a_k < −¼; without attention, a_k = −1
+little             answers say little about any map: attention |a_k| < ¼, or more than half of them without looking;
+                   if the model has neither, answers by chance
+reversed           the judge took the question the other way round: a_k < −¼; without attention, a_k = −1
 another view       answers follow a map, but one that has nothing to do with the population's
 =================  =============================================================================================
 

@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from judgemap.study.result import Fit
 
 DESIGNS = ("uniform", "naive", "principal", "optimal", "adaptive")
-"""In an order that never changes: a design's place is part of its seed, so that adding others changes nothing."""
+"""The order must never change: a design's position is part of its seed, so new ones go at the end."""
 SHARES = (0.25, 0.5, 0.75, 1.0, 1.5)
-"""The lengths of studies that are looked at, as shares of the planned one."""
+"""The study lengths considered, as multiples of the planned one."""
 SHORTEST = 6
-"""No shorter study is looked at, nor one with fewer than half as many comparisons as areas: α would be anything."""
+"""The shortest study considered; nor is one with fewer than half as many comparisons as areas: α could be anything."""
 FEWEST = 6
-"""Simulations needed for an interval of a median."""
+"""The fewest simulations that allow an interval for a median."""
 LOSSES = ("sd", "rank_error", "missed")
 """Measures that fall as a study grows, by which designs are compared; ``missed`` is 1 − ``found``."""
 
@@ -54,15 +54,15 @@ class PlanOptions(TypedDict, total=False):
     """How to simulate; every entry has a default."""
 
     simulations: int
-    """Simulated studies under each design, 40."""
+    """Simulated studies under each design; 40 by default."""
     cores: int
     """Processes to use; the results do not depend on it."""
     watch: Callable[[int, int], None] | None
-    """Called with the number of trials done, and of all, after each."""
+    """Called after each trial with the number done and the total."""
 
 
 class Needed(NamedTuple):
-    """How many comparisons a design needs for what the reference design gives in the planned number, by one measure.
+    """How many comparisons a design needs to match the reference design at the planned number, by one measure.
 
     ``middle``, ``low`` and ``high`` are numbers of comparisons; 0 and inf mean fewer and more than were simulated.
     """
@@ -74,18 +74,18 @@ class Needed(NamedTuple):
 
     @property
     def saving(self) -> float:
-        """The share of the planned comparisons that is saved; negative if more are needed."""
+        """The share of the planned comparisons that would be saved; negative if more are needed."""
         return 1 - self.middle / self.planned
 
     @property
     def gain(self) -> int:
-        """1 if fewer comparisons are surely needed, −1 if surely more, and 0 if the difference can be chance."""
+        """1 if fewer comparisons are certainly needed, −1 if certainly more, and 0 if the difference may be chance."""
         return int(self.high < self.planned) - int(self.low > self.planned)
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRecord:
-    """How a plan was simulated: ``truth`` says where the true risks come from."""
+    """How a plan was simulated; ``truth`` says where the true risks come from."""
 
     areas: int
     truth: str
@@ -140,7 +140,7 @@ class StudyPlan(Displayed):
         return values
 
     def expected(self, design: str, measure: str) -> list[Interval]:
-        """Return a measure at each length, with a Monte Carlo interval: of the median for U2, otherwise of the mean."""
+        """Return a measure at each length, with a Monte Carlo interval: the median for U2, otherwise the mean."""
         summary = median_interval if measure == "u2" else mean_interval
         return [summary(column) for column in self.curve(design, measure).T]
 
@@ -157,7 +157,7 @@ class StudyPlan(Displayed):
         return Needed(*length_for_the_same(rng, lengths, self.curve(design, measure), reference, at), self.planned)
 
     def against(self, design: str, measure: str) -> Interval:
-        """Return a measure's ratio to the reference at the planned number, a geometric mean over truths.
+        """Return a measure's ratio to the reference at the planned number, as a geometric mean over truths.
 
         >>> import judgemap as jm
         >>> plan = jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6)
@@ -286,7 +286,7 @@ class TruthSource:
 
     @classmethod
     def make(cls, areas: Areas, alpha: float | None, pilot: "Fit | None") -> "TruthSource":
-        """Choose the guess or the pilot, checked."""
+        """Check the guess or the pilot, and use it."""
         if pilot is None:
             guess = ALPHA if alpha is None else alpha
             if not (np.isfinite(guess) and guess > 0):
@@ -329,7 +329,7 @@ class _Trials:
     def run(
         self, seed: int, simulations: int, cores: int, watch: Callable[[int, int], None] | None
     ) -> dict[str, FloatArray]:
-        """Run them on some cores; each has a generator of its own, so that their order does not matter."""
+        """Run them on some cores; each has its own generator, so their order does not matter."""
         from joblib import Parallel, delayed
 
         merits = {name: np.empty((simulations, len(self.lengths), len(Merits._fields))) for name in self.askers}

@@ -1,7 +1,7 @@
 """Data from the R packages speedyBBT and BSBT: lists with comparisons, areas and an adjacency matrix, in .rda files.
 
-The packages' help says that an outcome of 1 means that the *second* item won. Their code, their examples and their data
-mean the first, and so does this reader unless told otherwise.
+The packages' help says that an outcome of 1 means that the *second* item won. In their code, examples and data it means
+the first, and this reader assumes so unless told otherwise.
 """
 
 import warnings
@@ -33,7 +33,7 @@ KNOWN: dict[str, Direction] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contents:
-    """The objects of R files by their path in R (``forcedMarriage$wards``), and what their map says about its place."""
+    """The objects in R files by their path in R (``forcedMarriage$wards``), and the reference system of their map."""
 
     tables: dict[str, pd.DataFrame]
     matrices: dict[str, FloatArray]
@@ -42,7 +42,7 @@ class Contents:
 
 
 def import_speedybbt(paths: Sequence[str | Path], ones: Side = "first") -> Imported:
-    """Read .rda or .rds files; BSBT keeps comparisons, adjacency and map in three.
+    """Read .rda or .rds files; BSBT keeps comparisons, adjacency and map in three separate ones.
 
     ``ones`` says which of the two areas an outcome of 1 stands for.
     """
@@ -82,7 +82,7 @@ def _read(paths: list[Path]) -> Contents:
 
 
 def _objects(path: Path, systems: list[str]) -> dict[str, Any]:
-    """Read an R file; simple features become shapely geometries, and their reference system goes to ``systems``."""
+    """Read an R file; simple features become shapely geometries, and their reference system is added to ``systems``."""
     try:
         import rdata
     except ModuleNotFoundError:
@@ -142,7 +142,7 @@ def _multipolygon(parts: Any, attributes: Any) -> "shapely.MultiPolygon":  # noq
 
 
 def _systems(crs: Any) -> Iterator[str]:  # noqa: ANN401 - what R's list holds
-    """Yield what sf says about a reference system, the newer ways of saying it first."""
+    """Yield what sf says about a reference system, newer formats first."""
     for key in ("wkt", "input", "epsg", "proj4string") if isinstance(crs, dict) else ():
         text = _text(np.atleast_1d(crs[key])[0]) if crs.get(key) is not None else ""
         if text:
@@ -150,7 +150,7 @@ def _systems(crs: Any) -> Iterator[str]:  # noqa: ANN401 - what R's list holds
 
 
 def _matrix(value: Any) -> FloatArray | None:  # noqa: ANN401 - what R's list holds
-    """Return a square matrix as an array, from R's own, one with names, or a sparse one of the package Matrix."""
+    """Return a square matrix as an array, from a plain or named matrix, or a sparse one of the package Matrix."""
     if all(hasattr(value, slot) for slot in ("i", "p", "Dim")):
         from scipy.sparse import csc_array
 
@@ -167,7 +167,7 @@ def _matrix(value: Any) -> FloatArray | None:  # noqa: ANN401 - what R's list ho
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - a cell of R's
-    """Write a cell of a data frame: whole numbers without a point, what is missing as nothing.
+    """Write a cell of a data frame: whole numbers without a decimal point, missing values as nothing.
 
     >>> _text(67.0), _text(np.str_("Castle")), _text(None), _text(float("nan"))
     ('67', 'Castle', '', '')
@@ -180,7 +180,7 @@ def _text(value: Any) -> str:  # noqa: ANN401 - a cell of R's
 
 
 def _comparisons(contents: Contents, where: str) -> tuple[str, pd.DataFrame, Columns]:
-    """Choose the table of comparisons: by its columns, and by its name where several would do."""
+    """Choose the table of comparisons: by its columns, and by its name if several would do."""
     fitting = {name: guess_columns(table.columns) for name, table in contents.tables.items()}
     fitting = {name: columns for name, columns in fitting.items() if columns.enough}
     if not fitting:
@@ -229,7 +229,7 @@ def _edges(matrix: FloatArray, ids: Sequence[str], where: str) -> Iterator[tuple
 
 
 def _areas(contents: Contents, comparisons: str, answers: Sequence[Answer], matrix: FloatArray | None) -> Imported:
-    """Find the areas that the comparisons number, and what they are called."""
+    """Find the areas that the comparisons refer to, and their names."""
     used = {area for answer in answers for area in (answer.left, answer.right)}
     tables = {name: table for name, table in contents.tables.items() if name != comparisons}
     table = next((each for each in tables.values() if matrix is None or len(each) == len(matrix)), None)
@@ -253,7 +253,7 @@ def _areas(contents: Contents, comparisons: str, answers: Sequence[Answer], matr
 
 
 def _column_of(table: pd.DataFrame | None, used: set[str]) -> tuple[str, ...] | None:
-    """Return the column that the comparisons name areas by."""
+    """Return the column by which the comparisons identify areas."""
     if table is None:
         return None
     for column in table.columns:
@@ -264,7 +264,7 @@ def _column_of(table: pd.DataFrame | None, used: set[str]) -> tuple[str, ...] | 
 
 
 def _names(table: pd.DataFrame) -> tuple[str, ...] | None:
-    """Return the column of names: one called so, or the first of texts that all differ."""
+    """Return the column of names: one called that, or else the first column of texts that nearly all differ."""
     called = [each for each in table.columns if str(each).casefold() in ("name", "names")]
     called += [each for each in table.columns if str(each).casefold().endswith("name") and each not in called]
     for column in [*called, *table.columns]:
@@ -276,7 +276,7 @@ def _names(table: pd.DataFrame) -> tuple[str, ...] | None:
 
 
 def _outlines(table: pd.DataFrame, systems: Sequence[str]) -> "tuple[geopandas.GeoSeries | None, tuple[str, ...]]":
-    """Return the outlines of the areas, placed on Earth, if the table has them."""
+    """Return the outlines of the areas with their reference system, if the table has them."""
     import geopandas
     import pyproj
     import shapely

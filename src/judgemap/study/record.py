@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 GOOD_GAP = 0.1
-"""The largest difference between chains in a co-clustering probability that needs no warning."""
+"""The largest difference between chains in a co-clustering probability that calls for no warning."""
 
 
 class NoteKind(StrEnum):
     """What a note is about."""
 
     MAP = "map"
-    """How the boundary file or the list of edges was read."""
+    """How the boundary file or edge list was read."""
     UNDECIDED = "undecided"
     NEVER_COMPARED = "never compared"
     GROUPS = "groups"
     """Areas fall into groups that were never compared with each other."""
     ONE_JUDGE = "one judge"
     SINGLE_ANSWERS = "single answers"
-    """Judges, by name, who answered once."""
+    """Judges, by name, who answered only once."""
     SILENT_JUDGES = "silent judges"
     """Judges, by name, who gave no answer that a model can use."""
     JUDGES_DIFFER = "judges differ"
-    """Judges differ more than chance explains, in a fit that takes them to be alike."""
+    """Judges differ more than chance explains, in a fit that assumes they do not."""
     TIES = "ties"
     """Ties are part of the model."""
     PARTS = "parts"
-    """The map is in parts that no cluster spans."""
+    """The map is in several parts; no cluster spans two."""
     ENGINE = "engine"
     """How a large map was fitted."""
     DRAWS_KEPT = "draws kept"
@@ -52,7 +52,7 @@ class NoteKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence that a reader of the fit must know.
+    """A sentence that every reader of the fit should know.
 
     >>> Note(NoteKind.SINGLE_ANSWERS, "Judges with only one answer, treated like any other: 'ann'.").names_judges
     True
@@ -63,13 +63,13 @@ class Note:
 
     @property
     def names_judges(self) -> bool:
-        """Whether judges are named, who must stay anonymous in what is published."""
+        """Whether the note names judges, who must stay anonymous in anything published."""
         return self.kind in (NoteKind.SINGLE_ANSWERS, NoteKind.SILENT_JUDGES)
 
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """The prior correlation of areas: one of `priors.PRIORS`, 'independent', or the name of one made by hand.
+    """The prior correlation of areas: one of `priors.PRIORS`, 'independent', or the name of one built by hand.
 
     >>> Correlation("exponential", 5.0).text
     'exponential, length 5'
@@ -80,13 +80,13 @@ class Correlation:
 
     @property
     def text(self) -> str:
-        """How it is called."""
+        """What the prior is called."""
         return self.kind if self.length is None else f"{self.kind}, length {self.length:g}"
 
 
 @dataclass(frozen=True, slots=True)
 class DataFacts:
-    """What a fit was made of; the same ``sha256``, the same comparisons."""
+    """The data of a fit; the same ``sha256`` means the same comparisons."""
 
     sha256: str
     areas: int
@@ -100,21 +100,21 @@ class DataFacts:
 
     @property
     def left_out(self) -> int:
-        """Pairs that were shown and tell the model nothing."""
+        """Pairs that were shown but say nothing to the model."""
         return self.shown - self.comparisons - self.ties
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    """How far the draws can be trusted; nan where it cannot be told."""
+    """How far the draws can be trusted; nan if that cannot be determined."""
 
     rhat_max: float
     ess_bulk_min: float
     ess_bulk_min_of: str
-    """The area, or other quantity, of that effective sample size."""
+    """The area, or other quantity, with that effective sample size."""
     ess_bulk_median: float
     ess_bulk_of: Mapping[str, float]
-    """The effective sample sizes of what is no area's risk."""
+    """The effective sample sizes of quantities other than the areas' risks."""
     ess_tail_min: float
     ess_per_second: float
     clusters: Convergence | None = None
@@ -122,7 +122,7 @@ class Diagnostics:
 
 @dataclass(frozen=True, slots=True)
 class PartitionChoice:
-    """The partition that a fit shows: of least expected ``loss``, with a given number of clusters or of any."""
+    """The partition that a fit shows: the one of least expected ``loss``, with a given number of clusters or any."""
 
     n_clusters: int | None = None
     loss: str = "vi"
@@ -130,7 +130,7 @@ class PartitionChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRecord:
-    """How a fit was made, of what, by which software, and what to mind about it.
+    """How a fit was made, from what, by which software, and what to bear in mind about it.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -143,13 +143,13 @@ class FitRecord:
 
     model: str
     correlation: Correlation | None
-    """None for clusters, whose prior is another."""
+    """None for clusters, which have a different prior."""
     hyperparameters: VariancePrior | ClusterSettings
     sampler: str
     seed: int
     plan: Plan
     complete: bool
-    """False where the run was interrupted."""
+    """False if the run was interrupted."""
     seconds: float
     winner_is: "Direction"
     data: DataFacts
@@ -161,15 +161,15 @@ class FitRecord:
     n_clusters: Mapping[int, float] | None = None
     """P(k clusters), by k."""
     panel: PanelSettings | None = None
-    """What was assumed of judges and ties, where that is not the paper's model."""
+    """What was assumed about judges and ties, if it is not the paper's model."""
     view: View = View.POOLED
-    """Map credit."""
+    """Whose map the fit shows."""
     verdict: Verdict | None = None
-    """Whether it can be used; None where that was not judged."""
+    """Whether the fit can be used; None if that was not judged."""
 
     @property
     def of_panel(self) -> bool:
-        """Whether the model says more of judges and ties than the paper's."""
+        """Whether the model includes more about judges, ties or smoothness than the paper's."""
         panel = self.panel
         if panel is None or self.model == "clusters":
             return False
@@ -177,7 +177,7 @@ class FitRecord:
 
     @property
     def prior(self) -> str:
-        """How the prior is called."""
+        """What the prior is called."""
         if isinstance(self.hyperparameters, ClusterSettings):
             return f"distance dependent Chinese restaurant process, affinity {self.hyperparameters.affinity}"
         return self.correlation.text if self.correlation is not None else ""
@@ -194,7 +194,7 @@ class FitRecord:
 
     @property
     def assumed(self) -> dict[str, float | str]:
-        """The hyperparameters by the names that the settings have for them, and `alpha2` where α² is fixed."""
+        """The hyperparameters, by the names that the settings use, and `alpha2` if α² is fixed."""
         if isinstance(self.hyperparameters, ClusterSettings):
             return asdict(self.hyperparameters)
         if isinstance(self.hyperparameters, FixedVariance):
@@ -202,7 +202,7 @@ class FitRecord:
         return {"chi": self.hyperparameters.shape, "omega": self.hyperparameters.scale}
 
     def to_dict(self) -> Json:
-        """Return what fit.json says, ready for JSON."""
+        """Return the content of fit.json, ready for JSON."""
         diagnostics = asdict(self.diagnostics)
         if self.diagnostics.clusters is None:
             del diagnostics["clusters"]
@@ -237,7 +237,7 @@ class FitRecord:
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> "FitRecord":
-        """Read what fit.json says, of this version or an earlier one.
+        """Read the content of fit.json, from this version or an earlier one.
 
         >>> FitRecord.from_dict({})
         Traceback (most recent call last):
@@ -253,7 +253,7 @@ class FitRecord:
 
 
 def json_value(value: Any, figures: int | None = None) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """Make a value fit for strict JSON: NumPy's numbers become Python's, rounded to ``figures``; no number is None.
+    """Prepare a value for strict JSON: NumPy numbers become Python's, rounded to ``figures``; nan and inf become None.
 
     >>> json_value({1: (0.123456, float("nan"), True, "a")}, figures=3)
     {'1': [0.123, None, True, 'a']}
@@ -308,7 +308,7 @@ def _hyperparameters(told: Mapping[str, Any]) -> VariancePrior | ClusterSettings
 
 
 def _diagnostics(told: Mapping[str, Any]) -> Diagnostics:
-    """Read the diagnostics; a database keeps None for what is no number."""
+    """Read the diagnostics; a database stores None for nan."""
     judged = told.get("clusters")
     numbers = {
         each.name: _number(told[each.name])
@@ -335,13 +335,13 @@ _OLD_NOTES = (
     (NoteKind.SINGLE_ANSWERS, r"Judges with (a single|only one) answer"),
     (NoteKind.PARTS, r"The map is in \d+ parts: no cluster"),
 )
-"""How notes begin that were written before they had kinds; all others are about the map."""
+"""How notes from before they had kinds begin; all others are about the map."""
 
 
 def _upgraded(told: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Bring what an earlier version wrote up to date: the kinds of notes, and the parts of the prior, were text alone.
+    """Bring an earlier version's record up to date: kinds of notes were missing, and the prior was only text.
 
-    Kinds are told anew as well where their number is not that of the notes: a judge who withdraws is cut out of both.
+    Kinds are also derived again if there are not as many as notes, because a judge who withdrew was cut out of both.
     """
     kinds = told.get("note_kinds", [])
     if len(kinds) != len(told.get("notes", [])):

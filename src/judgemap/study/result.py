@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from judgemap.study.comparisons import Comparisons
 
 WORK = 100_000_000
-"""Pairs × draws for which chances are computed; of more draws, some evenly spaced ones are used."""
+"""The most pairs × draws for which probabilities are computed; beyond that, evenly spaced draws are used."""
 CHUNK = 250_000
-"""Pairs × draws at a time: two megabytes, which a processor's cache holds."""
+"""Pairs × draws at a time: two megabytes, which fit into a processor's cache."""
 GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
 
 
@@ -79,7 +79,7 @@ class Fit(Displayed):
         return f"{type(self).__name__}({self.record.model} model, {made})"
 
     @property
-    def plot(self) -> Any:  # noqa: ANN401 - of the layer that draws
+    def plot(self) -> Any:  # noqa: ANN401 - a type of the plotting layer
         """Plots on matplotlib axes: ``fit.plot.map()``, ``.ranks()``, ``.alpha()``, ``.convergence()`` and others."""
         return plots(self)
 
@@ -138,23 +138,23 @@ class Fit(Displayed):
 
     @cached_property
     def judged_riskier(self) -> FloatArray:
-        """P(a judge picks the area as riskier than one of average risk), its mean over the posterior, by area."""
+        """P(a judge picks the area as riskier than one of average risk), averaged over the posterior, by area."""
         return np.asarray(expit(self.risk).mean(axis=0))
 
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
-        """P(first is chosen over second), its mean over the posterior, for each pair."""
+        """P(first is chosen over second) for each pair, averaged over the posterior."""
         draws = self.risk
         step = -(-len(draws) * max(len(first), 1) // WORK)
         compared, place = np.unique(np.concatenate([first, second]), return_inverse=True)
         first, second = place[: len(first)], place[len(first) :]
-        # In single precision, whose exponential is several times as fast: a mean errs by less than a millionth.
+        # Single precision, because its exponential is several times as fast; a mean is off by less than a millionth.
         strengths = np.ascontiguousarray(self.record.sign * draws[::step, compared].T, dtype=np.float32)
         chance = np.empty(len(first))
         size = max(1, CHUNK // strengths.shape[1])
         for start in range(0, len(first), size):
             part = slice(start, start + size)
             odds = strengths[second[part]] - strengths[first[part]]
-            with np.errstate(over="ignore"):  # of a choice that is all but impossible
+            with np.errstate(over="ignore"):  # for a choice that is all but impossible
                 np.exp(odds, out=odds)  # the fastest way to a logistic function in NumPy
             odds += 1
             chance[part] = np.reciprocal(odds, out=odds).mean(axis=1)
@@ -162,7 +162,7 @@ class Fit(Displayed):
 
     def judge_columns(
         self,
-        data: "Comparisons",  # noqa: ARG002 - a PanelFit looks at it
+        data: "Comparisons",  # noqa: ARG002 - only a PanelFit uses it
     ) -> dict[str, FloatArray | list[str]]:
         """Return what the model says about each judge, for `jm.judge_table`: nothing, if judges are alike."""
         return {}
@@ -170,10 +170,10 @@ class Fit(Displayed):
     def answer_chances(
         self,
         shown: Shown,
-        data: "Comparisons | None",  # noqa: ARG002 - only a PanelFit looks at it
+        data: "Comparisons | None",  # noqa: ARG002 - only a PanelFit uses it
         draws: int,
     ) -> Iterator[FloatArray]:
-        """P(the pair's first area is chosen) of each entry of ``shown``, for some draws: see `core.predictive`.
+        """P(the pair's first area is chosen) for each entry of ``shown``, for some draws: see `core.predictive`.
 
         ``data`` are the original answers, if known; only a `PanelFit` uses them.
         """
@@ -184,7 +184,7 @@ class Fit(Displayed):
     def inference_data(self) -> "az.InferenceData":
         """The fit as an ArviZ object: posterior, sample_stats, observed_data, with provenance as attributes."""
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing", FutureWarning)  # said once a day, on import
+            warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing", FutureWarning)  # shown once a day, on import
             import arviz as az
 
         groups: dict[str, Any] = {group: self._group(group) for group in GROUPS}
@@ -211,7 +211,7 @@ class Fit(Displayed):
         return prior_covariance(self.map, correlation.kind, correlation.length)
 
     def remembering(self, **known: object) -> Self:
-        """Keep `sampling` or `covariance` if it was computed while fitting: both take long on a large map."""
+        """Store `sampling` or `covariance` if computed during the fit, because both take long on a large map."""
         vars(self).update(known)
         return self
 
@@ -219,7 +219,7 @@ class Fit(Displayed):
     def warnings(self) -> list[str]:
         """Problems with the sampling, in words, and what to do about them."""
         judged, draws = self.record.diagnostics, self.posterior.sizes["draw"]
-        draws = self.sample_stats.sizes.get("draw", draws)  # of a large map the folder keeps only some draws of risk
+        draws = self.sample_stats.sizes.get("draw", draws)  # the folder of a large map keeps only some draws of risk
         texts = []
         if not self.record.complete:
             texts.append(f"The run was interrupted after {draws:,} of {self.record.plan.draws:,} draws per chain.")
@@ -247,18 +247,18 @@ class Fit(Displayed):
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the fit can be used: the verdict kept by `judged`, or else what the draws alone say."""
+        """Whether the fit can be used: the verdict stored by `judged`, or else what the draws alone say."""
         return self.record.verdict or judge_fit(self.warnings, None, None, None, differ=False)
 
     def judged(self, verdict: Verdict) -> Self:
-        """Return the same fit with a verdict, which its folder then keeps."""
+        """Return the same fit with a verdict, which is then saved with it."""
         made = replace(self, record=replace(self.record, verdict=verdict))
         own = {each.name for each in fields(self)}
         return made.remembering(**{name: value for name, value in vars(self).items() if name not in own})
 
     @property
     def sampled(self) -> str:
-        """How good the draws are, in a sentence: the first warning, or that there are none."""
+        """How good the draws are, in a sentence: the first warning, or that there is none."""
         judged = self.record.diagnostics
         good = f"effective sample size at least {judged.ess_bulk_min:,.0f}, largest R-hat {judged.rhat_max:.3f}"
         return self.warnings[0] if self.warnings else f"The draws are good: {good}."
@@ -266,7 +266,7 @@ class Fit(Displayed):
     def save(self, folder: str | Path) -> Path:
         """Write areas.csv, areas.geojson (with a map), posterior.nc and fit.json into a folder, all or nothing.
 
-        An earlier fit in the folder is replaced; a folder with anything else in it is left alone.
+        An earlier fit in the folder is replaced; a folder that contains anything else is left alone.
         """
         with new_folder(Path(folder)) as draft:
             self._write(draft)
@@ -316,7 +316,7 @@ def load_fit(folder: str | Path) -> Fit:
         return _load(folder)
     except StudyError as error:
         wrong = str(error)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError):  # as netCDF and GDAL put it
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError):  # whatever netCDF and GDAL raise
         wrong = "a file in it is damaged" if (folder / "posterior.nc").is_file() else "there is no posterior.nc in it"
     raise StudyError(f"{folder} is not a complete fit ({wrong}); make it again with 'judgemap fit'")
 
@@ -356,7 +356,7 @@ def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a Ge
 
 
 def evenly(total: int, count: int) -> IntArray:
-    """Choose ``count`` of ``total`` draws, evenly spaced; all if there are fewer."""
+    """Choose ``count`` of ``total`` draws, evenly spaced, or all of them if there are fewer."""
     return np.unique(np.linspace(0, total - 1, count).astype(np.int64))
 
 
@@ -367,11 +367,11 @@ def interval_words(draws: FloatArray) -> str:
 
 
 def tie_sentence(chances: FloatArray) -> str:
-    """Say how readily judges call two areas alike."""
+    """Say how readily judges call two areas the same."""
     return f"Two areas of equal risk tie with probability {interval_words(chances)}."
 
 
 def _round_up(draws: float) -> int:
-    """Round up to two figures: 1234 → 1300."""
+    """Round up to two significant digits: 1234 → 1300."""
     size = 10 ** max(len(str(int(draws))) - 2, 0)
     return int(-(-draws // size) * size)

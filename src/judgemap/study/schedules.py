@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ALPHA = 3.0
-"""The guess at α, the prior's standard deviation, where nobody gives one: that of the Nottinghamshire study is 3.5."""
+"""The default guess at α, the prior's standard deviation; in the Nottinghamshire study it is 3.5."""
 
 DIFFER = 0.5
-"""The guess at how far judges differ, σ/α, where nobody gives one: that of the Nottinghamshire study is 0.53."""
+"""The default guess at how far judges differ, σ/α; in the Nottinghamshire study it is 0.53."""
 DESIGNS = ("principal", "uniform", "naive", "optimal")
-"""The designs from which a list can be drawn beforehand."""
+"""The designs from which a list can be drawn in advance."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -68,12 +68,12 @@ class Schedule(Displayed):
 
     @property
     def left(self) -> list[str]:
-        """The id of the area shown left, for every pair."""
+        """The id of the area shown on the left, for every pair."""
         return [self.areas.ids[place] for place in self.pairs[:, 0]]
 
     @property
     def right(self) -> list[str]:
-        """The id of the area shown right, for every pair."""
+        """The id of the area shown on the right, for every pair."""
         return [self.areas.ids[place] for place in self.pairs[:, 1]]
 
     @property
@@ -181,7 +181,7 @@ def schedule(
 def pair_design(
     graph: AreaGraph, name: str, alpha: float, comparisons: int, panel: tuple[int, float] | None = None
 ) -> PairDesign:
-    """Make a design by its name; the optimal one for a number of comparisons, a guess at α, and a panel of judges.
+    """Make a design by name; the optimal one depends on the number of comparisons, a guess at α, and the panel.
 
     >>> pair_design(AreaGraph(3, [[0, 1]]), "uniform", 3.0, 10).n_areas
     3
@@ -214,7 +214,7 @@ def pair_design(
 def local_design(
     graph: AreaGraph, known: IntArray, name: str, alpha: float, comparisons: int, panel: tuple[int, float] | None
 ) -> PairDesign:
-    """Make a design for what one judge knows of a large map, without looking at the rest of it.
+    """Make a design for the part of a large map that one judge knows, without looking at the rest.
 
     >>> path = AreaGraph(5, [[0, 1], [1, 2], [2, 3], [3, 4]])
     >>> design = local_design(path, np.array([1, 2, 4]), "principal", 3.0, 10, None)
@@ -243,7 +243,7 @@ def _optimal(C: Covariance, alpha: float, comparisons: int, panel: tuple[int, fl
 def known_around(areas: Areas, home: str, count: int) -> list[str]:
     """Return the ids of the ``count`` areas nearest to ``home``, an id or a name, by borders crossed.
 
-    It is what a judge knows who lives there, to be given to `schedule` as ``knows``.
+    These are the areas that a judge who lives there knows; pass them to `schedule` as ``knows``.
 
     >>> import judgemap as jm
     >>> known_around(jm.chicago(), "Loop", 4)
@@ -261,7 +261,7 @@ def known_around(areas: Areas, home: str, count: int) -> list[str]:
 
 
 def read_known(path: str | Path, areas: Areas) -> list[str]:
-    """Read the areas that a judge knows: a CSV with a column ``area``, ``id`` or ``name``. Returns ids."""
+    """Read the areas that a judge knows from a CSV with a column ``area``, ``id`` or ``name``, and return their ids."""
     table = read_table(path)
     column = next((each for each in ("area", "id", "name") if each in table.columns), "area")
     table.require(column)
@@ -273,7 +273,7 @@ def read_known(path: str | Path, areas: Areas) -> list[str]:
 
 
 def read_weights(path: str | Path, areas: Areas) -> PairDesign:
-    """Read a design of one's own: a CSV ``area_a,area_b,weight``; pairs that are not in it are never asked."""
+    """Read your own design from a CSV ``area_a,area_b,weight``; pairs that are not listed are never asked."""
     table = read_table(path, required=("area_a", "area_b", "weight"))
     lookup, size = areas.lookup, len(areas)
     weights: dict[int, float] = {}

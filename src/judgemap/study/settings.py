@@ -32,23 +32,23 @@ AFFINITIES = ("communicability", "window", "decay")
 LOSSES = {"vi": "least variation of information", "binder": "least Binder loss"}
 SAMPLER_NAMES = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Gibbs, as in the paper"}
 LARGEST_SEED = 2**53
-"""Every program that reads JSON has whole numbers up to here."""
+"""Every program that reads JSON can represent integers up to this."""
 _CLUSTERS: dict[str, Any] = {each.name: each.default for each in fields(ClusterPrior)}
 """The cluster model's default hyperparameters."""
 _PANEL: dict[str, Any] = {each.name: each.default for each in fields(PanelSettings)}
 
 
 def draw_seed() -> int:
-    """Draw a seed, where nobody gave one; it is written into the results."""
+    """Draw a seed for when none was given; it is written into the results."""
     return secrets.randbits(32)
 
 
 def _of_normal(default: float | None, label: str, text: str, check: Callable[[float], object]) -> Any:  # noqa: ANN401
-    """Make a number of the spatial and the standard model, called by its Greek letter."""
+    """Make a number of the spatial and standard models, named by its Greek letter."""
     return new_setting(default, float, label, text, symbol=label[0], models=NORMAL_MODELS, check=check)
 
 
-def _of_clusters(name: str, symbol: str, text: str) -> Any:  # noqa: ANN401 - as `field` has it
+def _of_clusters(name: str, symbol: str, text: str) -> Any:  # noqa: ANN401 - like `field`
     """Make a number of the cluster model's prior."""
 
     def check(value: float) -> ClusterPrior:
@@ -59,8 +59,8 @@ def _of_clusters(name: str, symbol: str, text: str) -> Any:  # noqa: ANN401 - as
 
 def _of_panel(
     name: str, label: str, text: str, choices: Mapping[str, str] | None = None, models: tuple[str, ...] = NORMAL_MODELS
-) -> Any:  # noqa: ANN401 - as `field` has it
-    """Make a setting of judges and ties: one of some choices, or on and off."""
+) -> Any:  # noqa: ANN401 - like `field`
+    """Make a setting about judges or ties: one of several choices, or on and off."""
     default = _PANEL[name]
     return new_setting(default, type(default), label, text, choices=choices or {}, models=models)
 
@@ -72,10 +72,10 @@ def _check_length(value: float) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings:
-    """What `judgemap fit` is told: the model, what it assumes, and how long it runs. None is the model's default.
+    """The settings of `judgemap fit`: the model, what it assumes, and how long it runs. None means the model's default.
 
     The same settings give the same numbers from the same data, whether from the command line, from Python or on the
-    study server. A seed is drawn where none is given.
+    study server. If no seed is given, one is drawn.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -230,7 +230,7 @@ class FitSettings:
 
     @cached_property
     def panel(self) -> PanelSettings:
-        """What is assumed of judges and ties."""
+        """What is assumed about judges and ties."""
         return PanelSettings(**{name: getattr(self, name) for name in _PANEL})
 
     @cached_property
@@ -240,11 +240,11 @@ class FitSettings:
 
     @property
     def plan(self) -> Plan:
-        """How much is drawn, of a map that is not large."""
+        """How much is drawn for a map that is not large."""
         return self.plan_for(0)
 
     def plan_for(self, n_areas: int) -> Plan:
-        """Say how much is drawn of a map of so many areas."""
+        """Return how much is drawn for a map with this many areas."""
         given = {name: getattr(self, name) for name in NORMAL_PLAN.numbers()}
         usual = CLUSTER_PLAN if self.model == "clusters" else usual_plan(self.panel, n_areas)
         return fill_in(usual, {name: value for name, value in given.items() if value is not None})
@@ -266,15 +266,15 @@ class FitSettings:
     ) -> "Fit":
         """Fit the model.
 
-        ``cores`` are threads, on which the numbers do not depend; ``memory`` is how many gigabytes a fit of a large map
-        may use, by default what is free; ``watch`` sees the draws so far.
+        ``cores`` is the number of threads, which does not affect the numbers; ``memory`` is how many gigabytes a fit of
+        a large map may use, by default whatever is free; ``watch`` is called with the draws so far.
         """
-        from judgemap.study.fit import run_settings  # a fit's record holds settings, so `fit` imports this module
+        from judgemap.study.fit import run_settings  # imported here because `fit` imports this module
 
         return run_settings(self, data, areas, cores, memory, watch)
 
     def options(self) -> list[str]:
-        """Write the options of the command line: those that differ from the default, and the seed.
+        """Return the command-line options: those that differ from the default, and the seed.
 
         >>> FitSettings(model="clusters", beta=1e-6, seed=7).options()
         ['--model', 'clusters', '--beta', '1e-06', '--seed', '7']
@@ -285,9 +285,9 @@ class FitSettings:
         return [word for pair in pairs for word in pair]
 
     def command(self, comparisons: str, areas_file: str, winner_is: "Direction" = "lower") -> str:
-        """Write the command line that gives the same numbers.
+        """Return the command line that gives the same numbers.
 
-        ``areas_file`` is a boundary file, or edges.csv, where areas.csv beside it has the names.
+        ``areas_file`` is a boundary file, or edges.csv with areas.csv for the names next to it.
         """
         if areas_file.endswith("edges.csv"):
             areas = ["--edges", areas_file, "--area-names", f"{areas_file.removesuffix('edges.csv')}areas.csv"]
@@ -303,7 +303,7 @@ class FitSettings:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> "FitSettings":
-        """Take settings by name; those that are left out have their defaults.
+        """Build settings from values by name; those left out have their defaults.
 
         >>> FitSettings.from_dict({"model": "cluster"})
         Traceback (most recent call last):

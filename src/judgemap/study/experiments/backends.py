@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from distributed import Client
 
 PATIENCE = 6.0
-"""Seconds in which a cluster must answer, and in which it must have a worker."""
+"""Seconds within which a cluster must answer, and within which it must have a worker."""
 
 LONGEST_GREETING = 100_000
-"""Bytes; a scheduler's is of some hundred."""
+"""In bytes; a scheduler's greeting has a few hundred."""
 
 AGAIN = "the finished sets are kept: run the same command again to continue"
 
@@ -43,9 +43,9 @@ def on_cores(cores: int) -> Backend:
 def on_cluster(address: str) -> Backend:
     """Run sets on the Dask cluster whose scheduler has this address, such as tcp://10.0.0.1:8786.
 
-    The scheduler gives the sets of a worker that is lost to another. What all sets share is a task too and not data
-    sent beforehand, because data are lost with the workers that hold them and a task is done again; for the same
-    reason this is not joblib's own Dask backend.
+    If a worker is lost, the scheduler gives its sets to another. What all sets share is also a task, not data sent in
+    advance, because data are lost with the workers that hold them whereas a task is simply done again; for the same
+    reason this does not use joblib's own Dask backend.
     """
 
     def go(job: Job, numbers: Sequence[int]) -> Generator[SetResult, None, None]:
@@ -80,7 +80,7 @@ def _submitted(client: "Client", job: Job, numbers: Sequence[int], address: str)
 
 @contextmanager
 def _connected(address: str) -> Iterator["Client"]:
-    """Connect, and wait for a worker; a `StudyError` within seconds if nothing answers."""
+    """Connect, and wait for a worker; raise a `StudyError` within seconds if nothing answers."""
     try:
         from distributed import Client
     except ModuleNotFoundError:
@@ -101,9 +101,9 @@ def _connected(address: str) -> Iterator["Client"]:
 
 
 def _check_answers(address: str) -> None:
-    """Raise a `StudyError` unless a scheduler greets: Dask's own client may wait for minutes on what is none.
+    """Raise a `StudyError` unless a scheduler greets us: Dask's own client may wait for minutes on anything else.
 
-    A scheduler begins every connection with the length of its greeting, eight bytes, the lowest first.
+    A scheduler begins every connection with the length of its greeting, in eight bytes, the lowest first.
     """
     try:
         parts = urlsplit(address)

@@ -1,8 +1,8 @@
 """The clustering study: how well known clusters and strengths are recovered.
 
-Section 5.2 of the paper: clusters and strengths from the clustering prior with β = 1e-8 and h = e^A, 2,000 comparisons,
-the clustering model fitted, one partition taken from its posterior and compared with the one that was simulated. That
-partition minimises the expected variation of information; Binder's loss gives another one, measured beside it.
+Section 5.2 of the paper: clusters and strengths from the clustering prior with β = 1e-8 and h = e^A, and 2,000
+comparisons; the clustering model is fitted, and one partition from its posterior is compared with the simulated one.
+That partition minimises the expected variation of information; the one that minimises Binder's loss is measured too.
 """
 
 from collections.abc import Sequence
@@ -43,10 +43,10 @@ class Ground(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clustering:
-    """Settings of the clustering study; the paper's where the paper gives them.
+    """Settings of the clustering study, as in the paper where the paper states them.
 
-    The paper does not print μ0, a0 and b0, nor which schedule its comparisons follow; ours are those of
-    `ClusterPrior`, and the principal component schedule, which it uses elsewhere.
+    The paper does not state μ0, a0 and b0, nor the schedule of its comparisons; we use those of `ClusterPrior`, and the
+    principal component schedule, which it uses elsewhere.
     """
 
     beta: float = 1e-8
@@ -109,7 +109,7 @@ class Clustering:
         ]
 
     def summarise(self, rows: Sequence[Row]) -> list[Row]:
-        """Sum up each measure over the sets."""
+        """Summarise each measure over the sets."""
         agreed = sum(row["chains_agree"] for row in rows)
         return [_summary(name, [row[name] for row in rows], agreed) for name in MEASURES]
 

@@ -1,7 +1,7 @@
 """The robustness study: what happens to the intervals if judges do not follow the model, and what helps.
 
-Panels of judges who misbehave in known ways are simulated, fitted as the paper does (all judges alike, ties left out),
-and fitted again with the part of the panel's model that is the remedy. Each posterior is compared with the truth, the
+Panels of judges who misbehave in known ways are simulated, fitted as in the paper (all judges alike, ties left out),
+and fitted again with the part of the panel model that is the remedy. Each posterior is compared with the truth, the
 population's map: do 95 % intervals cover it, and does the fit know how close it came?
 """
 
@@ -30,9 +30,10 @@ MEASURES = ("risk", "scaled", "ranks", "r2", "claimed")
 
 
 class Coverage(NamedTuple):
-    """Shares of areas whose truth lies in the 95 % interval, and r² of estimate and truth beside what the fit claims.
+    """Shares of areas whose truth is in the 95 % interval, and r² of estimate and truth next to what the fit claims.
 
-    ``risk`` is in the model's own units, ``scaled`` up to scale: draws and truth divided by their spread over areas.
+    ``risk`` is in the model's own units; ``scaled`` ignores scale: draws and truth are divided by their spread over
+    areas.
     """
 
     risk: float
@@ -43,7 +44,7 @@ class Coverage(NamedTuple):
 
 
 def cover(draws: FloatArray, strengths: FloatArray) -> Coverage:
-    """Hold draws of the strengths, (draws, areas), against the truth.
+    """Compare draws of the strengths, (draws, areas), with the truth.
 
     >>> rng = np.random.default_rng(1)
     >>> truth = rng.normal(size=200)
@@ -64,7 +65,7 @@ def cover(draws: FloatArray, strengths: FloatArray) -> Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robustness:
-    """Settings of the robustness study; ``behaviours`` names those to try, by default all."""
+    """Settings of the robustness study; ``behaviours`` names those to try, by default all of them."""
 
     alpha: float = 3.0
     judges: int = 12
@@ -103,7 +104,7 @@ class Robustness:
     def run(self, rng: np.random.Generator, prepared: Setting) -> list[Row]:
         """Simulate a panel of each behaviour, and fit it with judges alike and with the remedy.
 
-        A behaviour's generators depend on its own name's place alone, so that others beside it change nothing.
+        A behaviour's generator depends only on its position in `BEHAVIOURS`, so the choice of others changes nothing.
         """
         generators = dict(zip(BEHAVIOURS, rng.spawn(len(BEHAVIOURS)), strict=True))
         return [row for name in self.behaviours for row in self._try(generators[name], prepared, name)]
@@ -125,7 +126,7 @@ class Robustness:
         ]
 
     def summarise(self, rows: Sequence[Row]) -> list[Row]:
-        """Sum up each behaviour and fit: the mean of every measure, with its standard error."""
+        """Summarise each behaviour and fit: the mean of every measure, with its standard error."""
         return [
             _summary(name, fit, [row for row in rows if (row["behaviour"], row["fit"]) == (name, fit)])
             for name in self.behaviours

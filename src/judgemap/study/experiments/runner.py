@@ -1,8 +1,8 @@
 """Run a simulation study set by set, into a folder from which it can resume.
 
-Set k draws only from the generator of (seed, k), so it is the same on any number of cores, on a cluster, and when it is
-run again. Its result is one file, `sets/0007.json`, written completely or not at all and named by its number: no set
-can be lost between two runs or counted twice.
+Set k draws only from the generator of (seed, k), so it is the same on any number of cores, on a cluster, and when run
+again. Its result is one file, `sets/0007.json`, written completely or not at all and named by its number, so no set can
+be lost between two runs or counted twice.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ MARK = "simulation.json"
 
 
 class Experiment(Protocol):
-    """A simulation study: a dataclass of its settings, and how one set is simulated and measured."""
+    """A simulation study: a dataclass of its settings, and how to simulate and measure one set."""
 
     name: ClassVar[str]
     paper_sets: ClassVar[int]
@@ -44,10 +44,10 @@ class Experiment(Protocol):
         """Compute once what all sets share."""
 
     def run(self, rng: np.random.Generator, prepared: Any) -> list[Row]:  # noqa: ANN401
-        """Simulate one set, fit it in every way that is compared, and measure."""
+        """Simulate one set, fit it in each of the ways being compared, and measure."""
 
     def summarise(self, rows: Sequence[Row]) -> list[Row]:
-        """Sum the sets up, one row for each way that is compared."""
+        """Summarise the sets, with one row for each of the ways being compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ class Job:
             raise StudyError(f"a simulation needs at least three areas, and there are {self.graph.n_areas}")
 
     def record(self) -> dict[str, Any]:
-        """Say what the sets depend on, the same for the same sets."""
+        """Return everything the sets depend on: the same record means the same sets."""
         edges = hashlib.sha256(self.graph.edges.astype("<i8").tobytes()).hexdigest()
         return {
             "study": self.experiment.name,
@@ -77,7 +77,7 @@ class Job:
 
 
 class SetResult(NamedTuple):
-    """What came of one set."""
+    """The result of one set."""
 
     number: int
     rows: list[Row]
@@ -85,7 +85,7 @@ class SetResult(NamedTuple):
 
 
 Backend = Callable[[Job, Sequence[int]], Generator[SetResult, None, None]]
-"""Runs the sets of these numbers, and gives each as it is done, in any order."""
+"""Runs the sets with these numbers, and yields each as it is done, in any order."""
 
 Watcher = Callable[[int, int], None]
 """Called with the number of sets done and wanted."""
@@ -110,12 +110,12 @@ class Results:
         return sum(each.cpu_seconds for each in self.sets)
 
     def summary(self) -> list[Row]:
-        """Sum the sets up."""
+        """Summarise the sets."""
         return self.job.experiment.summarise(self.rows)
 
 
 def prepare(experiment: Experiment, graph: AreaGraph) -> Any:  # noqa: ANN401 - each study has its own
-    """Compute what all sets share, with BLAS on one thread as everywhere."""
+    """Compute what all sets share, with BLAS on one thread as everywhere else."""
     try:
         with one_thread():
             return experiment.prepare(graph)
@@ -126,7 +126,7 @@ def prepare(experiment: Experiment, graph: AreaGraph) -> Any:  # noqa: ANN401 - 
 
 
 def run_set(experiment: Experiment, prepared: Any, seed: int, number: int) -> SetResult:  # noqa: ANN401
-    """Run one set; the same numbers wherever and whenever."""
+    """Run one set; it gives the same numbers wherever and whenever it is run."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
     began = time.process_time()
     with one_thread():
@@ -169,13 +169,13 @@ def conduct(job: Job, folder: Path, backend: Backend, watch: Watcher | None = No
 
 
 def stored_seed(folder: Path) -> int | None:
-    """Return the seed of the simulation in a folder, None if there is none yet."""
+    """Return the seed of the simulation in a folder; None if there is none yet."""
     mark = folder / MARK
     return int(_read_json(mark)["seed"]) if mark.is_file() else None
 
 
 def finished_sets(folder: Path, sets: int) -> int:
-    """Count the sets that a folder holds, of those that were wanted."""
+    """Count how many of the wanted sets a folder holds."""
     return len(_finished(folder, sets))
 
 
@@ -194,14 +194,14 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 
 def _check_folder(job: Job, folder: Path) -> tuple[str, ...]:
-    """Check that the folder is free or holds the same simulation; return what is to be said about it."""
+    """Check that the folder is free or holds the same simulation; return notes about it."""
     check_folder(folder, MARK)
     mark = folder / MARK
     return _compare(folder, _read_json(mark), job.record()) if mark.is_file() else ()
 
 
 def _make_folder(job: Job, folder: Path) -> None:
-    """Make the folder when there is something to put into it."""
+    """Create the folder once there is something to put into it."""
     mark = folder / MARK
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -236,7 +236,7 @@ def _compare(folder: Path, there: dict[str, Any], wanted: dict[str, Any]) -> tup
 
 
 def _finished(folder: Path, sets: int) -> dict[int, SetResult]:
-    """Read the sets that are there, up to the number wanted."""
+    """Read the sets that exist, up to the number wanted."""
     done = {}
     for path in sorted((folder / "sets").glob("[0-9]*.json")):
         if int(path.stem) <= sets:
@@ -262,5 +262,5 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def settings_of(experiment: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass
-    """Return everything that a set depends on, but for the seed and the map: the fields of a study's dataclass."""
+    """Return everything that a set depends on except the seed and the map: the fields of the study's dataclass."""
     return dict(asdict(experiment))

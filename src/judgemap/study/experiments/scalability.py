@@ -1,7 +1,7 @@
 """The scalability study: effective draws per second of the paper's sampler, its rivals and ours.
 
-Section 5.1 of the paper: strengths from the spatial prior, 2,000 comparisons by the principal component schedule, 5,000
-draws by each sampler. The seconds are CPU seconds, so other work on the machine matters little.
+Section 5.1 of the paper: strengths from the spatial prior, 2,000 comparisons from the principal component schedule, and
+5,000 draws with each sampler. Times are in CPU seconds, so other work on the machine matters little.
 """
 
 import time
@@ -46,15 +46,15 @@ BUILDERS: dict[str, Callable[[np.random.Generator, Model, Starts], Kernel]] = {
     "block-walk": _tuned_walk,
     "hmc": lambda _rng, model, _starts: hmc.kernel(model),
 }
-"""How each sampler is set up: Pólya-Gamma Gibbs, the two rivals of the paper, and our default."""
+"""How to build each sampler: Pólya-Gamma Gibbs, the paper's two rivals, and our default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scalability:
-    """Settings of the scalability study; the paper's where the paper gives them.
+    """Settings of the scalability study, as in the paper where the paper states them.
 
-    The paper draws strengths from the prior without saying which α; 3 is what it uses elsewhere. Its chains are of
-    5,000 iterations; here these are 4 chains of 1,250 from different places, so that R-hat can tell whether they agree.
+    The paper draws strengths from the prior without stating α; it uses 3 elsewhere. Its chains have 5,000 iterations;
+    here these are 4 chains of 1,250 from different starting points, so that R-hat can tell whether they agree.
     """
 
     alpha: float = 3.0
@@ -81,7 +81,7 @@ class Scalability:
         return Ground(communicability(graph), principal_component(graph))
 
     def run(self, rng: np.random.Generator, prepared: Ground) -> list[Row]:
-        """Simulate comparisons, and draw from their posterior by each sampler."""
+        """Simulate comparisons, and draw from their posterior with each sampler."""
         truth, *others = rng.spawn(1 + len(BUILDERS))
         strengths = self.alpha * prepared.covariance.draw(truth, 1)[0]
         counts = scheduled_counts(truth, strengths, prepared.design, self.comparisons)
@@ -114,7 +114,7 @@ class Scalability:
         }
 
     def summarise(self, rows: Sequence[Row]) -> list[Row]:
-        """Sum up each sampler: ESS a second over sets (of sampling with warm-up, and with set-up), and agreement."""
+        """Summarise each sampler: ESS per second (of sampling with warm-up, and including set-up), and agreement."""
         return [_summary(name, [row for row in rows if row["sampler"] == name]) for name in BUILDERS]
 
 

@@ -1,7 +1,7 @@
 """The scheduling study: how much each design tells us, for the same number of comparisons.
 
-Section 5.3 of the paper: strengths from the spatial prior with α = 3, 500 comparisons by each design, the model fitted
-with α² inferred, and the utilities of the posterior.
+Section 5.3 of the paper: strengths from the spatial prior with α = 3, and 500 comparisons from each design; the model
+is fitted with α² inferred, and the utilities of the posterior are measured.
 """
 
 from collections.abc import Sequence
@@ -35,10 +35,10 @@ class Ground(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduling:
-    """Settings of the scheduling study; the paper's where the paper gives them.
+    """Settings of the scheduling study, as in the paper where the paper states them.
 
-    The paper fits 500 iterations of Pólya-Gamma Gibbs, the first 50 thrown away: ``sampler="gibbs", chains=1,
-    warmup=50, draws=450``. The default takes draws that are worth several times as many.
+    The paper runs 500 iterations of Pólya-Gamma Gibbs and discards the first 50: ``sampler="gibbs", chains=1,
+    warmup=50, draws=450``. The default's draws are worth several times as many.
     """
 
     alpha: float = 3.0
@@ -75,7 +75,7 @@ class Scheduling:
         return Ground(covariance, dict(zip(DESIGNS, designs, strict=True)))
 
     def run(self, rng: np.random.Generator, prepared: Ground) -> list[Row]:
-        """Draw strengths, and learn them by each design."""
+        """Draw strengths, and estimate them with each design."""
         truth, *others = rng.spawn(1 + len(DESIGNS))
         strengths = self.alpha * prepared.covariance.draw(truth, 1)[0]
         return [
@@ -103,7 +103,7 @@ class Scheduling:
         }
 
     def summarise(self, rows: Sequence[Row]) -> list[Row]:
-        """Sum up each design: mean, least, most and median, and its ratio to the uniform design set by set."""
+        """Summarise each design: mean, min, max and median, and its ratio to the uniform design set by set."""
         columns = {name: _columns(rows, name) for name in DESIGNS}
         return [
             {"design": name, "sets": len(column["u1"]), **_summary(column, columns["uniform"])}

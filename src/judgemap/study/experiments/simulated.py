@@ -1,4 +1,4 @@
-"""What the studies share: comparisons simulated by a design, a plan of the draws, and checks of the settings."""
+"""What the studies share: comparisons simulated from a design, a plan of the draws, and checks of the settings."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def scheduled_counts(rng: np.random.Generator, strengths: FloatArray, design: Pa
 
 
 def plan_of(chains: int, warmup: int, draws: int, thin: int = 1) -> Plan:
-    """Say how much to draw; what cannot be drawn is a `StudyError`."""
+    """Return the plan of draws; raise a `StudyError` if it is impossible."""
     try:
         return Plan(chains, warmup, draws, thin)
     except ValueError as error:
@@ -38,6 +38,6 @@ def check_positive(name: str, value: float) -> None:
 
 
 def check_whole(name: str, value: int) -> None:
-    """Raise a `StudyError` unless a setting is a whole number from 1."""
+    """Raise a `StudyError` unless a setting is a whole number of at least 1."""
     if value < 1:
         raise StudyError(f"{name} must be at least 1, received {value}")
