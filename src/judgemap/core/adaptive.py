@@ -1,7 +1,7 @@
 """The adaptive design: each pair is chosen in the light of all answers so far.
 
-The posterior is approximated by a Gaussian, N(λ̂, V) with V⁻¹ = XᵀWX + C⁻¹/α² at its mode λ̂ (Laplace). Asking pair x =
-e_i − e_j adds w x xᵀ to the precision, w = p(1 − p) at the mode, and so reduces the trace of the covariance of the
+The posterior is approximated by a Gaussian, N(λ̂, V) with V⁻¹ = XᵀWX + C⁻¹/α² at its mode λ̂ (Laplace). Asking pair
+x = e_i − e_j adds w x xᵀ to the precision, w = p(1 − p) at the mode, and so reduces the trace of the covariance of the
 centred strengths by exactly
 
     gain_ij = tr KVK − tr K(V⁻¹ + w x xᵀ)⁻¹K = w ‖KVx‖² / (1 + w xᵀVx).
@@ -203,6 +203,7 @@ def _settle(model: Model, near: AdaptiveState) -> AdaptiveState:
         distance = float(gradient @ step)
         if distance < CONVERGED:
             return AdaptiveState(model, mode, inverse(information(model.counts, mode) + precision))
+        # V is too far from the inverse Hessian here to converge quickly: take exact Newton steps, and its V.
         if distance > last / 4:
             newton = _newton(model, mode)
             mode, V, last = newton.mode, newton.covariance, np.inf

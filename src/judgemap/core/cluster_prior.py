@@ -1,8 +1,8 @@
 """The prior of the clustering model: a distance dependent Chinese restaurant process over the areas.
 
 Every area i links to one area θ_i, with p(θ_i = j) ∝ h(i, j) for j ≠ i and ∝ β for j = i. Clusters are the connected
-components of these links. Within cluster k the strengths are λ_i ~ N(m_k, σ_k²), with σ_k² ~ InvGamma(a0, b0) and m_k |
-σ_k² ~ N(μ0, σ_k²/κ0).
+components of these links. Within cluster k the strengths are λ_i ~ N(m_k, σ_k²), with σ_k² ~ InvGamma(a0, b0) and
+m_k | σ_k² ~ N(μ0, σ_k²/κ0).
 
 An affinity h is a function that returns an N × N matrix: `communicability_affinity` (the paper's), `window`, `decay`.
 Source: Blei and Frazier (2011), distance dependent Chinese restaurant processes; Seymour et al. for its use here.

@@ -37,6 +37,7 @@ def canonical_draws(labels: IntArray) -> IntArray:
     number = np.full((len(labels), len(values)), -1)
     draws, used = np.arange(len(labels)), np.zeros(len(labels), dtype=np.int64)
     result = np.empty(labels.shape, dtype=np.int64)
+    # For all draws at once: a label gets the next number when its first area comes up.
     for area, label in enumerate(place.T):
         new = number[draws, label] < 0
         number[draws[new], label[new]] = used[new]
@@ -55,6 +56,7 @@ def co_clustering(labels: IntArray) -> FloatArray:
     together = np.zeros((labels.shape[1], labels.shape[1]))
     for cluster in range(labels.max() + 1):
         member = labels == cluster
+        # Single precision is exact here: it counts draws, and holds every integer up to 2²⁴.
         member = member[member.any(axis=1)].astype(np.float32)
         together += member.T @ member
     shares: FloatArray = together / len(labels)

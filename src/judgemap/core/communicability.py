@@ -1,4 +1,4 @@
-"""Sparse values for pairs of areas, and e^A as such: exact on small maps, with a proven error bound on large ones.
+"""Values for pairs of areas, stored sparsely, and e^A: exact on small maps, with a proven error bound on large ones.
 
 (e^A)_ij = Σ_k (A^k)_ij / k! counts the walks from i to j across borders, with long walks counting little. It falls so
 quickly with distance that on a map of 35,000 areas all but a few hundred entries per row can be dropped.
@@ -190,6 +190,7 @@ def sparse_pairs(graph: AreaGraph) -> Communicability:
 def _root_of_diagonal_from_below(A: sparse.csr_array) -> FloatArray:
     """√(1 + (A²)_ii/2 + (A³)_ii/6 + (A⁴)_ii/24) ≤ √(e^A)_ii."""
     A2 = (A @ A).tocsr()
+    # A is symmetric, so row sums of A² ∘ A and A² ∘ A² are the diagonals of A³ and A⁴, without another product.
     twice, thrice, four = A2.diagonal(), (A2 * A).sum(axis=1), (A2 * A2).sum(axis=1)
     root: FloatArray = np.sqrt(1 + twice / 2 + thrice / 6 + four / 24)
     return root

@@ -152,6 +152,7 @@ def _ess(draws: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = 1 - (within[:, None] - autocovariance) / pooled[:, None]
         rho[:, 0] = 1.0
+        # Negatively correlated draws can beat independent ones; like Stan, cap the ESS of S draws at S log₁₀ S.
         ess = chains * n / np.maximum(_autocorrelation_time(rho), 1 / np.log10(chains * n))
     return np.where(np.isfinite(pooled) & (pooled > 0), ess, np.where(pooled == 0, chains * n, np.nan))
 

@@ -1,7 +1,7 @@
 """The Gaussian nearest to the posterior of the strengths for known α²: quick, and better centred than Laplace's.
 
-Of all q = N(m, V) it has the smallest Kullback-Leibler divergence KL(q ‖ posterior). With d = λ_i − λ_j ~ N(m_i − m_j,
-s²) under q for every compared pair, p̄ = E logit⁻¹(d) and w̄ = n E p(1 − p), it satisfies
+Of all q = N(m, V) it has the smallest Kullback-Leibler divergence KL(q ‖ posterior). With
+d = λ_i − λ_j ~ N(m_i − m_j, s²) under q for every compared pair, p̄ = E logit⁻¹(d) and w̄ = n E p(1 − p), it satisfies
 
     Xᵀ(y − n p̄) = C⁻¹m/α²,     V⁻¹ = XᵀW̄X + C⁻¹/α².
 
@@ -74,8 +74,8 @@ class Gaussian(NamedTuple):
 def gaussian(model: Model, near: Gaussian | None = None) -> Gaussian:
     """Find the nearest Gaussian, starting from ``near`` if given; falls back on Laplace's if the search fails.
 
-    If α² ~ InvGamma(χ, ω) is not fixed, it is chosen to agree with the strengths found: 1/α² is the mean of Gamma(χ +
-    N/2, rate ω + E[λᵀC⁻¹λ]/2), its nearest distribution. (Found by the secant method in log α².)
+    If α² ~ InvGamma(χ, ω) is not fixed, it is chosen to agree with the strengths found: 1/α² is the mean of
+    Gamma(χ + N/2, rate ω + E[λᵀC⁻¹λ]/2), its nearest distribution. (Found by the secant method in log α².)
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> from judgemap.core.prior import independent
@@ -97,6 +97,7 @@ def _with_variance(model: Model, prior: InverseGamma, now: Gaussian) -> Gaussian
     for _ in range(ROUNDS):
         if abs(change[-1]) < NEAR:
             break
+        # A typical slope to begin with; then the slope of the secant through the last two points.
         slope = (change[-1] - change[-2]) / (tau[-1] - tau[-2]) if len(tau) > 1 else -0.2
         step = -change[-1] / slope if slope < -0.02 else change[-1]
         tau.append(tau[-1] + float(np.clip(step, -2.0, 2.0)))
@@ -125,6 +126,7 @@ def _at(model: Model, variance: float, near: Gaussian | None) -> Gaussian:
         V = inverse(laplacian(counts, counts.n * weight) + precision)
         step = V @ gradient
         distance = float(gradient @ step)  # the squared length of Newton's step, in posterior standard deviations
+        # A step longer than the last one overshoots, so go only half of it.
         now = Gaussian(now.mean + (1.0 if distance < moved else 0.5) * step, V, variance)
         chance, weight = _moments(counts, now)
         gradient = _gradient(counts, precision, now.mean, chance)

@@ -6,8 +6,8 @@ Given what all judges share (λ, σ², p, b, σ_b², σ_a²), the probability of
 
 The unknowns are written as v ~ N(0, I): the part of the view that the answers depend on (u_k = σFv, in as many
 coordinates as there are rows or areas, see `samplers.panel_layout`), side, attention, and the score of the lapse rate.
-The integral is found by importance sampling from the Gaussian at the mode of v, with covariance H⁻¹, H = JᵀWJ + I, J =
-∂η/∂v, but with heavier tails for everything except the view:
+The integral is found by importance sampling from the Gaussian at the mode of v, with covariance H⁻¹, H = JᵀWJ + I,
+J = ∂η/∂v, but with heavier tails for everything except the view:
 
     p(y_k | shared) ≈ mean of p(y_k | v) N(v; 0, I) / N(v; v̂, H⁻¹)
 

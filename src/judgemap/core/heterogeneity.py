@@ -65,4 +65,5 @@ def differ_share(
         weight = 1 / (1 + scale * np.bincount(judge, n * p * (1 - p) * apart, size[0]))
         answered, replicate = (weight @ by_judge(won - n * p) for won in (counts.wins, rng.binomial(n, p)))
         above += int(replicate >= answered)
+    # The answers count as one of the replicates, so that the share is never 0.
     return (1 + above) / (1 + len(strengths))

@@ -39,6 +39,7 @@ def smooth_weights(log_ratios: FloatArray) -> Smoothed:
     x = log_ratios - log_ratios.max()
     order = np.argsort(x, kind="stable")
     size = int(np.ceil(min(len(x) / 5, 3 * np.sqrt(len(x)))))
+    # A threshold below the smallest positive number would be 0 once it is exponentiated.
     cut = max(x[order[max(len(x) - size - 1, 0)]], np.log(np.finfo(float).tiny))
     tail = order[x[order] > cut]
     k = np.inf
@@ -61,6 +62,7 @@ def _fit_tail(excess: FloatArray) -> tuple[float, float]:
     weights = np.exp(profile - logsumexp(profile))
     middle = float(weights @ b)
     shape = float(np.log1p(-middle * excess).mean())
+    # The weak prior on k acts as if ten more draws had k = 0.5.
     return (n * shape + 10 * 0.5) / (n + 10), -shape / middle
 
 

@@ -58,6 +58,7 @@ def approximate(model: Model) -> Laplace:
     fixed = isinstance(model.variance, FixedVariance)
     tau = float(np.log(model.variance.value)) if isinstance(model.variance, FixedVariance) else 0.0
     strengths = np.zeros(model.counts.n_areas)
+    # A few rounds are enough: this only places the coordinates, so it need not converge.
     for _ in range(6):
         strengths = mode(model, tau, strengths)
         H = information(model.counts, strengths)

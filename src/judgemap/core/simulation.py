@@ -1,9 +1,9 @@
 """Simulated studies: answers from the model, whole trials compared with the truth, and curves over their length.
 
 A trial is a study simulated from a known truth and analysed as a real one would be, at several lengths. Answers come
-from the model, logit P(i beats j) = λ_i − λ_j with the true λ; after a number of them the posterior is sampled exactly,
-with α² inferred, and compared with the truth. Risk is −λ, centred: the loser has the higher rate. (With the other
-direction of a study nothing changes, since the model is symmetric in winners and losers.)
+from the model, logit P(i beats j) = λ_i − λ_j with the true λ; at each length the posterior is sampled exactly, with α²
+inferred, and compared with the truth. Risk is −λ, centred: the loser has the higher rate. (The other direction would
+change nothing, because the model is symmetric in winners and losers.)
 
 A curve is an array (simulations, lengths) of one measure, with increasing lengths. Between lengths a curve is
 interpolated as a power of the length, a straight line on log scales, which fits precision very well.

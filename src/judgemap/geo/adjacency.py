@@ -115,6 +115,7 @@ def join_parts(
     polygons = in_metres(geometry).to_numpy()
     rank = np.argsort(np.argsort(np.array(ids)))
     bridges: list[Bridge] = []
+    # Parts are numbered from 0, so any other number means that there is more than one.
     while (parts := graph.components()).any():
         first = np.full(parts.max() + 1, len(ids))
         np.minimum.at(first, parts, rank)
@@ -163,6 +164,7 @@ def in_metres(geometry: "geopandas.GeoSeries") -> "geopandas.GeoSeries":
     if crs is None or not (crs.is_geographic or crs.is_projected):
         return geometry
     corners, of = shapely.get_coordinates(geometry.to_numpy(), return_index=True)
+    # One corner of each area is enough to find the middle of the map.
     one_each = corners[np.unique(of, return_index=True)[1]]
     points = geopandas.GeoSeries.from_xy(*one_each.T, crs=crs).to_crs("EPSG:4326")
     lon, lat = np.radians(points.x), np.radians(points.y)

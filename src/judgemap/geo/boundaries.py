@@ -215,6 +215,7 @@ def _check_polygons(shapes: ShapeArray, labels: ShapeArray) -> None:
     _refuse(labels[empty], "have no outline", "draw or remove them")
     _refuse(labels[~polygonal], "are not polygons", "remove them or draw their outlines")
     coordinates, of = shapely.get_coordinates(shapes, return_index=True)
+    # Written so that nan counts as absurd.
     absurd = ~(np.abs(coordinates) < 1e12).all(axis=1)
     _refuse(labels[np.unique(of[absurd])], "have coordinates that are not on Earth", "redraw them")
 

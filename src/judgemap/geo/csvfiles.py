@@ -201,6 +201,7 @@ def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[
         for cells in reader:
             if any(map(str.strip, cells)):
                 yield line, cells
+            # A record can span several lines.
             line = reader.line_num + 1
     except csv.Error as error:
         raise StudyError(

@@ -45,6 +45,7 @@ def in_one_piece(shapes: Shapes) -> Shapes:
     if not len(gaps) or gaps.max() <= 360 - (east.max() - west.min()):
         return shapes.copy()
     eastern = west > reach[int(np.argmax(gaps))]
+    # Move whichever side has fewer areas.
     fewer_east = np.unique(of[eastern]).size <= np.unique(of[~eastern]).size
     moved, by = (eastern, -360.0) if fewer_east else (~eastern, 360.0)
     parts[moved] = shapely.transform(parts[moved], lambda at: at + np.array([by, 0.0]))

@@ -289,6 +289,7 @@ class Comparisons(Displayed):
     def _of(self, names: Sequence[str], *, unnamed: bool = False) -> "Comparisons":
         """Keep the entries of these judges and, if ``unnamed``, those without a judge's name."""
         place = {name: code for code, name in enumerate(names)}
+        # −2 marks entries to drop; an answer without a judge, −1, looks up the last element.
         new: IntArray = np.array([*(place.get(name, -2) for name in self.judges), -1 if unnamed else -2])
         codes = new[self.judge]
         kept = replace(self, judges=tuple(names), judge=np.maximum(codes, -1))

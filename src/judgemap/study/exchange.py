@@ -96,6 +96,7 @@ class Imported:
 
 def guess_columns(columns: Iterable[str]) -> Columns:
     """Guess what each column of a table holds, from its name."""
+    # Reversed, so that the first of two columns that differ only in case wins.
     by_folded = {column.casefold(): column for column in reversed(list(columns))}
     guessed = {
         what: next((by_folded[name] for name in names if name in by_folded), None) for what, names in NAMES.items()

@@ -38,10 +38,12 @@ def new_folder(folder: Path, mark: str = MARK) -> Iterator[Path]:
         raise StudyError(f"{folder} cannot be written ({error.strerror}); name another folder") from None
     try:
         yield draft
+        # A temporary folder is readable only by its owner.
         draft.chmod(0o755)
         if folder.exists():
             shutil.rmtree(folder)
         draft.rename(folder)
+    # Ctrl-C must not leave a draft behind either.
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
@@ -63,6 +65,7 @@ def write_whole(path: Path, data: bytes) -> Path:
         with tempfile.NamedTemporaryFile(prefix=f".{path.name}-", dir=path.parent, delete=False) as file:
             draft = Path(file.name)
             file.write(data)
+        # A temporary file is readable only by its owner.
         draft.chmod(0o644)
         draft.replace(path)
     except OSError as error:

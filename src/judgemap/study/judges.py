@@ -2,9 +2,9 @@
 
 A judge is compared with the *other* judges. For each judge the model is fitted to all others' answers (quickly, see
 `study.quick_fit`), and gives each of the judge's decided answers a probability p = P(this area chosen | the others'
-answers), allowing for uncertain strengths. The fit has not seen the answer, so for a judge who follows the model E[(y −
-p)²] = p(1 − p) exactly, however large the judge's share of all answers. If p came from a fit to all answers, residuals
-would be too small, and a judge with most of the answers could not stand out at all.
+answers), allowing for uncertain strengths. The fit has not seen the answer, so for a judge who follows the model
+E[(y − p)²] = p(1 − p) exactly, however large the judge's share of all answers. If p came from a fit to all answers,
+residuals would be too small, and a judge with most of the answers could not stand out at all.
 """
 
 from collections.abc import Iterator

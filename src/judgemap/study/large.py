@@ -64,6 +64,7 @@ def free_memory() -> int:
     if table.exists():
         known = dict(line.split(":", 1) for line in table.read_text().splitlines() if ":" in line)
         left.append(int(known.get("MemAvailable", known["MemTotal"]).split()[0]) * 1024)
+    # A container has its own limit, which /proc/meminfo does not show.
     most, used = (Path("/sys/fs/cgroup", name) for name in ("memory.max", "memory.current"))
     if most.exists() and used.exists() and most.read_text().strip().isdigit():
         left.append(int(most.read_text()) - int(used.read_text()))

@@ -167,6 +167,7 @@ def _table(scores: Mapping[str, FloatArray], refits: Mapping[str, int]) -> pd.Da
             "difference": [(scores[name] - best).sum() for name in order],
             "difference_se": [np.sqrt(size * (scores[name] - best).var(ddof=1)) for name in order],
             "refits": [refits[name] for name in order],
+            # The last two words are the seed, which does not matter here.
             "options": [" ".join(FitSettings(seed=0, **CANDIDATES[name]).options()[:-2]) for name in order],
         }
     )

@@ -336,6 +336,7 @@ class _Trials:
         work = [
             delayed(_numbered_trial)(
                 (name, number),
+                # 0 is the truth's generator.
                 np.random.default_rng([seed, number, 1 + DESIGNS.index(name)]),
                 (truth, self.askers[name], self.lengths, self.covariance, self.top),
             )

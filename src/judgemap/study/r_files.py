@@ -106,6 +106,7 @@ def _objects(path: Path, systems: list[str]) -> dict[str, Any]:
         try:
             parsed = rdata.parser.parse_file(path)
             value = rdata.conversion.convert(parsed, constructor_dict=constructors)
+        # A damaged file makes rdata raise almost anything.
         except Exception as error:
             raise StudyError(
                 f"{path.name}: this R data file cannot be read ({error or type(error).__name__}); "

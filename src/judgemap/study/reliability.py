@@ -38,9 +38,10 @@ class Reliability:
     """How reliable the estimates are; nan if that cannot be determined.
 
     ``bayes`` with its 95 % interval; ``ssr``; ``split_half``, Pearson's correlation between the estimates of two halves
-    of the judges (the median over ``splits`` splits, and the range that contains 95 % of them); ``split_half_full`` =
-    2r/(1 + r) of that median. For a fit in which judges differ, also the expected squared correlation of its estimate
-    with the ``population``'s map and with the estimate that ``another_panel`` of the same size would give.
+    of the judges (the median over ``splits`` splits, and the range that contains 95 % of them);
+    ``split_half_full`` = 2r/(1 + r) of that median. For a fit in which judges differ, also the expected squared
+    correlation of its estimate with the ``population``'s map and with the estimate that ``another_panel`` of the same
+    size would give.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -204,6 +205,7 @@ def _halves(rng: np.random.Generator, judges: IntArray, splits: int) -> list[Int
     if distinct > splits:
         return [rng.permutation(judges)[:half] for _ in range(splits)]
     chosen = [np.array(each) for each in combinations(judges.tolist(), half)]
+    # For an even number of judges, every half's complement comes up in the second half of the list.
     return chosen[:distinct]
 
 

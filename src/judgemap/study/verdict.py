@@ -15,7 +15,7 @@ from typing import Any
 from judgemap.study.findings import JudgeFinding, Measure, ReliabilityFinding
 
 MUCH, SOME = 0.8, 0.6
-"""The expected correlation with another panel's map above which the order is sound, and below which it is unusable."""
+"""Expected correlations with another panel's map: from the first on the order is sound, below the second unusable."""
 BORDERLINE = 0.025
 """A p-value closer to 0 or 1 than this is mentioned, even if it is not unusual yet."""
 ORDERS = (

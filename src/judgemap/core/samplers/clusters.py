@@ -75,7 +75,7 @@ class ClusterState(NamedTuple):
 
 
 def kernel(model: ClusterModel, carry_every: int = CARRY_EVERY) -> Kernel:
-    """Build the compiled sampler. A ``carry_every`` longer than the run turns carrying off.
+    """Build the compiled sampler. Without ties, a ``carry_every`` longer than the run turns carrying off.
 
     >>> from judgemap.core.comparisons import count_pairs
     >>> model = ClusterModel(count_pairs([0, 1], [2, 2], n_areas=3), ClusterPrior(np.ones((3, 3))))

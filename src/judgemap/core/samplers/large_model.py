@@ -177,6 +177,7 @@ def find_centre(model: LargeModel) -> Centre:
         if abs(change) < NEAR and smoothed >= SMOOTHED:
             break
         tau = float(np.clip(tau + change, -FARTHEST_START, FARTHEST_START))
+        # Once α² is nearly found, allow for the uncertainty of the strengths too.
         if abs(change) < 20 * NEAR:
             draws = curvature.solve(curvature.noise(rng, PROBES), ROUGH)
             variance = (differences(counts, draws) ** 2).mean(axis=1)

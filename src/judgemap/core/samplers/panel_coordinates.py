@@ -1,18 +1,18 @@
 """Coordinates in which the posterior of the panel model is nearly standard normal.
 
-Every block of effects (the map λ = αVw, the views σBw, the sides σ_b w and the attention σ_a w) has the prior w ~ N(0,
-I) and, near the centre, a likelihood with linear term r and information diag(g) in its own coordinates. For every scale
-s at once its posterior is then nearly N(s r/P, 1/P), P = 1 + s²g, and
+Every block of effects (the map λ = αVw, the views σBw, the sides σ_b w and the attention σ_a w) has the prior
+w ~ N(0, I) and, near the centre, a likelihood with linear term r and information diag(g) in its own coordinates. For
+every scale s at once its posterior is then nearly N(s r/P, 1/P), P = 1 + s²g, and
 
     w = s r/P + q/√P,   log |dw/dq| = −½ Σ log P
 
 makes q nearly N(0, I): at small s the prior dominates (non-centred), at large s the answers do (centred), coordinate by
 coordinate. The r of a view depends on λ: r_k = B_kᵀ(κ − W X_k λ). The information about λ is then what is left once the
-views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k; it is diagonal in VᵀS(σ̂)V at the typical σ̂ and
-shrinks as g (σ²/σ̂²)^−γ around it. If judges differ more, or tie more, the same answers imply areas further apart: the
-centre of the map swells with the scales x, by the exponential of tanh δᵀ(x − m). With `Smoothness` each chain has a
-different prior for the map (`panel_smoothness`), and w ~ N(0, I) holds for a typical one. The scales form one vector, x
-= m + Lv. Exactness does not require any of this to be accurate.
+views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k; VᵀS(σ̂)V is diagonal at the typical σ̂, and around
+it the diagonal shrinks as g (σ²/σ̂²)^−γ. If judges differ more, or tie more, the same answers imply areas further
+apart: the centre of the map swells with the scales x, by the exponential of tanh δᵀ(x − m). With `Smoothness` each
+chain has a different prior for the map (`panel_smoothness`), and w ~ N(0, I) holds for a typical one. The scales form
+one vector, x = m + Lv. Exactness does not require any of this to be accurate.
 """
 
 from dataclasses import dataclass
@@ -158,6 +158,7 @@ def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: S
     V, g = factor @ Q, np.maximum(g, 0.0)
     fade = np.zeros_like(g)
     if turned:
+        # γ is minus the slope of the log information in log σ², by differences.
         more = [_information(layout, turned, weight, linear, seen, upsilon + step)[0] for step in (-0.5, 0.5)]
         low, high = (np.maximum(np.einsum("ji,jk,ki->i", V, each, V), 1e-12) for each in more)
         fade = np.clip(np.log(low / high), 0.0, 1.0)

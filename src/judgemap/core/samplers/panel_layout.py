@@ -132,6 +132,7 @@ def _pad(n_areas: int, n_judges: int, judge: IntArray, columns: tuple[IntArray, 
     done = rows = views = 0
     while done < n_judges:
         n_rows = max(1, int(sizes[order[done]]))
+        # Judges without a row come last, and share one block of a single padded row each.
         members = int(np.sum(sizes[order[done:]] >= FULL * n_rows)) or n_judges - done
         n_views = min(n_rows, n_areas)
         chosen = order[done : done + members]

@@ -1,8 +1,8 @@
 """The posterior of a panel in the coordinates of `panel_coordinates`, and its gradient, for all parts and chains.
 
-q stacks the coordinates of the map, the views, the sides, the attention, the lapses (z_k = m_k + s_k q, where 1 − ε_k =
-Φ(−z_k)^{1/rest}, so that z_k ~ N(0, 1) in the prior), and the scales (x = m + Lv). The log density, up to a constant,
-is
+q stacks the coordinates of the map, the views, the sides, the attention, the lapses (z_k = m_k + s_k q, where
+1 − ε_k = Φ(−z_k)^{1/rest}, so that z_k ~ N(0, 1) in the prior), and the scales (x = m + Lv). The log density, up to a
+constant, is
 
     ℓ(η) + Σ log prior of the scales − ½ Σ w² − ½ Σ log P − ½ Σ z²
 

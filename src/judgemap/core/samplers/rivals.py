@@ -64,10 +64,10 @@ def single_site_kernel(model: Model) -> Kernel:
     """Update each λ_i in turn by independence Metropolis, then the level and α².
 
     λ_i is proposed from N(m_i + c_i, q_i), with m_i its maximum-likelihood estimate and q_i its quasi-variance. The
-    likelihood fixes m only up to a constant; c_i is that constant according to the other strengths, the mean of λ_j −
-    m_j over j ≠ i weighted by 1/q_j. It does not depend on λ_i, so the proposal is independent of the value it would
-    replace, and is accepted with probability min(1, π(λ')q(λ) / (π(λ)q(λ'))), where π is likelihood times prior. The
-    reported acceptance is the mean over areas.
+    likelihood fixes m only up to a constant; c_i is that constant according to the other strengths, the mean of
+    λ_j − m_j over j ≠ i weighted by 1/q_j. It does not depend on λ_i, so the proposal is independent of the value it
+    would replace, and is accepted with probability min(1, π(λ')q(λ) / (π(λ)q(λ'))), where π is likelihood times prior.
+    The reported acceptance is the mean over areas.
 
     Source: the single-site sampler in the scalability study of Seymour et al.; see `estimate` for m and q.
 
@@ -256,11 +256,11 @@ def shift(rng: np.random.Generator, model: Model, strengths: FloatArray, log_var
 def estimate(counts: PairCounts) -> Estimate:
     """Maximise the likelihood, and return each strength with a quasi-variance.
 
-    Quasi-variances q make q_i + q_j ≈ v_ij = Var(λ̂_i − λ̂_j) for all pairs at once: they minimise Σ_{i<j} (log(q_i +
-    q_j) − log v_ij)². None may be below half of Var(λ̂_i | λ̂_j, j ≠ i), because an area that is the only link between
-    others would get 0. A maximum exists if and only if every area can be reached from every other along wins (Ford,
-    1957); if there is none, the log-likelihood is lightly penalised by κ‖λ‖²/2 with κ = 0.1, which is good enough for a
-    proposal.
+    Quasi-variances q make q_i + q_j ≈ v_ij = Var(λ̂_i − λ̂_j) for all pairs at once: they minimise
+    Σ_{i<j} (log(q_i + q_j) − log v_ij)². None may be below half of Var(λ̂_i | λ̂_j, j ≠ i), because an area that is the
+    only link between others would get 0. A maximum exists if and only if every area can be reached from every other
+    along wins (Ford, 1957); if there is none, the log-likelihood is lightly penalised by κ‖λ‖²/2 with κ = 0.1, which is
+    good enough for a proposal.
 
     Source: Firth and de Menezes (2004), Quasi-variances, Biometrika 91, 65-80.
 

@@ -268,12 +268,15 @@ def run(
                     store.add([draws for _, draws in results], kept=kept)
                     if watch is not None:
                         watch(store.so_far(), store.size)
+                # Double the length, up to `most`.
                 more, made = min(store.size, plan.most - store.size), store.so_far()
                 if more < FEWEST or made.good():
                     return made
                 store.grow(more)
                 blocks = _blocks(replace(plan, warmup=0, draws=more), kernel.block)
         except KeyboardInterrupt:
+            # Batches still running are waited for, and their block is dropped, so that all chains have equally many
+            # draws.
             pool.shutdown(cancel_futures=True)
             if store.filled < FEWEST:
                 raise

@@ -1,7 +1,7 @@
 """Moves for studies that say little about α²: the first few answers, and answers that never contradict each other.
 
 Without a contradiction every larger α² explains the answers better, and only its prior holds it back: log α² ranges
-over tens, and coordinates made for one value do not suit another. Two moves do not depend on such coordinates; both are
+widely, and coordinates made for one value do not suit another. Two moves do not depend on such coordinates; both are
 exact.
 
     along the ray: λ and α scale together with λ/α fixed, to a τ = log α² from exp(ℓ(e^{τ/2} λ/α) − χτ − ωe^{−τ})

@@ -142,6 +142,7 @@ def _light(content: dict[str, Any]) -> tuple[bytes, bool]:
 
 def _pack(content: dict[str, Any]) -> bytes:
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    # Without a time stamp, the same map always gives the same bytes.
     return compress(text.encode(), 9, mtime=0)
 
 
@@ -246,6 +247,7 @@ class _Level:
                 continue
             ends = shapely.get_coordinates(shapely.line_interpolate_point(line, [middle - half, middle + half]))
             (x, y), (u, v) = ((ends - corner) / self.unit).tolist()
+            # Straight enough: the ends of the name are at least 97 % of its length apart.
             if math.hypot(u - x, v - y) * self.unit >= 1.94 * half:
                 angle = math.degrees(math.atan2(v - y, u - x))
                 upright = angle - 180 if angle > 90 else angle + 180 if angle < -90 else angle
