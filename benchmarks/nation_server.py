@@ -8,8 +8,8 @@
 The file is uploaded and a worker makes the draft, in this process; the reader of the file runs in its own, confined,
 and its memory is given. Answers are put into the database in bulk, 50 a judge, and the worker's upkeep is run once.
 Each page is then asked for through all of Django, seven times; an answer also in a study of 100 areas, to compare.
-Times are CPU seconds of this process and its readers (not of PostgreSQL), which other work on the machine disturbs
-least; kB are what a browser gets, compressed.
+Times are CPU seconds of this process and its readers, and for pages also of PostgreSQL's processes, which other work on
+the machine disturbs least; kB are what a browser gets, compressed.
 """
 
 import argparse
@@ -36,6 +36,20 @@ def cpu(who: int = resource.RUSAGE_SELF) -> float:
     """Return the CPU time of this process, or of the readers that it ran."""
     used = resource.getrusage(who)
     return used.ru_utime + used.ru_stime
+
+
+def page_cpu() -> float:
+    """Return the CPU time of this process and, where PostgreSQL answers it, of that server's processes."""
+    from django.db import connection
+
+    if connection.vendor == "sqlite":
+        return cpu()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        backend = cursor.fetchone()[0]
+    server = Path(f"/proc/{backend}/stat").read_text().rpartition(")")[2].split()[1]
+    processes = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+    return cpu() + sum(int(Path(f"/proc/{each}/schedstat").read_text().split()[0]) for each in processes) / 1e9
 
 
 def write_hexagons(path: Path, n_areas: int) -> None:
@@ -96,7 +110,10 @@ def make_study(path: Path, columns: tuple[str, str]) -> tuple[Any, dict[str, Any
 
 
 def put_study(data: Path, n_areas: int) -> Any:  # noqa: ANN401 - a study
-    """Put a study into the database without making a draft: its areas share the drawings of a hundred hexagons."""
+    """Put a study into the database without making a draft: its areas share the drawings of a hundred hexagons.
+
+    Each has six neighbours, as in a map of rows of 180.
+    """
     from judgemap.geo.maps import read_areas
     from judgemap.study.definition import StudyDefinition
     from judgemap.web.accounts.models import Researcher
@@ -118,7 +135,8 @@ def put_study(data: Path, n_areas: int) -> Any:  # noqa: ANN401 - a study
     owner = Researcher.objects.create_user("owner@example.org", "a password of many words")
     definition = StudyDefinition("A nation", "Which has the LOWER rate?", "lower", design="uniform")
     whole = WholeMap(drawn.outline, [MadeTile(3, 0, 0, gzip.compress(b"[]"))])
-    return store_study(definition, whole, rows, [], None, owner)
+    edges = [(i, i + step, "border") for step in (1, 180, 181) for i in range(n_areas - step)]
+    return store_study(definition, whole, rows, edges, None, owner)
 
 
 def insert(model: Any, names: list[str], rows: Iterable[tuple[Any, ...]]) -> None:  # noqa: ANN401 - a model
@@ -198,17 +216,16 @@ def small_study(data: Path) -> str:
     return token
 
 
-def keep_fit(study: Any) -> None:  # noqa: ANN401 - a study
+def keep_fit(study: Any, n_answers: int) -> None:  # noqa: ANN401 - a study
     """Keep a fit as a worker leaves it, with the risks of an imagined posterior; only its pages are timed."""
     import numpy as np
     from django.utils import timezone
 
     import judgemap as jm
-    from judgemap.study.explain import TOPS
     from judgemap.study.record import json_value
     from judgemap.study.settings import FitSettings
-    from judgemap.study.verdict import judge_fit
     from judgemap.web.results.models import FitRun
+    from judgemap.web.results.running import keep_findings
 
     rng = np.random.default_rng(1)
     areas, data = jm.example_study(seed=1)
@@ -225,14 +242,15 @@ def keep_fit(study: Any) -> None:  # noqa: ANN401 - a study
         }
         for (code, name), middle, wide, place in zip(named, risk.tolist(), sd.tolist(), rank.tolist(), strict=True)
     ]  # fmt: skip
-    findings = {
-        "top": {str(k): (sd / rank).tolist() for k in TOPS},
-        "verdict": judge_fit([], None, None, None, differ=False).to_dict(),
-    }
-    FitRun.objects.create(
+    now = timezone.now()
+    run = FitRun.objects.create(
         study=study, version=study.version, number=1, status=FitRun.Status.DONE, progress=1.0, rows=rows,
-        settings=FitSettings().to_dict(), info=json_value(fitted.info), findings=findings, explained_at=timezone.now(),
+        settings=FitSettings().to_dict(), info=json_value(fitted.info), started_at=now, finished_at=now,
+        explained_at=now,
     )  # fmt: skip
+    met = rng.integers(0, count, (count, 2 * n_answers // count))
+    drawn = {name: rng.uniform(400, 6000, count).tolist() for name in ("rhat", "ess_bulk", "ess_tail")}
+    keep_findings(run, {"met": [[[other, 1, 0] for other in each] for each in met.tolist()], "sampling": drawn})
 
 
 def _renumber(model: Any) -> None:  # noqa: ANN401 - a model
@@ -263,9 +281,9 @@ def time_pages(study: Any, tokens: list[str]) -> list[dict[str, Any]]:  # noqa: 
     def judgement() -> Any:  # noqa: ANN401 - a response
         pair = re.search(r'name="pair" value="([^"]+)"', judge.get(link).content.decode())
         form = {"pair": pair[1] if pair else "", "outcome": "left", "follows": "0", "seen_ms": "900"}
-        began = cpu()
+        began = page_cpu()
         response = judge.post(f"{link}answer", form, headers={"Accept": "application/json"})
-        response.cpu = cpu() - began  # type: ignore[attr-defined]
+        response.cpu = page_cpu() - began  # type: ignore[attr-defined]
         return response
 
     rows += [page("pair", lambda: judge.get(link)), page("an answer and the next pair", judgement)]
@@ -278,6 +296,7 @@ def time_pages(study: Any, tokens: list[str]) -> list[dict[str, Any]]:  # noqa: 
         "map, a tile": f"/shapes/{tile.level}/{tile.x}/{tile.y}" if tile else "/map",
         "risk map": "/fits/1/map", "risk map, picture": "/fits/1/map.svg?layer=risk",
         "risk map, an area": "/fits/1/map?area=7", "risk map, searched and sorted": "/fits/1/map?q=1&sort=-sd",
+        "convergence": "/fits/1/convergence",
     }.items():  # fmt: skip
         rows.append(page(name, lambda address=address: owner.get(here + address)))  # type: ignore[misc]
     return rows
@@ -287,9 +306,9 @@ def page(name: str, ask: Callable[[], Any]) -> dict[str, Any]:
     """Ask for a page several times; the first does not count, as a process keeps what it has derived."""
     times, first, response = [], 0.0, None
     for turn in range(TIMES + 1):
-        began = cpu()
+        began = page_cpu()
         response = ask()
-        used = getattr(response, "cpu", cpu() - began)
+        used = getattr(response, "cpu", page_cpu() - began)
         if response.status_code != 200:
             raise RuntimeError(f"{name}: {response.status_code}")
         if turn:
@@ -331,7 +350,7 @@ def measure(url: str, data: Path, options: argparse.Namespace) -> dict[str, Any]
     print(f"  {draft}", flush=True)
     tokens = answer_all(study, options.answers)
     tokens[1] = small_study(data)
-    keep_fit(study)
+    keep_fit(study, options.answers)
     began = cpu()
     Upkeep(keep_numbers)()
     upkeep = round(cpu() - began, 1)

@@ -16,11 +16,11 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.access import ASKED
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge import places, queries, scheduling
-from judgemap.web.results import files
+from judgemap.web.results import files, whose
 from judgemap.web.server import jobs
 from judgemap.web.server.jobs import Job
 from judgemap.web.server.limits import WRONG_GUESSES
-from judgemap.web.studies import actions
+from judgemap.web.studies import actions, maps
 from judgemap.web.studies.display import draw_areas
 from judgemap.web.studies.models import Study
 
@@ -93,6 +93,8 @@ def _fresh_process():
     scheduling._unpacked.cache_clear()
     queries._version.cache_clear()
     files._open_fit.cache_clear()
+    whose.kept_rows.cache_clear()
+    maps.map_facts.cache_clear()
     for brake in (WRONG_GUESSES, ASKED, judging.JOINS):
         brake.forget()
 

@@ -3,9 +3,12 @@
 import re
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from judgemap.web.results import large_map
+from judgemap.web.results import forgetting, large_map, running
 from judgemap.web.results.layers import make_layers
+from judgemap.web.results.models import FitArea, FitRun
 from judgemap.web.studies.models import Tile
 
 
@@ -79,3 +82,49 @@ def test_others_see_nothing(large, clients):
         address = f"/studies/{large.study.slug}/fits/{large.number}/{name}"
         assert clients["stranger"].get(address).status_code == 404
         assert clients["anonymous"].get(address).status_code == 302
+
+
+def test_the_table_of_areas_is_read_once(large, page, table_rows):
+    first = table_rows(page(large).content.decode())
+    with CaptureQueriesContext(connection) as queries:
+        assert table_rows(page(large).content.decode()) == first
+        page(large, "map_picture", layer="risk")
+        page(large, "convergence")
+    assert not [each["sql"] for each in queries if '"rows"' in each["sql"]]
+
+
+def test_results_that_were_removed_are_not_shown_again(large, page):
+    assert page(large).status_code == 200
+    forgetting._remove_results(large, "Removed.")
+    assert [page(large, name).status_code for name in ("map", "map_picture", "map_colours")] == [302] * 3
+
+
+@pytest.fixture
+def apart(large, monkeypatch):
+    """The same fit, with whom each area met kept as for a large map."""
+    monkeypatch.setattr(running, "EXPLAINED", 5)
+    found, large.findings = large.findings, {}
+    running.keep_findings(large, dict(found))
+    return large
+
+
+def test_whom_an_area_met_is_the_same_in_a_row_of_its_own(run, page, request):
+    before = [page(run, "area", position).content for position in (0, 3, 15)]
+    apart = request.getfixturevalue("apart")
+    assert "met" not in FitRun.objects.get(pk=apart.pk).findings
+    assert [page(apart, "area", position).content for position in (0, 3, 15)] == before
+    assert b"Against" in before[0]
+
+
+def test_findings_kept_again_take_the_place_of_the_earlier_ones(apart):
+    running.keep_findings(apart, {"met": [[[1, 2, 0]]] * 16})
+    assert list(FitArea.objects.filter(fit=apart).values_list("met", flat=True)) == [[[1, 2, 0]]] * 16
+
+
+def test_whom_areas_met_goes_with_the_results_and_with_the_study(apart):
+    assert FitArea.objects.filter(fit=apart).count() == 16
+    forgetting._remove_results(apart, "Removed.")
+    assert not FitArea.objects.exists()
+    running.keep_findings(apart, {"met": [[]] * 16})
+    forgetting.remove_fits(apart.study)
+    assert not FitArea.objects.exists()

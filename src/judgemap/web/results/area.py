@@ -17,7 +17,6 @@ from judgemap.web.results.layers import by_risk, cluster_text, interval, levels_
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, read_area_findings, read_findings
 from judgemap.web.results.whose import SeenMap, seen_map
-from judgemap.web.studies.areas import area_names
 from judgemap.web.studies.maps import neighbours_of
 from judgemap.web.studies.models import Study
 
@@ -29,11 +28,11 @@ WIDE, HIGH = 320.0, 96.0
 @fit_page
 def area(request: HttpRequest, study: Study, run: FitRun, position: int) -> HttpResponse:
     """Return what is known about an area, for the map's page to show beside the map."""
-    if position >= len(run.rows):
-        raise Http404
     seen = seen_map(run, request.GET.dict())
+    if position >= len(seen.rows):
+        raise Http404
     keep = f"{seen.address}&" if seen.address else ""
-    context = {"study": study, "run": run, "detail": describe_area(study, seen, position), "keep": keep}
+    context = {"study": study, "run": run, "detail": describe_area(seen, position), "keep": keep}
     return render(request, "results/detail.html", context)
 
 
@@ -99,13 +98,12 @@ class Detail:
         return round(100 * self.won / self.compared, 1) if self.compared else 0.0
 
 
-def describe_area(study: Study, seen: SeenMap, position: int) -> Detail:
+def describe_area(seen: SeenMap, position: int) -> Detail:
     """Put together what is known about an area on a map."""
     run, rows = seen.run, seen.rows
     row = rows[position]
     kept = read_area_findings(run, position)
-    names = area_names(study)
-    met = [Opponent(each.other, names[each.other], each.won, each.lost) for each in kept.met]
+    met = [Opponent(each.other, rows[each.other]["name"], each.won, each.lost) for each in kept.met]
     return Detail(
         position=position,
         name=row["name"],
@@ -127,7 +125,7 @@ def describe_area(study: Study, seen: SeenMap, position: int) -> Detail:
         chosen_as=run.record.winner_is,
         posterior=draw_posterior(rows, position, *seen.density(position, kept.area)),
         met=met,
-        neighbours=[(other, names[other]) for other in neighbours_of(run.version, position)],
+        neighbours=[(other, rows[other]["name"]) for other in neighbours_of(run.version, position)],
         unexpected=_unexpected(kept.area),
         picked="" if kept.area.riskier is None or seen.address else times_in_ten(kept.area.riskier),
     )

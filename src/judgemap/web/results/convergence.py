@@ -1,6 +1,7 @@
 """How well a fit was sampled, in words first."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
@@ -9,10 +10,11 @@ from django.views.decorators.http import require_safe
 
 from judgemap.core.diagnostics import GOOD_ESS, GOOD_RHAT
 from judgemap.report.text import signed
-from judgemap.study.findings import SamplingFinding
+from judgemap.study.findings import RiskRow, SamplingFinding
 from judgemap.study.record import GOOD_GAP
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, pictures_of, read_findings, show_page
+from judgemap.web.results.whose import SeenMap
 from judgemap.web.studies.models import Study
 
 SHOWN = 10
@@ -32,7 +34,7 @@ def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse
             (each.symbol, signed(each.median), f"{signed(each.low)} to {signed(each.high)}", each.words)
             for each in findings.parameters
         ],
-        "worst": worst(run, findings.sampling),
+        "worst": worst(SeenMap(run).rows, findings.sampling),
         "pictures": pictures_of(run, "traces", "ranks", "alpha"),
     }
     return show_page(request, "results/convergence.html", study, run, context)
@@ -104,7 +106,7 @@ def figures(run: FitRun) -> list[Fact]:
     return facts
 
 
-def worst(run: FitRun, sampling: SamplingFinding) -> list[Mixed]:
+def worst(rows: Sequence[RiskRow], sampling: SamplingFinding) -> list[Mixed]:
     """Return the areas that were sampled worst, by effective sample size."""
     bulk = sampling.ess_bulk
     if not bulk:
@@ -112,7 +114,7 @@ def worst(run: FitRun, sampling: SamplingFinding) -> list[Mixed]:
     order = sorted(range(len(bulk)), key=lambda area: -1.0 if (size := bulk[area]) is None else size)
     return [
         Mixed(
-            run.rows[area]["name"],
+            rows[area]["name"],
             _decimals(sampling.rhat[area]),
             _count(bulk[area]),
             _count(sampling.ess_tail[area]),

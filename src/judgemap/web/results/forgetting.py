@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from judgemap.study.panel_settings import PanelSettings
 from judgemap.web.judge.models import Answer, Judge, PopulationMap
-from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
+from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, FitView
 from judgemap.web.server.jobs import log_line
 from judgemap.web.server.turns import delete_in_turns
 from judgemap.web.studies.models import Study
@@ -55,6 +55,7 @@ def forget_everybody(study: Study, judges: list[str], **_: object) -> dict[str, 
 
 def remove_fits(study: Study, **_: object) -> None:
     """Remove the fits of a study that goes; a worker that is at one finds it taken away."""
+    delete_in_turns(FitArea.objects.filter(fit__study=study))
     delete_in_turns(FitRun.objects.filter(study=study))
 
 
@@ -138,6 +139,7 @@ def _remove_results(run: FitRun, why: str) -> None:
     FitPicture.objects.filter(fit=run).delete()
     FitFiles.objects.filter(fit=run).delete()
     FitView.objects.filter(fit=run).delete()
+    FitArea.objects.filter(fit=run).delete()
     PopulationMap.objects.filter(study_id=run.study_id, fit_number=run.number).delete()
     FitRun.objects.filter(pk=run.pk).update(
         status=FitRun.Status.FAILED, said=why, log=run.log + log_line(why), rows=[], findings={}, info={},

@@ -1,6 +1,6 @@
 """The risk map of a large study: a picture of the whole, tiles to look closer, and the table a page at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -60,7 +60,7 @@ def show_large(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "highest": highest(rows),
         "sure": sum(row["p_top10"] > 0.95 for row in rows),
         "ten": min(10, len(rows)),
-        "detail": describe_area(study, seen, asked.area) if asked.area is not None else None,
+        "detail": describe_area(seen, asked.area) if asked.area is not None else None,
         "seen": seen,
         "whose": seen.words,
         "view_links": view_links(study, run, seen),
@@ -73,14 +73,14 @@ def chosen_positions(rows: Sequence[RiskRow], chances: Sequence[float], asked: A
     """Return the positions of the areas that the table shows, in its order."""
     column = asked.sort.removeprefix("-")
     order = by_risk(rows)
-    if column not in ("place", "cluster"):
-        values: Mapping[str, Sequence[str | float]] = {
-            "name": [row["name"].casefold() for row in rows] if column == "name" else [],
-            "risk": [row["risk_median"] for row in rows],
-            "sd": [row["risk_sd"] for row in rows],
-            "chance": chances,
-        }
-        order = sorted(order, key=values[column].__getitem__)
+    keys: Mapping[str, Callable[[int], str | float]] = {
+        "name": lambda position: rows[position]["name"].casefold(),
+        "risk": lambda position: rows[position]["risk_median"],
+        "sd": lambda position: rows[position]["risk_sd"],
+        "chance": chances.__getitem__,
+    }
+    if column in keys:
+        order = sorted(order, key=keys[column])
     if asked.sort.startswith("-"):
         order = order[::-1]
     if not asked.words:

@@ -236,4 +236,6 @@ def _layer(words: tuple[str, str, str], scale: Scale, values: Sequence[float], w
 
 def by_risk(rows: Sequence[RiskRow]) -> list[int]:
     """Return the areas' positions, the highest estimated risk first."""
-    return sorted(range(len(rows)), key=lambda position: -float(rows[position]["risk_median"]))
+    risks = np.array([row["risk_median"] for row in rows], dtype=np.float64)
+    order: list[int] = np.argsort(-risks, kind="stable").tolist()
+    return order

@@ -157,6 +157,21 @@ class FitView(models.Model):
         return f"fit {self.fit_id} as {self.judge or 'the panel'} sees it"
 
 
+class FitArea(models.Model):
+    """What a fit of a large map keeps of one area, in a row of its own: a page that shows one area reads no other."""
+
+    fit = models.ForeignKey(FitRun, models.CASCADE, related_name="areas")
+    position = models.PositiveIntegerField()
+    met = models.JSONField(default=list)
+    """The areas that it was compared with, as `findings.Met` reads them."""
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["fit", "position"], name="fit_area_once"),)
+
+    def __str__(self) -> str:
+        return f"area {self.position} of fit {self.fit_id}"
+
+
 class Exclusion(models.Model):
     """A judge who is left out of fits, and why. Taking it back deletes the row; the audit log keeps both acts."""
 

@@ -15,7 +15,7 @@ from judgemap.study.panel_settings import View as MapView
 from judgemap.study.record import DataFacts
 from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.study.verdict import Verdict, judge_fit
-from judgemap.web.results.models import FitPicture, FitRun, excluded_from
+from judgemap.web.results.models import FitArea, FitPicture, FitRun, excluded_from
 from judgemap.web.studies.access import View, study_page
 from judgemap.web.studies.models import Study
 
@@ -28,7 +28,10 @@ def fit_page(view: View) -> View:
     @wraps(view)
     def page(request: HttpRequest, study: Study, number: int, **more: object) -> HttpResponseBase:
         run = (
-            FitRun.objects.select_related("version").defer("findings", "log").filter(study=study, number=number).first()
+            FitRun.objects.select_related("version")
+            .defer("rows", "findings", "log")
+            .filter(study=study, number=number)
+            .first()
         )
         if run is None:
             raise Http404
@@ -49,7 +52,8 @@ def read_area_findings(run: FitRun, position: int) -> AreaFindings:
     """Read what is kept of one area."""
     parts = ("areas", "met", "between")
     keys = {part: KeyTransform(position, KeyTransform(part, "findings")) for part in parts}
-    return AreaFindings.from_dict(_values(run, keys))
+    alone = FitArea.objects.filter(fit=run, position=position).values("met").first()
+    return AreaFindings.from_dict(_values(run, keys) | (alone or {}))
 
 
 def _values(run: FitRun, keys: Mapping[str, KeyTransform]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def show_small(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "sure": sum(row["p_top10"] > 0.95 for row in rows),
         "ten": min(10, len(rows)),
         "chosen_path": ground.places[asked.area].path if asked.area is not None else "",
-        "detail": describe_area(study, seen, asked.area) if asked.area is not None else None,
+        "detail": describe_area(seen, asked.area) if asked.area is not None else None,
         "seen": seen,
         "whose": seen.words,
         "view_links": view_links(study, run, seen),

@@ -36,9 +36,10 @@ from judgemap.web.judge.scheduling import pack_population
 from judgemap.web.results.actions import answered
 from judgemap.web.results.files import open_fit, pack
 from judgemap.web.results.forgetting import forget_withdrawn
-from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView, words_of
+from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, FitView, words_of
 from judgemap.web.results.pages import whole_fits
 from judgemap.web.server.jobs import STOPPING, log_line
+from judgemap.web.server.turns import delete_in_turns, insert_in_turns
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import StudyVersion
 from judgemap.web.studies.squares import UNITS
@@ -54,6 +55,8 @@ WARMING_UP = "The chains are warming up."
 SHOWN = {"traces": "traces", "ranks": "ranks", "predictive": "win-rates", "variance": "variance-against-median"}
 OF_CLUSTERS = {"cluster-number": "number-of-clusters", "cluster-violins": "violins", "co-clustering": "together"}
 """What the pages call each figure of the gallery."""
+MET_BYTES = 15
+"""What one entry of `FitArea.met` takes, about."""
 EDGE = 50
 """What is left free around a network's drawing, in units of the map."""
 
@@ -216,8 +219,17 @@ def _try(what: str, step: Step, subject: Subject) -> str:
 
 
 def _find(subject: Subject) -> None:
-    run = subject.run
-    run.findings |= findings_of(subject.fit, subject.explanation)
+    keep_findings(subject.run, findings_of(subject.fit, subject.explanation))
+
+
+def keep_findings(run: FitRun, found: dict[str, Any]) -> None:
+    """Keep what was found out; of a large map, whom each area met in rows of their own, for that is most of it."""
+    if len(found["met"]) > EXPLAINED:
+        delete_in_turns(FitArea.objects.filter(fit=run))
+        met = enumerate(found.pop("met"))
+        rows = (FitArea(fit=run, position=position, met=each) for position, each in met)
+        insert_in_turns(rows, lambda area: MET_BYTES * len(area.met))
+    run.findings |= found
     FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
 
 

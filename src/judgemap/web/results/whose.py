@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
 from urllib.parse import urlencode
 
 from django.http import Http404
@@ -53,10 +55,9 @@ class SeenMap:
         return urlencode(self.query)
 
     @property
-    def rows(self) -> list[RiskRow]:
+    def rows(self) -> Sequence[RiskRow]:
         """The table of areas."""
-        rows: list[RiskRow] = self.run.rows if self.kept is None else self.kept.rows
-        return rows
+        return kept_rows(self.run.pk, self.run.finished_at) if self.kept is None else self.kept.rows
 
     @property
     def top(self) -> Mapping[int, Sequence[float]]:
@@ -71,6 +72,12 @@ class SeenMap:
             return own.density, read_findings(self.run, "risk_edges").risk_edges
         densities, edges = (self.kept.findings.get(part, ()) for part in ("density", "risk_edges"))
         return (densities[position], edges) if densities else ((), ())
+
+
+@lru_cache(maxsize=2)
+def kept_rows(fit_id: int, finished_at: datetime | None) -> Sequence[RiskRow]:  # noqa: ARG001 - tells fits apart
+    """Return the table of a fit that is done, which never changes; that of a nation is megabytes of JSON to read."""
+    return tuple(FitRun.objects.values_list("rows", flat=True).get(pk=fit_id))
 
 
 def seen_map(run: FitRun, given: Mapping[str, str]) -> SeenMap:

@@ -4,6 +4,8 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 from django.db.models import F, Q
@@ -80,11 +82,15 @@ class MapFacts:
     alone: list[str]
 
 
-def map_facts(study: Study) -> MapFacts:
-    """Count a large map's areas and edges, and name the edges that no border gives."""
-    keys = dict(Area.objects.filter(study=study).values_list("pk", "position"))
-    current = Edge.objects.filter(study=study, removed_in=None)
-    ends = np.array([(keys[a], keys[b]) for a, b in current.values_list("a_id", "b_id")], dtype=np.int64).reshape(-1, 2)
+@lru_cache(maxsize=4)
+def map_facts(version_id: int) -> MapFacts:
+    """Count a large map's areas and edges, and name the edges that no border gives; a version's never change."""
+    version = StudyVersion.objects.defer("packed_design").get(pk=version_id)
+    areas = Area.objects.filter(study_id=version.study_id)
+    keys, positions = np.array(list(areas.order_by("pk").values_list("pk", "position")), dtype=np.int64).T
+    current = edges_in(version)
+    numbers = chain.from_iterable(current.values_list("a_id", "b_id"))
+    ends = positions[np.searchsorted(keys, np.fromiter(numbers, np.int64))].reshape(-1, 2)
     graph = AreaGraph(len(keys), ends)
     alone = np.setdiff1d(np.arange(len(keys)), ends).tolist()[:MOST_ALONE]
 
@@ -97,9 +103,7 @@ def map_facts(study: Study) -> MapFacts:
         bridges=pairs(Edge.Origin.BRIDGE),
         by_hand=pairs(Edge.Origin.ADDED),
         parts=int(graph.components().max()) + 1,
-        alone=list(
-            Area.objects.filter(study=study, position__in=alone).order_by("name").values_list("name", flat=True)
-        ),
+        alone=list(areas.filter(position__in=alone).order_by("name").values_list("name", flat=True)),
     )
 
 
@@ -264,7 +268,8 @@ def _kilometre(box: Sequence[float] | None) -> float:
 
 def neighbours_of(version: StudyVersion, position: int) -> list[int]:
     """Return the positions of an area's neighbours in a version of its study."""
-    touching = edges_in(version).filter(Q(a__position=position) | Q(b__position=position))
+    key = Area.objects.values_list("pk", flat=True).get(study_id=version.study_id, position=position)
+    touching = edges_in(version).filter(Q(a=key) | Q(b=key))  # the keys have an index, the positions none
     pairs = touching.values_list(F("a__position"), F("b__position"))
     return sorted(b if a == position else a for a, b in pairs)
 

@@ -86,7 +86,7 @@ def show_map(request: HttpRequest, study: Study) -> HttpResponse:
             form.add_error(None, sentence(error))
     notes = study.acts.filter(verb="map read").values_list("detail__notes", flat=True).first()
     file = Upload.objects.filter(drafts__study=study, researcher=researcher_of(request)).defer("content").first()
-    shown = map_facts(study) if large else draw_map(study)
+    shown = map_facts(study.version.pk) if large else draw_map(study)
     context = {"study": study, "form": form, "map": shown, "notes": notes or [], "here": "map", "file": file}
     template = "studies/large_map.html" if large else "studies/map.html"
     return render(request, template, context | base_map_of(study), status=400 if form.errors else 200)
