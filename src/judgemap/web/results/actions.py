@@ -21,18 +21,18 @@ from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Study
 
 MOST_WAITING = 20
-"""Fits of one study that may wait at a time."""
+"""How many fits of one study may wait at a time."""
 MOST_NUMBERS = 50_000_000
-"""Draws times areas that a fit may keep: 400 MB."""
+"""The most draws times areas that a fit may store: 400 MB."""
 MOST_STEPS = 5_000_000
-"""Steps of all chains that a fit may take; at the usual speed, some minutes."""
+"""The most steps that all chains of a fit may take together: some minutes at the usual speed."""
 LEAST_EVERY = 10
 VARIANCES = ((0.01, 0.01), (0.1, 0.1), (1.0, 1.0), (2.0, 1.0))
 """Shapes χ and scales ω of the prior of α²: weaker and stronger than the usual 0.1, 0.1, and one that has a mean."""
 BETAS = (1e-10, 1e-8, 1e-6, 1e-4)
-"""Values of β, the weight of a link to oneself: the more, the more clusters are believed before any answer."""
+"""Values of β, the weight of an area's link to itself: the larger it is, the more clusters the prior expects."""
 GONE = (FitRun.Status.FAILED, FitRun.Status.CANCELLED, FitRun.Status.LOST)
-"""Of fits that will have no results."""
+"""The statuses of fits that will never have results."""
 
 
 def ask_for_fit(
@@ -56,14 +56,14 @@ def ask_for_fit(
 
 
 def set_words(study: Study, words: OwnWords, by: Researcher | None = None) -> None:
-    """Keep what the study's briefings say in the researcher's own words."""
+    """Store what the study's briefings say in the researcher's own words."""
     with transaction.atomic():
         BriefingWords.objects.update_or_create(study=study, defaults=asdict(words))
         record(study, by, "briefing words", {})
 
 
 def again(run: FitRun, by: Researcher | None = None) -> FitRun:
-    """Ask for the same fit once more, of the answers there are now: same settings, same seed, same judges."""
+    """Ask for the same fit again, of the current answers: same settings, same seed, same judges."""
     settings = FitSettings.from_dict(run.settings)
     judges = {"left_out": run.left_out, "only": run.only, "note": run.note}
     with transaction.atomic():
@@ -73,7 +73,7 @@ def again(run: FitRun, by: Researcher | None = None) -> FitRun:
 
 
 def cancel_fit(run: FitRun, by: Researcher | None = None) -> FitRun:
-    """Take back a fit that waits, or ask the worker to stop one that runs."""
+    """Cancel a waiting fit, or ask the worker to stop a running one."""
     with transaction.atomic():
         if run.cancel():
             record(run.study, by, "fit cancelled", {"fit": run.number})
@@ -104,7 +104,7 @@ def set_auto_fit(
 
 
 def ask_where_due(**_: object) -> list[FitRun]:
-    """Ask for the fits that the number of answers calls for: none while one of the study waits or runs."""
+    """Ask for the automatic fits that are due; none for a study that has a fit waiting or running."""
     asked = []
     for each in AutoFit.objects.select_related("study"):
         if not _is_due(each):
@@ -137,7 +137,7 @@ def _is_due(auto: AutoFit) -> bool:
 
 
 def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
-    """Refuse what cannot come to anything, before a worker is asked."""
+    """Refuse a fit that cannot work, before a worker is asked."""
     if not has_decided(study):
         raise StudyError(
             _(
@@ -156,7 +156,7 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
     areas = study.areas.count()
     plan = settings.plan_for(areas)
     most = MOST_NUMBERS // (areas * plan.chains)
-    if areas <= LARGE and max(plan.draws, plan.most) > most:  # for larger maps the worker looks at its memory
+    if areas <= LARGE and max(plan.draws, plan.most) > most:  # for larger maps the worker checks its memory
         text = f"draws: {plan.chains} chains of {areas:,} areas have room for {most:,} draws each; ask for fewer"
         raise StudyError(text, field="draws")
     steps = plan.chains * (plan.warmup + plan.draws * plan.thin)
@@ -185,8 +185,8 @@ def _ask(study: Study, settings: FitSettings, by: Researcher | None, judges: dic
         log=log_line(f"asked for by {by.email if by else 'the server'}"),
         **judges,
     )
-    told = {"fit": run.number, "model": settings.model, "left out": run.left_out, "only": run.only, "note": run.note}
-    record(study, by, "fit asked for", told)
+    detail = {"fit": run.number, "model": settings.model, "left out": run.left_out, "only": run.only, "note": run.note}
+    record(study, by, "fit asked for", detail)
     return run
 
 
@@ -195,7 +195,7 @@ def _locked(study: Study) -> Study:
 
 
 def other_priors(settings: FitSettings) -> list[FitSettings]:
-    """Return the same settings under other priors: of α² for a fit without clusters, of β for one with them.
+    """Return the same settings with other priors: of α² for a fit without clusters, of β for one with clusters.
 
     The paper has such a sensitivity analysis in its supplement; the values are ours.
 
@@ -212,7 +212,7 @@ def other_priors(settings: FitSettings) -> list[FitSettings]:
 
 
 def let_judges_differ(run: FitRun, by: Researcher | None = None) -> FitRun:
-    """Ask for a fit like this one in which judges differ; if there is one of the same answers, return it."""
+    """Ask for a fit like this one in which judges differ, or return it if there is one of the same answers."""
     settings = replace(FitSettings.from_dict(run.settings), judges="differ")
     return _made_of_same(run, settings) or ask_for_fit(
         run.study, settings, by, run.left_out, run.only, f"fit {run.number}, with judges who differ"
@@ -220,14 +220,14 @@ def let_judges_differ(run: FitRun, by: Researcher | None = None) -> FitRun:
 
 
 def _made_of_same(run: FitRun, settings: FitSettings) -> FitRun | None:
-    """Find a fit with other settings of the same answers and judges as another, made or under way."""
+    """Find a fit with these settings, done or under way, of the same answers and judges as ``run``."""
     same = FitRun.objects.filter(study=run.study, settings=settings.to_dict(), left_out=run.left_out, only=run.only)
     there = same.exclude(status__in=GONE).filter(data_sha256__in=[run.data_sha256, ""])
     return there.order_by("-number").first()
 
 
 def try_other_priors(run: FitRun, by: Researcher | None = None) -> list[FitRun]:
-    """Ask for the fit under other priors, and return those fits; none is made twice of the same answers."""
+    """Ask for the fit with other priors, and return those fits; none is made twice for the same answers."""
     made = []
     for settings in other_priors(FitSettings.from_dict(run.settings)):
         note = f"other priors than fit {run.number}"

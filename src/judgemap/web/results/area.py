@@ -21,7 +21,7 @@ from judgemap.web.studies.maps import neighbours_of
 from judgemap.web.studies.models import Study
 
 WIDE, HIGH = 320.0, 96.0
-"""Of the drawing of a posterior, in its own units."""
+"""Width and height of the drawing of a posterior, in its own units."""
 
 
 @require_safe
@@ -38,7 +38,7 @@ def area(request: HttpRequest, study: Study, run: FitRun, position: int) -> Http
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """Another area that it was compared with."""
+    """Another area that this one was compared with."""
 
     position: int
     name: str
@@ -61,7 +61,7 @@ class Posterior:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """An area, in words and numbers as they are shown."""
+    """An area, in words and numbers as the page shows them."""
 
     position: int
     name: str
@@ -89,12 +89,12 @@ class Detail:
 
     @property
     def compared(self) -> int:
-        """How often it was compared with a winner."""
+        """How many of its comparisons had a winner."""
         return self.won + self.lost
 
     @property
     def won_share(self) -> float:
-        """How many of a hundred it won."""
+        """The percentage of its comparisons that it won."""
         return round(100 * self.won / self.compared, 1) if self.compared else 0.0
 
 
@@ -133,7 +133,7 @@ def describe_area(seen: SeenMap, position: int) -> Detail:
 
 @dataclass(frozen=True, slots=True)
 class High:
-    """One of the areas of highest risk, with its interval on the scale of them all."""
+    """One of the areas of highest risk, with its interval on a scale that they all share."""
 
     position: int
     name: str
@@ -164,7 +164,7 @@ def highest(rows: Sequence[RiskRow], count: int = 10) -> list[High]:
 def draw_posterior(
     rows: Sequence[RiskRow], position: int, density: Sequence[float], edges: Sequence[float]
 ) -> Posterior:
-    """Draw an area's posterior on the scale of all areas; without a density, its interval alone."""
+    """Draw an area's posterior on the scale of all areas; without a density, only its interval."""
     row = rows[position]
     least = edges[0] if edges else min(each["risk_low"] for each in rows)
     most = edges[-1] if edges else max(each["risk_high"] for each in rows)
@@ -191,7 +191,7 @@ def draw_posterior(
 
 
 def _cluster(run: FitRun, rows: Sequence[RiskRow], position: int) -> str:
-    """Write the area's cluster, as the map's layer does; nothing if there are none."""
+    """Write the area's cluster, as the map's layer does; empty if there are none."""
     row = rows[position]
     if "cluster" not in row:
         return ""
@@ -200,7 +200,7 @@ def _cluster(run: FitRun, rows: Sequence[RiskRow], position: int) -> str:
 
 
 def _unexpected(area: AreaFinding) -> str:
-    """Say so where an area won more or less often than the fit expects."""
+    """Say that an area was chosen more or less often than the fit expects; empty if it was not."""
     if area.unexpected is None:
         return ""
     rate, low, high = area.unexpected

@@ -16,7 +16,7 @@ from judgemap.web.studies.models import Study
 @require_safe
 @fit_page
 def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
-    """Hold what the fit expects against what the judges said."""
+    """Compare what the fit expects with what the judges said."""
     findings = read_findings(run, "check", "areas")
     outside = [
         (run.rows[position]["name"], position, *map(percentage, each.unexpected), each.wins + each.losses)
@@ -36,7 +36,7 @@ def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class ShownMeasure:
-    """A measure that the fit is checked by, as it is shown."""
+    """A measure by which the fit is checked, as the page shows it."""
 
     words: str
     observed: str
@@ -56,7 +56,7 @@ class ShownMeasure:
 
 
 def figure(value: float | None) -> str:
-    """Write a measurement that may not be known.
+    """Write a measurement, which may be unknown.
 
     >>> figure(76.42), figure(None)
     ('76.4', 'not known')

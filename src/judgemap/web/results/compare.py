@@ -54,7 +54,7 @@ def compare(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 @require_POST
 @fit_page
 def sensitivity(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
-    """Ask for the fit under other priors, and redirect to where they are compared."""
+    """Ask for the fit with other priors, and redirect to their comparison."""
     address = reverse("results:compare", args=[study.slug, run.number])
     try:
         made = try_other_priors(run, researcher_of(request))
@@ -72,7 +72,7 @@ def _compared(ground: Ground, base: FitRun, others: Sequence[FitRun]) -> Compare
 
 
 def _answers(base: FitRun, other: FitRun) -> str:
-    """Say whether two fits were made of the same answers."""
+    """Say whether two fits use the same answers."""
     if base.data_sha256 and base.data_sha256 == other.data_sha256:
         return _("Both fits use the same answers.")
     counts = [run.record.data.comparisons for run in (base, other)]

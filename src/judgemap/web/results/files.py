@@ -48,14 +48,14 @@ if TYPE_CHECKING:
     from judgemap.study.result import Fit
 
 ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
-"""A page that may show itself and nothing else."""
+"""The policy of a page that may load nothing from elsewhere."""
 BRIEFING_POLICY = ALONE + "frame-ancestors 'none'; sandbox allow-popups allow-popups-to-escape-sandbox"
 PICTURE_POLICY = ALONE + "frame-ancestors 'self'; sandbox"
 COLUMNS = (
     "id", "name", "risk_median", "risk_mean", "risk_sd", "risk_low", "risk_high", "rank_median", "rank_low",
     "rank_high", "p_top10", "cluster", "probability",
 )  # fmt: skip
-"""Of the table of areas, in the order of areas.csv; a database may keep them in another."""
+"""Columns of the table of areas, in the order of areas.csv; a database may store them in another order."""
 PARQUET = "application/vnd.apache.parquet"
 KINDS = {
     "csv": (".csv", "text/csv"),
@@ -68,11 +68,11 @@ KINDS = {
     "replication": ("-replication.zip", "application/zip"),
     "pdf": ("-briefing.pdf", "application/pdf"),
 }
-"""What there is to download, with its ending and media type; the kinds of `study.downloads`, and two more."""
+"""The kinds of downloads, with endings and media types: those of `study.downloads`, and two more."""
 OF_A_VIEW = ("csv", "geojson", "gpkg", "parquet", "draws")
-"""What can be had of the panel's map too; a judge's is a table."""
+"""What can be downloaded of the panel's map too; of a judge's map, only the CSV."""
 MOMENTS = 50
-"""How many moments are tried at which as many pairs had been shown as the fit knows of."""
+"""How many moments are tried, out of those with as many pairs shown as the fit has."""
 ANSWERS_CHANGED = _(
     "some answers in this fit have gone because a judge withdrew; make a new fit and download its archive"
 )
@@ -95,14 +95,14 @@ class WordsForm(StudyForm):
 @require_safe
 @fit_page
 def show_files(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
-    """List what can be taken away."""
+    """List what can be downloaded."""
     return _show(request, study, run, WordsForm(initial=asdict(words_of(study))))
 
 
 @require_POST
 @fit_page
 def words(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
-    """Keep what the study's briefings say in the researcher's own words."""
+    """Store what the study's briefings say in the researcher's own words."""
     form = WordsForm(request.POST)
     if not form.is_valid():
         return _show(request, study, run, form)
@@ -154,7 +154,7 @@ def picture(request: HttpRequest, study: Study, run: FitRun, name: str) -> HttpR
 @require_safe
 @fit_page
 def download(request: HttpRequest, study: Study, run: FitRun, kind: str) -> HttpResponseBase:
-    """Hand out a fit as a file of one kind, or say in a sentence why there is none."""
+    """Send a fit as a file of one kind, or say in a sentence why there is none."""
     if kind not in KINDS:
         raise Http404
     ending, media_type = KINDS[kind]
@@ -172,7 +172,7 @@ def download(request: HttpRequest, study: Study, run: FitRun, kind: str) -> Http
 
 
 def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
-    """Write a file. Tables and draws come out of what is kept; libraries that are slow to load write the others."""
+    """Write a file: CSV and NetCDF from what is stored, the others with libraries that are slow to load."""
     run = seen.run
     if kind == "csv":
         path.write_text(areas_csv(seen), encoding="utf-8")
@@ -199,7 +199,7 @@ def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
 
 
 def areas_csv(seen: SeenMap) -> str:
-    """Write the table of areas; where judges differ, with a column that says whose view it is."""
+    """Write the table of areas; if judges differ, with a column that says whose view it is."""
     columns = [name for name in COLUMNS if name in seen.rows[0]]
     rows = ([row[name] for name in columns] for row in seen.rows)  # type: ignore[literal-required]
     if seen.run.record.view is View.POOLED:
@@ -217,7 +217,7 @@ def has_briefing(run: FitRun) -> bool:
 
 
 def _briefing(run: FitRun) -> str:
-    """Return the briefing with the researcher's own words, and the streets or none, as they are now."""
+    """Return the briefing with the researcher's current words, and with streets if they are switched on now."""
     text = FitFiles.objects.filter(fit=run).values_list("briefing", flat=True).first() or ""
     text = with_streets(text, run)
     return fill_in(text, words_of(run.study), run.finished_at and timezone.localtime(run.finished_at).date())
@@ -248,12 +248,12 @@ def pack(fit: "Fit") -> bytes:
 
 
 def keep_files(run: FitRun, fit: "Fit") -> None:
-    """Keep a fit's folder."""
+    """Store a fit's folder."""
     FitFiles.objects.update_or_create(fit=run, defaults={"archive": pack(fit)})
 
 
 def open_fit(run: FitRun) -> "Fit":
-    """Return a fit that is done, number for number as it was made, with its verdict. The last few stay in memory."""
+    """Return a finished fit, number for number as it was made, with its verdict. The last few stay in memory."""
     fit, verdict = _open_fit(run.pk), verdict_of(run)
     return fit if verdict is None else fit.judged(verdict)
 
@@ -272,10 +272,10 @@ def _open_fit(key: int) -> "Fit":
 
 
 def answers_of(run: FitRun) -> Comparisons:
-    """Return the very comparisons that a fit was made of, which its hash of the data tells.
+    """Return exactly the comparisons that a fit used, as its hash of the data confirms.
 
-    Pairs and answers are only ever added, so the answers at a moment are those given by then. Which moment the worker
-    read them at is found by trying those at which something happened, from the start of the fit.
+    Pairs and answers are only ever added, so the answers at a moment are those given by then. To find the moment at
+    which the worker read them, we try those at which something happened, from the start of the fit.
     """
     shown = Pair.objects.filter(judge__study=run.study).exclude(judge__in=run.left_out)
     history = History.read(run.study, shown.filter(judge__in=run.only) if run.only else shown)
@@ -294,7 +294,7 @@ def answers_of(run: FitRun) -> Comparisons:
 
 
 def _moments(run: FitRun, times: IntArray) -> Iterator[datetime]:
-    """Yield the moments to try: the last there is, the fit's beginning, and each one after it."""
+    """Yield the moments to try: the last of all, the start of the fit, and each one after that."""
     began = run.started_at or run.asked_at
     if len(times):
         yield moment_of(times[-1])

@@ -26,11 +26,11 @@ from judgemap.web.studies.models import Study
 
 MOST_SHOWN = 200
 PATIENCE = timedelta(seconds=20)
-"""A fit that waits longer, while none runs, waits for a worker that is not there."""
+"""If a fit waits longer than this while none runs, there is no worker."""
 
 
 class AutoFitForm(forms.Form):
-    """How often a study is fitted by itself."""
+    """How often a study is fitted automatically."""
 
     every = forms.IntegerField(
         label=_("New answers"),
@@ -73,7 +73,7 @@ def _runs(study: Study) -> QuerySet[FitRun]:
 @require_safe
 @study_page
 def progress(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    """Show how far a fit is; lead on to its map as soon as that is there."""
+    """Show how far a fit is; redirect to its map as soon as that is ready."""
     run = _seen(study, number)
     if run.status == FitRun.Status.DONE:
         return _lead_on(request, reverse("results:map", args=[study.slug, number]))
@@ -86,7 +86,7 @@ def progress(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 @require_safe
 @study_page
 def explained(request: HttpRequest, study: Study, number: int) -> HttpResponse:  # noqa: ARG001 - all views have it
-    """Tell a page that waits for a fit's explanation to load itself again, as soon as it is there."""
+    """Tell a page that waits for a fit's explanation to reload as soon as it is ready."""
     run = find_run(study, number)
     if run is None:
         raise Http404
@@ -94,7 +94,7 @@ def explained(request: HttpRequest, study: Study, number: int) -> HttpResponse: 
 
 
 def _waiting(run: FitRun) -> dict[str, Any]:
-    """Say what a fit waits for."""
+    """Count the fits ahead of a waiting one, and say whether a worker is missing."""
     if run.status != FitRun.Status.WAITING:
         return {}
     before = FitRun.objects.filter(pk__lt=run.pk, status__in=FitRun.UNDER_WAY)
@@ -160,7 +160,7 @@ def differ(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 @require_POST
 @study_page
 def auto(request: HttpRequest, study: Study) -> HttpResponse:
-    """Have the study fitted by itself, or not any more."""
+    """Turn automatic fits on or off."""
     form = AutoFitForm(request.POST)
     if not form.is_valid():
         return _list(request, study, form)
@@ -181,7 +181,7 @@ def _auto_form(study: Study) -> AutoFitForm:
 
 
 def _seen(study: Study, number: int) -> FitRun:
-    """Find a fit, and notice where its worker is gone."""
+    """Find a fit, and show it as lost if its worker is gone."""
     run = find_run(study, number)
     if run is None:
         raise Http404
@@ -193,5 +193,5 @@ def _is_live(request: HttpRequest) -> bool:
 
 
 def _lead_on(request: HttpRequest, address: str) -> HttpResponse:
-    """Send the browser on, also where htmx asked."""
+    """Redirect the browser, even if htmx made the request."""
     return HttpResponse(headers={"HX-Redirect": address}) if _is_live(request) else redirect(address)

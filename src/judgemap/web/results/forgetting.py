@@ -2,7 +2,7 @@
 
 A fit's files hold how often each pair was compared and won, over all its judges, and name no judge. So an earlier map
 stays; what it says about individual judges (figures, surprising answers, pictures with their name) is removed; and a
-fit of this judge's answers alone, or one whose model has judges who differ, loses its results.
+fit of only this judge's answers, or one whose model has judges who differ, loses its results.
 """
 
 import io
@@ -32,7 +32,7 @@ TEXTS = (".json", ".csv", ".txt", ".md", ".html", ".toml", ".sh")
 
 
 def forget_judge(judge: Judge, **_: object) -> None:
-    """Take a judge out of every fit of the study; to be called before the answers are removed."""
+    """Take a judge out of every fit of the study; call this before the answers are removed."""
     first = Answer.objects.filter(pair__judge=judge).order_by("answered_at").first()
     if first is None:
         return
@@ -42,7 +42,7 @@ def forget_judge(judge: Judge, **_: object) -> None:
 
 
 def forget_everybody(study: Study, judges: list[str], **_: object) -> dict[str, int]:
-    """Take every judge out of every fit of a study, in file and list; say how many fits lost their results."""
+    """Take every judge out of every fit of a study, files included; say how many fits lost their results."""
     fits = FitRun.objects.filter(study=study).defer("rows", "findings", "log")
     under_way = fits.filter(status__in=FitRun.UNDER_WAY)
     under_way.update(status=FitRun.Status.CANCELLED, said=ALL_REMOVED, finished_at=timezone.now())
@@ -54,13 +54,13 @@ def forget_everybody(study: Study, judges: list[str], **_: object) -> dict[str, 
 
 
 def remove_fits(study: Study, **_: object) -> None:
-    """Remove the fits of a study that goes; a worker that is at one finds it taken away."""
+    """Remove the fits of a study that is being deleted; a worker that is making one finds it taken away."""
     delete_in_turns(FitArea.objects.filter(fit__study=study))
     delete_in_turns(FitRun.objects.filter(study=study))
 
 
 def forget_all(run: FitRun, names: Collection[str]) -> None:
-    """Cut every judge out of a fit; its results too, where they tell judges apart."""
+    """Remove every judge from a fit, or all its results if they describe individual judges."""
     with transaction.atomic():
         kept = FitRun.objects.select_for_update().get(pk=run.pk)
         if kept.only or _judges_in(kept, run) == 1 or _is_by_judge(kept, run):
@@ -87,7 +87,7 @@ def _clean_files(run: FitRun, names: Collection[str]) -> None:
 
 
 def without_names(archive: bytes, names: Collection[str]) -> bytes:
-    """Write a zip file again, with judges' names replaced in the texts in it."""
+    """Rewrite a zip file, with judges' names replaced in its text files."""
     written = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(archive)) as before, zipfile.ZipFile(written, "w") as after:
         for entry in before.infolist():
@@ -101,7 +101,7 @@ def without_names(archive: bytes, names: Collection[str]) -> bytes:
 
 
 def forget_withdrawn(run: FitRun, judges: set[str] | None = None) -> None:
-    """Take out of a fit the judges who withdrew since it began: those of ``judges``, where it is known whose it is."""
+    """Take the judges who withdrew since a fit began out of it; only those among ``judges``, if that is known."""
     if Study.objects.filter(pk=run.study_id, answers_removed_at__isnull=False).exists():
         forget_all(run, judges or set())
         return
@@ -112,7 +112,7 @@ def forget_withdrawn(run: FitRun, judges: set[str] | None = None) -> None:
 
 
 def forget(run: FitRun, name: str) -> None:
-    """Cut a judge out of what a fit says; its results too, where they are that judge's answers."""
+    """Remove a judge from what a fit says, or all its results if they describe that judge."""
     with transaction.atomic():
         kept = FitRun.objects.select_for_update().only("log", "info", "findings", "only", "left_out").get(pk=run.pk)
         used = name in kept.only if kept.only else name not in kept.left_out
@@ -130,7 +130,7 @@ def _judges_in(kept: FitRun, run: FitRun) -> int:
 
 
 def _is_by_judge(kept: FitRun, run: FitRun) -> bool:
-    """Say whether the model of a fit tells judges apart."""
+    """Say whether a fit's model describes individual judges."""
     panel = (kept.info or run.info).get("panel")
     return panel is not None and PanelSettings(**panel).by_judge
 
@@ -178,7 +178,7 @@ def without_judge(findings: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def without_name(info: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Take a judge's name out of the notes of a fit's record, which may name judges; nothing else there does.
+    """Take a judge's name out of the notes of a fit's record; nothing else in it names judges.
 
     >>> without_name({"seed": 1, "notes": ["Judges with a single answer: 'ann'."]}, "ann")
     {'seed': 1, 'notes': ["Judges with a single answer: 'a judge who withdrew'."]}

@@ -14,7 +14,7 @@ from judgemap.web.studies.maps import Ground, lay_ground
 from judgemap.web.studies.models import Study
 
 MANY, FEW = 18, 6
-"""Judges' maps on a page; fewer where a map has many areas."""
+"""How many judges' maps a page shows; fewer if a map has many areas."""
 POPULATION = "The population of judges"
 PANEL = "These judges, each with equal weight"
 
@@ -57,7 +57,7 @@ def judge_maps(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 
 
 def how_far(findings: Findings) -> str:
-    """Say how far judges differ, in a sentence; nothing where it is not known."""
+    """Say how far judges differ, in a sentence; empty if it is not known."""
     ratio = next((each for each in findings.parameters if each.symbol == "σ/α"), None)
     if ratio is None:
         return ""

@@ -1,4 +1,4 @@
-"""The risk map of a large study: a picture of the whole, tiles to look closer, and the table a page at a time."""
+"""The risk map of a large study: a picture of the whole, tiles for a closer look, and the table one page at a time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from judgemap.web.studies.models import Study
 from judgemap.web.studies.whole_map import has_tiles, picture, picture_response, stored_rings
 
 A_PAGE = 100
-"""Rows of the table on one page."""
+"""How many rows of the table a page shows."""
 LABELS = {
     "risk": "Risk", "sd": "Uncertainty", "rank": "Rank", "width": "Rank interval", "cluster": "Cluster",
     "membership": "Cluster certainty",
@@ -105,7 +105,7 @@ def map_picture(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse
 @require_safe
 @fit_page
 def map_colours(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:  # noqa: ARG001 - a page
-    """Say which colour each area has by one layer, for the tiles."""
+    """Return the colour of each area in one layer, for the tiles."""
     layer = _layer(run, request)
     return JsonResponse({"colours": layer.colours, "classes": layer.classes})
 

@@ -21,9 +21,9 @@ RANK_LIMITS = (0.5, 5.5, 10.5, 20.5, 40.5, 80.5, 160.5)
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A quantity on the map: an entry an area in `values`, `texts` and `classes`; an entry a class in `colours`.
+    """A quantity on the map: `values`, `texts` and `classes` have one entry per area, `colours` one per class.
 
-    `ticks` are the limits of the classes, one more than there are classes, or, where `named`, the classes' names.
+    `ticks` are the limits of the classes, one more than there are classes; empty if the classes are `named`.
     """
 
     name: str
@@ -32,14 +32,14 @@ class Layer:
     says: str
     values: list[float]
     write: Callable[[], list[str]]
-    """Writes the texts, which the pages of large maps can do without."""
+    """Writes the texts, which the pages of large maps do not need."""
     classes: list[int]
     colours: list[str]
     ticks: list[str]
     key: Sequence[tuple[str, str, int]] = ()
-    """The legend, where classes have names: colour, name, how many areas."""
+    """The legend, if classes have names: colour, name, how many areas."""
     marked: Sequence[int] = ()
-    """Areas that are marked with a dot: those between two clusters."""
+    """Areas marked with a dot: those between two clusters."""
 
     @property
     def texts(self) -> list[str]:
@@ -58,7 +58,7 @@ class Layer:
 
     @property
     def steps(self) -> list[tuple[str, str, int]]:
-        """The legend, a step a class: colour, limit or name, how many areas."""
+        """The legend, one step per class: colour, limit or name, how many areas."""
         if self.key:
             return list(self.key)
         counts = np.bincount(self.classes, minlength=len(self.colours)).tolist()
@@ -74,7 +74,7 @@ class Layer:
 def layer_makers(
     rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]], found: Findings = NOTHING
 ) -> dict[str, Callable[[], Layer]]:
-    """Return, for every layer that a fit has, what makes it: risk, sd, rank, width, top1 … top50, cluster, membership.
+    """Return the functions that make a fit's layers, by name: risk, sd, rank, width, top1 … top50, cluster, membership.
 
     ``rows`` is the table of areas; ``top`` has P(among the k highest) by k, and is empty until it is worked out, as are
     ``grouping`` and ``between`` of what was ``found``.
@@ -97,7 +97,7 @@ def make_layers(
 
 
 def top_chances(rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]]) -> dict[int, Sequence[float]]:
-    """Return P(among the k highest) for each k that was worked out; that of 10 is in the table itself."""
+    """Return P(among the k highest) for each k that was worked out; the one for 10 is in the table itself."""
     return {**top, min(10, len(rows)): [row["p_top10"] for row in rows]}
 
 
@@ -164,14 +164,14 @@ def _top(k: int, chances: Sequence[float]) -> Layer:
 
 
 def levels_of(rows: Sequence[RiskRow], found: Findings) -> list[Level]:
-    """Return the level of each cluster; roughly, until it is worked out."""
+    """Return the level of each cluster: a rough one, until it has been worked out."""
     if found.grouping is not None:
         return [group.level for group in found.grouping.groups]
     return rough_levels([row["cluster"] for row in rows], [row["risk_median"] for row in rows])
 
 
 def _clusters(rows: Sequence[RiskRow], found: Findings) -> Layer:
-    """Make the layer of clusters: an area is the fainter the less it belongs to its own, and white if to none."""
+    """Make the layer of clusters: the less certain an area's cluster, the fainter it is; without a clear one, white."""
     levels = levels_of(rows, found)
     own = cluster_colours(levels)
     placed = [is_placed(levels[row["cluster"] - 1], row["risk_median"], row["probability"]) for row in rows]
@@ -208,7 +208,7 @@ def cluster_text(row: RiskRow, *, placed: bool) -> str:
 
 
 def _membership(rows: Sequence[RiskRow], found: Findings) -> Layer:
-    """Make the layer of how sure it is that each area belongs to its cluster."""
+    """Make the layer of the probability that each area belongs to its cluster."""
     chances = [row["probability"] for row in rows]
     words = (
         "membership",
@@ -235,7 +235,7 @@ def _layer(words: tuple[str, str, str], scale: Scale, values: Sequence[float], w
 
 
 def by_risk(rows: Sequence[RiskRow]) -> list[int]:
-    """Return the areas' positions, the highest estimated risk first."""
+    """Return the areas' positions, with the highest estimated risk first."""
     risks = np.array([row["risk_median"] for row in rows], dtype=np.float64)
     order: list[int] = np.argsort(-risks, kind="stable").tolist()
     return order

@@ -20,7 +20,7 @@ UNEXPLAINED = "the worker stopped responding: pictures and briefing may be missi
 
 
 class FitRun(Job):
-    """A fit that was asked for: of what, by whom, how far it is, and what came of it. Never changed once it is over."""
+    """A fit that was asked for: its data and settings, who asked, how far it is, and its results."""
 
     NAME = "fit"
     BEGINS = "Reading the answers."
@@ -34,7 +34,7 @@ class FitRun(Job):
     left_out = models.JSONField(default=list)
     """Names of the judges whose answers were left out."""
     only = models.JSONField(default=list)
-    """Names of the judges whose answers alone were used; empty for all."""
+    """Names of the only judges whose answers were used; empty for all."""
     note = models.CharField(max_length=200, blank=True)
     """Why it was asked for, in the researcher's words."""
     answers = models.PositiveIntegerField(default=0)
@@ -43,11 +43,11 @@ class FitRun(Job):
     info = models.JSONField(default=dict)
     """What fit.json says."""
     rows = models.JSONField(default=list)
-    """The table of areas, a dict a row, in the order of the areas: what pages show without opening the files."""
+    """The table of areas, one dict per row, in the order of the areas: what pages show without opening the files."""
     findings = models.JSONField(default=dict)
     """What was worked out after the fit, by name: judges, reliability, checks. Plain numbers, for pages."""
     explained_at = models.DateTimeField(null=True)
-    """When findings, pictures and briefing were there; the map is there as soon as the fit is done."""
+    """When findings, pictures and briefing were ready; the map is ready as soon as the fit is done."""
 
     class Meta:
         constraints = (
@@ -61,28 +61,28 @@ class FitRun(Job):
 
     @cached_property
     def record(self) -> FitRecord:
-        """What fit.json says, typed; of a fit that is done."""
+        """What fit.json says, typed; for a finished fit."""
         return FitRecord.from_dict(self.info)
 
     @property
     def panel_titles(self) -> list[str]:
-        """What its settings assume of judges and ties that is not usual, a few words each."""
+        """The unusual assumptions about judges and ties in its settings, a few words each."""
         return FitSettings.from_dict(self.settings).panel.titles
 
     @property
     def doubts_judges(self) -> bool:
-        """Whether the fit takes judges to be alike, and its data say that they are not."""
+        """Whether the fit assumes that judges are alike, but its data say that they are not."""
         return any(note.kind is NoteKind.JUDGES_DIFFER for note in self.record.notes)
 
     def work(self) -> Iterator[None]:
-        """Make the fit; what explains it is left for when no other job waits."""
+        """Make the fit; its explanation is left until no other job waits."""
         from judgemap.web.results.running import make_fit
 
         return make_fit(self)
 
     @classmethod
     def mark_lost(cls) -> int:
-        """Mark lost fits; where the fit was made and only its explanations were not, wait for them no more."""
+        """Mark lost fits; if only a fit's explanation was lost, stop waiting for it."""
         from judgemap.web.results.forgetting import forget_withdrawn
 
         now = timezone.now()
@@ -146,9 +146,9 @@ class FitView(models.Model):
     judge = models.CharField(max_length=10, blank=True)
     """The random name of the judge whose map it is; empty for the panel's."""
     rows = models.JSONField(default=list)
-    """The table of areas, as `FitRun.rows` has it."""
+    """The table of areas, in the format of `FitRun.rows`."""
     findings = models.JSONField(default=dict)
-    """Of the fit's findings, those that are another view's: ``top``, ``density`` and ``risk_edges``."""
+    """The findings that differ from the fit's own: ``top``, ``density`` and ``risk_edges``."""
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["fit", "judge"], name="fit_view_once"),)
@@ -173,7 +173,7 @@ class FitArea(models.Model):
 
 
 class Exclusion(models.Model):
-    """A judge who is left out of fits, and why. Taking it back deletes the row; the audit log keeps both acts."""
+    """A judge who is left out of fits, and why. Including them again deletes the row; the audit log keeps both acts."""
 
     judge = models.OneToOneField(Judge, models.CASCADE, related_name="exclusion")
     reason = models.CharField(max_length=200)

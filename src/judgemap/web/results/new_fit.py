@@ -39,7 +39,7 @@ GROUPS = (OF_JUDGES, "The spatial and the standard model", "Clusters", "Sampling
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_page
 def new(request: HttpRequest, study: Study) -> HttpResponse:
-    """Ask for a fit, with all the options there are; an empty form has sensible ones."""
+    """Ask for a fit, with all options available; an empty form uses sensible ones."""
     if request.method == "POST":
         form = FitForm(study, request.POST)
         if form.is_valid():
@@ -57,7 +57,7 @@ def new(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def make_field(setting: Setting) -> forms.Field:
-    """Make the field of a setting; left empty, it has its default."""
+    """Make the field of a setting; if left empty, the default applies."""
     shown: dict[str, Any] = {"label": setting.label, "required": False, "help_text": setting.help.replace("'", "’")}
     if setting.choices:
         return forms.ChoiceField(choices=list(setting.choices.items()), **shown)
@@ -69,7 +69,7 @@ def make_field(setting: Setting) -> forms.Field:
 
 
 def group_of(name: str, setting: Setting) -> str:
-    """Say under which heading a setting stands."""
+    """Return the heading under which a setting stands."""
     if name in PANEL:
         return OF_JUDGES
     if setting.models == ("clusters",):
@@ -108,7 +108,7 @@ class FitForm(StudyForm):
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(*args, **kwargs)
         self.fields |= {name: make_field(each) for name, each in SETTINGS.items() if name not in ON_TOP}
-        # Large maps are fitted without ties; a form that says nothing of them must not end in a refusal.
+        # Large maps are fitted without ties, so a form that says nothing about ties must not be refused.
         self.usual = {"ties": "leave-out"} if study.areas.count() > LARGE else {}
         usual = {name: value for name, value in DEFAULTS.items() if value is not None} | self.usual
         self.initial = {**usual, **self.initial}
@@ -134,17 +134,17 @@ class FitForm(StudyForm):
 
     @property
     def opened(self) -> bool:
-        """Whether the options that few need are to be seen: one is wrong, or not as usual."""
+        """Whether to show the options that few need: one is invalid, or not the default."""
         names = [name for name in SETTINGS if name not in ON_TOP]
         return any(name in self.errors or self[name].value() not in (DEFAULTS.get(name), "", None) for name in names)
 
     def clean(self) -> dict[str, Any]:
         """Check the options together, and the judges."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
-        told = {name: given.get(name) for name in SETTINGS}
-        told |= {name: value for name, value in self.usual.items() if not told[name]}
+        chosen = {name: given.get(name) for name in SETTINGS}
+        chosen |= {name: value for name, value in self.usual.items() if not chosen[name]}
         try:
-            given["settings"] = FitSettings(**{key: each for key, each in told.items() if each not in (None, "")})
+            given["settings"] = FitSettings(**{key: each for key, each in chosen.items() if each not in (None, "")})
         except StudyError as error:
             self.add_study_error(error)
         if given.get("use") in ("without", "only") and not given.get("named"):
@@ -165,7 +165,7 @@ class FitForm(StudyForm):
 
 
 def initial_of(run: FitRun) -> dict[str, Any]:
-    """Fill the form as it was for an earlier fit; with a new seed."""
+    """Fill the form as it was for an earlier fit, but with a new seed."""
     kept = {key: value for key, value in run.settings.items() if key != "seed"}
     use = "only" if run.only else "without" if run.left_out else "all"
     return kept | {"use": use, "named": run.only or run.left_out, "note": run.note}

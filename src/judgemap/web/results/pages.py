@@ -23,7 +23,7 @@ MODELS = {"spatial": "spatial model", "standard": "model without neighbours", "c
 
 
 def fit_page(view: View) -> View:
-    """Find a fit of the study that is done; any other is shown on the page of its progress."""
+    """Find a finished fit of the study; for any other, redirect to the page of its progress."""
 
     @wraps(view)
     def page(request: HttpRequest, study: Study, number: int, **more: object) -> HttpResponseBase:
@@ -43,13 +43,13 @@ def fit_page(view: View) -> View:
 
 
 def read_findings(run: FitRun | None, *parts: str) -> Findings:
-    """Read some parts of a fit's findings, and leave the others, which are large, in the database."""
+    """Read some parts of a fit's findings; the others, which are large, stay in the database."""
     keys = {part: KeyTransform(part, "findings") for part in parts}
     return Findings.from_dict(_values(run, keys) if run else {})
 
 
 def read_area_findings(run: FitRun, position: int) -> AreaFindings:
-    """Read what is kept of one area."""
+    """Read a fit's findings about one area."""
     parts = ("areas", "met", "between")
     keys = {part: KeyTransform(position, KeyTransform(part, "findings")) for part in parts}
     alone = FitArea.objects.filter(fit=run, position=position).values("met").first()
@@ -57,14 +57,14 @@ def read_area_findings(run: FitRun, position: int) -> AreaFindings:
 
 
 def _values(run: FitRun, keys: Mapping[str, KeyTransform]) -> dict[str, Any]:
-    """Return the values in the database's JSON, without those that are not there."""
+    """Return the values in the database's JSON, without those that are missing."""
     wanted = {f"part_{part}": key for part, key in keys.items()}
     row = FitRun.objects.filter(pk=run.pk).annotate(**wanted).values_list(*wanted).first() or ()
     return {part: value for part, value in zip(keys, row, strict=False) if value is not None}
 
 
 def title_of(run: FitRun) -> str:
-    """Name a fit by what sets it apart: its model, the judges it uses, and what it assumes that is not usual.
+    """Name a fit by what sets it apart: its model, the judges it uses, and its unusual assumptions.
 
     >>> title_of(FitRun(number=2, settings={"model": "spatial", "chi": 1.0}, left_out=["ann"]))
     'Fit 2: spatial model, without ann, χ = 1'
@@ -86,7 +86,7 @@ def title_of(run: FitRun) -> str:
 
 
 def facts_of(data: DataFacts) -> list[str]:
-    """Say what a fit was made of.
+    """Say what a fit was made from.
 
     >>> facts_of(DataFacts(sha256="", areas=76, shown=1900, comparisons=1848, pairs=900, judges=12))
     ['1,848 comparisons', '12 judges', '76 areas']
@@ -101,7 +101,7 @@ def _listed(names: Iterable[str], most: int = 3) -> str:
 
 
 def find_run(study: Study, number: int) -> FitRun | None:
-    """Find a fit of a study by its number, whatever has become of it."""
+    """Find a fit of a study by its number, whatever its status."""
     runs = FitRun.objects.select_related("asked_by", "version", "study").defer("rows", "findings")
     return runs.filter(study=study, number=number).first()
 
@@ -115,7 +115,7 @@ def pictures_of(run: FitRun, *names: str) -> list[FitPicture]:
 def show_page(
     request: HttpRequest, template: str, study: Study, run: FitRun, context: Mapping[str, object]
 ) -> HttpResponse:
-    """Render a page of a fit, with what all of them show."""
+    """Render a page of a fit, with what all such pages show."""
     shared = {
         "study": study, "run": run, "title": title_of(run), "facts": facts_of(run.record.data), "here": "results",
         "tab": template, "whose": run.record.view.words, "differs": run.record.view is not MapView.POOLED,
@@ -125,7 +125,7 @@ def show_page(
 
 
 def verdict_of(run: FitRun) -> Verdict | None:
-    """Return whether a fit can be used; None until a worker has found out what that takes."""
+    """Return whether a fit can be used; None until a worker has checked."""
     kept = read_findings(run, "verdict").verdict
     if kept is not None:
         return Verdict.from_dict(kept)
@@ -136,7 +136,7 @@ def verdict_of(run: FitRun) -> Verdict | None:
 
 
 def whole_fits(study: Study) -> QuerySet[FitRun]:
-    """Return the fits of all judges, or of all but those left out of the study, without what is large in them."""
+    """Return the fits of all judges, or of all but those left out of the study, without their large fields."""
     without = Q(left_out=[]) | Q(left_out=excluded_from(study))
     runs = FitRun.objects.filter(without, study=study, only=[])
     return runs.defer("rows", "findings", "log").order_by("-number")

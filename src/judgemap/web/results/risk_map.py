@@ -64,7 +64,7 @@ def show_small(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 
 
 def cluster_sentences(run: FitRun, found: Findings) -> str:
-    """Say how many clusters there may be, and how probable those are that the map shows."""
+    """Say how many clusters there may be, and how probable the map's clusters are."""
     numbers = sorted((run.record.n_clusters or {}).items())
     if not numbers:
         return ""
@@ -73,7 +73,7 @@ def cluster_sentences(run: FitRun, found: Findings) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An area's row in the table, as it is shown."""
+    """An area's row in the table, as the page shows it."""
 
     position: int
     code: str
@@ -91,7 +91,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the address asks for: the layer, the order, the filter, an area. What makes no sense is left out."""
+    """What the address asks for: the layer, the order, the filter, an area. Whatever makes no sense is ignored."""
 
     layer: str
     top: str
@@ -99,7 +99,7 @@ class Asked:
     words: str
     area: int | None
     view: str = ""
-    """Map credit, as the address has it; empty for the fit's own."""
+    """Whose map it is, as the address has it; empty for the fit's own."""
 
     @classmethod
     def read(cls, given: Mapping[str, str], layers: Collection[str], count: int) -> "Asked":
@@ -122,7 +122,7 @@ class Asked:
         )
 
     def keep(self, leave_out: str) -> str:
-        """Write the address's query again without one of its parts, ready for more.
+        """Write the address's query again without one of its parts, ready for another to follow.
 
         >>> Asked("risk", "top10", "-sd", "a b", None).keep("area")
         'k=10&sort=-sd&q=a+b&'
@@ -146,7 +146,7 @@ class Heading:
 
 
 def headings(asked: Asked, *, clusters: bool) -> list[Heading]:
-    """Return the table's headings; another click turns the order round."""
+    """Return the table's headings; another click reverses the order."""
     k = asked.top.removeprefix("top")
     texts = [("place", "Rank", "95 %"), ("name", "Area", ""), ("risk", "Risk", "95 %"), ("sd", "SD", ""),
              ("chance", f"P(top {k})", "")]  # fmt: skip
@@ -163,7 +163,7 @@ def headings(asked: Asked, *, clusters: bool) -> list[Heading]:
 def make_lines(
     rows: Sequence[RiskRow], ground: Ground, layers: Mapping[str, Layer], asked: Asked, *, order: Sequence[int]
 ) -> list[Line]:
-    """Return a line an area, sorted as asked; those that the filter leaves out are marked, for a script to find."""
+    """Return one line per area, sorted as asked; those that the filter hides are marked, for a script to find."""
     place = {position: number for number, position in enumerate(order, start=1)}
     chances, clusters = layers[asked.top].values, layers.get("cluster")
     lines = [
@@ -197,7 +197,7 @@ def make_line(position: int, row: RiskRow, place: int, chance: float) -> Line:
 
 
 def matches(words: str, name: str, code: str) -> bool:
-    """Whether an area is meant by what was typed: part of its name or of its id.
+    """Say whether an area matches what was typed: part of its name or of its id.
 
     >>> matches("cast", "Castle", "E01"), matches("e01", "Castle", "E01"), matches("x", "Castle", "E01")
     (True, True, False)

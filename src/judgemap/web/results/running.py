@@ -1,4 +1,4 @@
-"""Making a fit: read the answers, sample, keep the results, and then explain them."""
+"""Making a fit: read the answers, sample, store the results, and then explain them."""
 
 import logging
 import tempfile
@@ -58,13 +58,13 @@ OF_CLUSTERS = {"cluster-number": "number-of-clusters", "cluster-violins": "violi
 MET_BYTES = 15
 """What one entry of `FitArea.met` takes, about."""
 EDGE = 50
-"""What is left free around a network's drawing, in units of the map."""
+"""The margin around a network's drawing, in units of the map."""
 
 
 def make_fit(run: FitRun) -> Iterator[None]:
     """Make a fit that this worker has claimed.
 
-    Returns the steps that explain it, see `explain`: the map is there before they are taken.
+    Returns the steps that explain it, see `explain`: the map is ready before they are taken.
     """
     run.version = StudyVersion.objects.defer("packed_design").get(pk=run.version_id)
     data = read_answers(run)
@@ -79,7 +79,7 @@ def make_fit(run: FitRun) -> Iterator[None]:
 
 
 def state_memory(run: FitRun, settings: FitSettings, n_areas: int, n_answers: int) -> None:
-    """Say how much memory a fit of a large map will take, before it takes it; raise if there is too little."""
+    """Say how much memory a fit of a large map will take, before it starts; raise if there is too little."""
     if n_areas <= LARGE or settings.model == "clusters":
         return
     plan = settings.plan_for(n_areas)
@@ -106,7 +106,7 @@ def read_answers(run: FitRun) -> "Comparisons":
 
 
 def keep(run: FitRun, fit: Fit) -> None:
-    """Keep the results, all or nothing; from here on the map can be seen."""
+    """Store the results, all or nothing; from here on, people can see the map."""
     run.progress, run.said = SAMPLED, "The draws are done; the results are being prepared."
     run.write()
     run.info = json_value(fit.record.to_dict())
@@ -118,7 +118,7 @@ def keep(run: FitRun, fit: Fit) -> None:
     run.log += log_line(f"drew {fit.record.plan.chains} chains in {fit.record.seconds:.1f} s")
     run.log += "".join(log_line(f"note: {note.text}") for note in fit.record.notes)
     run.log += "".join(log_line(f"warning: {warning}") for warning in fit.warnings)
-    archive = pack(fit)  # before the transaction, which judges wait for on SQLite
+    archive = pack(fit)  # before the transaction: on SQLite, judges wait for that
     population = population_of(fit) if run.version.design == "adaptive" else None
     with transaction.atomic():
         if whole_fits(run.study).filter(pk=run.pk).exists():
@@ -128,7 +128,7 @@ def keep(run: FitRun, fit: Fit) -> None:
 
 
 def population_of(fit: Fit) -> Known | None:
-    """Return what the adaptive design needs of a fit in which judges differ; None of any other."""
+    """Return what the adaptive design needs from a fit in which judges differ; None for any other."""
     if not isinstance(fit, PanelFit) or not fit.settings.differ:
         return None
     strengths, sigma = fit.strengths, float(np.median(fit.sigma))
@@ -136,7 +136,7 @@ def population_of(fit: Fit) -> Known | None:
 
 
 def keep_population(run: FitRun, population: Known | None) -> None:
-    """Let the adaptive design go by this fit from now on; without judges who differ, by the answers alone again."""
+    """Let the adaptive design use this fit from now on or, if its judges do not differ, only the answers again."""
     if population is None:
         PopulationMap.objects.filter(study=run.study).delete()
     else:
@@ -145,7 +145,7 @@ def keep_population(run: FitRun, population: Known | None) -> None:
 
 
 def table_of(fit: Fit) -> list[dict[str, Any]]:
-    """Return the table of areas, a dict a row; of a fit of clusters, with each area's cluster."""
+    """Return the table of areas, one dict per row; for a clustering, with each area's cluster."""
     table = fit.areas
     if isinstance(fit, ClusterFit):
         table = table.merge(fit.clusters.drop(columns="name"), on="id", validate="one_to_one")
@@ -154,7 +154,7 @@ def table_of(fit: Fit) -> list[dict[str, Any]]:
 
 
 def explain(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[None]:
-    """Work out what explains a fit that is done, a step at a time. What fails here is logged, and spoils nothing."""
+    """Explain a finished fit, one step at a time. A failure here is logged, and spoils nothing."""
     subject = Subject(run, fit, data)
     for what, step in steps(fit):
         run.log += log_line(_try(what, step, subject))
@@ -165,7 +165,7 @@ def explain(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[None]:
 
 
 def steps(fit: Fit) -> list[tuple[str, Step]]:
-    """Return what is to be made of a fit, in the order in which people look for it."""
+    """Return the steps that explain a fit, in the order in which people look for the results."""
     if len(fit.map) > EXPLAINED:  # pictures of so many areas would fill the database and tell nobody anything
         return [("figures", _find)]
     views = [("views", _view)] if fit.record.view is not View.POOLED else []
@@ -174,7 +174,7 @@ def steps(fit: Fit) -> list[tuple[str, Step]]:
 
 @dataclass(frozen=True)
 class Subject:
-    """A fit to explain. Its explanation is worked out once, for the pages and the pictures alike."""
+    """A fit to explain. Its explanation is worked out once, for both the pages and the pictures."""
 
     run: FitRun
     fit: Fit
@@ -182,7 +182,7 @@ class Subject:
 
     @cached_property
     def explanation(self) -> Explanation:
-        """What is said about the fit."""
+        """The explanation of the fit."""
         return Explanation(self.fit, self.data)
 
     @cached_property
@@ -206,7 +206,7 @@ class Subject:
 
 
 def _try(what: str, step: Step, subject: Subject) -> str:
-    """Take a step, and return what to write about it."""
+    """Take a step, and return the line about it for the log."""
     if STOPPING.is_set():
         return f"no {what}: the worker was stopped before; fit again to get this"
     try:
@@ -239,7 +239,7 @@ def _view(subject: Subject) -> None:
 
 
 def views_of(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[FitView]:
-    """Make the maps of the panel and of each judge, where they are kept."""
+    """Make the panel's map and, if the fit has them, each judge's."""
     if not isinstance(fit, PanelFit):
         return
     seen = Explanation(fit.seen_by(View.PANEL), data)
@@ -265,7 +265,7 @@ def _brief(subject: Subject) -> None:
 
 
 def _beside(run: FitRun) -> Fit | None:
-    """Find the last fit of the same answers by the other kind of model, so that a briefing tells of both."""
+    """Find the last fit of the same answers with the other kind of model, so that a briefing covers both."""
     same = FitRun.objects.filter(study=run.study, data_sha256=run.data_sha256, status=FitRun.Status.DONE)
     others = same.exclude(pk=run.pk).order_by("-number")
     if run.settings["model"] == "clusters":
@@ -276,7 +276,7 @@ def _beside(run: FitRun) -> Fit | None:
 
 
 def watch(run: FitRun, draws: Draws, wanted: int) -> None:
-    """Take the draws so far, and tell of them now and then."""
+    """Report on the draws so far, now and then."""
     if run.news_due():
         run.tell(SAMPLED * draws.n_draws / wanted, describe(draws, wanted))
 
@@ -292,7 +292,7 @@ def describe(draws: Draws, wanted: int) -> str:
 
 
 def findings_of(fit: Fit, explanation: Explanation) -> dict[str, Any]:
-    """Return what is saved: the explanation, and if there is no map, ``layout``, [x, y] of each area."""
+    """Return what is stored: the explanation and, if there is no map, ``layout``: [x, y] of each area."""
     return explanation.to_dict() | ({"layout": _layout(fit)} if fit.map.geometry is None else {})
 
 
@@ -307,7 +307,7 @@ def _layout(fit: Fit) -> list[list[float]]:
 
 
 def draw(gallery: Gallery) -> dict[str, Picture]:
-    """Draw a fit's pictures by the names that pages have for them. What a fit has not is left out."""
+    """Draw a fit's pictures, under the names that pages use. Those that do not apply are left out."""
     wanted = SHOWN | (OF_CLUSTERS if isinstance(gallery.fit, ClusterFit) else {"alpha": "alpha"})
     return {name: gallery[figure] for name, figure in wanted.items() if figure in gallery.names}
 

@@ -18,18 +18,19 @@ from judgemap.web.studies.maps import Ground, Point
 
 MOVERS = 10
 SIDE = 300.0
-"""Of a scatter, in its own units."""
+"""Width and height of a scatter, in its own units."""
 CHANGE = ("#542788", "#998ec3", "#d8daeb", "#f2f2f2", "#fee0b6", "#f1a340", "#b35806")
-"""From much lower to much higher (Brewer, 2003). Both ends print dark, so signs stand on them as well."""
+"""From much lower to much higher (Brewer, 2003). Both ends print dark, so signs mark them as well."""
 CHANGE_STEPS = (1.0, 2.0, 4.0, 6.0, 10.0)
-"""Between the limits of a change: half of each is a short number too."""
+"""Steps between the limits of a change; half of each is also a short number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A map to compare: what it is called, in full and in a sentence, its areas, and what is said about it.
+    """A map to compare: its name in full and in a sentence, its areas, and remarks about it.
 
-    ``remark`` is a sentence on the comparison, ``beside`` a few words under the map, ``address`` where the map leads.
+    ``remark`` is a sentence on the comparison, ``beside`` a few words under the map, ``address`` where the map links
+    to.
     """
 
     title: str
@@ -42,7 +43,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class ClassMap:
-    """A map in classes: the positions of the areas of each colour, and signs to set on some."""
+    """A map in classes: the positions of the areas of each colour, and signs to put on some."""
 
     title: str
     fills: list[tuple[str, list[int]]]
@@ -116,7 +117,7 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The base and others: their maps on one scale, how alike every two are, and each other against the base."""
+    """The base and others: their maps on one scale, how alike each pair is, and each of the others in detail."""
 
     maps: SmallMaps
     likeness: list[Likeness]
@@ -150,7 +151,7 @@ def medians(side: Side) -> FloatArray:
 
 
 def change_limits(largest: float) -> FloatArray:
-    """Return eight round limits, alike on both sides of 0, that hold every change; the middle class is about none.
+    """Return eight round limits, symmetric about 0, that contain every change; the middle class is hardly any.
 
     >>> change_limits(0.6).tolist()
     [-0.7, -0.5, -0.3, -0.1, 0.1, 0.3, 0.5, 0.7]
@@ -161,7 +162,7 @@ def change_limits(largest: float) -> FloatArray:
 
 
 def draw_scatter(base: FloatArray, other: FloatArray, names: Sequence[str]) -> Scatter:
-    """Draw other risks against the base's, on the same scale both ways."""
+    """Draw other risks against the base's, with the same scale on both axes."""
     risks = np.concatenate([base, other])
     limits = round_limits(float(risks.min()), float(risks.max()))
     least, span = float(limits[0]), float(limits[-1] - limits[0])

@@ -15,7 +15,7 @@ NUMBERS = f'font-size="{BADGE:g}" text-anchor="middle" dominant-baseline="centra
 
 
 def with_streets(html: str, run: FitRun) -> str:
-    """Show the map over its streets in a briefing, where the researcher has switched them on."""
+    """Show the map over its streets in a briefing, if the researcher has switched them on."""
     study = run.study
     if not html or study.base_map is None or not study.base_map.in_results or not study.outline:
         return html
@@ -42,7 +42,7 @@ def _picture(run: FitRun, base_map: int) -> str:
 
 
 def _size(ground: Ground) -> str:
-    """Say how large the picture is, without which some programs show it tiny."""
+    """Return the picture's size, without which some programs show it tiny."""
     return f'width="{ground.box[2]}" height="{ground.box[3]}"'
 
 

@@ -1,4 +1,4 @@
-"""Whose map a page shows: the fit's own, or, where judges differ, the panel's or one judge's."""
+"""Whose map a page shows: the fit's own or, if judges differ, the panel's or one judge's."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class SeenMap:
 
     @property
     def words(self) -> str:
-        """Whose view the map is, in a sentence."""
+        """Whose view the map shows, in a sentence."""
         if self.kept is None:
             return self.run.record.view.words
         if self.kept.judge:
@@ -37,21 +37,21 @@ class SeenMap:
 
     @property
     def view(self) -> str:
-        """Whose view it is, in a word, as files have it."""
+        """Whose view it is, in one word, for files."""
         if self.kept is None:
             return self.run.record.view.value
         return self.kept.judge or View.PANEL.value
 
     @property
     def query(self) -> dict[str, str]:
-        """What an address asks for it with."""
+        """The parameters with which an address asks for it."""
         if self.kept is None:
             return {}
         return {"judge": self.kept.judge} if self.kept.judge else {"view": View.PANEL.value}
 
     @property
     def address(self) -> str:
-        """The same, as it stands in an address."""
+        """The same, encoded for an address."""
         return urlencode(self.query)
 
     @property
@@ -81,14 +81,14 @@ def kept_rows(fit_id: int, finished_at: datetime | None) -> Sequence[RiskRow]:  
 
 
 def seen_map(run: FitRun, given: Mapping[str, str]) -> SeenMap:
-    """Read from an address whose map is wanted; the fit's own where that makes no sense."""
+    """Read from an address whose map is wanted; the fit's own if that makes no sense."""
     judge, view = given.get("judge", ""), given.get("view", "")
     wanted = (judge and judge.isalnum()) or view == View.PANEL
     return SeenMap(run, FitView.objects.filter(fit=run, judge=judge).first() if wanted else None)
 
 
 def wanted_map(run: FitRun, given: Mapping[str, str]) -> SeenMap:
-    """Do the same for a file: what is not there is not replaced by another."""
+    """Do the same for a file, but answer 404 for a map that does not exist instead of showing another."""
     seen = seen_map(run, given)
     asked = {name: given[name] for name in ("judge", "view") if given.get(name)}
     if asked not in (seen.query, {"view": run.record.view.value}):
