@@ -35,7 +35,7 @@ def studies_of(researcher: Researcher) -> QuerySet[Study]:
 
 
 def researcher_page(view: View) -> View:
-    """Ask for a sign-in, and keep the page out of caches, unless it says itself how long it may be kept."""
+    """Require a sign-in, and keep the page out of caches, unless it says itself how long it may be cached."""
 
     @wraps(view)
     def page(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
@@ -60,7 +60,7 @@ def reading_page(view: View) -> View:
 
 
 def study_page(view: View) -> View:
-    """Find the study as `reading_page` does, and let readers look only."""
+    """Find the study as `reading_page` does, and let readers only look."""
 
     @wraps(view)
     def page(request: HttpRequest, study: Study, **more: object) -> HttpResponseBase:
@@ -72,7 +72,7 @@ def study_page(view: View) -> View:
 
 
 def owner_page(view: View) -> View:
-    """Let only the owner in: a colleague is told so."""
+    """Let only the owner in; a colleague is refused."""
 
     @wraps(view)
     def page(request: HttpRequest, study: Study, **more: object) -> HttpResponseBase:

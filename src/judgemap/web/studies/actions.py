@@ -1,4 +1,4 @@
-"""What changes a study. Each action except the first is one transaction, and all are recorded in the audit log."""
+"""Everything that changes a study. Each action but the first is one transaction; the audit log records them all."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,16 +42,16 @@ LONGEST = {
     "base_map": 300, "base_map_credit": 200,
 }  # fmt: skip
 MOST = 10_000
-"""The most that one judge can be asked for."""
+"""The most pairs that one judge can be asked for."""
 EDGE_BYTES = 60
 TRIES = 5
 LONGEST_MAKING = timedelta(hours=1)
 Tell = Callable[[float, str], None]
-"""Hears how far something is, 0 to 1, and what is being done."""
+"""Called with the share of the work that is done, 0 to 1, and what is being done."""
 
 
 def unheard(share: float, doing: str) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
 
 
 def create_study(
@@ -61,13 +61,13 @@ def create_study(
     tell: Tell = unheard,
     regions: Sequence[str] = (),
 ) -> Study:
-    """Make a draft of a study, with its areas, its edges and version 1; ``tell`` hears how far it is.
+    """Make a draft of a study, with its areas, its edges and version 1; ``tell`` is called with the progress.
 
-    ``regions`` are the larger places that the areas belong to; without them, the names may tell.
+    ``regions`` are the larger places that the areas belong to; without them, they may be read from the names.
 
-    It is written in short turns, so that judges of other studies go on. Until the last turn the study has neither a
-    version nor an owner, and no page or command shows it; what a killed process left is removed when the next
-    study is made.
+    The study is written in short turns, so that judges of other studies need not wait. Until the last turn it has
+    neither a version nor an owner, and no page or command shows it; what a killed process leaves behind is removed when
+    the next study is made.
     """
     _check_languages(definition)
     check_end(definition.answers_until)
@@ -84,7 +84,7 @@ def create_study(
 
 
 class WholeMap(NamedTuple):
-    """What is stored of a map beside its areas: the outline for the locator, and the tiles of a large one."""
+    """What is stored of a map besides its areas: the outline for the locator, and the tiles of a large one."""
 
     outline: str
     tiles: Sequence[MadeTile] = ()
@@ -127,7 +127,7 @@ def remove_unfinished() -> None:
 
 
 def edit_study(study: Study, definition: StudyDefinition, author: Researcher | None = None) -> StudyVersion:
-    """Keep an edit as a new version. Areas and edges stay as they are; no answer is touched."""
+    """Store an edit as a new version. Areas and edges stay as they are; no answer is touched."""
     _check_languages(definition)
     packed = prepare_design(definition.design, load_graph(study.version), definition.recommended)
     with transaction.atomic():
@@ -147,9 +147,9 @@ def edit_study(study: Study, definition: StudyDefinition, author: Researcher | N
 
 
 def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None) -> Edge | None:
-    """Join two areas, or part them if they are joined, in a new version of the study.
+    """Make two areas neighbours, or separate them if they are, in a new version of the study.
 
-    Returns the edge, or None where it was removed.
+    Returns the edge, or None if it was removed.
     """
     first, second = sorted((a, b), key=lambda area: area.pk)
     while True:
@@ -163,7 +163,7 @@ def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None
                     _("study %(slug)s is closed; its edges stay as they are") % {"slug": f"{study.slug!r}"}
                 )
             if study.version.pk != before.pk:
-                continue  # edited meanwhile: the design, which can take long to make, is of another graph
+                continue  # edited meanwhile: our design, which can take long to make, is for another graph
             definition, number = definition_of(study), before.number + 1
             edge = Edge.objects.filter(a=first, b=second, removed_in=None).first()
             if edge is None:
@@ -198,7 +198,7 @@ def close_study(study: Study, by: Researcher | None = None) -> Study:
 
 
 def find_study(slug: str) -> Study:
-    """Find a study by its name in addresses; say which there are if there is none."""
+    """Find a study by its name in addresses; if there is none, the error lists those there are."""
     made = Study.objects.exclude(current=None)
     study = made.select_related("current").filter(slug=slug).first()
     if study is None:
@@ -212,7 +212,7 @@ def find_study(slug: str) -> Study:
 
 
 def definition_of(study: Study, version: StudyVersion | None = None) -> StudyDefinition:
-    """Return the definition that a version was made of, with the edges that were added and removed by hand."""
+    """Return the definition that a version was made from, with the edges that were added and removed by hand."""
     version = version or study.version
     return StudyDefinition(
         **{field: getattr(version, field) for field in VERSION_FIELDS},
@@ -268,12 +268,12 @@ def _add_version(
 
 def _consent_digest(definition: StudyDefinition) -> str:
     translated = [definition.translations.get(each, {}).get("consent", "") for each in definition.languages]
-    # The separator is in no text, so words that move from one language to the next change the digest.
+    # The separator occurs in no text, so words that move from one language to the next change the digest.
     return hashlib.sha256("\x1e".join([definition.consent, *translated]).encode()).hexdigest()
 
 
 def _new_study(title: str, outline: str) -> Study:
-    """Make the row of a study under a free name; of two at once, one finds the name taken and tries the next."""
+    """Make the row of a study under a free name; if two are made at once, one finds it taken and tries the next."""
     for _attempt in range(TRIES):
         try:
             with transaction.atomic():
@@ -328,7 +328,7 @@ def _check_languages(definition: StudyDefinition) -> None:
 
 
 def check_limits(definition: StudyDefinition) -> None:
-    """Refuse what the database could not hold, and texts with characters that no page shows."""
+    """Refuse what does not fit into the database, and texts with characters that no page can show."""
     texts = {key: getattr(definition, key) for key in LONGEST}
     for language, translated in definition.translations.items():
         texts |= {f"translations.{language}.{key}": translated[key] for key in TEXTS if key in translated}
@@ -350,7 +350,7 @@ def check_limits(definition: StudyDefinition) -> None:
 
 
 def change_study(study: Study, by: Researcher, changes: dict[str, Any]) -> bool:
-    """Keep changes to a study as a new version; False where nothing changed."""
+    """Store changes to a study as a new version; False if nothing changed."""
     before = definition_of(study)
     after = replace(before, **changes)
     check_limits(after)
@@ -361,7 +361,7 @@ def change_study(study: Study, by: Researcher, changes: dict[str, Any]) -> bool:
 
 
 def share_study(study: Study, email: str, by: Researcher, *, to_read: bool = False) -> Researcher:
-    """Share a study with the researcher who has an address, or change what they may do."""
+    """Share a study with the researcher at an email address, or change what they may do."""
     colleague = Researcher.objects.filter(email=email.strip().lower(), is_active=True).first()
     if colleague is None:
         raise StudyError(_("no researcher here has this address; invite them under Researchers first"))
@@ -376,7 +376,7 @@ def share_study(study: Study, email: str, by: Researcher, *, to_read: bool = Fal
 
 
 def unshare_study(study: Study, colleague_id: str, by: Researcher) -> None:
-    """Stop sharing a study with a colleague; nothing happens where it was not shared."""
+    """Stop sharing a study with a colleague; nothing happens if it was not shared."""
     with transaction.atomic():
         known = colleague_id.isdecimal() and len(colleague_id) < 19
         for shared in (study.colleagues, study.readers):
@@ -386,7 +386,7 @@ def unshare_study(study: Study, colleague_id: str, by: Researcher) -> None:
 
 
 def give_study(study: Study, email: str) -> Researcher:
-    """Make a researcher the owner of a study; who owned it before keeps it as a colleague."""
+    """Make a researcher the owner of a study; the previous owner stays on as a colleague."""
     owner = find_researcher(email)
     with transaction.atomic():
         if study.owner is not None and study.owner != owner:

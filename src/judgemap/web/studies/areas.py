@@ -40,9 +40,10 @@ def load_areas(version: StudyVersion) -> Areas:
 
 
 def source_of(version: StudyVersion) -> AreasSource:
-    """Return where a version's areas came from, with the edges that were added and removed by hand until then.
+    """Return where a version's areas came from, with the edges that were added and removed by hand up to then.
 
-    With edges by hand go the bridges, which might not be found again where an edge joins the same parts.
+    If edges were added by hand, the bridges are listed too: they might not be found again if an edge joins the same
+    parts.
     """
     options = {key: value for key, value in version.source.items() if key not in ("extra_edges", "removed_edges")}
     pairs = Edge.objects.filter(study_id=version.study_id, added_in__lte=version.number).order_by("pk")

@@ -27,7 +27,7 @@ MOMENT = "%Y%m%d-%H%M%S"
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """How many backups are kept: the last of each day, and the last of each week, for so many of either."""
+    """How many backups are kept: the last one of each day and of each week, for this many days and weeks."""
 
     daily: int = 7
     weekly: int = 4
@@ -47,7 +47,7 @@ class Rotation:
 
 
 def make_backup(path: Path, lock: Lock = NO_LOCK, *, verify: bool = False) -> Path:
-    """Write a backup and note it in the log; then delete those that hold answers which had to go."""
+    """Write a backup and note it in the log; then delete backups with answers that had to be removed."""
     _write(path, lock, verify=verify)
     delete_all_stale()
     return path
@@ -65,7 +65,7 @@ def back_up_into(folder: Path, rotation: Rotation, lock: Lock = NO_LOCK, *, veri
 
 
 def stale_backups(study: Study) -> list[Path]:
-    """Return the backups that were written while a study had answers that are removed now, and are still there."""
+    """Return the backups that still exist from when a study had the answers that have now been removed."""
     if study.answers_removed_at is None:
         return []
     acts = Act.objects.filter(verb=WRITTEN, at__gte=study.created_at, at__lt=study.answers_removed_at)
@@ -74,13 +74,13 @@ def stale_backups(study: Study) -> list[Path]:
 
 
 def delete_all_stale() -> None:
-    """Delete the backups of every study whose answers had to go, see `delete_stale`."""
+    """Delete the old backups of every study whose answers had to be removed; see `delete_stale`."""
     for study in Study.objects.exclude(answers_removed_at=None):
         delete_stale(study)
 
 
 def delete_stale(study: Study) -> list[Path]:
-    """Delete the backups with answers that had to go, once there is a newer one in their folder; return them."""
+    """Delete the backups with answers that had to be removed, once their folder has a newer one; return them."""
     deleted = []
     for path in stale_backups(study):
         try:
@@ -96,7 +96,7 @@ def delete_stale(study: Study) -> list[Path]:
 
 
 def _make_sure_of_newer(path: Path, study: Study) -> None:
-    """Raise unless a backup from after the removal is beside an earlier one, or can be written as that one was."""
+    """Raise unless the folder has a backup from after the removal, or one can be written there in the same way."""
     newer = Act.objects.filter(verb=WRITTEN, at__gte=study.answers_removed_at).values_list("detail__file", flat=True)
     if any(each.parent == path.parent and each.exists() for each in map(Path, newer)):
         return
@@ -108,7 +108,7 @@ def _make_sure_of_newer(path: Path, study: Study) -> None:
 
 
 def _write(path: Path, lock: Lock, *, verify: bool) -> None:
-    """Write a backup, and then the entry of the log, which the backup itself does not have."""
+    """Write a backup, and then the log's entry about it, which the backup itself does not contain."""
     back_up(path, lock, verify=verify)
     encrypted = "passphrase" if lock.passphrase else "public key" if lock.recipients else "no"
     detail = {"file": str(path.absolute()), "encrypted": encrypted, "recipients": list(lock.recipients)}

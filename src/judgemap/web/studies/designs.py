@@ -14,23 +14,23 @@ from judgemap.errors import StudyError
 
 ALPHA = 3.0
 ADAPTIVE_LIMIT = 1_000
-"""Areas for which the next pair of the adaptive design can be found while a judge waits."""
+"""Up to this many areas, the adaptive design can find the next pair while a judge waits."""
 JUDGES = 10
 """How many judges the optimal design is made for, each with the recommended number of pairs."""
 
 
 PRINCIPAL_LIMIT = 10_000
-"""Areas for which each process of the server can hold the principal design."""
+"""Up to this many areas, each server process can hold the principal design."""
 LIMITS = {"adaptive": ADAPTIVE_LIMIT, "optimal": OPTIMAL_LIMIT, "principal": PRINCIPAL_LIMIT}
 
 
 def can_run(name: str, n_areas: int) -> bool:
-    """Say whether a design can be used for so many areas."""
+    """Say whether a design can be used for this many areas."""
     return n_areas <= LIMITS.get(name, n_areas)
 
 
 def recommended_design(n_areas: int) -> str:
-    """Name the design that needed fewest answers in simulated studies (docs/planning.md), of those that can run.
+    """Name the design that needed the fewest answers in simulated studies (docs/planning.md), of those that can run.
 
     >>> recommended_design(76), recommended_design(1_500), recommended_design(3_141)
     ('adaptive', 'optimal', 'uniform')
@@ -39,7 +39,7 @@ def recommended_design(n_areas: int) -> str:
 
 
 def prepare_design(name: str, graph: AreaGraph, recommended: int) -> bytes | None:
-    """Make a design that takes long, and pack it; None for one that is made in a moment when it is needed.
+    """Make a design that takes long, and pack it; None for one that can be made quickly when needed.
 
     >>> packed = prepare_design("optimal", AreaGraph(4, [[0, 1], [1, 2], [2, 3]]), 20)
     >>> bool(make_design("optimal", AreaGraph(4, []), packed).probability(0, 3) > 0)

@@ -33,11 +33,11 @@ class Drawings:
     labels: list[tuple[float, float]] | list[tuple[None, None]]
     geojson: list[str]
     tiles: list[MadeTile] = field(default_factory=list)
-    """Of a large map."""
+    """Only for a large map."""
 
 
 def draw_areas(areas: Areas, tell: Callable[[float], None] = lambda share: None) -> Drawings:  # noqa: ARG005
-    """Make the drawings of every area; all are empty if there is no map. ``tell`` hears which share is done."""
+    """Make the drawings of every area; all are empty if there is no map. ``tell`` is called with the share done."""
     if areas.geometry is None:
         empty = [""] * len(areas)
         return Drawings("", empty, empty, [(None, None)] * len(areas), empty)
@@ -70,12 +70,12 @@ def svg_path(rings: Rings) -> str:
 
 
 def stored_path(rings: str) -> str:
-    """Write rings as they are stored with an area as an SVG path; the empty text if there is no map."""
+    """Write an area's stored rings as an SVG path; empty if there is no map."""
     return svg_path(json.loads(rings)) if rings else ""
 
 
 def _mercator(geographic: "geopandas.GeoSeries") -> Shapes:
-    """Lay areas out in Web Mercator, in one piece where the map crosses the date line, and cut off at the poles."""
+    """Lay areas out in Web Mercator, in one piece if the map crosses the date line, and cut off at the poles."""
     shapes = in_one_piece(geographic.to_numpy())
     beyond = np.abs(shapely.bounds(shapes)[:, [1, 3]]).max(axis=1) > NORTHERNMOST
     shapes[beyond] = shapely.intersection(shapes[beyond], shapely.box(-540, -NORTHERNMOST, 540, NORTHERNMOST))
@@ -90,7 +90,7 @@ def _valid(shapes: Shapes) -> Shapes:
 
 
 def _rounded(shapes: Shapes) -> Shapes:
-    """Round degrees to a centimetre; what that makes cross itself is mended."""
+    """Round degrees to about a centimetre, and repair outlines that then cross themselves."""
     rounded = shapely.transform(shapes, lambda degrees: degrees.round(7))
     broken = ~shapely.is_valid(rounded)
     rounded[broken] = shapely.set_precision(shapes[broken], 1e-7)

@@ -96,7 +96,7 @@ class TextsForm(VersionForm):
 
 
 class TranslationForm(VersionForm):
-    """The texts in another language, each beside its source; what is left empty is shown in the study's own."""
+    """The texts in another language, each beside its source; a text left empty is shown in the study's own language."""
 
     title = forms.CharField(max_length=200, required=False)
     question = forms.CharField(max_length=300, required=False)
@@ -113,7 +113,7 @@ class TranslationForm(VersionForm):
 
     @property
     def beside(self) -> list[tuple[forms.BoundField, str]]:
-        """Each field with the text that it translates, of those that have one."""
+        """The fields that have a text to translate, each with that text."""
         sources = {name: getattr(self.version, name) for name in TEXTS}
         return [(self[name], source) for name, source in sources.items() if source or self.initial.get(name)]
 
@@ -191,7 +191,7 @@ class JudgingForm(VersionForm):
         ]
 
     def clean_repeats(self) -> float:
-        """Take an empty field for none."""
+        """Treat an empty field as 0."""
         return self.cleaned_data["repeats"] or 0.0
 
     def changes(self) -> dict[str, Any]:
@@ -204,7 +204,7 @@ class JudgingForm(VersionForm):
 
 
 class EdgeForm(forms.Form):
-    """Two areas to join or to part."""
+    """Two areas to make neighbours, or to separate."""
 
     a = forms.ModelChoiceField(
         Area.objects.none(), label=_("One area"), to_field_name="position", empty_label=_("Choose an area")
@@ -220,7 +220,7 @@ class EdgeForm(forms.Form):
             self.fields[field].queryset = areas  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        """Check that the areas are two."""
+        """Check that the two areas are different."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
         if given.get("a") is not None and given.get("a") == given.get("b"):
             self.add_error("b", gettext("Choose two different areas."))
@@ -228,7 +228,7 @@ class EdgeForm(forms.Form):
 
 
 class NamedEdgeForm(forms.Form):
-    """Two areas of a large map to join or to part, by name or id: a list of all would be too long."""
+    """Two areas of a large map to make neighbours or to separate, by name or id: a list of all would be too long."""
 
     a = forms.CharField(
         label=_("One area, by name or id"), max_length=200, widget=forms.TextInput({"autocomplete": "off"})
@@ -246,7 +246,7 @@ class NamedEdgeForm(forms.Form):
         return self._find("a")
 
     def clean_b(self) -> Area:
-        """Find the second area, which is another one."""
+        """Find the second area, which must be a different one."""
         other = self._find("b")
         if other == self.cleaned_data.get("a"):
             raise forms.ValidationError(gettext("Choose two different areas."))
@@ -271,7 +271,7 @@ class NamedEdgeForm(forms.Form):
 
 
 class DeleteForm(StudyForm):
-    """The title of the study to delete, so that nobody deletes one by a slip."""
+    """The title of the study to delete, so that nobody deletes one by accident."""
 
     title = forms.CharField(label=_("Type the title of the study to delete it"), max_length=200, strip=True)
 

@@ -36,7 +36,7 @@ class EndOfAnswersField(forms.DateField):
 
 
 def set_end(study: Study, until: date | None, by: Researcher | None = None) -> Study:
-    """Set the last day on which the answers of a study, also of one that is closed, are kept."""
+    """Set the last day on which a study's answers are kept, even if the study is closed."""
     with transaction.atomic():
         study = Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=study.pk)
         change_end(study, until, by)
@@ -45,7 +45,7 @@ def set_end(study: Study, until: date | None, by: Researcher | None = None) -> S
 
 
 def change_end(study: Study, until: date | None, by: Researcher | None) -> None:
-    """Change the last day of a study whose row is held, and is saved by the caller."""
+    """Change a study's last day; the caller has locked the study's row, and saves it."""
     if until == study.answers_until:
         return
     check_end(until)
@@ -68,7 +68,7 @@ def change_end(study: Study, until: date | None, by: Researcher | None) -> None:
 
 
 def check_end(until: date | None) -> None:
-    """Refuse a last day that is over."""
+    """Refuse a last day in the past."""
     if until is not None and until < timezone.now().date():
         raise StudyError(
             gettext("answers_until is %(until)s, which is in the past; choose a date in the future") % {"until": until},
@@ -77,12 +77,12 @@ def check_end(until: date | None) -> None:
 
 
 def days_left(study: Study) -> int | None:
-    """Count the days after today on which answers are kept; None where they have no end, or are gone."""
+    """Count the days after today on which answers are kept; None if there is no end, or they are gone."""
     if study.answers_until is None or study.answers_removed_at is not None:
         return None
     return (study.answers_until - timezone.now().date()).days
 
 
 def certificate_of(study: Study) -> Act | None:
-    """Return what the log says about the removal of a study's answers; None where they are kept."""
+    """Return what the log says about the removal of a study's answers; None if they are still kept."""
     return study.acts.filter(verb=REMOVED).order_by("-pk").first()

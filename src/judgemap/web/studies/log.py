@@ -21,7 +21,7 @@ from judgemap.web.studies.models import Act, LogHead, Study
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the digest of an act vouches for."""
+    """What the digest of an act covers."""
 
     number: int
     at: datetime
@@ -55,7 +55,7 @@ class Head:
 
     @classmethod
     def parse(cls, text: str) -> "Head":
-        """Read a head as it is written.
+        """Read a head from text.
 
         >>> Head.parse(f"12-{64 * 'a'}").number
         12
@@ -70,7 +70,7 @@ def record(study: Study | None, researcher: Researcher | None, verb: str, detail
     """Write an act into the audit log, at the end of its chain."""
     with transaction.atomic():
         LogHead.objects.get_or_create(pk=LogHead.ONLY)
-        head = LogHead.objects.select_for_update().get(pk=LogHead.ONLY)  # acts of several processes, one after another
+        head = LogHead.objects.select_for_update().get(pk=LogHead.ONLY)  # one process at a time
         keys = (study.pk if study else None, researcher.pk if researcher else None)
         entry = Entry(head.number + 1, timezone.now(), verb, json.loads(json.dumps(detail)), *keys)
         head.number, head.digest = entry.number, entry.digest(head.digest)
@@ -88,7 +88,7 @@ def log_head() -> Head:
 
 
 def verify_log(kept: Head | None = None) -> list[str]:
-    """Look through the whole log, and say where it was changed; with a head that was kept, since then too."""
+    """Check the whole log, and say where it was changed; a head kept elsewhere also reveals a rewritten log."""
     acts = Act.objects.order_by("number", "pk")
     chain = acts.exclude(number=None)
     found = [f"an entry {act.verb!r} of {act.at:%Y-%m-%d %H:%M} was inserted" for act in acts.filter(number=None)]
@@ -119,7 +119,7 @@ def _entry(act: Act) -> Entry:
 
 
 def _moved(act: Act) -> bool:
-    """Say whether an act points elsewhere than it did; to nothing is right only where what it pointed to is gone."""
+    """Say whether an act points elsewhere than it did; it may point to nothing only if its target is gone."""
     for model, now, then in ((Study, act.study_id, act.study_key), (Researcher, act.researcher_id, act.researcher_key)):
         if now is not None and now != then:
             return True

@@ -25,7 +25,7 @@ WIDE = 1.35
 BADGE = 15.0
 """Radius of the numbered circles, in units of the map."""
 MOST_ALONE = 50
-"""Areas without a neighbour that are named."""
+"""How many areas without neighbours are named."""
 Point = tuple[float, float]
 
 
@@ -43,7 +43,7 @@ class Place:
 
 
 def load_places(study: Study, layout: Sequence[Sequence[float]] = ()) -> list[Place]:
-    """Return a study's areas in their order; if there is no map, ``layout`` has their points, else a circle does."""
+    """Return a study's areas in their order; without a map, their points come from ``layout`` or a circle."""
     fields = ("position", "code", "name", "rings", "label_x", "label_y")
     rows = list(Area.objects.filter(study=study).order_by("position").values_list(*fields))
     points = layout or circle(len(rows))
@@ -72,7 +72,7 @@ def draw_paths(areas: Iterable[Area]) -> SafeString:
 
 @dataclass(frozen=True, slots=True)
 class MapFacts:
-    """What is said about a study's map: how many areas and edges, and what to look at."""
+    """What is said about a study's map: how many areas and edges, and what needs a look."""
 
     areas: int
     edges: int
@@ -84,7 +84,7 @@ class MapFacts:
 
 @lru_cache(maxsize=4)
 def map_facts(version_id: int) -> MapFacts:
-    """Count a large map's areas and edges, and name the edges that no border gives; a version's never change."""
+    """Count a large map's areas and edges, and name the edges that are not borders; a version's never change."""
     version = StudyVersion.objects.defer("packed_design").get(pk=version_id)
     areas = Area.objects.filter(study_id=version.study_id)
     keys, positions = np.array(list(areas.order_by("pk").values_list("pk", "position")), dtype=np.int64).T
@@ -121,7 +121,7 @@ class StudyMap(MapFacts):
 
 
 def draw_map(study: Study) -> StudyMap:
-    """Draw a study's areas and the edges of its version in force."""
+    """Draw a study's areas and the edges of its current version."""
     names, points = _named_points(study)
     edges = _current_edges(study)
     graph = AreaGraph(len(names), np.array([each[:2] for each in edges], dtype=np.int64).reshape(-1, 2))
@@ -144,7 +144,7 @@ def draw_map(study: Study) -> StudyMap:
 
 
 def draw_lines(study: Study) -> dict[str, str]:
-    """Draw the edges of a study's version in force, those of each origin as one SVG path."""
+    """Draw the edges of a study's current version, with one SVG path per origin."""
     return _lines(_named_points(study)[1], _current_edges(study))
 
 
@@ -185,18 +185,18 @@ class Badge:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Every area, in the order of the areas; lines between neighbours if there is no map; the box that holds all."""
+    """Every area, in the order of the areas; lines between neighbours if there is no map; the box around it all."""
 
     places: list[Place]
     lines: list[tuple[float, float, float, float]]
     box: tuple[int, int, int, int]
     is_map: bool
     kilometre: float = 0.0
-    """Units of the drawing to a kilometre, at the middle of the map; 0 if there is no map."""
+    """How many units of the drawing a kilometre has, at the middle of the map; 0 if there is no map."""
 
     @property
     def wide(self) -> bool:
-        """Whether it is so much wider than high that it should have the whole width of a page."""
+        """Whether it is so much wider than it is high that it should get the whole width of a page."""
         return self.box[2] > WIDE * self.box[3]
 
     @property
@@ -228,7 +228,7 @@ class Ground:
         return "map" if self.is_map else "network"
 
     def badges(self, positions: Sequence[int]) -> list[Badge]:
-        """Set the numbers 1, 2, 3 … on areas, or beside them where numbers would cover each other."""
+        """Put the numbers 1, 2, 3 … on areas, or beside them if numbers would cover each other."""
         anchors = np.array([(self.places[position].x, self.places[position].y) for position in positions])
         west, north, width, height = self.box
         spots = free_spots(anchors, BADGE, np.array([[west, north], [west + width, north + height]]))
@@ -280,7 +280,7 @@ def _disc(x: float, y: float, radius: float) -> str:
 
 
 def _box(points: Sequence[Point], radius: float = 0.0) -> tuple[int, int, int, int]:
-    """Return the box that holds discs at these points: west, north, width and height."""
+    """Return the box that contains discs at these points: west, north, width and height."""
     free = MARGIN + radius
     west, north = (math.floor(min(point[axis] for point in points) - free) for axis in (0, 1))
     east, south = (math.ceil(max(point[axis] for point in points) + free) for axis in (0, 1))

@@ -10,11 +10,11 @@ from django.utils import timezone
 from judgemap.web.server.jobs import Job, job_constraints
 
 MUST_BE_TRANSLATED = ("question", "instructions", "consent")
-"""Nobody agrees to a text, or answers a question, in a language that they may not read."""
+"""Essential texts: nobody should agree to a text, or answer a question, in a language they cannot read."""
 
 
 class Study(models.Model):
-    """A question about the areas of a map. Meaning is in its versions; its areas stay once it is open."""
+    """A question about the areas of a map. Its texts and settings are in its versions; once open, its areas stay."""
 
     class Status(models.TextChoices):
         """Where a study is in its life."""
@@ -32,7 +32,7 @@ class Study(models.Model):
     """Colleagues who may look at everything and change nothing."""
     current = models.ForeignKey("StudyVersion", models.PROTECT, null=True, related_name="+")
     join_code = models.CharField(max_length=22, unique=True, null=True)
-    """The open link, which is meant to be passed on; None where judges come by personal links."""
+    """The open link, which is meant to be passed on; None if judges use personal links."""
     outline = models.TextField(blank=True)
     """The whole map for the locator, as JSON that `display.draw_areas` writes; empty if there is no map."""
     asks_places = models.BooleanField(default=False)
@@ -47,7 +47,7 @@ class Study(models.Model):
     base_map = models.ForeignKey("BaseMap", models.SET_NULL, null=True, related_name="+")
     """The streets and places that are drawn under the judges' maps; None for none."""
     deleted_at = models.DateTimeField(null=True)
-    """When somebody deleted the study. It can be brought back until `removal.GRACE` is over; then all of it goes."""
+    """When somebody deleted the study. It can be brought back until `removal.GRACE` is over, and is then removed."""
 
     class Meta:
         constraints = (
@@ -66,7 +66,7 @@ class Study(models.Model):
 
 
 class StudyVersion(models.Model):
-    """What a study says and asks, as it was from one edit to the next. Never changed once it is made."""
+    """A study's texts and settings, from one edit to the next. A version never changes once it is made."""
 
     class Direction(models.TextChoices):
         """The area that a judge chooses has the lower or the higher rate."""
@@ -84,12 +84,12 @@ class StudyVersion(models.Model):
     example = models.TextField(blank=True)
     consent = models.TextField()
     consent_digest = models.CharField(max_length=64)
-    """A hash of the consent text in every language: the same digest, the same text."""
+    """A hash of the consent text in every language, which shows whether the text has changed."""
     instructions = models.TextField(blank=True)
     thanks = models.TextField(blank=True)
     design = models.CharField(max_length=20)
     packed_design = models.BinaryField(null=True)
-    """The design, where making it takes long."""
+    """The design, if making it takes long."""
     recommended = models.PositiveIntegerField()
     maximum = models.PositiveIntegerField()
     ties = models.BooleanField()
@@ -123,16 +123,16 @@ class StudyVersion(models.Model):
 
     @property
     def offered(self) -> list[str]:
-        """The languages that judges can choose: the study's own, and those into which what matters is translated."""
+        """The languages that judges can choose: the study's own, and those with all essential texts translated."""
         return [*self.languages[:1], *(each for each in self.languages[1:] if not self.untranslated(each))]
 
     def untranslated(self, language: str) -> list[str]:
-        """Name the texts without which judges cannot be asked in a language, and which are not translated into it."""
+        """Name the essential texts that are not yet translated into a language."""
         translated: dict[str, Any] = self.translations.get(language, {})
         return [field for field in MUST_BE_TRANSLATED if getattr(self, field) and not translated.get(field)]
 
     def text(self, field: str, language: str) -> str:
-        """Return a text in a language, or in the study's own where it was not translated."""
+        """Return a text in a language, or in the study's own if it is not translated."""
         translated: dict[str, Any] = self.translations.get(language, {})
         return str(translated.get(field) or getattr(self, field))
 
@@ -142,7 +142,7 @@ class Area(models.Model):
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="areas")
     position = models.PositiveIntegerField()
-    """Its place in the order of the areas, from 0: the index that designs and fits know it by."""
+    """Its place in the order of the areas, from 0: the index that designs and fits use."""
     code = models.CharField(max_length=200)
     name = models.CharField(max_length=200)
     outline = models.TextField(blank=True)
@@ -152,7 +152,7 @@ class Area(models.Model):
     rings = models.TextField(blank=True)
     """The area on the map of all areas, simplified: rings of whole numbers x, y, x, y, …, as JSON."""
     region = models.CharField(max_length=200, blank=True, default="")
-    """The larger place that it belongs to, such as its town; empty where that is not known."""
+    """The larger place that it belongs to, such as its town; empty if that is not known."""
     label_x = models.FloatField(null=True)
     label_y = models.FloatField(null=True)
     """A point well inside the area, in the units of ``rings``: where labels stand; None if there is no map."""
@@ -196,7 +196,7 @@ class Tile(models.Model):
 
 
 class Edge(models.Model):
-    """Two areas that are neighbours, from the version that it was added in to the version that it was removed in."""
+    """Two areas that are neighbours, from the version in which this was added to the one in which it was removed."""
 
     class Origin(models.TextChoices):
         """Why they are neighbours."""
@@ -250,7 +250,7 @@ class Act(models.Model):
 
 
 class LogHead(models.Model):
-    """The end of the audit log, in one row: who adds an act holds it."""
+    """The end of the audit log, in one row, which whoever adds an act locks."""
 
     ONLY: ClassVar = 1
     number = models.PositiveBigIntegerField(default=0)
@@ -261,7 +261,7 @@ class LogHead(models.Model):
 
 
 class Upload(models.Model):
-    """A boundary file that studies are made of, kept for two days, so that one can go back to it."""
+    """A boundary file from which studies are made, kept for two days so that researchers can go back to it."""
 
     researcher = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="uploads")
     name = models.CharField(max_length=100)
@@ -277,7 +277,7 @@ class Upload(models.Model):
 
 
 class Draft(Job):
-    """A study that was asked for and a worker makes: of an upload, or as a copy of another study."""
+    """A request for a study, which a worker makes from an upload or as a copy of another study."""
 
     NAME = "draft"
     BEGINS = "Reading the map."
@@ -288,9 +288,9 @@ class Draft(Job):
     chosen = models.JSONField(default=dict)
     """What was filled in about the upload: columns, reference system, remedies, title and question."""
     replaces = models.ForeignKey(Study, models.SET_NULL, null=True, related_name="+")
-    """An earlier draft of the same upload, whose texts are kept and which goes when this one is done."""
+    """An earlier draft of the same upload, whose texts are kept; it is removed when this one is done."""
     study = models.ForeignKey(Study, models.SET_NULL, null=True, related_name="made_by")
-    """What came of it."""
+    """The study that was made."""
 
     class Meta:
         constraints = (
@@ -314,12 +314,12 @@ class Draft(Job):
 
 
 class Extract(models.Model):
-    """A file of streets and places that is being uploaded, part by part, and kept until a base map is made of it."""
+    """A file of streets and places that is being uploaded, part by part, and kept until a base map is made from it."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="extracts")
     name = models.CharField(max_length=100)
     size = models.PositiveBigIntegerField()
-    """In bytes, when all of it is there."""
+    """The size of the whole file, in bytes."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -5,15 +5,15 @@ from collections import Counter
 from collections.abc import Sequence
 
 MANY = 1_000
-"""From how many areas on judges are asked which places they know before the first pair."""
+"""With more areas than this, judges are asked which places they know before the first pair."""
 NUMBERED = re.compile(r"^(?P<region>.*?\w.*?)[\s,.–-]+(?:\d[\w/.-]*|[A-Z])$")
 """A name that ends in a number or a letter, such as "Nottingham 012A", and what comes before."""
 LEAST_SHARE = 0.9
-"""Names are taken to contain regions if at least this share of the areas has one with others in it."""
+"""Names are taken to contain regions if at least this share of the areas is in a region with others."""
 
 
 def regions_in(names: Sequence[str]) -> list[str]:
-    """Return the region of each area that its name tells, or nothing but empty texts where names have no such form.
+    """Return the region that each area's name gives, or only empty strings if names have no such form.
 
     >>> regions_in(["Nottingham 012A", "Nottingham 012B", "West Berkshire 001C", "West Berkshire 002A"])
     ['Nottingham', 'Nottingham', 'West Berkshire', 'West Berkshire']

@@ -21,7 +21,7 @@ study_goes = Signal()
 
 
 def delete_study(study: Study, typed: str, by: Researcher | None = None) -> Study:
-    """Take a study out of sight, if somebody typed its title or its name in addresses; judges find it paused."""
+    """Hide a study, if somebody typed its title or its name in addresses; judges find it paused."""
     with transaction.atomic():
         study = Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=study.pk)
         if " ".join(typed.split()) not in (" ".join(study.version.title.split()), study.slug):
@@ -68,6 +68,6 @@ def remove_study(study: Study) -> None:
     delete_in_turns(Tile.objects.filter(study=study))
     delete_in_turns(Area.objects.filter(study=study))
     with transaction.atomic():
-        Study.objects.filter(pk=study.pk).update(current=None)  # a version cannot go while it is in force
+        Study.objects.filter(pk=study.pk).update(current=None)  # the current version cannot be deleted
         Study.objects.get(pk=study.pk).delete()
         erase_after_commit()

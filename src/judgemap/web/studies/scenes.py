@@ -1,7 +1,7 @@
 """Scenes: each area among its neighbours, cut, simplified and rounded once, when the study is made.
 
-A scene is a square of 1000 by 1000 whole units laid over Web Mercator, y downwards: the same numbers make the SVG of a
-page without a script and, through the square's place, the map that one can drag and zoom.
+A scene is a square of 1000 by 1000 whole units laid over Web Mercator, y downwards: the same numbers give the SVG of a
+page without scripts and, with the square's position, the map that judges can drag and zoom.
 """
 
 import sys
@@ -19,18 +19,18 @@ from judgemap.study.run import available_cores
 from judgemap.web.studies.squares import UNITS, Frames, Points, Shapes, Square, middles, packed, packed_rings
 
 AROUND = 0.9
-"""How much of the surroundings is in a scene, on each side, in widths of the area."""
+"""How much of the surroundings is in a scene, on each side, as a multiple of the area's width."""
 LARGEST = 22_000
-"""The most bytes of a scene; where there are more, lines are drawn more coarsely. A pair has two scenes."""
+"""The most bytes in a scene; a larger one is drawn more coarsely. A pair has two scenes."""
 LARGEST_OF_ALL = 400_000_000
-"""The most bytes of all scenes of a map, for they are kept in the database."""
+"""The most bytes in all scenes of a map, because they are stored in the database."""
 COARSENESS = (1, 2, 4, 8, 16)
 MOST_NEIGHBOURS = 12
-"""The most neighbours that are named to people who hear the page."""
+"""The most neighbours that are named for people who use a screen reader."""
 LABELLED = 0.012
 """The share of the scene that a neighbour must cover to be named."""
 AT_ONCE = 200
-"""Scenes that are drawn together."""
+"""How many scenes are drawn together."""
 
 
 def neighbours_of(names: Sequence[str], edges: NDArray[np.int64]) -> list[list[str]]:
@@ -47,7 +47,7 @@ def neighbours_of(names: Sequence[str], edges: NDArray[np.int64]) -> list[list[s
 
 
 def make_scenes(areas: Areas, polygons: Shapes, frame: Square, tell: Callable[[float], None]) -> list[str]:
-    """Draw the scene of every area, as JSON; ``tell`` hears which share is done."""
+    """Draw the scene of every area, as JSON; ``tell`` is called with the share done."""
     maker = _SceneMaker(areas, polygons, frame)
     batches = np.array_split(np.arange(len(polygons)), max(1, len(polygons) // AT_ONCE))
     scenes: list[str] = []
@@ -61,7 +61,7 @@ def make_scenes(areas: Areas, polygons: Shapes, frame: Square, tell: Callable[[f
 def _in_order(
     threads: ThreadPoolExecutor, make: Callable[[Points], list[str]], batches: list[Points]
 ) -> Iterator[list[str]]:
-    """Yield what each batch makes; where the caller gives up, those that have not begun are left."""
+    """Yield the scenes of each batch; if the caller gives up, batches that have not started are cancelled."""
     waiting = [threads.submit(make, batch) for batch in batches]
     try:
         for each in waiting:
@@ -81,7 +81,7 @@ class _Batch(NamedTuple):
     others: Points
 
     def some(self, places: Points) -> "_Batch":
-        """Leave only the scenes at some places."""
+        """Keep only the scenes at some places."""
         there = np.isin(self.scene_of, places)
         squares = [self.squares[place] for place in places.tolist()]
         scene_of = np.searchsorted(places, self.scene_of[there])
@@ -98,7 +98,7 @@ class _SceneMaker:
         self._largest = min(LARGEST, LARGEST_OF_ALL // len(polygons))
 
     def make(self, owns: Points) -> list[str]:
-        """Draw some scenes; those that come out too large again, more coarsely: a coast of many islands, say."""
+        """Draw some scenes, and draw those that are too large again, more coarsely: a coast with many islands, say."""
         batch = self._batch(owns)
         written = [""] * len(owns)
         left = np.arange(len(owns))
@@ -122,14 +122,14 @@ class _SceneMaker:
         return _Batch(owns, bounds, squares, scene_of[others], near[others])
 
     def _drawn(self, batch: _Batch, coarseness: int, most: int) -> Iterator[str]:
-        """Draw scenes; the empty text stands for one of more bytes than there may be."""
+        """Draw scenes; an empty string stands for one with more than ``most`` bytes."""
         frames = np.array([square.frame() for square in batch.squares])
         around = frames[batch.scene_of]
         own = packed_rings(frames, simplify(self._polygons[batch.owns], coarseness * frames[:, 2]))
         pieces = _cut(self._simplified.at(batch.others, 1.5 * coarseness * around[:, 2]), batch)
         rings = packed_rings(around, pieces)
         lengths = np.bincount(batch.scene_of, [len(each) for each in rings], len(own)) + [len(each) for each in own]
-        small = lengths <= most  # without labels, which take long to place
+        small = lengths <= most  # not counting labels, which take long to place
         labels = self._labels(pieces, batch.others, around, small[batch.scene_of])
         others = [f'{{"rings":{ring}{label}}}' for ring, label in zip(rings, labels, strict=True)]
         ends = np.searchsorted(batch.scene_of, np.arange(len(own) + 1)).tolist()
@@ -159,14 +159,14 @@ class _SceneMaker:
 
 
 class Simplified:
-    """Polygons simplified once for each level, for the many scenes that one is a neighbour in."""
+    """Polygons simplified once per level, for the many scenes in which each is a neighbour."""
 
     def __init__(self, polygons: Shapes) -> None:
         self._polygons = polygons
         self._done: dict[int, Shapes] = {}
 
     def at(self, places: Points, tolerances: NDArray[np.float64]) -> Shapes:
-        """Return polygons simplified by the greatest level, a power of the square root of 2, up to their tolerance."""
+        """Return polygons simplified by the largest power of the square root of 2 within their tolerance."""
         levels = np.floor(2 * np.log2(tolerances)).astype(np.int64)
         simple = np.empty(len(places), dtype=object)
         for level in np.unique(levels).tolist():
@@ -184,7 +184,7 @@ class Simplified:
 
 
 def simplify(shapes: Shapes, tolerance: float | NDArray[np.float64]) -> Shapes:
-    """Simplify each shape, in the quick way where that leaves something of it."""
+    """Simplify each shape, the quick way unless that leaves nothing of it."""
     simple: Shapes = shapely.simplify(shapes, tolerance, preserve_topology=False)
     gone = shapely.is_empty(simple)
     simple[gone] = shapely.simplify(shapes[gone], np.broadcast_to(tolerance, len(shapes))[gone])
@@ -206,7 +206,7 @@ def _cut(shapes: Shapes, batch: _Batch) -> Shapes:
 def _cut_to(square: Square, shapes: Shapes) -> Shapes:
     try:
         pieces: Shapes = shapely.clip_by_rect(shapes, *square.box())
-    except shapely.errors.GEOSException:  # quick, but it stumbles over outlines that simplifying made cross themselves
+    except shapely.errors.GEOSException:  # the quick way fails if simplified outlines cross themselves
         pieces = shapely.intersection(shapely.make_valid(shapes), shapely.box(*square.box()))
     empty = shapely.is_empty(pieces)
     pieces[empty] = shapes[empty]

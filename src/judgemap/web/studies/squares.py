@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 UNITS = 1000
 EARTH = 6_378_137.0
-"""Radius in metres, as Web Mercator has it."""
+"""The Earth's radius in Web Mercator, in metres."""
 CENTRAL = 0.5
-"""A centroid is well inside if it is this far from the border, in radii of a circle of the same surface."""
+"""A centroid is well inside if it is this far from the border, in radii of a circle of the same area."""
 
 MOST_WORDS = 10_000
-"""Numbers that lie farther apart are looked up one by one, not in a table of all between the least and the greatest."""
+"""If numbers span more than this, only those that occur are written, not all from the least to the greatest."""
 
 Shapes = NDArray[Any]
 Points = NDArray[np.int64]
 Frames = NDArray[np.float64]
-"""West, north and the width of a unit, a row for each shape: the square that it is drawn in."""
+"""West, north and the width of a unit, one row per shape: the square in which it is drawn."""
 Rings = list[list[int]]
 _COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
@@ -37,7 +37,7 @@ class Square:
 
     @classmethod
     def around(cls, bounds: NDArray[np.float64], margin: float) -> "Square":
-        """Return the square around a box, with a margin on each side in widths of the box."""
+        """Return the square around a box, with a margin on each side as a multiple of the box's size."""
         west, south, east, north = (float(each) for each in bounds)
         size = max(east - west, north - south, 1.0) * (1 + 2 * margin)
         return cls((west + east - size) / 2, (south + north + size) / 2, size)
@@ -64,7 +64,7 @@ class Square:
         return self.west, self.north, self.unit
 
     def rings(self, shapes: Shapes) -> list[Rings]:
-        """Round the rings of each shape to units, without the points that do not show and the rings that collapse."""
+        """Round the rings of each shape to units, without points that do not show and rings that collapse."""
         frames = np.tile(self.frame(), (len(shapes), 1))
         points, counts, owners = _rounded(frames, shapes)
         drawn: list[Rings] = [[] for _ in shapes]
@@ -75,7 +75,7 @@ class Square:
 
 
 def packed_rings(frames: Frames, shapes: Shapes) -> list[str]:
-    """Write the rings of each shape in the units of its own frame, as JSON; all at once, for each call takes long.
+    """Write the rings of each shape in the units of its own frame, as JSON; all at once, because each call is slow.
 
     >>> packed_rings(np.array([[0, 10, 1]]), np.array([shapely.box(0, 0, 5, 10)]))
     ['[[5,10,5,0,0,0,0,10]]']
@@ -101,12 +101,12 @@ def _written(points: Points) -> tuple[str, Points]:
         known, places = np.unique(numbers, return_inverse=True)
     words = np.array([b"%d," % number for number in known.tolist()])
     letters = words[places].view(np.uint8)
-    text = letters[letters != 0].tobytes().decode("ascii")  # numpy fills short words up with zeros
+    text = letters[letters != 0].tobytes().decode("ascii")  # numpy pads short words with zeros
     return text, np.cumsum(np.strings.str_len(words)[places])[1::2]
 
 
 def _rounded(frames: Frames, shapes: Shapes) -> tuple[Points, Points, Points]:
-    """Return the points of all rings in units, how many each ring has, and its shape; too small a shape has none."""
+    """Return the points of all rings in units, how many each ring has, and its shape; tiny shapes have none."""
     parts, shape_of = parts_of(shapes)
     polygons = shapely.get_type_id(parts) == shapely.GeometryType.POLYGON
     rings, part_of = _rings_of(parts[polygons])
@@ -122,14 +122,14 @@ def _rounded(frames: Frames, shapes: Shapes) -> tuple[Points, Points, Points]:
 
 
 def parts_of(shapes: Shapes) -> tuple[Shapes, Points]:
-    """Return the parts of each shape, and which shape each is of."""
+    """Return the parts of each shape, and which shape each belongs to."""
     several = shapely.get_type_id(shapes) > shapely.GeometryType.POLYGON
     counts = np.where(several, shapely.get_num_geometries(shapes), 1)
     return _expanded(shapes, several, counts, shapely.get_parts)
 
 
 def _rings_of(polygons: Shapes) -> tuple[Shapes, Points]:
-    """Return the rings of each polygon, and which polygon each is of; one without holes stands for its only ring."""
+    """Return the rings of each polygon, and which polygon each belongs to; one without holes stands for its ring."""
     holes = shapely.get_num_interior_rings(polygons)
     return _expanded(polygons, holes > 0, holes + 1, shapely.get_rings)
 
@@ -137,7 +137,7 @@ def _rings_of(polygons: Shapes) -> tuple[Shapes, Points]:
 def _expanded(
     shapes: Shapes, several: NDArray[np.bool_], counts: NDArray[np.integer[Any]], take: Callable[[Shapes], Shapes]
 ) -> tuple[Shapes, Points]:
-    """Put what is taken from some shapes in their place; to leave the others alone saves making them anew."""
+    """Replace some shapes with what ``take`` returns; leaving the others alone saves making them again."""
     of = np.repeat(np.arange(len(shapes)), counts)
     expanded = shapes[of]
     expanded[several[of]] = take(shapes[several])
@@ -153,7 +153,7 @@ def _dot(frame: Frames, polygon: shapely.Geometry) -> list[int]:
 
 
 def _without_repeats(points: Points, ring_of: Points, n_rings: int) -> tuple[Points, Points]:
-    """Leave out, of closed rings, the last point and those that repeat the one before; also count what is left."""
+    """Drop the last point of closed rings, and points that repeat the one before; also count what is left."""
     last = np.append(ring_of[1:] != ring_of[:-1], True)
     points, ring_of = points[~last], ring_of[~last]
     first = np.append(True, ring_of[1:] != ring_of[:-1])
@@ -188,7 +188,7 @@ def label_points(areas: list[Rings]) -> list[tuple[float, float]]:
 
 
 def middles(shapes: Shapes, tolerance: float | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a point well inside the largest polygon of each shape, a row each; NaN where none has a surface."""
+    """Return a point well inside the largest polygon of each shape, one row each; NaN if none has an area."""
     points = np.full((len(shapes), 2), np.nan)
     parts, of = parts_of(shapes)
     parts, inner = parts_of(parts)
@@ -204,7 +204,7 @@ def middles(shapes: Shapes, tolerance: float | NDArray[np.float64]) -> NDArray[n
 
 
 def _middles(polygons: Shapes, surfaces: NDArray[np.float64], tolerances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Take the centroid where it is well inside, and otherwise look for the largest circle, which takes long."""
+    """Take the centroid if it is well inside; otherwise find the largest inscribed circle, which takes long."""
     centroids = shapely.centroid(polygons)
     points = shapely.get_coordinates(centroids)
     room = shapely.distance(centroids, shapely.boundary(polygons))

@@ -15,7 +15,7 @@ import shapely
 from judgemap.web.studies.squares import Points, Shapes, Square, packed_rings
 
 LARGE = 3_000
-"""Areas above which pages show a picture and tiles instead of one shape for each area."""
+"""With more areas than this, pages show a picture and tiles instead of one shape per area."""
 LEVELS = (3, 6)
 """Tiles of level 3 are an eighth of the map wide, those of level 6 a sixty-fourth."""
 
@@ -30,7 +30,7 @@ class MadeTile(NamedTuple):
 
 
 def make_tiles(polygons: Shapes, frame: Square) -> Iterator[MadeTile]:
-    """Make the tiles of all levels for areas in Web Mercator; those that hold nothing are left out."""
+    """Make the tiles of all levels for areas in Web Mercator; empty ones are left out."""
     for level in LEVELS:
         size = frame.size / 2**level
         simple = _simplified(polygons, size / 1000)
@@ -44,7 +44,7 @@ def make_tiles(polygons: Shapes, frame: Square) -> Iterator[MadeTile]:
 def _simplified(polygons: Shapes, tolerance: float) -> Shapes:
     try:
         simple: Shapes = shapely.coverage_simplify(polygons, tolerance)
-    except shapely.errors.GEOSException:  # areas that lie over each other are no coverage; each by itself will do
+    except shapely.errors.GEOSException:  # overlapping areas are not a coverage: simplify each by itself
         simple = shapely.simplify(polygons, tolerance)
     gone = shapely.is_empty(simple)
     simple[gone] = polygons[gone]

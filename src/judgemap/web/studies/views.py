@@ -41,7 +41,7 @@ from judgemap.web.studies.upload.actions import ask_for_copy
 from judgemap.web.studies.whole_map import has_tiles
 
 LONG = 8
-"""Studies from which on a list can be searched."""
+"""A list with at least this many studies can be searched."""
 FORM = ["GET", "HEAD", "POST"]
 LONGEST_LOG = 500
 
@@ -76,7 +76,7 @@ def overview(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(FORM)
 @study_page
 def show_map(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show the areas and their edges; join or part two areas."""
+    """Show the areas and their edges; make two areas neighbours, or separate them."""
     large = has_tiles(study)
     form: EdgeForm | NamedEdgeForm = (NamedEdgeForm if large else EdgeForm)(study, request.POST or None)
     if form.is_valid():
@@ -153,7 +153,7 @@ def judging(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _edit(request: HttpRequest, study: Study, form: VersionForm, template: str, after: str) -> HttpResponse:
-    """Show a form, with a preview where one is asked for, or keep what it says as a new version."""
+    """Show a form, with a preview if one is asked for, or store its content as a new version."""
     preview = {}
     if form.is_valid() and "preview" in request.POST:
         preview = {key: render_markdown(form.cleaned_data[key]) for key in TEXTS if form.cleaned_data.get(key)}
@@ -197,7 +197,7 @@ def status(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(FORM)
 @owner_page
 def close(request: HttpRequest, study: Study) -> HttpResponse:
-    """Close a study for good, after asking."""
+    """Close a study for good, after asking for confirmation."""
     if request.method != "POST":
         return render(request, "studies/close.html", {"study": study})
     actions.close_study(study, researcher_of(request))
@@ -208,7 +208,7 @@ def close(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(FORM)
 @owner_page
 def delete(request: HttpRequest, study: Study) -> HttpResponse:
-    """Delete a study, after its title was typed; it can be brought back for some days."""
+    """Delete a study after its title has been typed; it can be brought back for some days."""
     form = DeleteForm(request.POST or None)
     if form.is_valid():
         try:
@@ -297,7 +297,7 @@ def _plain(value: object) -> str:
 @require_safe
 @study_page
 def definition(request: HttpRequest, study: Study) -> HttpResponse:  # noqa: ARG001 - a page like the others
-    """Hand out a study's definition as study.toml."""
+    """Send a study's definition as study.toml."""
     text = write_definition(actions.definition_of(study))
     name = f'attachment; filename="{study.slug}.toml"'
     return HttpResponse(text, "application/toml", headers={"Content-Disposition": name})
@@ -305,7 +305,7 @@ def definition(request: HttpRequest, study: Study) -> HttpResponse:  # noqa: ARG
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """How far a study is."""
+    """How far a study has got."""
 
     areas: int
     edges: int
@@ -325,7 +325,7 @@ def summarise(study: Study) -> Summary:
         withdrawn=Count("pk", filter=Q(withdrawn_at__isnull=False)),
         judged=Sum("judged"),
     )
-    # A judge's last answer is to the last pair: with a million answers, looking at all would take half a second.
+    # A judge's last answer is to a pair at position ``judged`` or later; reading a million answers takes half a second.
     latest = study.judges.filter(pairs__practice=False, pairs__position__gte=F("judged"))
     last = latest.aggregate(last=Max("pairs__answers__answered_at"))["last"]
     counts["judged"] = counts["judged"] or 0

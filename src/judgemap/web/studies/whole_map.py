@@ -12,7 +12,7 @@ from judgemap.web.studies.display import svg_path
 from judgemap.web.studies.models import Area, Study, Tile
 
 SPECK = 4
-"""In units of the whole map: an area no larger is drawn as a small square."""
+"""An area no larger than this, in units of the whole map, is drawn as a small square."""
 PLAIN = "#dde5dc"
 KEPT = "private, max-age=604800, immutable"
 """Shapes of a study never change, so a browser asks for them once."""
@@ -27,7 +27,7 @@ def has_tiles(study: Study) -> bool:
 @require_safe
 @study_page
 def tile(request: HttpRequest, study: Study, level: int, x: int, y: int) -> HttpResponse:  # noqa: ARG001 - a page
-    """Hand out a tile as it was compressed; an empty one if there are no areas."""
+    """Serve a tile, compressed as it is stored; an empty one if it has no areas."""
     if level > 9 or max(x, y) >= 2**level:
         raise Http404
     kept = Tile.objects.filter(study=study, level=level, x=x, y=y).values_list("content", flat=True).first()
@@ -40,7 +40,7 @@ def tile(request: HttpRequest, study: Study, level: int, x: int, y: int) -> Http
 @require_safe
 @study_page
 def plain_picture(request: HttpRequest, study: Study) -> HttpResponse:  # noqa: ARG001 - a page
-    """Hand out the whole map in one colour."""
+    """Serve the whole map in one colour."""
     rings = stored_rings(study.pk)
     response = picture_response(picture(rings, [0] * len(rings), [PLAIN]))
     response["Cache-Control"] = KEPT
@@ -48,7 +48,7 @@ def plain_picture(request: HttpRequest, study: Study) -> HttpResponse:  # noqa: 
 
 
 def picture_response(svg: str) -> HttpResponse:
-    """Answer with a picture that may run and load nothing."""
+    """Return a picture that may neither run nor load anything."""
     headers = {"Content-Security-Policy": PICTURE_POLICY, "X-Content-Type-Options": "nosniff"}
     return HttpResponse(svg, "image/svg+xml", headers=headers)
 
@@ -61,7 +61,7 @@ def stored_rings(study_id: int) -> tuple[str, ...]:
 
 
 def picture(paths: Sequence[str], classes: Sequence[int], colours: Sequence[str], defined: str = "") -> str:
-    """Draw all areas as SVG, one path a colour; ``defined`` are patterns that colours refer to.
+    """Draw all areas as SVG, one path per colour; ``defined`` has patterns that colours refer to.
 
     >>> drawn = picture(["M0 0l90 0 0 50z", "M4 6h2v2h-2z"], [0, 1], ["#fff", "#a00"])
     >>> drawn.partition(">")[2]

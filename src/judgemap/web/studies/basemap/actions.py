@@ -1,4 +1,4 @@
-"""What changes a study's base map: the upload of an extract, part by part, and its removal."""
+"""Everything that changes a study's base map: the upload of an extract, part by part, and its removal."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -18,7 +18,7 @@ from judgemap.web.studies.upload.files import safe_name
 
 LARGEST = 250_000_000
 PART = 2_000_000
-"""Bytes of a part, all but the last."""
+"""The size of every part but the last, in bytes."""
 KEPT_FOR = timedelta(days=2)
 CREDIT = "© OpenStreetMap contributors"
 
@@ -39,7 +39,7 @@ def check_extract(name: str, size: int, largest: int = LARGEST) -> str:
 
 
 def begin_extract(study: Study, name: str, size: int) -> Extract:
-    """Make room for an extract that comes in parts; earlier ones that nobody finished go."""
+    """Start an extract that arrives in parts; earlier ones that nobody finished are removed."""
     name = check_extract(name, size)
     _check_free(study)
     for old in Extract.objects.filter(created_at__lt=timezone.now() - KEPT_FOR):
@@ -50,7 +50,7 @@ def begin_extract(study: Study, name: str, size: int) -> Extract:
 
 
 def add_part(extract: Extract, number: int, content: bytes) -> int:
-    """Keep a part, and return how many there are; one that comes again counts once."""
+    """Store a part, and return how many there are; a part that is sent twice counts once."""
     if len(content) > PART or number * PART + len(content) > extract.size:
         raise StudyError(_("the parts do not fit together; upload the file again"))
     try:
@@ -62,12 +62,12 @@ def add_part(extract: Extract, number: int, content: bytes) -> int:
 
 
 def parts_of(extract: Extract) -> int:
-    """Count the parts that an extract has when all are there."""
+    """Return how many parts an extract has in all."""
     return -(-extract.size // PART)
 
 
 def ask_for_base_map(extract: Extract, credit: str, by: Researcher | None) -> BaseMap:
-    """Ask a worker to make a base map of an extract."""
+    """Ask a worker to make a base map from an extract."""
     job = BaseMap(study=extract.study, extract=extract, file=extract.name, credit=credit[:200] or CREDIT, asked_by=by)
     try:
         with transaction.atomic():
@@ -91,7 +91,7 @@ def remove_base_map(study: Study, by: Researcher | None = None) -> None:
 
 
 def show_in_results(study: Study, by: Researcher, *, on: bool) -> None:
-    """Draw the base map on the results map, on the dashboard and in the briefing too, or no longer."""
+    """Switch the base map on or off for the results map, the dashboard and the briefing."""
     if study.base_map is None:
         raise StudyError(_("there is no base map; upload an extract first"))
     with transaction.atomic():
@@ -100,7 +100,7 @@ def show_in_results(study: Study, by: Researcher, *, on: bool) -> None:
 
 
 def check_file(path: Path) -> str:
-    """Refuse a file on this machine that a command cannot take; return its name."""
+    """Refuse a file on this machine that a command cannot use; return its name."""
     if not path.is_file():
         raise StudyError(_("there is no file %(path)s") % {"path": path})
     return check_extract(path.name, path.stat().st_size, 4 * LARGEST)

@@ -23,16 +23,16 @@ from judgemap.web.studies.upload.files import reader_environment
 READER = "judgemap.web.studies.basemap.reading"
 DRIVERS = frozenset({"OSM", "GPKG"})
 SECONDS = 1800.0
-"""How long a reader of an extract may take; it has half of this in processor time."""
+"""How many seconds a reader of an extract may take; its limit on CPU time is half of this."""
 STORING = 0.9
-"""The share of the work that is done when the tiles are there."""
+"""The share of the work that is done when the tiles have been cut."""
 TOO_MUCH = "the extract is too large or too complex to read here; choose a smaller region"
 PATH = re.compile(r"[Mlz0-9 -]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a reader made of an extract: tiles by level, column and row, and a sentence on what was found."""
+    """What a reader made from an extract: tiles by level, column and row, and a sentence about what was found."""
 
     said: str
     tiles: list[tuple[int, int, int, bytes]]
@@ -44,7 +44,7 @@ class Made:
 
 
 def make_base_map(job: BaseMap) -> None:
-    """Make the base map that a job asks for, of its uploaded extract, and finish the job."""
+    """Make the base map that a job asks for from its uploaded extract, and finish the job."""
     extract = job.extract
     if extract is None:
         raise StudyError("the extract is no longer there; upload it again")
@@ -66,11 +66,11 @@ def make_base_map(job: BaseMap) -> None:
 
 
 def make_here(study: Study, path: Path, credit: str, tell: Hear) -> BaseMap:
-    """Make a base map of a file on this machine at once, without a worker, as the command does."""
+    """Make a base map from a file on this machine at once, without a worker, as the command does."""
     made = read_extract_file(path, study, tell)
     now = timezone.now()
     row = BaseMap(study=study, file=path.name[:100], credit=credit, status=BaseMap.Status.RUNNING)
-    row.started_at = row.heard_at = now  # no worker takes it
+    row.started_at = row.heard_at = now  # so that no worker takes it
     try:
         with transaction.atomic():
             row.save(force_insert=True)
@@ -104,7 +104,7 @@ def read_extract_file(path: Path, study: Study, tell: Hear) -> Made:
 
 
 def _check(tile: bytes) -> None:
-    """Refuse a tile that is not as our reader writes them: it was made from a stranger's file."""
+    """Refuse a tile that our reader would not write: it comes from a stranger's file."""
     for kind, content in unpack(tile).items():
         names = kind == "names" and all(isinstance(name[3], str) for name in content)
         if not names and not (kind in BY_NAME and PATH.fullmatch(content)):
@@ -130,7 +130,7 @@ def _put_together(extract: Extract, folder: Path) -> Path:
 
 
 def _store(job: BaseMap, made: Made) -> None:
-    """Store the tiles, in short turns, and draw with them from then on instead of an earlier base map."""
+    """Store the tiles, in short turns, and then let them replace any earlier base map."""
     rows = (BaseMapTile(base_map=job, level=n, column=x, row=y, content=tile) for n, x, y, tile in made.tiles)
     insert_in_turns(rows, lambda row: len(row.content))
     earlier = BaseMap.objects.filter(study=job.study_id).exclude(pk=job.pk)
@@ -173,7 +173,7 @@ def copy_base_map(original: Study, copy: Study) -> None:
 
 
 def move_base_map(replaced: Study, study: Study) -> None:
-    """Give a draft that was made again the base map of the one it replaces, if that covers it; if not, say so."""
+    """Give a draft that was made again the base map of the one it replaces, if that covers it; otherwise, say so."""
     there = BaseMap.objects.filter(study=replaced)
     drawn = Study.objects.select_related("base_map").get(pk=replaced.pk).base_map
     lost, why = there.filter(status__in=BaseMap.UNDER_WAY).first(), "was still being made"

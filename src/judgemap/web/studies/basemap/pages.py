@@ -22,7 +22,7 @@ from judgemap.web.studies.models import BaseMap, Extract, Study
 
 
 class PartForm(forms.Form):
-    """A part of an extract, as the page's script sends it; without a script the whole extract is one."""
+    """A part of an extract, as the page's script sends it; without scripts, the whole extract is one part."""
 
     content = forms.FileField(max_length=255)
     credit = forms.CharField(max_length=200, required=False)
@@ -33,7 +33,7 @@ class PartForm(forms.Form):
 
 
 def base_map_of(study: Study) -> dict[str, Any]:
-    """Return what the map page shows of the base map: the one in use, and what became of the last upload."""
+    """Return what the map page shows about the base map: the one in use, and what became of the last upload."""
     last = BaseMap.objects.filter(study=study).order_by("-pk").first()
     job = last.show_if_lost() if last is not None and last.pk != study.base_map_id else None
     return {
@@ -48,7 +48,7 @@ def base_map_of(study: Study) -> dict[str, Any]:
 @require_POST
 @study_page
 def change(request: HttpRequest, study: Study) -> HttpResponse:
-    """Take an extract or a part of one, stop making a base map, remove it, or show it in the results."""
+    """Receive an extract or a part of one, stop making a base map, remove it, or show it in the results."""
     try:
         if "content" in request.FILES:
             return _uploaded(request, study)
@@ -112,7 +112,7 @@ def _here(study: Study) -> str:
 @require_safe
 @reading_page
 def news(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show how far the base map is; when it is done, lead back to the map page."""
+    """Show how far the base map is; when it is done, reload the map page."""
     found = base_map_of(study)
     job = found["job"]
     if job is None or job.over:
@@ -123,7 +123,7 @@ def news(request: HttpRequest, study: Study) -> HttpResponse:
 @require_safe
 @reading_page
 def tiles(request: HttpRequest, study: Study, key: int, places: list[Place]) -> HttpResponse:
-    """Hand tiles to somebody who may see the study."""
+    """Serve tiles to somebody who may see the study."""
     if study.base_map_id != key:
         raise Http404
     return tiles_response(request, places, find_tiles(key, places))
@@ -132,7 +132,7 @@ def tiles(request: HttpRequest, study: Study, key: int, places: list[Place]) -> 
 @require_safe
 @reading_page
 def whole(request: HttpRequest, study: Study, key: int) -> HttpResponse:
-    """Hand a picture of the base map under all areas to somebody who may see the study."""
+    """Serve a picture of the base map under all areas to somebody who may see the study."""
     if study.base_map_id != key or not study.outline:
         raise Http404
     drawn = picture(key, Frame(*json.loads(study.outline)["box"]), names=False, pixels=WHOLE_PIXELS)

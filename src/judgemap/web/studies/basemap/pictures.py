@@ -1,4 +1,4 @@
-"""A picture of a base map, as SVG: for pages without a script, and for maps that are drawn as a whole.
+"""A picture of a base map, as SVG: for pages without scripts, and for maps that are drawn as a whole.
 
 It is assembled from the same tiles that the page's script draws; their paths are already SVG.
 """
@@ -14,22 +14,22 @@ from judgemap.geo.basemap.tiles import FINEST, UNITS, WORLD, tiles_over, unpack
 from judgemap.web.studies.models import BaseMapTile
 
 PIXELS = 480
-"""The width of a picture that its lines and letters are made for."""
+"""The width in pixels for which a picture's lines and letters are sized."""
 WHOLE_PIXELS = 900
-"""The width of a picture of a whole study, likewise."""
+"""The same for a picture of a whole study."""
 LINE_NAME = 11
 SIZES = {kind.name: kind.size for kind in PLACES}
 RANKS = {kind.name: rank for rank, kind in enumerate(PLACES)}
 MOST_NAMES = 40
 Box = tuple[float, float, float, float]
-"""Left, top, right and bottom, in the numbers of a drawing."""
+"""Left, top, right and bottom, in the units of a drawing."""
 Drawn = tuple[float, float, float, dict[str, Any]]
-"""A tile's corner and scale in a drawing, and what it holds."""
+"""A tile's corner and scale in a drawing, and its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A square of the Web Mercator plane, in metres, and the numbers that a drawing has for it."""
+    """A square of the Web Mercator plane, in metres, and its place in the units of a drawing."""
 
     west: float
     north: float
@@ -40,17 +40,17 @@ class Frame:
 
     @property
     def unit(self) -> float:
-        """Metres to one of the drawing's units."""
+        """How many metres one of the drawing's units has."""
         return self.size / self.width
 
     def part(self, left: float, top: float, width: float) -> "Frame":
-        """Return a square of it, by the numbers of the drawing."""
+        """Return a square inside it, given in the drawing's units."""
         west = self.west + (left - self.left) * self.unit
         return Frame(west, self.north - (top - self.top) * self.unit, width * self.unit, left, top, width)
 
 
 def level_for(base_map: int, size: float, pixels: int = PIXELS) -> int:
-    """Return the level, of those that there are, for a square drawn so many pixels wide."""
+    """Return the existing level that best suits a square drawn ``pixels`` wide."""
     wanted = math.floor(math.log2(pixels / 256 * WORLD / size)) - 1
     there = BaseMapTile.objects.filter(base_map=base_map).order_by("level").values_list("level", flat=True).distinct()
     return min(there, key=lambda level: (abs(level - wanted), level), default=min(wanted, FINEST))

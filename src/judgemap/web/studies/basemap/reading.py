@@ -1,4 +1,4 @@
-"""Reads an extract and cuts it into tiles, in a process of its own, confined by `judgemap.web.server.sandbox`.
+"""Reads an extract and cuts it into tiles, in a separate process, confined by `judgemap.web.server.sandbox`.
 
 Run as ``python -m judgemap.web.studies.basemap.reading FILE OPTIONS``, where OPTIONS is a file of JSON in a folder to
 write in. Writes JSON.
@@ -15,11 +15,11 @@ from judgemap.web.server.sandbox import Limits, confine, out_of_memory, tell
 
 LIMITS = Limits(memory=2 << 30, addresses=8 << 30, seconds=900, longest_file=3 << 30)
 READING = 0.6
-"""The share of the work that reading is, about."""
+"""About how much of the work is reading, as a share."""
 
 
 def main(arguments: list[str]) -> int:
-    """Make the tiles, and write them, or the sentence that says why not."""
+    """Make the tiles and write them, or a sentence that says why that failed."""
     path, options = Path(arguments[0]), Path(arguments[1])
     missing = confine(options.parent, LIMITS, path)
     try:

@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.simple_tag
 def moment(at: datetime, pattern: str = "j M Y, H:i") -> SafeString:
-    """Write a moment with its zone; `local_time.js` turns it into the reader's.
+    """Write a moment with its zone; `local_time.js` turns it into the reader's local time.
 
     >>> moment(datetime(2026, 11, 16, 21, 47, tzinfo=UTC))
     '<time datetime="2026-11-16T21:47:00+00:00" data-local="minutes">16 Nov 2026, 21:47 UTC</time>'

@@ -1,4 +1,4 @@
-"""What changes uploads, and asks for drafts of them."""
+"""Everything that changes uploads or asks for drafts of them."""
 
 import json
 import tomllib
@@ -28,7 +28,7 @@ LARGEST_DEFINITION = 500_000
 
 
 def read_toml(sent: "UploadedFile | None") -> str:
-    """Take an uploaded study.toml, if it makes sense; the empty text if there is none."""
+    """Read an uploaded study.toml, if it makes sense; empty if there is none."""
     if sent is None:
         return ""
     if (sent.size or 0) > LARGEST_DEFINITION:
@@ -42,7 +42,7 @@ def read_toml(sent: "UploadedFile | None") -> str:
 
 
 def parse_toml(text: str) -> StudyDefinition:
-    """Make a definition of the text of a study.toml."""
+    """Make a definition from the text of a study.toml."""
     try:
         definition = parse_definition(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -52,7 +52,7 @@ def parse_toml(text: str) -> StudyDefinition:
 
 
 def keep_upload(researcher: Researcher, sent: "UploadedFile", definition: str) -> Upload:
-    """Look into a boundary file, and keep it for the next step; the researcher's oldest and all old ones go."""
+    """Inspect a boundary file, and store it for the next step; delete old uploads and the researcher's oldest."""
     name, content = take_file(sent)
     inspection = asdict(inspect_file(name, content))
     with transaction.atomic():
@@ -68,15 +68,15 @@ def keep_upload(researcher: Researcher, sent: "UploadedFile", definition: str) -
 
 
 def look_again(upload: Upload, layer: str) -> None:
-    """Look into another layer of an uploaded file."""
+    """Inspect another layer of an uploaded file."""
     upload.inspection = asdict(inspect_file(upload.name, bytes(upload.content), layer))
     upload.save(update_fields=["inspection"])
 
 
 def ask_for_draft(upload: Upload, chosen: dict[str, Any], by: Researcher) -> Draft:
-    """Ask a worker to make a draft of an upload; where one is being made already, return that one.
+    """Ask a worker to make a draft from an upload; if one is already being made, return that one.
 
-    A draft that was made of the same upload, and that nobody has opened, is replaced.
+    An earlier draft from the same upload that nobody has opened to judges is replaced.
     """
     check_end(chosen.get("answers_until"))
     made = _last_study(upload)
@@ -90,7 +90,7 @@ def ask_for_copy(study: Study, by: Researcher) -> Draft:
 
 
 def _ask(draft: Draft, alike: "QuerySet[Draft]") -> Draft:
-    """Write a draft that is asked for, unless one like it is under way: the database lets only one be."""
+    """Store a request for a draft, unless one like it is under way: the database allows only one."""
     try:
         with transaction.atomic():
             draft.save(force_insert=True)
@@ -103,7 +103,7 @@ def _ask(draft: Draft, alike: "QuerySet[Draft]") -> Draft:
 
 
 def _last_study(upload: Upload) -> Study | None:
-    """Return the draft that was made of an upload last, if it is still one."""
+    """Return the last study made from an upload, if it is still a draft."""
     done = Draft.objects.filter(upload=upload, study__status=Study.Status.DRAFT, study__deleted_at=None)
     draft = done.select_related("study").order_by("-pk").first()
     return draft.study if draft else None

@@ -1,4 +1,4 @@
-"""Making a draft, as a worker does it: of an uploaded map, or as a copy of another study."""
+"""Making a draft, as a worker does it: from an uploaded map, or as a copy of another study."""
 
 from dataclasses import replace
 from datetime import date
@@ -21,7 +21,7 @@ from judgemap.web.studies.upload.actions import parse_toml
 from judgemap.web.studies.upload.files import read_with_regions
 
 READING = 0.15
-"""The share of the work that reading the file is, about."""
+"""About how much of the work is reading the file, as a share."""
 SOURCE = ("id", "name", "crs", "contiguity")
 TEXTS = ("title", "question", "direction")
 
@@ -55,13 +55,13 @@ def _from_upload(draft: Draft) -> Study:
 
 
 def _hear(draft: Draft, first: float, last: float, share: float, doing: str) -> None:
-    """Say how far a part of the work is that takes the draft from one share to another."""
+    """Report the progress of a part of the work that takes the draft from share ``first`` to ``last``."""
     if draft.news_due():
         draft.tell(first + (last - first) * share, doing)
 
 
 def define(upload: Upload, chosen: dict[str, Any], replaced: Study | None = None) -> StudyDefinition:
-    """Say what an upload's study is, by what was chosen, a study.toml that came with it, or the draft it replaces."""
+    """Define an upload's study by what was chosen, with the texts of its study.toml or of the draft it replaces."""
     source = AreasSource(file=upload.name, **{key: chosen.get(key, "") for key in SOURCE})
     until = chosen.get("answers_until")
     texts = {key: chosen[key] for key in TEXTS} | {"answers_until": date.fromisoformat(until) if until else None}

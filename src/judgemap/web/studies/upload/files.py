@@ -51,7 +51,7 @@ class Inspection:
     id: str
     name: str
     crs: str
-    """The system that the file states; empty where it states none that can be, and then ``guesses`` has some."""
+    """The system that the file states; empty if it states none that is possible, and then ``guesses`` has some."""
     guesses: list[dict[str, Any]] = field(default_factory=list)
     layers: list[str] = field(default_factory=list)
     layer: str = ""
@@ -61,7 +61,7 @@ class Inspection:
 
 
 def take_file(sent: "UploadedFile") -> tuple[str, bytes]:
-    """Take an uploaded boundary file, if its name, size and contents are such as we read."""
+    """Read an uploaded boundary file, if its name, size and content are of a kind that we accept."""
     name = safe_name(sent.name or "")
     if Path(name).suffix.lower() not in ENDINGS:
         raise StudyError(
@@ -81,7 +81,7 @@ def take_file(sent: "UploadedFile") -> tuple[str, bytes]:
 
 
 def safe_name(name: str) -> str:
-    """Return a file's own name without what a file system or a page could stumble over.
+    """Return a file's own name, without characters that could trip up a file system or a page.
 
     >>> safe_name("../../etc/my wards.GeoJSON")
     'my wards.GeoJSON'
@@ -91,7 +91,7 @@ def safe_name(name: str) -> str:
 
 
 def check_zip(content: bytes) -> None:
-    """Refuse a zip file that unpacks into too much, before it is unpacked."""
+    """Refuse a zip file that would unpack to too much, before it is unpacked."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
@@ -112,7 +112,7 @@ def check_zip(content: bytes) -> None:
 
 
 def inspect_file(name: str, content: bytes, layer: str = "") -> Inspection:
-    """Look into a boundary file."""
+    """Inspect a boundary file."""
     return Inspection(**_run("inspect", name, content, {"layer": layer}))
 
 
@@ -124,7 +124,7 @@ def read_file(name: str, content: bytes, options: Mapping[str, Any], hear: Hear 
 def read_with_regions(
     name: str, content: bytes, options: Mapping[str, Any], hear: Hear = unheard
 ) -> tuple[Areas, list[str]]:
-    """Do the same, and return the region of each area beside, if a column with regions was chosen."""
+    """Do the same, and also return the region of each area, if a column with regions was chosen."""
     import geopandas
     import shapely
 
@@ -163,7 +163,7 @@ def _run(action: str, name: str, content: bytes, options: Mapping[str, Any], hea
 
 
 def reader_environment(folder: str, drivers: frozenset[str]) -> dict[str, str]:
-    """Return the environment of a reader, in which GDAL knows these formats only."""
+    """Return the environment of a reader, in which GDAL knows only these formats."""
     kept = {key: os.environ[key] for key in ("PATH", "LANG", "VIRTUAL_ENV", "PYTHONPATH") if key in os.environ}
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "agg"}
     return kept | threads | NO_NETWORK | {"GDAL_SKIP": _other_drivers(drivers), "HOME": folder}
@@ -171,7 +171,7 @@ def reader_environment(folder: str, drivers: frozenset[str]) -> dict[str, str]:
 
 @cache
 def _other_drivers(drivers: frozenset[str]) -> str:
-    """List the formats that are not to be opened, whatever a file claims to be."""
+    """List the formats that must not be opened, whatever a file claims to be."""
     import pyogrio
 
     return ",".join(sorted(set(pyogrio.list_drivers()) - drivers))

@@ -24,13 +24,13 @@ from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload, look
 from judgemap.web.studies.upload.drafts import define
 
 PATIENCE = timedelta(seconds=5)
-"""A worker looks several times a second: a draft that waits for longer has none, or a busy one."""
+"""Workers look several times a second: if a draft waits longer than this, there is none, or it is busy."""
 NOWHERE = _(
     "The file does not state one, and its coordinates fit none that we know: it may be a drawing. If you know the "
     "system, enter it, for example EPSG:27700; otherwise look for the same map in longitude and latitude."
 )
 MAP_FIELDS = ("place", "crs", "id", "name")
-"""What is asked about the map comes first, with what to do about its faults; then what is asked of judges."""
+"""Fields about the map come first, with those about its faults; then those about judging."""
 DIRECTIONS = (("lower", _("The area with the LOWER rate")), ("higher", _("The area with the HIGHER rate")))
 
 
@@ -80,7 +80,7 @@ def _other_layer(request: HttpRequest, kept: Upload) -> HttpResponse:
 @require_safe
 @researcher_page
 def making(request: HttpRequest, draft: int) -> HttpResponse:
-    """Show how far a draft is; lead on to its map as soon as it is there."""
+    """Show how far a draft is; redirect to its map as soon as that is ready."""
     job = _draft_of(request, draft).show_if_lost()
     if job.status == Draft.Status.DONE:
         if job.study is None:
@@ -258,7 +258,7 @@ class ColumnsForm(StudyForm):
 
     @property
     def settled(self) -> list[str]:
-        """Say what happens to the rows about which there is nothing to choose."""
+        """Say what happens to the faulty rows that leave nothing to choose."""
         alone = [each for each in self._faults() if len(WORDING[FaultKind(each["kind"])].remedies) == 1]
         one, many = gettext("%(fault)s It will be left out."), gettext("%(fault)s They will be left out.")
         return [(one if each["count"] == 1 else many) % {"fault": faulty(each)} for each in alone]
@@ -277,7 +277,7 @@ class ColumnsForm(StudyForm):
         return faults
 
     def clean(self) -> dict[str, Any]:
-        """Ask for what the file leaves open: a place, and what to do about ids that are no ids."""
+        """Ask for what the file leaves open: a place, and what to do about missing or repeated ids."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
         if not (given.get("crs") or given.get("place") or self.found["crs"]):
             self.add_error("crs", gettext("Enter the coordinate reference system: the file does not state it."))
@@ -292,7 +292,7 @@ class ColumnsForm(StudyForm):
         return given
 
     def chosen(self) -> dict[str, Any]:
-        """Return what was chosen, as a draft keeps it."""
+        """Return what was chosen, as a draft stores it."""
         given = dict(self.cleaned_data)
         place = given.pop("place", "")
         kinds = [each["kind"] for each in self._faults()]

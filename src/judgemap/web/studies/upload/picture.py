@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 WIDE, HIGH = 900, 600
 LARGEST = 150_000
-"""The most characters of a picture; if there are more, lines are drawn more coarsely."""
+"""The most characters in a picture; a longer one is drawn more coarsely."""
 
 
 def sketch(geometry: "geopandas.GeoSeries", *, degrees: bool = False) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reads an uploaded boundary file in a process of its own, confined by `judgemap.web.server.sandbox`.
+"""Reads an uploaded boundary file in a separate process, confined by `judgemap.web.server.sandbox`.
 
 Run as ``python -m judgemap.web.studies.upload.reading inspect FILE OPTIONS`` or ``… read FILE OPTIONS``; writes JSON.
 Whatever the file makes this process do happens here and not in the server.
@@ -25,12 +25,12 @@ LONGEST_LABEL = 200
 EXAMPLES = 4
 MOST_LISTED = 10
 NUMBERED, NAMES = "judgemap id", "judgemap name"
-"""Columns that are made here: ids as they were settled, and names."""
+"""Columns that are added here: the ids after faults are settled, and the names."""
 UNREADABLE = "this map cannot be read; run “Fix geometries” on it in QGIS, export it as a GeoPackage, and try again"
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the arguments say, and write the result, or the sentence that says why not."""
+    """Do what the arguments say, and write the result, or a sentence that says why that failed."""
     action, path = arguments[0], Path(arguments[1])
     missing = confine(path.parent)
     try:
@@ -98,7 +98,7 @@ def _in_degrees(crs: str, guesses: list[dict[str, Any]], frame: "geopandas.GeoDa
 
 
 def described(name: str, texts: list[str]) -> dict[str, Any]:
-    """Describe a column: examples, the rows without a value, and the values that several rows have."""
+    """Describe a column: examples, the rows without a value, and the values that several rows share."""
     from collections import Counter
 
     empty = [row + 1 for row, text in enumerate(texts) if not text]
@@ -115,7 +115,7 @@ def described(name: str, texts: list[str]) -> dict[str, Any]:
 
 
 def whereabouts(frame: "geopandas.GeoDataFrame") -> tuple[str, list[dict[str, Any]]]:
-    """Name the reference system that the file states, if the coordinates can be in it; else the ones they may be in."""
+    """Name the reference system that the file states, if the coordinates fit it; otherwise, those they may be in."""
     from dataclasses import asdict
 
     import numpy as np
@@ -152,7 +152,7 @@ def read(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     frame, ids, settled = settle(placed(frame, options.get("crs", "")), ids, remedies)
     if len(frame) < 2:
         raise StudyError("fewer than two areas are left on the map; a comparison needs at least two")
-    # Names keep the rows' own values where ids and names share a column.
+    # Names keep the rows' own values if ids and names share a column.
     name = options.get("name")
     named = frame.assign(**{NAMES: column_texts(frame, name) if name else ids}).assign(**{NUMBERED: ids})
     joined = {"contiguity": options["contiguity"], "extra_edges": options.get("extra_edges") or None}
@@ -175,7 +175,7 @@ def read(path: Path, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def load(path: Path, layer: str) -> "geopandas.GeoDataFrame":
-    """Open a file, if it is not too much."""
+    """Open a file, if it is not too large."""
     import shapely
 
     from judgemap.geo import boundaries
@@ -192,7 +192,7 @@ def load(path: Path, layer: str) -> "geopandas.GeoDataFrame":
 
 
 def placed(frame: "geopandas.GeoDataFrame", crs: str) -> "geopandas.GeoDataFrame":
-    """Say where on Earth the areas are; the file's word counts where nothing is given."""
+    """Place the areas on Earth, by the reference system given or else by the file's own."""
     from judgemap.geo.boundaries import across_date_line, place
 
     geometry, _ = place(frame.geometry, crs or None)
