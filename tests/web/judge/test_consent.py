@@ -49,6 +49,18 @@ def test_practice_is_two_pairs_that_do_not_count(visit):
     assert Judge.objects.get(name=visitor.name).judged == 0
 
 
+def test_positions_start_again_after_practice(visit):
+    visitor = visit(agreed=False)
+    visitor.agree(begin="practice")
+    visitor.pair()
+    visitor.answer("left")
+    first = visitor.answer("tie").json()
+    assert first["undo"] is False
+    assert list(Pair.objects.filter(practice=False).values_list("position", flat=True)) == [1]
+    assert visitor.answer("left").json()["undo"] is True
+    assert list(Pair.objects.filter(practice=False).order_by("pk").values_list("position", flat=True)) == [1, 2]
+
+
 def test_practice_can_be_ended(visit):
     visitor = visit(agreed=False)
     visitor.agree(begin="practice")

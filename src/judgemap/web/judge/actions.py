@@ -172,7 +172,8 @@ def answer(token: str, given: GivenAnswer) -> Pair | None:
     judge.busy_until = _paced(judge, now)
     _store(judge, pair, before, given, now)
     if before is None:
-        return _next_pair(judge, pair.position)
+        goes_on = pair.practice == (judge.practice_left > 0)  # after practice, positions start again at 1
+        return _next_pair(judge, pair.position if goes_on else _last_position(judge))
     _save(judge)
     return _open_pair(judge) or _next_pair(judge, _last_position(judge))
 

@@ -115,12 +115,12 @@ def tell(share: float, doing: str) -> None:
     sys.stderr.flush()
 
 
-@cache
 def out_of_memory(error: Exception) -> bool:
     """Say whether a reader reached its memory limit: Python has an exception for it, GEOS only a message."""
     return isinstance(error, MemoryError) or "bad_alloc" in str(error)
 
 
+@cache
 def missing_walls() -> list[str]:
     """Find out, in a separate process, which walls this machine lacks."""
     command = [sys.executable, "-m", "judgemap.web.server.sandbox"]
