@@ -1,4 +1,4 @@
-// The live page looks again every few seconds, as long as somebody can see it. What was opened stays open.
+// The live page updates every few seconds while somebody can see it. Details that were opened stay open.
 const EVERY = 4000;
 const pulse = document.getElementById("pulse");
 let opened = [];

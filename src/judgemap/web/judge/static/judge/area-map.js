@@ -3,15 +3,15 @@
 import { MapView } from "./map-view.js";
 
 const UNITS = 1000; // a scene's square, in its own units
-const AROUND = 0.25; // of the area's size, in view on each side of it
-const SMALLEST = 0.4; // the share of the map's shorter side that the area keeps when neighbours are brought into view
-const LARGEST = 0.65; // the share that it fills at most at first
+const AROUND = 0.25; // how much is in view on each side of the area, as a share of its size
+const SMALLEST = 0.4; // the area shrinks no further than this, relative to filling the map, to bring neighbours into view
+const LARGEST = 0.65; // at first, the area fills at most this share of the map
 const EDGE = 8; // pixels between the area and the edge of the map
-const ENOUGH = 5; // the nearest neighbours' names, for which the view is widened
-const BEYOND = 0.2; // of the scene's size, to which the map can be dragged beyond the scene
-const CLOSEST = 1700; // pixels across the area
+const ENOUGH = 5; // how many of the nearest neighbours' names the view is widened for
+const BEYOND = 0.2; // how far the map can be dragged beyond the scene, as a share of its size
+const CLOSEST = 1700; // pixels across the area, when zoomed in as far as possible
 const LINE = 16; // the height of a name, in pixels
-const ALONG = [-1, -0.5, 0.5, 1]; // of half a name: where it is looked whether it lies in its area
+const ALONG = [-1, -0.5, 0.5, 1]; // points along a name, in halves of it, that should lie in its area
 const ruler = document.createElement("canvas").getContext("2d");
 
 export class AreaMap {
@@ -34,7 +34,7 @@ export class AreaMap {
     });
   }
 
-  // Lay a map under the areas: streets, or another server's pictures.
+  // Put a map under the areas: streets, or another server's pictures.
   lay(ground) {
     this.ground = ground;
     if (this.scene) this.paint();
@@ -53,7 +53,7 @@ export class AreaMap {
     this.locate();
   }
 
-  // Show the whole area, and the nearest neighbours' names as far as the area does not get small.
+  // Show the whole area, and the nearest neighbours' names unless the area would get too small.
   fit() {
     const { view, scene } = this;
     if (!scene || !view.width) return;
@@ -68,7 +68,7 @@ export class AreaMap {
       const wider = boxOf([seen.slice(0, 2), seen.slice(2), at]);
       if (view.scaleOf(wider) >= least) seen = wider;
     }
-    // A map much wider than high would show the edges of the scene, so the area fills more of it then.
+    // A map much wider than it is high would show the edges of the scene, so the area fills more of it then.
     const filled = Math.max(view.width, view.height) / scene.box[2];
     const scale = Math.max(0.92 * view.scaleOf(seen), Math.min(filled, LARGEST * view.scaleOf(own)));
     const whole = boxOf([this.metres([0, 0]), this.metres([UNITS, UNITS])]);
@@ -78,7 +78,7 @@ export class AreaMap {
     view.show({ x: middle[0], y: middle[1], scale }, padded(whole, BEYOND), farthest, Math.max(scale, closest));
   }
 
-  // Move the middle of a view so that the whole area is in it, and neither under the credit nor under the small map.
+  // Move the middle of a view so that the whole area is in view, and neither under the credit nor under the small map.
   clear([west, south, east, north], [x, y], scale) {
     const [half, tall] = [this.view.width / 2 / scale, this.view.height / 2 / scale];
     const rim = EDGE / scale;
@@ -91,7 +91,7 @@ export class AreaMap {
     const under = (locator.offsetLeft + locator.offsetWidth) / scale - (west - at[0] + half);
     const below = (locator.offsetTop + locator.offsetHeight) / scale - (at[1] + tall - north);
     if (under <= 0 || below <= 0) return at;
-    const right = under <= at[0] + half - rim - east; // there is room to move so far
+    const right = under <= at[0] + half - rim - east; // there is room to move that far
     const down = below <= south - (at[1] - tall) - foot;
     if (down && (below <= under || !right)) return [at[0], at[1] + below];
     return right ? [at[0] - under, at[1]] : at;
@@ -111,8 +111,8 @@ export class AreaMap {
     this.ground?.draw(this.scene, taken);
   }
 
-  // Write each neighbour's name where most of it lies in the neighbour, and never over another name or over the area
-  // that is judged. Return what is taken.
+  // Write each neighbour's name where most of it lies in the neighbour, but never over another name or the area being
+  // judged. Return the boxes that are taken.
   label() {
     const { width, height } = this.view;
     const taken = this.covered();
@@ -135,7 +135,7 @@ export class AreaMap {
     return taken;
   }
 
-  // The parts of the map that its buttons, the small map and the credit lie on, in pixels.
+  // The boxes of the map under its buttons, the small map and the credit, in pixels.
   covered() {
     const whole = this.view.place.getBoundingClientRect();
     const lying = this.section.querySelectorAll(".locator, .zoom, .credit");
@@ -151,7 +151,7 @@ export class AreaMap {
     spot.setAttribute("r", Math.max(east - west, south - north, 40) / 2);
   }
 
-  // A point of the scene in the metres of Web Mercator.
+  // A point of the scene, in metres of Web Mercator.
   metres([x, y]) {
     const [west, north, size] = this.scene.box;
     return [west + (x * size) / UNITS, north - (y * size) / UNITS];
@@ -162,7 +162,7 @@ export function overlap(a, b) {
   return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 }
 
-// The real neighbours, for those who hear the page; scenes of earlier versions know only those in view.
+// The real neighbours, for people who use a screen reader; scenes from earlier versions know only those in view.
 function neighbours(scene) {
   return scene?.near ?? scene?.others.filter((other) => other.name).map((other) => other.name) ?? [];
 }
@@ -200,8 +200,8 @@ function middleOf([west, south, east, north]) {
   return [(west + east) / 2, (south + north) / 2];
 }
 
-// The lines of rings, each once, for two dashed lines over each other look like no dashed line; and without those along
-// which the scene's square cuts a ring, which would look like a coast.
+// The lines of rings, each only once, because two dashed lines on top of each other no longer look dashed; and without
+// those along which the scene's square cuts a ring, which would look like a coast.
 function bordersOf(rings) {
   const drawn = new Set();
   const lines = [];
@@ -219,7 +219,8 @@ function bordersOf(rings) {
   return lines;
 }
 
-// Where a name so wide stands best inside rings: most of it within them, and far from their corners and the frame's edge.
+// The best place inside rings for a name 2 × half wide: most of it within them, far from their corners and the frame's
+// edge.
 function roomiest(rings, half, [left, top, right, bottom], free) {
   const xs = rings.flat().map((each) => each.x);
   const ys = rings.flat().map((each) => each.y);
@@ -240,7 +241,7 @@ function roomiest(rings, half, [left, top, right, bottom], free) {
   return best;
 }
 
-// Points along the letters in a name's box, by which it would reach into another shape.
+// Points along the letters in a name's box, to check whether it reaches into another shape.
 function letters([left, top, right, bottom]) {
   const middle = (left + right) / 2;
   return [0, ...ALONG].flatMap((part) => [top + 3, bottom - 3].map((y) => [middle + (part * (right - left)) / 2, y]));

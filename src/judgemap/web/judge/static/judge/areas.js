@@ -1,4 +1,4 @@
-// The map of all areas: a tap on an area ticks it in the list, which is what is sent; and a search in the list.
+// The map of all areas: a tap on an area ticks it in the list, which is what the form sends. The list can be searched.
 const list = document.getElementById("list");
 const map = document.getElementById("all");
 const find = document.getElementById("find");

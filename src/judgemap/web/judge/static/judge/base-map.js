@@ -1,18 +1,18 @@
 // Streets, water and names under and over an area, drawn on two canvases from the tiles of the study's own server.
-// What a tile holds, and why it is drawn 512 to 1024 pixels wide, is written in geo/basemap/tiles.py.
+// See geo/basemap/tiles.py for what a tile contains, and why it is drawn 512 to 1024 pixels wide.
 import { overlap } from "./area-map.js";
 
-const UNITS = 1024; // of a tile's side
+const UNITS = 1024; // along a tile's side
 const WORLD = 40075016.685578488; // metres
-const WHOLE = 250; // pixels across a scene, from the farthest that tiles are made for …
+const WHOLE = 250; // tiles are made for zooms from this many pixels across a scene …
 const CLOSE = 1700; // … to this many across its area
-const AROUND = 2.8; // the width of a scene, in widths of its area
-const REACH = 0.25; // of the map, drawn beyond each of its edges, so that a drag does not uncover blank paper at once
+const AROUND = 2.8; // the width of a scene, as a multiple of its area's
+const REACH = 0.25; // how much is drawn beyond each edge, as a share of the map, so that a drag does not uncover blank space at once
 const MOST_KEPT = 240;
-const AT_ONCE = 16; // the most tiles that the server hands out in one answer
+const AT_ONCE = 16; // the most tiles that the server sends in one response
 const LINE_NAME = 11; // pixels
 
-// The tiles that this page has, or has asked for; both maps of a pair share them, and one request brings what is new.
+// The tiles that this page has, or has asked for; both maps of a pair share them, and one request brings all new ones.
 class Tiles {
   constructor(address) {
     this.address = address;
@@ -26,7 +26,7 @@ class Tiles {
     const key = `${level}/${column}/${row}`;
     if (!this.kept.has(key)) {
       this.kept.set(key, null);
-      if (this.wanted.push(key) === 1) setTimeout(() => this.ask()); // when both maps have said what they need
+      if (this.wanted.push(key) === 1) setTimeout(() => this.ask()); // after both maps have said what they need
     }
     return this.kept.get(key);
   }
@@ -47,7 +47,7 @@ class Tiles {
       for (const key of [...this.kept.keys()].slice(0, -MOST_KEPT)) this.kept.delete(key);
       this.tell();
     } catch {
-      for (const key of keys) this.kept.delete(key); // asked for again when the map next moves, or the connection is back
+      for (const key of keys) this.kept.delete(key); // requested again when the map next moves, or the connection is back
     }
   }
 
@@ -70,7 +70,7 @@ export class BaseMap {
     shared.watchers.add(() => this.later());
   }
 
-  // Draw the surroundings of a scene, and no name where the page itself has written something.
+  // Draw the surroundings of a scene, but no names where the page itself has written something.
   draw(scene, taken) {
     Object.assign(this, { scene, taken });
     this.later();
@@ -90,7 +90,7 @@ export class BaseMap {
     return Math.max(0, Math.min(Math.max(Math.floor(this.view.level) - 1, lowest), highest, this.finest));
   }
 
-  // The tiles in view and on a rim around it, as far as they are there, each with its place and its scale.
+  // The tiles in view and on a rim around it, if they have arrived, each with its place and its scale.
   *inView(rim) {
     const level = this.level();
     for (const { column, row, x, y, side } of this.view.squares(level, rim)) {
@@ -110,7 +110,7 @@ export class BaseMap {
       return canvas.getContext("2d");
     });
     const tiles = [...this.inView(rim)];
-    // A pen's origin is the map's corner; `scale` pixels of the screen are a unit of what is drawn.
+    // A pen's origin is the map's corner; a unit of what is drawn is `scale` pixels on the screen.
     const placed = (pen, x = 0, y = 0, scale = 1) =>
       pen.setTransform(density * scale, 0, 0, density * scale, density * (rim[0] + x), density * (rim[1] + y));
     this.paint(pens[0], tiles, placed);
@@ -140,7 +140,7 @@ export class BaseMap {
     }
   }
 
-  // Names, the most important first, where they cover neither each other nor what the page itself has written.
+  // Write names, the most important first, where they cover neither each other nor what the page itself has written.
   write(pen, tiles) {
     const taken = [...this.taken];
     const ranks = Object.keys(this.style.places);
@@ -174,7 +174,7 @@ export class BaseMap {
     }
   }
 
-  // Whether a part of a box can be seen, but not all of it.
+  // Whether part of a box is visible, but not all of it.
   cut(box) {
     const { width, height } = this.view;
     const whole = box[0] >= 0 && box[1] >= 0 && box[2] <= width && box[3] <= height;

@@ -1,8 +1,8 @@
-// What a map shows, in the metres of Web Mercator. It is dragged, pinched and zoomed; while it moves, what was drawn
-// moves along, and it is drawn anew when it comes to rest.
+// What a map shows, in metres of Web Mercator. People can drag, pinch and zoom it; while it moves, the drawing moves
+// along, and it is redrawn when the map comes to rest.
 const WORLD = 40075016.685578488; // metres
-const STEP = Math.SQRT2; // of the buttons
-const PINCHED = 12; // pixels: fingers closer than this cannot say how far they have spread
+const STEP = Math.SQRT2; // by which the buttons zoom
+const PINCHED = 12; // pixels: with fingers closer than this, their spread cannot be measured
 
 export class MapView {
   constructor(place, rest) {
@@ -20,7 +20,7 @@ export class MapView {
 
   get height() { return this.place.clientHeight; }
 
-  // The scale, in pixels to a metre, at which a box of west, south, east and north fills the map.
+  // The scale, in pixels per metre, at which a box of west, south, east and north fills the map.
   scaleOf([west, south, east, north]) {
     return Math.min(this.width / (east - west), this.height / (north - south));
   }
@@ -40,10 +40,10 @@ export class MapView {
     return [this.x + (x - this.width / 2) / this.scale, this.y - (y - this.height / 2) / this.scale];
   }
 
-  // As maps on the web count it: at 0 the whole world is 256 pixels wide.
+  // The zoom level as web maps count it: at 0 the whole world is 256 pixels wide.
   get level() { return Math.log2((WORLD * this.drawn.scale) / 256); }
 
-  // The squares of a level of tiles that touch the map and a rim around it, each with its place and side in pixels.
+  // The tiles of a level that touch the map or a rim around it, each with its place and side in pixels.
   *squares(level, [aside, above]) {
     const { x, y, scale } = this.drawn;
     const count = 2 ** level;
@@ -102,7 +102,7 @@ export class MapView {
     return { x: x - left, y: y - top, spread: mean((each) => Math.hypot(each.clientX - x, each.clientY - y)) };
   }
 
-  // Bring what lies at one pixel to another, and scale the map around it.
+  // Move what lies at one pixel to another, and scale the map around it.
   turn(from, to, factor) {
     const [x, y] = this.under(from.x, from.y);
     this.scale = Math.min(Math.max(this.scale * factor, this.least), this.most);

@@ -1,5 +1,5 @@
 // The pair's page: one tap or key answers, and the response brings the next pair. Without this script the same form
-// works by itself. What is shown and what counts is decided by the server; this page only asks and draws.
+// works by itself. The server decides what is shown and what counts; this page only asks and draws.
 import { AreaMap } from "./area-map.js";
 
 const form = document.getElementById("answer");
@@ -7,11 +7,11 @@ const find = (id) => document.getElementById(id);
 const field = (name) => form.elements.namedItem(name);
 const words = form.dataset;
 const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowDown: "tie", s: "skipped" };
-const SETTLE = 600; // milliseconds in which a second tap is taken to belong to the first
+const SETTLE = 600; // milliseconds within which a second tap counts as part of the first
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15000;
 
-// How long the pair was in view, by the monotonic clock, without the time that the page was hidden.
+// How long the pair was in view, by the monotonic clock, not counting time when the page was hidden.
 const clock = {
   seen: 0,
   since: null,
@@ -33,7 +33,7 @@ const clock = {
 const maps = [...form.querySelectorAll(".side")].map((section) => new AreaMap(section));
 let ready = 0; // when the next answer may be given; Infinity while one is being sent
 
-// Streets or another server's pictures come after the areas, and only where the study has them.
+// Streets or another server's pictures come after the areas, and only if the study has them.
 async function layGround() {
   const drawn = maps.filter((map) => map.view);
   if (words.ground) {
@@ -77,7 +77,7 @@ async function ask(address, options = {}) {
   return kind.includes("application/json") ? response.json() : { place: "elsewhere" };
 }
 
-// Asks until the server has answered: what is to be sent is kept here meanwhile, and no answer is given twice.
+// Asks until the server has answered: what is to be sent is kept here meanwhile, and no answer counts twice.
 async function patiently(address, options) {
   for (let wait = FIRST_WAIT; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
     try {
@@ -98,7 +98,7 @@ async function fetchPair(address) {
   else window.location.assign(words.home);
 }
 
-// What an outcome is shown on: a side, or the button of a tie, a skip or an area that is not known.
+// The element that shows an outcome: a side, or the button for a tie, a skip or an unknown area.
 function chosenBy(outcome) {
   const button = form.querySelector(`button[value="${outcome}"]`);
   return outcome === "left" || outcome === "right" ? button?.closest(".side") : button;
@@ -137,7 +137,7 @@ form.addEventListener("submit", (event) => {
   else if (value) choose(value);
 });
 
-// An area that is not known is not asked about again, so a slip of the finger must not be enough.
+// An unknown area is not asked about again, so a slip of the finger must not be enough.
 function askAgain(button) {
   if (performance.now() < ready) return;
   const question = button.closest(".side").querySelector(".sure");
@@ -172,5 +172,5 @@ window.addEventListener("pageshow", (event) => {
 });
 show(JSON.parse(words.pair));
 ready = 0;
-layGround().catch(() => {}); // without a connection, the areas alone
+layGround().catch(() => {}); // without a connection, show only the areas
 document.documentElement.classList.add("scripted");

@@ -1,4 +1,4 @@
-// The risk map of very many areas: pan, zoom, and choose an area. Links and forms do the rest, as without a script.
+// The risk map of very many areas: pan, zoom, and choose an area. Links and forms do the rest, as without scripts.
 import { LargeMap } from "../studies/tiles.js";
 
 const find = (id) => document.getElementById(id);

@@ -24,7 +24,7 @@ new ResizeObserver(() => {
 }).observe(plot);
 map.fitBounds(bounds);
 
-// The scale: the longest round distance that fits into 90 pixels, at whatever zoom.
+// The scale: the longest round distance that fits into 90 pixels, at any zoom.
 const scale = $("scale");
 function showScale() {
   const pixels = Number(scale.dataset.kilometre) * map.getZoomScale(map.getZoom(), 0);
@@ -38,7 +38,7 @@ if (scale) {
   showScale();
 }
 
-// Full screen, in the page itself: it works in every browser, and Escape ends it.
+// Full screen within the page: it works in every browser, and Escape ends it.
 const full = $("full");
 const enter = full.textContent;
 function fill(on) {
@@ -51,7 +51,7 @@ L.DomEvent.disableClickPropagation(full);
 full.addEventListener("click", () => fill(!plot.classList.contains("filling")));
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") fill(false); });
 
-// What is shown is in the address, so that it can be passed on.
+// The address holds what is shown, so that people can pass it on.
 function remember(changes) {
   const address = new URL(location.href);
   for (const [name, value] of Object.entries(changes)) value === "" ? address.searchParams.delete(name) : address.searchParams.set(name, value);
@@ -85,7 +85,7 @@ view.addEventListener("change", (event) => {
 });
 view.addEventListener("submit", (event) => event.preventDefault());
 
-// Map and table point at each other.
+// The map and the table highlight the same area.
 function point(area) {
   body.querySelector(".near")?.classList.remove("near");
   $("near").setAttribute("d", Number.isInteger(area) ? pathOf(area) : "");
@@ -165,7 +165,7 @@ document.addEventListener("click", (event) => {
   } else if (!link && event.target.closest("#table tbody tr")) choose(Number(event.target.closest("tr").dataset.row), "table");
 });
 
-// The keyboard: one stop on the map, arrows go to the next area in their direction, Enter chooses.
+// The keyboard: the map is one tab stop, arrows go to the next area in their direction, Enter chooses.
 function rove(area) {
   drawing.querySelector("[tabindex='0']")?.setAttribute("tabindex", "-1");
   areas[area].setAttribute("tabindex", "0");

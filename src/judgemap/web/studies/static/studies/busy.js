@@ -11,7 +11,7 @@ for (const form of document.querySelectorAll("form[data-busy]")) {
   });
 }
 
-// Back from the next page, the browser may show this one as it was left.
+// If somebody comes back from the next page, the browser may show this one as it was left.
 window.addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) {
     delete form.dataset.sent;

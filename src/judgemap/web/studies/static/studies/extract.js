@@ -1,4 +1,5 @@
-// Sends an extract in parts, each short enough for any proxy, and says how far it is; a part that gets lost is sent again.
+// Sends an extract in parts, each short enough for any proxy, and shows the progress; a part that gets lost is sent
+// again.
 const form = document.getElementById("extract");
 const TRIES = 5;
 

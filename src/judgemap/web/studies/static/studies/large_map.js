@@ -1,4 +1,5 @@
-// The page of a large map: zoom in, choose an area to see its neighbours, and two to join or separate them.
+// The page of a large map: zoom in, choose an area to see its neighbours, and choose two to make them neighbours or
+// separate them.
 import { LargeMap } from "./tiles.js";
 
 const canvas = document.getElementById("canvas");

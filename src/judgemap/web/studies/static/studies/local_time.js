@@ -1,4 +1,4 @@
-// Times are sent in UTC and say so; where a script runs, they are shown in the reader's own zone, with its name.
+// Times are sent in UTC and say so; with scripts, they are shown in the reader's own time zone, with its name.
 const day = { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
 const formats = { minutes: new Intl.DateTimeFormat("en-GB", day), seconds: new Intl.DateTimeFormat("en-GB", { ...day, second: "2-digit" }) };
 

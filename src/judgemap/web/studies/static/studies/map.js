@@ -1,4 +1,5 @@
-// The map's page: pan and zoom the drawing, and pick two areas on it to join or part them. The form works by itself.
+// The map's page: pan and zoom the drawing, and pick two areas on it to make them neighbours or separate them. The form
+// also works without this script.
 const canvas = document.getElementById("canvas");
 const drawing = document.getElementById("network");
 const form = document.getElementById("edge");

@@ -1,4 +1,4 @@
-// The page of texts: each text in Markdown is shown as judges will see it, shortly after the last key.
+// The page of texts: each text in Markdown is shown as judges will see it, shortly after the last keystroke.
 const form = document.querySelector("[data-preview]");
 const token = form.querySelector("[name=csrfmiddlewaretoken]").value;
 const PATIENCE = 400; // milliseconds

@@ -1,7 +1,7 @@
-// A large map: one picture of the whole, and tiles with single areas when somebody looks closer. Places are in
-// thousandths of the map, x to the right and y down; Leaflet has them as [y, x].
-const SIZE = 500; // pixels of a tile at the zoom that it is made for
-const SHARP = 2; // pixels drawn for each of those
+// A large map: one picture of the whole, and tiles with single areas when somebody zooms in. Places are in thousandths
+// of the map, x to the right and y down; Leaflet writes them as [y, x].
+const SIZE = 500; // pixels across a tile, at the zoom it is made for
+const SHARP = 2; // drawn pixels for each of those
 const LEVELS = [
   { level: 3, zoom: 2, from: 1, to: 4 },
   { level: 6, zoom: 5, from: 5, to: 8 },
@@ -19,7 +19,7 @@ export class LargeMap {
     this.map.fitBounds(all, { animate: false });
   }
 
-  // Called once the colours are there: Leaflet's redraw would load the tiles of every level.
+  // Called once the colours have arrived: Leaflet's redraw would load the tiles of every level.
   showTiles() {
     for (const each of LEVELS) this.layer(each).addTo(this.map);
   }
@@ -69,7 +69,8 @@ export class LargeMap {
     }
   }
 
-  // The area at a place: its position, and its rings as Leaflet has them. Null between areas and where none is close.
+  // The area at a place: its position, and its rings in Leaflet's form. Null between areas, and when zoomed out too
+  // far.
   async areaAt({ lat, lng }) {
     const zoom = Math.round(this.map.getZoom());
     const shown = LEVELS.find(({ from, to }) => from <= zoom && zoom <= to);
@@ -84,7 +85,7 @@ export class LargeMap {
     return { area, rings: rings.map(place) };
   }
 
-  // Mark the area that is clicked and call act with its position; where areas are too small to be hit, zoom in.
+  // Mark the area that is clicked and call act with its position; if areas are too small to click, zoom in.
   onChoice(act) {
     this.map.on("click", async ({ latlng }) => {
       const found = await this.areaAt(latlng);
