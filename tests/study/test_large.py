@@ -9,12 +9,14 @@ import judgemap as jm
 from judgemap.core.graph import AreaGraph
 from judgemap.core.samplers.run import Plan
 from judgemap.errors import StudyError
+from judgemap.study import explain, kept_draws, large
 from judgemap.study import fit as fitting
-from judgemap.study import kept_draws, large
 from judgemap.study.comparisons import Comparisons
+from judgemap.study.provenance import data_notes
 from judgemap.study.record import NoteKind
 from judgemap.study.run import LARGE, LARGE_PLAN
 from judgemap.study.settings import FitSettings
+from judgemap.study.verdict import Verdict
 
 QUICK = {"chains": 4, "warmup": 5, "draws": 8}
 SIDE = 12
@@ -113,6 +115,34 @@ def test_half_of_a_nation_was_never_compared(areas):
         "73 of 145 areas were never compared ('a72', 'a73', 'a74', 'a75', 'a76'"
     )
     assert "fall into 36 groups that were never compared with each other" in notes[NoteKind.GROUPS]
+
+
+def test_a_nation_in_thousands_of_groups():
+    """Half of 8,000 areas were never compared, the others only in pairs; the notes stay as short as for a small map."""
+    ids = tuple(f"a{place}" for place in range(8_000))
+    nation = jm.Areas(ids, ids, AreaGraph(len(ids), np.column_stack([np.arange(7_999), np.arange(1, 8_000)])))
+    left = np.arange(0, 4_000, 2)
+    data = Comparisons.from_words(ids, ["j1", "j2"] * 1_000, left, left + 1, ["left"] * 2_000)
+    silent, apart = data_notes(data, data.counts(), nation, "spatial")
+    assert silent.text == (
+        "4,000 of 8,000 areas were never compared ('a4000', 'a4001', 'a4002', 'a4003', 'a4004' and 3,995 more): "
+        "their risk rests on their neighbours and the prior."
+    )
+    assert apart.text == (
+        "The compared areas fall into 2,000 groups that were never compared with each other: "
+        "differences between groups depend on the prior alone."
+    )
+
+
+@pytest.mark.usefixtures("treated_as_large")
+def test_a_large_map_is_judged_by_its_draws_alone(areas, monkeypatch):
+    monkeypatch.setattr(explain, "LARGE", 100)
+    data = answers(areas, len(areas))
+    fit = jm.fit_spatial(data, areas, seed=1, **QUICK)
+    found = explain.Explanation(fit, data).to_dict()
+    assert sorted(found) == ["met", "sampling", "verdict"]
+    assert Verdict.from_dict(found["verdict"]) == fit.verdict
+    assert "We did not check whether the judges agree." in fit.verdict.lines
 
 
 @pytest.mark.usefixtures("treated_as_large")

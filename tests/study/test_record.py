@@ -14,11 +14,11 @@ NOTES = (
     Note(NoteKind.MAP, "Borders that nearly meet, or overlap, were treated as shared: 'a' and 'b'."),
     Note(NoteKind.UNDECIDED, "1,001 of 3,003 shown pairs have no winner (1,001 tie) and are left out of the model."),
     Note(NoteKind.NEVER_COMPARED, "1 of 4 areas were never compared ('d'): their risk rests on the prior alone."),
-    Note(NoteKind.GROUPS, "The compared areas fall into 2 groups that were never compared with each other: so."),
+    Note(NoteKind.GROUPS, "The compared areas fall into 2,000 groups that were never compared with each other: so."),
     Note(NoteKind.ONE_JUDGE, "All answers are one judge's: the map shows what one person thinks."),
     Note(NoteKind.SINGLE_ANSWERS, "Judges with only one answer, treated like any other: 'ann'."),
     Note(NoteKind.SILENT_JUDGES, "The fit says nothing about judges who never answered left, right or tie: 'bob'."),
-    Note(NoteKind.PARTS, "The map is in 2 parts: no cluster spans two of them."),
+    Note(NoteKind.PARTS, "The map is in 1,002 parts: no cluster spans two of them."),
 )
 KEYS = ["model", "prior", "hyperparameters", "sampler", "seed", "plan", "complete", "seconds", "winner_is", "risk",
         "data", "versions", "bridges", "notes", "diagnostics"]  # fmt: skip

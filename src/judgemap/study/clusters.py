@@ -286,5 +286,5 @@ def run_clusters(
 
 def _parts_note(prior: ClusterPrior) -> list[Note]:
     n_parts = int(prior.parts().max()) + 1
-    text = f"The map is in {n_parts} parts: no cluster spans two of them."
+    text = f"The map is in {n_parts:,} parts: no cluster spans two of them."
     return [Note(NoteKind.PARTS, text)] if n_parts > 1 else []

@@ -147,11 +147,12 @@ class Explanation:
         """Return everything as the database stores it, by the names that `findings.Findings` reads.
 
         ``areas`` has one entry per area, in order: id, wins, losses, win_rate with its predictive interval win_low,
-        win_high (None if an area was never compared), density. For a map of thousands of areas there are only ``met``
-        and ``sampling``, because the other parts refit the answers many times.
+        win_high (None if an area was never compared), density. For a map of thousands of areas there are only ``met``,
+        ``sampling`` and a ``verdict`` on the draws, because the other parts refit the answers many times.
         """
         if len(self.fit.map) > LARGE:
-            return {"met": self.met, "sampling": json_value(self.fit.sampling._asdict())}
+            sampling = json_value(self.fit.sampling._asdict())
+            return {"met": self.met, "sampling": sampling, "verdict": self.fit.verdict.to_dict()}
         rounded = {
             **self._judged,
             "judges_note": self.judges_note,

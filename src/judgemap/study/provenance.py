@@ -91,7 +91,7 @@ def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) 
     parts = len(set(counts.components()[compared].tolist()))
     if parts > 1:
         text = (
-            f"The compared areas fall into {parts} groups that were never compared with each other: "
+            f"The compared areas fall into {parts:,} groups that were never compared with each other: "
             "differences between groups depend on the prior alone."
         )
         notes.append(Note(NoteKind.GROUPS, text))

@@ -330,11 +330,11 @@ def _number(value: float | None) -> float:
 _OLD_NOTES = (
     (NoteKind.UNDECIDED, r"[\d,]+ of [\d,]+ shown pairs have no winner"),
     (NoteKind.NEVER_COMPARED, r"[\d,]+ of [\d,]+ areas were never compared"),
-    (NoteKind.GROUPS, r"The compared areas fall into \d+ groups"),
+    (NoteKind.GROUPS, r"The compared areas fall into [\d,]+ groups"),
     (NoteKind.ONE_JUDGE, r"All answers (are one judge's|come from one judge)"),
     (NoteKind.SINGLE_ANSWERS, r"Judges with (a single|only one) answer"),
     (NoteKind.SILENT_JUDGES, r"The fit says nothing about judges|Judges without an answer of left, right or tie"),
-    (NoteKind.PARTS, r"The map is in \d+ parts: no cluster"),
+    (NoteKind.PARTS, r"The map is in [\d,]+ parts: no cluster"),
 )
 """How notes begin, to derive kinds that are missing; all others count as notes about the map."""
 

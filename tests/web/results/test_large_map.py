@@ -128,3 +128,11 @@ def test_whom_areas_met_goes_with_the_results_and_with_the_study(apart):
     running.keep_findings(apart, {"met": [[]] * 16})
     forgetting.remove_fits(apart.study)
     assert not FitArea.objects.exists()
+
+
+def test_a_verdict_does_not_claim_that_judges_are_unknown(large, page):
+    """Of a large map's fit by an earlier version, nothing is kept about judges: nobody looked."""
+    FitRun.objects.filter(pk=large.pk).update(findings={"warnings": []})
+    html = page(large).content.decode()
+    assert "We did not check whether the judges agree." in html
+    assert "do not say who gave them" not in html

@@ -137,7 +137,7 @@ def _few(fit: Fit) -> Point:
     parts = len(set(counts.components()[seen > 0].tolist()))
     if parts > 1:
         sentences.append(
-            f"The areas fall into {parts} groups that were never compared with each other: how one group ranks "
+            f"The areas fall into {parts:,} groups that were never compared with each other: how one group ranks "
             "against another is an assumption, not a judgement."
         )
     return heading, " ".join(sentences)

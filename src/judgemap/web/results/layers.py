@@ -108,7 +108,7 @@ def interval(row: RiskRow) -> str:
 
 def places(row: RiskRow) -> str:
     """Write the 95 % interval of an area's rank."""
-    return f"{row['rank_low']}–{row['rank_high']}"
+    return f"{row['rank_low']:,}–{row['rank_high']:,}"
 
 
 def _risk(rows: Sequence[RiskRow]) -> Layer:

@@ -132,7 +132,8 @@ def verdict_of(run: FitRun) -> Verdict | None:
     if run.explained_at is None:
         return None
     found = read_findings(run, "warnings", "check", "reliability", "judges")  # of a fit by an earlier version
-    return judge_fit(found.warnings, found.checks, found.reliability, found.judges, differ=run.doubts_judges)
+    judges = found.judges or None  # every answer on a server has a judge: none here means that nobody looked
+    return judge_fit(found.warnings, found.checks, found.reliability, judges, differ=run.doubts_judges)
 
 
 def whole_fits(study: Study) -> QuerySet[FitRun]:
