@@ -133,10 +133,6 @@ def without_practice(numbers: str) -> str:
 
 
 def test_a_data_folder_opens_and_shows_the_same(server):
-    listed = json.loads(judgemap("study", "list", "--json", "--data", server))
-    assert {(each["study"], each["status"]) for each in listed} == {
-        ("wards", "open"), ("last-years-rents", "closed"), ("a-draft", "draft"),
-    }  # fmt: skip
     read, expected = read_server("everything", server), EXPECTED["server"]
     check_data(read)
     assert len(expected["pages"]) > 100
@@ -367,10 +363,14 @@ def test_a_replication_archive_gives_the_fit_again(name, files, tmp_path, monkey
     assert (np.abs(then["risk_mean"] - now["risk_mean"]) / error).max() < 5
 
 
-def test_a_study_toml_makes_a_study(server, files):
-    said = judgemap("study", "new", files / "study.toml", "--data", server)
-    assert "wards-2" in said
-    assert "16 areas" in said
+def test_studies_are_listed_and_a_study_toml_makes_another(server, files):
+    commands = (["study", "list", "--json"], ["study", "new", files / "study.toml"])
+    listed, new = outcomes(*([*words, "--data", server] for words in commands))
+    assert {(each["study"], each["status"]) for each in json.loads(listed.out)} == {
+        ("wards", "open"), ("last-years-rents", "closed"), ("a-draft", "draft"),
+    }  # fmt: skip
+    assert "wards-2" in new.out, new.err
+    assert "16 areas" in new.out
 
 
 def test_a_schedule_has_the_same_columns(files, tmp_path):

@@ -1,12 +1,18 @@
 """A small map, a study on it, and people who come to it."""
 
+import copy
+import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import geopandas
 import numpy as np
+import pyrage
 import pytest
 import shapely
+from django.db import connection
 from django.test import Client
 
 from judgemap.core.graph import AreaGraph
@@ -17,7 +23,7 @@ from judgemap.web.api.access import ASKED
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge import places, queries, scheduling
 from judgemap.web.results import files, whose
-from judgemap.web.server import jobs
+from judgemap.web.server import encryption, jobs
 from judgemap.web.server.jobs import Job
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.studies import actions, maps
@@ -78,9 +84,74 @@ def definition() -> StudyDefinition:
     )
 
 
+class Written(NamedTuple):
+    """What a fixture did to the database: rows by table, before and after, and what it returned."""
+
+    before: dict[str, list[Any]]
+    after: dict[str, list[Any]]
+    made: Any
+
+
+class Rows:
+    """What fixtures write to the database, kept: to write the same rows again takes a fraction of making them.
+
+    They fit only a database that gives out the same keys next, with the rows that they replace as they were.
+    PostgreSQL does not give out keys twice, and outside a transaction more may happen than is written: everything is
+    made anew there.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[Any, Written] = {}
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what ``make`` returned the first time, with all that it wrote then."""
+        if connection.vendor != "sqlite" or not connection.in_atomic_block:
+            return make()
+        key = (name, *self._read("sqlite_sequence"))
+        kept = self._kept.get(key)
+        if kept is None or any(set(rows).difference(self._read(table)) for table, rows in kept.before.items()):
+            self._kept[key] = kept = self._watch(make)
+        else:
+            for table, rows in kept.after.items():
+                places = ", ".join("?" * len(rows[0]))
+                connection.connection.executemany(f'REPLACE INTO "{table}" VALUES ({places})', rows)  # noqa: S608
+        return copy.deepcopy(kept.made)
+
+    def _watch(self, make: Callable[[], Any]) -> Written:
+        every = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        tables = [name for (name,) in connection.connection.execute(every)]
+        before = {table: self._read(table) for table in tables}
+        made = make()
+        after = {table: self._read(table) for table in tables}
+        gone = {table: rows for table in tables if (rows := _only_in(before[table], after[table]))}
+        new = {table: rows for table in tables if (rows := _only_in(after[table], before[table]))}
+        for table, rows in gone.items():
+            assert {row[0] for row in rows} <= {row[0] for row in new.get(table, [])}, "rows are changed or added"
+        return Written(gone, new, made)
+
+    def _read(self, table: str) -> list[Any]:
+        """Read rows as they are stored: a sign keeps SQLite's driver from making dates of texts."""
+        columns = connection.connection.execute("SELECT name FROM pragma_table_info(?)", [table])
+        signed = ", ".join(f'+"{name}"' for (name,) in columns)
+        return list(connection.connection.execute(f'SELECT {signed} FROM "{table}" ORDER BY 1'))  # noqa: S608
+
+
+def _only_in(these: list[Any], others: list[Any]) -> list[Any]:
+    left_out = set(others)
+    return [row for row in these if row not in left_out]
+
+
+@pytest.fixture(scope="session")
+def rows() -> Rows:
+    """What fixtures have written, to be written again."""
+    return Rows()
+
+
 @pytest.fixture
-def study(db, areas, definition) -> Study:
-    return actions.open_study(actions.create_study(definition, areas))
+def study(db, areas, definition, rows) -> Study:
+    return rows.once(
+        f"study {id(areas)} {definition}", lambda: actions.open_study(actions.create_study(definition, areas))
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -161,12 +232,16 @@ PASSWORD = "four plain words here"  # noqa: S105
 
 
 @pytest.fixture
-def people(db) -> dict[str, Researcher]:
+def people(db, rows) -> dict[str, Researcher]:
     """The researchers of every test: who owns the study, with whom it is shared, and one it does not concern."""
-    return {
-        name: Researcher.objects.create_user(f"{name}@example.org", PASSWORD)
-        for name in ("owner", "teammate", "stranger")
-    }
+
+    def make() -> dict[str, Researcher]:
+        return {
+            name: Researcher.objects.create_user(f"{name}@example.org", PASSWORD)
+            for name in ("owner", "teammate", "stranger")
+        }
+
+    return rows.once("people", make)
 
 
 class Browsers(dict[str, Client]):
@@ -192,15 +267,36 @@ def clients(people) -> dict[str, Client]:
 def owned(study, people) -> Study:
     """The open study, owned and shared."""
     study.owner = people["owner"]
-    study.save()
+    study.save(update_fields=["owner"])
     study.colleagues.add(people["teammate"])
     return study
 
 
 @pytest.fixture
-def draft(people, areas, definition) -> Study:
+def draft(people, areas, definition, rows) -> Study:
     """A study of the owner's that nobody has opened."""
-    return actions.create_study(definition, areas, people["owner"])
+    return rows.once(
+        f"draft {id(areas)} {definition}", lambda: actions.create_study(definition, areas, people["owner"])
+    )
+
+
+@pytest.fixture
+def quick_passphrases(monkeypatch):
+    """Files that open with their passphrase alone, but are not encrypted: age's keys take seconds to derive."""
+
+    def beginning(passphrase: str) -> bytes:
+        return encryption.WITH_PASSPHRASE + hashlib.sha256(passphrase.encode()).digest()
+
+    def encrypt(content: bytes, passphrase: str) -> bytes:
+        return beginning(passphrase) + content
+
+    def decrypt(content: bytes, passphrase: str) -> bytes:
+        if not content.startswith(beginning(passphrase)):
+            raise pyrage.DecryptError("Decryption failed")
+        return content.removeprefix(beginning(passphrase))
+
+    monkeypatch.setattr(encryption.scrypt, "encrypt", encrypt)
+    monkeypatch.setattr(encryption.scrypt, "decrypt", decrypt)
 
 
 @pytest.fixture

@@ -165,7 +165,7 @@ def test_a_backup_for_a_key_is_checked_before_anything_is_restored(study_command
     assert not (tmp_path / "more.age").exists()
 
 
-@pytest.mark.usefixtures("_scratch")
+@pytest.mark.usefixtures("_scratch", "quick_passphrases")
 def test_a_backup_with_a_passphrase_asks_for_it_twice(study_command, tmp_path, settings):
     settings.BACKUP_RECIPIENTS = ["nobody"]
     words = "plain words for a backup\n"

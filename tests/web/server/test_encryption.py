@@ -1,11 +1,17 @@
 """Encrypted backups open with their key or passphrase, and with nothing else; whatever is wrong is one sentence."""
 
+import base64
+import hashlib
+import hmac
 import random
 import shutil
 import stat
 import subprocess
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from judgemap.errors import StudyError
 from judgemap.web.server.encryption import Key, Lock, is_encrypted, make_key, needs_passphrase
@@ -41,9 +47,7 @@ def test_either_key_opens_it_and_no_other(keyed, tmp_path):
         Key().open(path, tmp_path / "opened")
 
 
-def test_a_passphrase_opens_it_and_no_other(plain, tmp_path):
-    path = tmp_path / "words.age"
-    Lock(passphrase=WORDS).close(plain, path)
+def check_passphrase(path, tmp_path):
     assert needs_passphrase(path)
     Key(passphrase=WORDS).open(path, tmp_path / "opened")
     assert (tmp_path / "opened").read_bytes() == CONTENT
@@ -51,6 +55,47 @@ def test_a_passphrase_opens_it_and_no_other(plain, tmp_path):
         Key(passphrase=WORDS + " ").open(path, tmp_path / "opened")
     with pytest.raises(StudyError, match="encrypted with a passphrase, and none was given"):
         Key().open(path, tmp_path / "opened")
+
+
+def age_with_passphrase(content: bytes, words: str, work: int) -> bytes:
+    """Encrypt as https://age-encryption.org/v1 says, with a key that takes 2^work steps to derive; age takes 2^18."""
+
+    def derive(salt: bytes, purpose: bytes) -> bytes:
+        return HKDF(SHA256(), 32, salt, purpose).derive(file_key)
+
+    def plain(value: bytes) -> bytes:
+        return base64.b64encode(value).rstrip(b"=")
+
+    file_key, salt, nonce = (random.Random(seed).randbytes(16) for seed in range(3))
+    wrapping = hashlib.scrypt(
+        words.encode(), salt=b"age-encryption.org/v1/scrypt" + salt, n=2**work, r=8, p=1, dklen=32
+    )
+    wrapped = ChaCha20Poly1305(wrapping).encrypt(bytes(12), file_key, None)
+    head = b"age-encryption.org/v1\n-> scrypt %b %d\n%b\n---" % (plain(salt), work, plain(wrapped))
+    seal = hmac.digest(derive(b"", b"header"), head, "sha256")
+    cipher, pieces = ChaCha20Poly1305(derive(nonce, b"payload")), range(0, len(content), 65536)
+    sealed = [
+        cipher.encrypt(number.to_bytes(11) + bytes([at == pieces[-1]]), content[at : at + 65536], None)
+        for number, at in enumerate(pieces)
+    ]
+    return b"%b %b\n%b%b" % (head, plain(seal), nonce, b"".join(sealed))
+
+
+def test_a_passphrase_opens_it_and_no_other(tmp_path):
+    path = tmp_path / "words.age"
+    path.write_bytes(age_with_passphrase(CONTENT, WORDS, 8))
+    check_passphrase(path, tmp_path)
+
+
+@pytest.mark.slow  # each key takes seconds to derive; what we hand to age and get back is tested above and below
+def test_what_we_encrypt_with_a_passphrase_opens(plain, tmp_path):
+    Lock(passphrase=WORDS).close(plain, tmp_path / "words.age")
+    check_passphrase(tmp_path / "words.age", tmp_path)
+
+
+def test_a_passphrase_is_what_a_file_is_encrypted_with(plain, tmp_path, quick_passphrases):
+    Lock(passphrase=WORDS).close(plain, tmp_path / "words.age")
+    check_passphrase(tmp_path / "words.age", tmp_path)
 
 
 def test_nothing_of_the_content_is_in_it(keyed):

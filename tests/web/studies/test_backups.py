@@ -153,6 +153,7 @@ def test_the_new_backup_is_encrypted_to_the_same_key(owned, judge, tmp_path, lat
     assert answers_in(fresh, Key(tmp_path / "key")) == 0
 
 
+@pytest.mark.usefixtures("quick_passphrases")
 def test_one_with_a_passphrase_goes_with_the_next_backup(owned, judge, tmp_path, later, caplog):
     judge.answer("left")
     set_end(owned, timezone.now().date())

@@ -44,9 +44,9 @@ def answers():
 
 
 @pytest.fixture
-def judged(owned, answers):
+def judged(owned, answers, rows):
     """The study, answered by three judges."""
-    owned.judge_names = answers(owned)
+    owned.judge_names = rows.once("judged", lambda: answers(owned))
     return owned
 
 

@@ -32,10 +32,14 @@ def upload(owned, clients):
 
 
 @pytest.fixture
-def made(owned, upload, osm, carry_out, read_here) -> Study:
+def made(owned, upload, osm, carry_out, read_here, rows) -> Study:
     """The study with a base map."""
-    upload(osm)
-    carry_out(BaseMap.objects.get())
+
+    def make() -> None:
+        upload(osm)
+        carry_out(BaseMap.objects.get())
+
+    rows.once("base map", make)
     owned.refresh_from_db()
     return owned
 
