@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from http.cookies import SimpleCookie
 from typing import Any, NamedTuple
 
 import geopandas
@@ -214,8 +215,15 @@ def visit(study):
 
 
 @pytest.fixture
-def judge(visit) -> Visitor:
-    return visit()
+def judge(visit, rows) -> Visitor:
+    def arrive() -> tuple[str, str, SimpleCookie]:
+        visitor = visit()
+        return visitor.token, visitor.name, visitor.client.cookies
+
+    token, name, cookies = rows.once("judge", arrive)
+    visitor = Visitor(Client(), token, name)
+    visitor.client.cookies = cookies
+    return visitor
 
 
 @pytest.fixture

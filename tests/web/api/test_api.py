@@ -39,31 +39,25 @@ NEEDS = {
 }
 
 
-@pytest.fixture(scope="module")
-def made() -> list[tuple[jm.Fit, bytes]]:
-    """A fit and its files: the first test makes them, and the others keep them as they are."""
-    return []
-
-
 @pytest.fixture
-def fitted(owned, judge, edit, made) -> FitRun:
+def fitted(owned, judge, edit, rows) -> FitRun:
     """A finished fit of the study, number 1."""
-    edit(recommended=30, maximum=30)
-    study = actions.find_study("wards")
-    if not made:
+
+    def make() -> FitRun:
+        edit(recommended=30, maximum=30)
+        study = actions.find_study("wards")
         for number in range(12):
             judge.answer(("left", "right")[number % 2])
         fit = jm.fit_spatial(load_comparisons(study), load_areas(study.version), seed=1, chains=2, draws=20)
-        made.append((fit, pack(fit)))
-    judge.answer("left")
-    fit, archive = made[0]
-    run = FitRun.objects.create(
-        study=study, number=1, version=study.version, status="done", settings={"model": "spatial"}, info=fit.info,
-        rows=json.loads(fit.areas.to_json(orient="records")), data_sha256=load_comparisons(study).digest(),
-        finished_at=timezone.now(),
-    )  # fmt: skip
-    FitFiles.objects.create(fit=run, archive=archive)
-    return run
+        run = FitRun.objects.create(
+            study=study, number=1, version=study.version, status="done", settings={"model": "spatial"}, info=fit.info,
+            rows=json.loads(fit.areas.to_json(orient="records")), data_sha256=load_comparisons(study).digest(),
+            finished_at=timezone.now(),
+        )  # fmt: skip
+        FitFiles.objects.create(fit=run, archive=pack(fit))
+        return run
+
+    return rows.once("fitted", make)
 
 
 @pytest.mark.parametrize("path", NEEDS)

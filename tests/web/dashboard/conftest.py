@@ -69,10 +69,10 @@ class Shared:
 
 
 @pytest.fixture(scope="module")
-def shared(django_db_setup, django_db_blocker, areas) -> Iterator[Shared]:
+def shared(django_db_setup, django_db_blocker, areas, rows) -> Iterator[Shared]:
     """The study with five judges who judged, one with a link only, and one who withdrew, and a fit of it.
 
-    It is made once for a module, in a transaction around those of its tests: what a test changes is undone after it.
+    It is there for a whole module, in a transaction around those of its tests: what a test changes is undone after it.
     """
     definition = StudyDefinition(
         title="Wards", question="Which ward has the LOWER rate?", direction="lower", design="uniform",
@@ -81,7 +81,8 @@ def shared(django_db_setup, django_db_blocker, areas) -> Iterator[Shared]:
     rng = np.random.default_rng(5)
     queries._version.cache_clear()  # keys begin anew after each test, so a process may know another study by this one's
     scheduling._design.cache_clear()
-    with django_db_blocker.unblock(), transaction.atomic(), override_settings(ANSWERS_PER_SECOND=1e6):
+
+    def make() -> Shared:
         people = {name: Researcher.objects.create_user(f"{name}@example.org") for name in NAMES}
         study = actions.open_study(actions.create_study(definition, areas, people["owner"]))
         study.colleagues.add(people["teammate"])
@@ -90,8 +91,10 @@ def shared(django_db_setup, django_db_blocker, areas) -> Iterator[Shared]:
         judging.withdraw(withdrawal_code(play(study, rng, 6)))
         judging.invite(study, 1)
         fit = fit_of(study)
-        findings = explain(fit).findings
-        yield Shared(study, fit, findings)
+        return Shared(study, fit, explain(fit).findings)
+
+    with django_db_blocker.unblock(), transaction.atomic(), override_settings(ANSWERS_PER_SECOND=1e6):
+        yield rows.once("shared", make)
         transaction.set_rollback(True)
 
 

@@ -31,8 +31,8 @@ TABLE = [
 
 
 @pytest.fixture
-def judged(owned, judge):
-    judge.answer("left")
+def judged(owned, judge, rows):
+    rows.once("judged", lambda: judge.answer("left").status_code)
     return owned, judge.name
 
 

@@ -9,12 +9,16 @@ from judgemap.web.judge.scheduling import SPACING
 
 
 @pytest.fixture
-def shown(judge, edit, settings):
-    """What a judge of a study with repeats is shown, who skips a pair now and then and stops knowing an area."""
+def shown(judge, edit, settings, rows):
+    """What a judge of a study with repeats is shown, who skips a pair now and then."""
     settings.ANSWERS_PER_SECOND = 1e9
-    edit(repeats=MOST_REPEATS, recommended=60, maximum=60)
-    for number in range(60):
-        judge.answer("skipped" if number % 9 == 5 else "left")
+
+    def play() -> None:
+        edit(repeats=MOST_REPEATS, recommended=60, maximum=60)
+        for number in range(60):
+            judge.answer("skipped" if number % 9 == 5 else "left")
+
+    rows.once("shown", play)
     return list(Pair.objects.filter(judge_id=judge.name, open=False).order_by("position"))
 
 

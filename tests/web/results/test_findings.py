@@ -35,19 +35,23 @@ def play(token, answers, rng):
 
 
 @pytest.fixture
-def run(study, edit, settings):
+def run(study, edit, settings, rows):
     """A study whose three judges answered in turn, and a fit that was asked for."""
     settings.ANSWERS_PER_SECOND = 1e6
-    edit(recommended=30, maximum=40)
-    study.refresh_from_db()
-    rng = np.random.default_rng(1)
-    tokens = [invited.token for invited in judging.invite(study, 3)]
-    for token in tokens:
-        judging.give_consent(token, "en", 0)
-    for _ in range(4):
+
+    def make() -> FitRun:
+        edit(recommended=30, maximum=40)
+        study.refresh_from_db()
+        rng = np.random.default_rng(1)
+        tokens = [invited.token for invited in judging.invite(study, 3)]
         for token in tokens:
-            play(token, 6, rng)
-    return FitRun.objects.create(study=study, number=1, version=study.version)
+            judging.give_consent(token, "en", 0)
+        for _ in range(4):
+            for token in tokens:
+                play(token, 6, rng)
+        return FitRun.objects.create(study=study, number=1, version=study.version)
+
+    return rows.once("played", make)
 
 
 @pytest.fixture

@@ -18,14 +18,22 @@ messages = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(messages)
 
 
+@pytest.fixture(scope="module")
+def empty_catalogue(tmp_path_factory):
+    """The catalogue of a language that nobody has begun to translate; all templates and modules are read for it."""
+    path = tmp_path_factory.mktemp("catalogue") / "django.po"
+    messages.update(path, "fr")
+    return path
+
+
 @pytest.fixture
-def in_french(tmp_path, settings, monkeypatch):
+def in_french(tmp_path, settings, monkeypatch, empty_catalogue):
     """Translate a few texts of researchers' pages into French."""
 
     def translate(**texts: str) -> None:
         path = tmp_path / "fr" / "LC_MESSAGES" / "django.po"
-        messages.update(path, "fr")
-        catalogue = polib.pofile(str(path))
+        path.parent.mkdir(parents=True)
+        catalogue = polib.pofile(str(empty_catalogue))
         for entry in catalogue:
             entry.msgstr = texts.get(entry.msgid, "")
         catalogue.save_as_mofile(str(path.with_suffix(".mo")))

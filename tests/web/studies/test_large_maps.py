@@ -22,11 +22,11 @@ def drawn(areas):
 
 
 @pytest.fixture
-def large(monkeypatch, people, definition, areas, drawn):
+def large(monkeypatch, people, definition, areas, drawn, rows):
     """The grid, taken for a large map."""
     monkeypatch.setattr(display, "LARGE", 10)
     monkeypatch.setattr(actions, "draw_areas", lambda *_: drawn)
-    return actions.create_study(definition, areas, people["owner"])
+    return rows.once("large", lambda: actions.create_study(definition, areas, people["owner"]))
 
 
 def get(client, name, *args, **query):

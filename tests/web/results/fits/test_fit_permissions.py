@@ -27,9 +27,9 @@ OF_ONE = {"fits:progress", "fits:log", "fits:explained", "fits:cancel", "fits:ag
 
 
 @pytest.fixture
-def fitted(judged):
+def fitted(judged, rows):
     """The study with a fit that waits."""
-    actions.ask_for_fit(judged, FitSettings(seed=1))
+    rows.once("fitted", lambda: actions.ask_for_fit(judged, FitSettings(seed=1)))
     return judged
 
 
