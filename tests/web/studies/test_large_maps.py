@@ -18,6 +18,7 @@ def drawn(areas):
     """The grid of sixteen wards, drawn as a large map is, with its tiles."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(display, "LARGE", 10)
+        patch.setattr(tiles, "LEVELS", (3, 4))
         return display.draw_areas(areas)
 
 
@@ -41,7 +42,8 @@ def hexagons(side):
     return np.array([shapely.Polygon(np.round((corners + middle) * 1000)) for middle in middles])
 
 
-def test_tiles_cover_every_area_and_leave_no_gaps():
+def test_tiles_cover_every_area_and_leave_no_gaps(monkeypatch):
+    monkeypatch.setattr(tiles, "LEVELS", (3, 5))  # level 6 has thousands of tiles, made alike
     shapes = hexagons(7)
     frame = Square.around(shapely.total_bounds(shapes), 0.02)
     made = list(tiles.make_tiles(shapes, frame))
@@ -65,6 +67,7 @@ def test_areas_that_lie_over_each_other_have_tiles_all_the_same(monkeypatch):
         raise shapely.errors.GEOSException("not a coverage")
 
     monkeypatch.setattr(shapely, "coverage_simplify", refuse)
+    monkeypatch.setattr(tiles, "LEVELS", (3, 4))
     shapes = np.array([shapely.box(0, 0, 100, 100), shapely.box(50, 50, 150, 150)])
     made = list(tiles.make_tiles(shapes, Square.around(shapely.total_bounds(shapes), 0.02)))
     assert {area for each in made for area, *_ in json.loads(gzip.decompress(each.content))} == {0, 1}

@@ -61,10 +61,17 @@ def ask():
 
 
 @pytest.fixture
-def make(monkeypatch, carry_out):
-    """Make a fit that waits, as a worker would, but for the pictures, which take long; and return it."""
+def packed():
+    """Have `make` pack the fit's files, for tests that open them."""
+
+
+@pytest.fixture
+def make(request, monkeypatch, carry_out):
+    """Make a fit that waits, as a worker would, but for the pictures and files, which take long; and return it."""
     for step in ("_find", "_draw", "_brief"):
         monkeypatch.setattr(running, step, lambda subject: None)
+    if "packed" not in request.fixturenames:
+        monkeypatch.setattr(running, "pack", lambda fit: b"")
 
     def made(run):
         carry_out(run)

@@ -20,6 +20,8 @@ from judgemap.web.server.jobs import SILENCE
 from judgemap.web.server.tokens import hashed, tidy_code
 from judgemap.web.studies.areas import load_areas
 
+pytestmark = pytest.mark.usefixtures("packed")
+
 
 @pytest.fixture
 def leave():

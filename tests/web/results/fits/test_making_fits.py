@@ -23,6 +23,7 @@ QUICK = FitSettings(chains=2, warmup=5, draws=20, seed=1)
 CLUSTERS = FitSettings(model="clusters", chains=2, warmup=20, draws=60, thin=1, seed=1)
 
 
+@pytest.mark.usefixtures("packed")
 @pytest.mark.parametrize("settings", [QUICK, replace(QUICK, model="standard"), CLUSTERS], ids=lambda each: each.model)
 def test_every_number_is_the_library_s(judged, ask, make, settings):
     run = make(ask(judged, settings))
@@ -72,6 +73,7 @@ def test_only_one_judge_even_one_who_is_left_out(judged, ask, make):
     assert run.data_sha256 == load_comparisons(judged).only([first]).digest()
 
 
+@pytest.mark.usefixtures("packed")
 def test_edges_and_direction_are_those_of_the_version_when_it_was_asked_for(judged, ask, make):
     run = ask(judged)
     definition = replace(studies.definition_of(judged), direction="higher")
@@ -344,6 +346,7 @@ def test_pictures_that_nobody_makes_any_more_are_not_waited_for(judged, ask, mak
     assert "may be missing" in run.log
 
 
+@pytest.mark.usefixtures("packed")
 def test_old_fits_are_kept(judged, ask, make, answers):
     first = make(ask(judged))
     answers(judged, judges=1)
