@@ -28,7 +28,7 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture
-def _unblocked(django_db_blocker):
+def _unblocked(django_db_setup, django_db_blocker):
     with django_db_blocker.unblock():
         yield
 

@@ -26,10 +26,10 @@ WORDS = "nine plain words that nobody else would think of"
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory, django_db_setup, django_db_blocker):
-    """A database that our migrations made, which takes them a while."""
+    """A database that our migrations made: the test's own, where that is SQLite's, as they take a while."""
     path = tmp_path_factory.mktemp("empty") / "empty.sqlite3"
     with django_db_blocker.unblock():
-        restoring._bring_up_to_date(path)
+        restoring._make_empty(path)
     return path
 
 
