@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Tests start many programs: where bytecode may not be kept, each of them would compile all its modules anew.
+# Tests start many programs: if bytecode could not be cached, each of them would compile all its modules again.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
@@ -15,7 +15,7 @@ demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clus
 test: $(READY)  ## everything that takes seconds: unit, statistical and documentation tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=20
 
-# OpenBLAS chooses its code by processor, and rounds differently in each; a test that hangs on the last digits fails.
+# OpenBLAS chooses its code by processor, and rounds differently in each; a test that depends on the last digits fails.
 PROCESSORS ?= Haswell Nehalem Zen
 THREADS ?= 1 2
 NUMERICAL ?= tests/core tests/study tests/report docs README.md src
@@ -45,7 +45,7 @@ test-r:  ## check the R package; skipped, with a message, if R is not installed
 	JUDGEMAP_COMMAND=$(CURDIR)/$(BIN)/judgemap _R_CHECK_FORCE_SUGGESTS_=false R CMD check --no-manual judgemap_*.tar.gz && \
 	! grep -E "^Status: .*(ERROR|WARNING)" judgemap.Rcheck/00check.log; status=$$?; rm -rf $$folder; exit $$status
 
-chromium:  # for the browser tests, which are skipped where there is none
+chromium:  # for the browser tests, which are skipped without it
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } \
 	  || echo "There is no Chromium, so browser tests are skipped: apt-get install chromium"
@@ -63,7 +63,8 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Timings, side by side in one run on one thread; written to benchmarks/results/, the ones before kept in results/last.
+# Timings, side by side in one run on one thread; written to benchmarks/results/, with the previous ones kept in
+# results/last.
 BENCHMARKS ?= samplers shell judges panels clusters schedules experiments explaining judging dashboard fitting
 bench: $(READY)  ## run the benchmarks and write docs/measurements.md, with today's figures beside the last ones
 	$(BIN)/python benchmarks/page.py keep

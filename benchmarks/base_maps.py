@@ -2,12 +2,12 @@
 
     python benchmarks/base_maps.py EXTRACT WEST SOUTH EAST NORTH [--across 3]
 
-Districts are drawn over the box, as many across as asked. Each way holds the same things on the same levels:
+Districts are drawn over the box, ``--across`` of them in each row. Each way has the same things on the same levels:
 
 - own: compressed JSON with SVG paths, as the server does it; drawn by 3.6 kB of script;
 - mvt: Mapbox vector tiles, written by GDAL; to draw them a page needs a library (Leaflet with Leaflet.VectorGrid 1.3.0:
-  42 kB before compression beside Leaflet's own, MapLibre GL: over 800 kB), which is not counted here;
-- webp: pictures of 1024 pixels, for screens of two pixels to a point, drawn by Pillow from the same paths.
+  42 kB before compression besides Leaflet's own, MapLibre GL: over 800 kB), which is not counted here;
+- webp: pictures of 1024 pixels, for screens with two pixels per point, drawn by Pillow from the same paths.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def lines(path: str) -> list[list[tuple[int, int]]]:
 
 
 def quiet(share: float, doing: str) -> None:
-    """Tell nobody how far it is."""
+    """Ignore progress."""
 
 
 def main() -> None:

@@ -2,9 +2,9 @@
 
     python benchmarks/clusters.py
 
-CPU seconds, because other work on the machine would count in wall time; of several blocks the fastest counts. Compiling
-is timed apart. ESS is in bulk, of co-clustering on one draw in five. Nottinghamshire's data are read from
-../shared/data; where that folder is absent, a simulated study of its size stands in.
+CPU seconds, because wall time would include other work on the machine; the fastest of several blocks counts. Compiling
+is timed separately. ESS is bulk ESS; for co-clustering, it uses one draw in five. Nottinghamshire's data are read from
+../shared/data; if that folder is absent, a simulated study of the same size takes its place.
 """
 
 import csv
@@ -59,7 +59,7 @@ def simulated(n_areas: int, comparisons: int) -> ClusterModel:
 
 
 def time_compiling(model: ClusterModel) -> float:
-    """CPU seconds until the first iteration is done: compiling where nothing is cached, loading otherwise."""
+    """CPU seconds until the first iteration is done: compiling if nothing is cached, loading otherwise."""
     began = time.process_time()
     sampler, rng = clusters.kernel(model), np.random.default_rng(1)
     sampler.advance(rng, sampler.init(rng, np.zeros((1, model.prior.n_areas), dtype=np.int64)), 1, 1)
@@ -94,7 +94,7 @@ def time_chain(model: ClusterModel, sampler: Kernel, blocks: int, iterations: in
 
 
 def time_sweep(model: ClusterModel, sweeps: int) -> Row:
-    """Time sweeps over the links alone, and whole iterations."""
+    """Time sweeps over only the links, and whole iterations."""
     from judgemap.core.samplers.clusters_strengths import sweep_links
 
     tables = clusters._tables(model.prior)  # noqa: SLF001 - the sweep has no door of its own
@@ -116,7 +116,7 @@ def time_sweep(model: ClusterModel, sweeps: int) -> Row:
 
 
 def agreement(model: ClusterModel, carry_every: int) -> Row:
-    """Four chains from one cluster, all apart, and two and three groups by strength, held against each other."""
+    """Compare four chains that start from one cluster, from one per area, and from two and three groups by strength."""
     build = partial(clusters.kernel, carry_every=carry_every)
     draws = sample_clusters(np.random.default_rng(4), model, Plan(4, 500, 2_000, 5), build)
     found = convergence(draws["labels"], draws["log_posterior"])
@@ -134,7 +134,7 @@ def agreement(model: ClusterModel, carry_every: int) -> Row:
 
 
 def show(title: str, table: dict[str, Row]) -> None:
-    """Print one row a line, its figures named."""
+    """Print one row per line, with its figures named."""
     print(f"\n{title}")
     for name, row in table.items():
         print(f"  {name:24}" + "  ".join(f"{key} {value:.4g}" for key, value in row.items()))

@@ -3,9 +3,9 @@
     .venv/bin/python benchmarks/dashboard.py            SQLite and PostgreSQL, about two minutes
     .venv/bin/python benchmarks/dashboard.py --quick    SQLite only
 
-The study is put into the database in bulk, with changed answers and judges who withdrew. Each page is asked for through
-all of Django, in one process; the median and the worst of many times are given. "First look" is the first ever, which
-reads every answer; "after 50 answers" is a look after fifty judges have answered once more, as while a study runs.
+The study is put into the database in bulk, with changed answers and judges who withdrew. Each page is requested through
+all of Django, in one process; the median and the worst of many times are given. "First look" is the very first, which
+reads every answer; "after 50 answers" comes after fifty judges have each answered again, as while a study runs.
 """
 
 import argparse
@@ -153,7 +153,7 @@ def measure(database_url: str, data: Path) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """Measure each database in a process of its own, and write the results."""
+    """Measure each database in a separate process, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="SQLite only")
     parser.add_argument("--measure", nargs=2, metavar=("URL", "DATA"), help=argparse.SUPPRESS)

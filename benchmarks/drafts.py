@@ -3,9 +3,9 @@
     .venv/bin/python benchmarks/drafts.py            100, 262, 2,113 and 3,141 areas, about two minutes
     .venv/bin/python benchmarks/drafts.py --judging  judges answer meanwhile: with and without a draft of 3,141 areas
 
-A draft is timed from the moment that a worker takes it, the reader of the file included. CPU is that of this process
-and the reader: what other work on the machine disturbs least. Pages are asked for in this process, three times each.
-Judging is timed in turn, 20 judges who think for a second, before a draft is made and while it is made.
+A draft is timed from the moment a worker takes it, including the reader of the file. CPU time is that of this process
+and the reader, because other work on the machine disturbs it least. Pages are requested in this process, three times
+each. Judging is timed before a draft is made and while it is made, with 20 judges who think for a second.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def measure(folder: Path, size: int) -> dict[str, object]:
-    """Make a draft of so many areas, and time its pages."""
+    """Make a draft of ``size`` areas, and time its pages."""
     map_path = folder / f"{size}.gpkg"
     write_map(map_path, size)
     draft, looked, used, passed = make_draft(map_path)
@@ -87,7 +87,7 @@ def measure(folder: Path, size: int) -> dict[str, object]:
 
 
 def make_draft(map_path: Path) -> tuple[Any, float, float, float]:
-    """Upload a map and make a draft of it; return it, with the CPU of the look, of the making, and its seconds."""
+    """Upload a map and make a draft of it; return it, the CPU time of inspecting and of making, and its seconds."""
     from judgemap.web.server.worker import take_one
 
     draft, looked = ask(map_path)
@@ -101,7 +101,7 @@ def make_draft(map_path: Path) -> tuple[Any, float, float, float]:
 
 
 def ask(map_path: Path) -> tuple[Any, float]:
-    """Upload a map and ask for a draft of it; return it, with the CPU of the look into the file."""
+    """Upload a map and ask for a draft of it; return it, with the CPU time of inspecting the file."""
     from judgemap.web.accounts.models import Researcher
     from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload
 

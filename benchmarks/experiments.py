@@ -2,9 +2,9 @@
 
     OMP_NUM_THREADS=1 python benchmarks/experiments.py [--quick]
 
-The study is run for 30 sets of strengths, 4 designs each, on the Nottinghamshire graph (where ../shared/data is absent,
-on a Delaunay triangulation of 76 random points). Seconds are of the wall and of the CPU; the figures for 1,000 sets are
-these, multiplied, and say so. CPU seconds are what other work on the machine changes least.
+The study is run for 30 sets of strengths, 4 designs each, on the Nottinghamshire graph (if ../shared/data is absent, on
+a Delaunay triangulation of 76 random points). Both wall and CPU seconds are given; the figures for 1,000 sets are
+extrapolated from them, and say so. Other work on the machine changes CPU seconds least.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def borders() -> tuple[str, AreaGraph]:
 
 
 def measure(study: Scheduling, sets: int, cores: int) -> dict[str, float | str]:
-    """Run so many sets and count the seconds."""
+    """Run ``sets`` sets and count the seconds."""
     name, graph = borders()
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()

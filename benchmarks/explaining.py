@@ -2,9 +2,9 @@
 
     OPENBLAS_NUM_THREADS=1 .venv/bin/python benchmarks/explaining.py [RESULTS COMPARISONS]
 
-RESULTS is a folder that `judgemap fit` wrote, of COMPARISONS; left out, it is the example study, 77 areas and 1,848
-answers, and its times are written to benchmarks/results/explaining.json. What a fit itself has computed, such as the
-effective sample sizes, is not timed.
+RESULTS is a folder that `judgemap fit` wrote for COMPARISONS. If they are left out, the example study is used, with 77
+areas and 1,848 answers, and its times are written to benchmarks/results/explaining.json. What the fit itself has
+computed, such as effective sample sizes, is not timed.
 """
 
 import json

@@ -2,11 +2,11 @@
 
     python benchmarks/first_view.py EXTRACT WEST SOUTH EAST NORTH
 
-Without a base map: Chicago's 77 areas, which libpysal brings. With one: 15 districts drawn over a box of longitude and
-latitude, with the streets of the extract. Chromium has nothing yet and is 390 pixels wide; bytes are those on the wire,
-headers included, of the pair's page with all it loads, and of the consent page before it. CPU is that of the server's
-processes for each judgement, in alternating rounds: answers alone, and answers that each bring four new tiles.
-Prints a table, and writes benchmarks/results/first_view.json.
+Without a base map: Chicago's 77 areas, which come with libpysal. With one: 15 districts drawn over a box of longitude
+and latitude, with the streets of the extract. Chromium starts with an empty cache and is 390 pixels wide; bytes are
+those on the wire, including headers, of the pair's page with everything it loads, and of the consent page before it.
+CPU time is that of the server's processes for each judgement, in alternating rounds: only answers, and answers that
+each bring four new tiles. Prints a table, and writes benchmarks/results/first_view.json.
 """
 
 import argparse
@@ -95,7 +95,7 @@ def districts(box: list[float], path: Path) -> None:
 
 
 def weigh(browser: Browser, server: Server, token: str) -> dict[str, int]:
-    """Open a judge's first pair with nothing cached; return the bytes of each file that came, and of all."""
+    """Open a judge's first pair with nothing cached; return the bytes of each file that arrived, and of all."""
     context = browser.new_context(base_url=f"http://127.0.0.1:{server.port}", viewport={"width": 390, "height": 844})
     page = context.new_page()
     came: list[Any] = []

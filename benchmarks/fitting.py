@@ -3,9 +3,9 @@
     .venv/bin/python benchmarks/fitting.py
 
 The study is the demonstration's: Chicago's 77 areas, 1,848 answers of twelve judges, on SQLite. A researcher signs in
-and presses the button; the page of progress is asked for every quarter of a second, as a browser does every second,
-until it leads on to the map, and that page is read. Figures, pictures and briefing follow: they are timed too. Each
-fit is asked for when the one before is explained, so that the worker is idle; nothing else should run.
+and presses the button; the page of progress is requested every quarter of a second (a browser does so every second)
+until it redirects to the map, and that page is read. Figures, pictures and briefing follow, and are timed too. Each fit
+is requested after the one before has been explained, so that the worker is idle; nothing else should run.
 """
 
 import json
@@ -39,7 +39,7 @@ TIMES = 3
 
 
 def wait_for(visitor: Visitor, path: str, words: str, seconds: float = 300.0) -> Page:
-    """Ask for a page until it, or the one that it leads on to, says something."""
+    """Request a page until it, or the one it redirects to, contains some words."""
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         page = visitor.get(path)

@@ -3,8 +3,9 @@
     .venv/bin/python benchmarks/hardship.py                 all of it, about five minutes
     .venv/bin/python benchmarks/hardship.py export draft    some of it
 
-Twenty judges, who think for half a second, answer a server on SQLite with its default settings. Client, server and what
-makes it hard share this machine, over loopback. "Unanswered" are requests that failed or took over ten seconds.
+Twenty judges, who think for half a second, answer a server on SQLite with its default settings. Client, server and
+whatever makes it hard share this machine, over loopback. "Unanswered" counts requests that failed or took over ten
+seconds.
 """
 
 import argparse
@@ -93,14 +94,14 @@ class Ground:
         self.folder, self.server, self.tokens = folder, server, tokens
 
     async def script(self, code: str, *words: str) -> None:
-        """Run some Python on the server's data folder, in a process of its own."""
+        """Run some Python on the server's data folder, in a separate process."""
         command = [sys.executable, "-c", code, str(self.server.data), *words]
         process = await asyncio.create_subprocess_exec(*command, env=self.server.environment)
         if await process.wait():
             raise RuntimeError("the script failed")
 
     async def hold(self, beginnings: list[str], seconds: float) -> None:
-        """Send the beginnings of requests and no more; where the server gives one up, begin another."""
+        """Send only the beginnings of requests; if the server gives one up, begin another."""
 
         async def one(beginning: str) -> None:
             while True:
@@ -130,12 +131,12 @@ async def export(ground: Ground) -> None:
 
 
 async def draft(ground: Ground) -> None:
-    """Make a draft of as many areas as the United States have counties, as a worker does."""
+    """Make a draft of as many areas as the United States has counties, as a worker does."""
     await ground.script(DRAFT, str(ground.folder / "large.gpkg"))
 
 
 async def slow_bodies(ground: Ground) -> None:
-    """Keep 64 answers whose bodies do not come and 20 files that do not come under way, for 20 seconds."""
+    """Keep open, for 20 seconds, 64 answers and 20 file uploads whose bodies never arrive."""
     answer = f"POST /j/{ground.tokens[0]}/answer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\npair="
     upload = "POST /studies/new HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20000000\r\n\r\na"
     await ground.hold([answer] * 64 + [upload] * 20, seconds=20)

@@ -1,8 +1,8 @@
 """What an installation takes: packages, megabytes, and CPU seconds to the demonstration's first map.
 
 Builds the wheel, installs it into empty environments, and runs it there: ``python benchmarks/installing.py``. CPU
-seconds are of all processes together, with nothing compiled beforehand, as on a new machine; packages come from uv's
-cache.
+seconds are those of all processes together, with nothing compiled beforehand, as on a new machine; packages come from
+uv's cache.
 """
 
 import json
@@ -30,7 +30,7 @@ def cpu_of(*words: object, cwd: Path = CHECKOUT) -> float:
 
 
 def install(folder: Path, wheel: Path, extras: str) -> Figures:
-    """Install into an empty environment; return what that takes, and what is there then."""
+    """Install into an empty environment; return what that takes, and what is there afterwards."""
     took = cpu_of(UV, "venv", "--quiet", folder)
     given = ("--python", folder / "bin" / "python", "--constraint", CHECKOUT / "requirements.lock")
     took += cpu_of(UV, "pip", "install", "--quiet", *given, f"judgemap{extras} @ {wheel.as_uri()}")
@@ -40,7 +40,7 @@ def install(folder: Path, wheel: Path, extras: str) -> Figures:
 
 
 def tree_cpu(root: int) -> float:
-    """Return the CPU seconds so far of a process and all its descendants, the ended ones included."""
+    """Return the CPU seconds so far of a process and all its descendants, including those that have ended."""
     facts = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -64,7 +64,7 @@ def fits_done(database: Path) -> int:
 
 
 def demonstration(program: Path, folder: Path) -> Figures:
-    """Start the demonstration; return the CPU seconds until its first map is there."""
+    """Start the demonstration; return the CPU seconds until its first map is ready."""
     words = [str(program), "demo", "--port", str(PORT)]
     process = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL)
     try:

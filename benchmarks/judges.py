@@ -31,7 +31,7 @@ SCALARS = ("log_variance", "log_disagreement", "tie_chance")
 
 
 def simulated(n_areas: int, judges: int, answers: int, ties: TieRule | None, *, differ: bool = True) -> PanelModel:
-    """Make a panel of ``judges`` with so many answers each."""
+    """Make a panel of ``judges`` with ``answers`` answers each."""
     rng = np.random.default_rng(1)
     corners = Delaunay(rng.random((n_areas, 2))).simplices
     graph = AreaGraph(n_areas, np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [0, 2]]]))
@@ -62,7 +62,7 @@ def whole(name: str, model: PanelModel, plan: Plan, sampler: str = "hmc") -> dic
 
 
 def ties_against_none(rounds: int = 3) -> dict[str, float]:
-    """Time the pooled model with ties beside today's without them; return effective draws per second of each."""
+    """Time the pooled model with ties beside the one without them; return effective draws per second of each."""
     model, plan = simulated(76, 12, 160, TieRule.RAO_KUPPER, differ=False), Plan(chains=32, warmup=50, draws=250)
     plain = Model(model.counts.pairs().decided(), model.covariance, model.variance)
     rates: dict[str, list[float]] = {"with ties": [], "without": []}

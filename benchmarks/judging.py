@@ -3,10 +3,10 @@
     .venv/bin/python benchmarks/judging.py            all of it, about ten minutes
     .venv/bin/python benchmarks/judging.py --quick    76 areas on SQLite
 
-Client and server share this machine, over loopback. CPU is that of the server's processes (and not of PostgreSQL's,
-which is given beside it), for every judgement: the figure that other work on the machine disturbs least. A judgement is
-one POST that stores the answer and brings the next pair. "Thinking" judges wait a second between judgements. The worker
-that makes fits is left out, for the processor time of the server alone is counted.
+Client and server share this machine, over loopback. CPU time is that of the server's processes for each judgement
+(PostgreSQL's is given separately): the figure that other work on the machine disturbs least. A judgement is one POST
+that stores the answer and brings the next pair. "Thinking" judges wait a second between judgements. The worker that
+makes fits is left out, because only the server's CPU time is counted.
 """
 
 import argparse
@@ -122,14 +122,14 @@ class Server:
         self.more = ["--fitters", "0", *(["--workers", str(workers)] if workers else [])]
 
     def make_study(self, map_path: Path, design: str, judges: int) -> list[str]:
-        """Make a study with so many judges who have agreed; return their tokens."""
+        """Make a study with ``judges`` judges who have agreed; return their tokens."""
         words = [sys.executable, "-c", MAKE, str(self.data), str(map_path), design, str(judges)]
         done = subprocess.run(words, capture_output=True, text=True, env=self.environment, check=True)
         tokens: list[str] = json.loads(done.stdout.splitlines()[-1])
         return tokens
 
     def count_queries(self, token: str) -> int:
-        """Count the statements of one judgement, the transaction's own not among them."""
+        """Count the statements of one judgement, not counting the transaction's own."""
         words = [sys.executable, "-c", COUNT, str(self.data), token]
         done = subprocess.run(words, capture_output=True, text=True, env=self.environment, check=True)
         return int(done.stdout.splitlines()[-1])
@@ -177,7 +177,7 @@ def _cpu(pid: int) -> float:
 
 
 def postgres_cpu() -> float:
-    """Add up the CPU time of PostgreSQL's processes, the ended ones too."""
+    """Add up the CPU time of PostgreSQL's processes, including those that have ended."""
     total = 0.0
     for pid in _processes():
         try:
@@ -190,7 +190,7 @@ def postgres_cpu() -> float:
 
 
 class Judge:
-    """A judge on one connection that is kept open."""
+    """A judge on one connection, which stays open."""
 
     def __init__(self, port: int, token: str) -> None:
         self.port, self.token = port, token
@@ -202,7 +202,7 @@ class Judge:
         self.pair = json.loads(await self.ask("GET", "", None))["pair"]
 
     async def ask(self, method: str, page: str, form: dict[str, str] | None) -> bytes:
-        """Send a request and read the body of the response; raise where it is no success."""
+        """Send a request and read the body of the response; raise if it was not successful."""
         body = urlencode(form).encode() if form else b""
         head = (
             f"{method} /j/{self.token}/{page} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nAccept: application/json\r\n"
@@ -232,7 +232,7 @@ class Judge:
 
 @dataclass
 class Played:
-    """What judges saw: each answer's time, the bytes that came, how many failed; and what it cost the server."""
+    """What judges saw: each answer's time, the bytes received, how many failed; and what it cost the server."""
 
     times: list[float] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
@@ -243,7 +243,7 @@ class Played:
 
 
 def seconds_long(seconds: float) -> Callable[[], bool]:
-    """Return what says whether to go on, for so many seconds from when it is first asked."""
+    """Return a function that says whether to go on, for ``seconds`` seconds after its first call."""
     began: list[float] = []
 
     def go_on() -> bool:
@@ -255,7 +255,7 @@ def seconds_long(seconds: float) -> Callable[[], bool]:
 
 
 async def play(server: Server, tokens: list[str], thinking: float, go_on: Callable[[], bool]) -> Played:
-    """Let judges who have begun answer, as long as they are to go on."""
+    """Let judges who have begun answer, as long as ``go_on`` says so."""
     judges = [Judge(server.port, token) for token in tokens]
     for judge in judges:
         await judge.open()

@@ -3,9 +3,9 @@
     .venv/bin/python benchmarks/nation.py                 # 76, 452, 2,000 and 7,600 areas, and the line to 170,000
     .venv/bin/python benchmarks/nation.py england MAP     # 32,844: MAP has the Lower Layer Super Output Areas
 
-Each size runs in a process of its own, so that its memory can be told. Strengths are drawn from the prior with α = 3
-and answered by pairs at random: 30 answers an area, one million for England. Times are CPU seconds of all threads,
-because wall times depend on what else runs. Interrupted, a fit keeps the draws it has, and its row says how many.
+Each size runs in a separate process, so that its memory can be measured. Strengths are drawn from the prior with α = 3,
+and answers are to random pairs: 30 answers per area, one million for England. Times are CPU seconds of all threads,
+because wall times depend on what else runs. If interrupted, a fit keeps the draws it has, and its row says how many.
 """
 
 import json
@@ -41,7 +41,7 @@ ANSWERS_AN_AREA = 30
 ALPHA = 3.0
 FREE_SIZES = (2_000, 7_600)
 OUTPUT_AREAS = 170_000
-"""England's output areas, of which there is no map here."""
+"""How many output areas England has; there is no map of them here."""
 
 
 def delaunay(n_areas: int) -> Areas:
@@ -53,7 +53,7 @@ def delaunay(n_areas: int) -> Areas:
 
 
 def simulate(areas: Areas, answers: int) -> tuple[np.ndarray, Comparisons]:
-    """Draw strengths from the prior, and answers of judges who know them, 50 a judge."""
+    """Draw strengths from the prior, and answers from judges who know them, 50 per judge."""
     rng, n = np.random.default_rng(2), len(areas)
     truth = ALPHA * Communicability(areas.graph).draw(rng, 1)[:, 0]
     left = rng.integers(n, size=answers)
@@ -183,13 +183,13 @@ def extrapolate(rows: list[dict[str, float]]) -> dict[str, float]:
 
 
 def run_alone(*words: str) -> dict[str, object]:
-    """Measure in a process of its own."""
+    """Measure in a separate process."""
     done = subprocess.run([sys.executable, __file__, *words], check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def keep(**rows: object) -> None:
-    """Put results into the file, beside what is there."""
+    """Add results to those in the file."""
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     machine = {"machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"}
     RESULTS.write_text(json.dumps({**known, **machine, **rows}, indent=2, ensure_ascii=False) + "\n")

@@ -5,11 +5,11 @@
     .venv/bin/python benchmarks/nation_server.py --areas 3000 --answers 20000 --quick       a minute, SQLite alone
     .venv/bin/python benchmarks/nation_server.py --pages --quick        pages alone, without the draft, SQLite alone
 
-The file is uploaded and a worker makes the draft, in this process; the reader of the file runs in its own, confined,
-and its memory is given. Answers are put into the database in bulk, 50 a judge, and the worker's upkeep is run once.
-Each page is then asked for through all of Django, seven times; an answer also in a study of 100 areas, to compare.
-Times are CPU seconds of this process and its readers, and for pages also of PostgreSQL's processes, which other work on
-the machine disturbs least; kB are what a browser gets, compressed.
+The file is uploaded and a worker makes the draft, in this process; the reader of the file runs confined in its own, and
+its memory is given. Answers are put into the database in bulk, 50 per judge, and the worker's upkeep is run once. Each
+page is then requested through all of Django, seven times; an answer also in a study of 100 areas, for comparison. Times
+are CPU seconds of this process and its readers, and for pages also of PostgreSQL's processes, which other work on the
+machine disturbs least; kB are what a browser gets, compressed.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def cpu(who: int = resource.RUSAGE_SELF) -> float:
 
 
 def page_cpu() -> float:
-    """Return the CPU time of this process and, where PostgreSQL answers it, of that server's processes."""
+    """Return the CPU time of this process and, with PostgreSQL, of that server's processes."""
     from django.db import connection
 
     if connection.vendor == "sqlite":
@@ -156,7 +156,7 @@ def insert(model: Any, names: list[str], rows: Iterable[tuple[Any, ...]]) -> Non
 
 
 def answer_all(study: Any, n_answers: int) -> list[str]:  # noqa: ANN401 - a study
-    """Let judges answer, each 50 pairs near home; return the links of a few more who have answered nothing."""
+    """Let judges answer, each 50 pairs near home; return the links of a few more who have not answered anything."""
     import numpy as np
     from django.db import connection
     from django.utils import timezone
@@ -217,7 +217,7 @@ def small_study(data: Path) -> str:
 
 
 def keep_fit(study: Any, n_answers: int) -> None:  # noqa: ANN401 - a study
-    """Keep a fit as a worker leaves it, with the risks of an imagined posterior; only its pages are timed."""
+    """Store a fit as a worker leaves it, with risks from an imaginary posterior; only its pages are timed."""
     import numpy as np
     from django.utils import timezone
 
@@ -254,7 +254,7 @@ def keep_fit(study: Any, n_answers: int) -> None:  # noqa: ANN401 - a study
 
 
 def _renumber(model: Any) -> None:  # noqa: ANN401 - a model
-    """Let PostgreSQL go on after the keys that were given."""
+    """Let PostgreSQL continue after the keys that were given."""
     from django.core.management.color import no_style
     from django.db import connection
 
@@ -303,7 +303,7 @@ def time_pages(study: Any, tokens: list[str]) -> list[dict[str, Any]]:  # noqa: 
 
 
 def page(name: str, ask: Callable[[], Any]) -> dict[str, Any]:
-    """Ask for a page several times; the first does not count, as a process keeps what it has derived."""
+    """Ask for a page several times; the first does not count, because a process caches what it has derived."""
     times, first, response = [], 0.0, None
     for turn in range(TIMES + 1):
         began = page_cpu()
@@ -359,7 +359,7 @@ def measure(url: str, data: Path, options: argparse.Namespace) -> dict[str, Any]
 
 
 def main() -> int:
-    """Measure each database in a process of its own, and write the results."""
+    """Measure each database in a separate process, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--areas", type=int, default=AREAS)
     parser.add_argument("--answers", type=int, default=ANSWERS)

@@ -2,7 +2,7 @@
 
     python benchmarks/page.py keep     before a run: today's figures become the last ones, and the machine is noted
     python benchmarks/page.py write    after it: benchmarks/measurements.md, filled in, becomes docs/measurements.md
-    python benchmarks/page.py check    exit status 1 where a ratio is below two thirds of the last one
+    python benchmarks/page.py check    exit status 1 if a ratio is below two thirds of the last one
 
 Times depend on the machine; ratios of two things timed in turns in one run hardly do, so only they are checked.
 """
@@ -80,19 +80,19 @@ RATIOS = (
 
 
 def read(folder: Path, name: str) -> Figures:
-    """Read one benchmark's figures; nothing where it was not run."""
+    """Read one benchmark's figures; empty if it was not run."""
     path = folder / f"{name}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def today(results: Path, name: str) -> Figures:
-    """Read one benchmark's figures if it was run since `keep`; what is still as it was kept is not today's."""
+    """Read one benchmark's figures if it was run since `keep`; unchanged figures are not today's."""
     now = read(results, name)
     return {} if now == read(results / "last", name) else now
 
 
 def ratio(found: Figures, each: Ratio) -> float | None:
-    """Compute a ratio; none where one of its two sides was not measured."""
+    """Compute a ratio; None if one of its two sides was not measured."""
     try:
         return each.of(found)
     except KeyError:
@@ -109,7 +109,7 @@ def ratio_rows(results: Path) -> list[tuple[str, float | None, float | None]]:
 
 
 def fallen(results: Path) -> list[str]:
-    """Say in a sentence each which ratios fell by more than a third."""
+    """Say which ratios fell by more than a third, one sentence each."""
     return [
         f"{name}: {now:.3g}, where it was {last:.3g}"
         for name, now, last in ratio_rows(results)
@@ -118,7 +118,7 @@ def fallen(results: Path) -> list[str]:
 
 
 def keep(results: Path) -> None:
-    """Make today's figures the last ones, and note on which machine the next are measured."""
+    """Make today's figures the last ones, and note the machine on which the next ones are measured."""
     (results / "last").mkdir(parents=True, exist_ok=True)
     for path in results.glob("*.json"):
         shutil.copy(path, results / "last" / path.name)
@@ -151,7 +151,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def beside(results: Path, name: str, rows: str, columns: dict[str, str]) -> str:
-    """Write a table of a benchmark: a line for each entry under ``rows``, today's figures with the last in brackets."""
+    """Write a benchmark's table: one line per entry under ``rows``, with today's figures and the last in brackets."""
     now, last = today(results, name).get(rows, {}), read(results / "last", name).get(rows, {})
     lines = []
     for label in now or last:

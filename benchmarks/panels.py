@@ -1,13 +1,13 @@
-"""Are the intervals for the population right, and are odd judges told apart? Simulated studies on Chicago's map.
+"""Are the intervals for the population right, and are odd judges recognised? Simulated studies on Chicago's map.
 
     python benchmarks/panels.py [--sets 50] [--panels 20] [--cores 2]
 
 Coverage: 12 and 50 judges, σ/α of 0.25 and 0.5, 2,000 answers as unequal as in the paper; 95 % intervals of the
-population's risk from the model in which judges differ, and from the one that pools them, on the same answers.
-Odd judges: 20 judges (σ/α = 0.25) and one each who answers at random, the wrong way round, and with a map of their own,
-50 answers each; the area under the ROC curve of the probability that is made to tell each kind, against the 20 and
-against the other two kinds, and how often that probability is above 90 % for such a judge and for one of the 20. The
-chains are short: fits that have not settled do not give these probabilities. Pareto's k is shown for each panel.
+population's risk from the model in which judges differ, and from the one that pools them, on the same answers. Odd
+judges: 20 judges (σ/α = 0.25) and one each who answers at random, the wrong way round, and with a map of their own, 50
+answers each; the area under the ROC curve of the probability meant to recognise each kind, against the 20 and against
+the other two kinds, and how often that probability is above 90 % for such a judge and for one of the 20. The chains are
+short: fits that have not settled do not give these probabilities. Pareto's k is shown for each panel.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def chicago() -> Covariance:
 
 
 def drawn(rng: np.random.Generator, C: Covariance, judges: int, ratio: float) -> Panel:
-    """Draw a panel whose judges differ by so much."""
+    """Draw a panel whose judges differ by ``ratio``."""
     nothing = np.zeros(judges)
     views = ratio * ALPHA * C.draw(rng, judges)
     return Panel(ALPHA * C.draw(rng, 1)[0], views, nothing, nothing + 1, nothing, {})
@@ -57,7 +57,7 @@ def unequal(judges: int) -> np.ndarray:
 
 
 def covered(seed: int) -> list[dict[str, float | str]]:
-    """Simulate one study of each setting, and fit it with judges who differ and with judges alike."""
+    """Simulate one study of each setting, and fit it both with judges who differ and with judges who are alike."""
     C, rows = chicago(), []
     for judges, ratio in SETTINGS:
         rng = np.random.default_rng([seed, judges, round(100 * ratio)])
@@ -75,7 +75,7 @@ def covered(seed: int) -> list[dict[str, float | str]]:
 
 
 def suspected(seed: int) -> list[list[float]]:
-    """Simulate a study with three odd judges; return for each kind the probability of that for every judge, and k̂."""
+    """Simulate a study with three odd judges; return every judge's probability of each kind, and k̂."""
     C, rng = chicago(), np.random.default_rng([seed, 7])
     panel = drawn(rng, C, ORDINARY + len(KINDS), 0.25)
     panel.attention[ORDINARY : ORDINARY + 2] = 0.0, -1.0
@@ -106,7 +106,7 @@ def area_under_curve(odd: np.ndarray, ordinary: np.ndarray) -> float:
 
 
 def main() -> None:
-    """Run the studies, print and keep what came of them."""
+    """Run the studies, and print and store the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", type=int, default=50, help="studies of each of the four settings")
     parser.add_argument("--panels", type=int, default=20, help="studies with odd judges")
@@ -132,7 +132,7 @@ def main() -> None:
         found["auc"][kind] = {name: area_under_curve(own, others) for name, others in rest.items()}
         found["sure"][kind] = float((own > SURE).mean()), float((rest["ordinary judges"] > SURE).mean())
         print(f"{kind}: AUC {found['auc'][kind]}, said of {found['sure'][kind]}", flush=True)
-    if not wanted.sets:  # the odd judges alone: keep the coverage that was measured before
+    if not wanted.sets:  # only the odd judges: keep the coverage that was measured before
         found |= {name: json.loads(RESULTS.read_text())[name] for name in ("sets", "coverage")}
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")
 

@@ -3,10 +3,10 @@
     python benchmarks/processors.py
 
 `tests/core/other_processors.py` has the environments in which each library computes as it would on another one. Every
-fit runs in a process of its own and is compared with the first processor's: the largest difference in a draw of an
-area's risk, and in each kind of column of areas.csv (ranks and probabilities are counts of draws). Prints a table and
-writes benchmarks/results/. Nottinghamshire's data are read from ../shared/data; where that folder is absent, the
-example study on Chicago's areas takes their place.
+fit runs in a separate process and is compared with the first processor's: the largest difference in a draw of an area's
+risk, and in each kind of column of areas.csv (ranks and probabilities are counts of draws). Prints a table and writes
+benchmarks/results/. Nottinghamshire's data are read from ../shared/data; if that folder is absent, the example study
+on Chicago's areas takes their place.
 """
 
 import json

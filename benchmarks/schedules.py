@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 python benchmarks/schedules.py [--quick]
 
 CPU seconds, one thread, the fastest of several rounds. Maps are Delaunay triangulations of random points, but utilities
-are on the Nottinghamshire graph, read from ../shared/data and left out where that folder is absent. Utilities here are
-of the Laplace approximation with α known: quick, and good for comparing designs; not the paper's exact study.
+are on the Nottinghamshire graph, read from ../shared/data and left out if that folder is absent. Utilities here use the
+Laplace approximation with α known: quick, and good for comparing designs; not the paper's exact study.
 """
 
 import argparse
@@ -77,7 +77,7 @@ SPECTRAL = {76: spectral, 452: spectral_without_zeros}
 
 
 def principal_component_times(sizes: tuple[int, ...]) -> list[dict[str, float | str]]:
-    """Time the closed form, and the spectral definition where it is feasible."""
+    """Time the closed form, and the spectral definition if it is feasible."""
     rows: list[dict[str, float | str]] = []
     for n_areas in sizes:
         graph = synthetic_map(n_areas)
@@ -101,7 +101,7 @@ def principal_component_times(sizes: tuple[int, ...]) -> list[dict[str, float | 
 
 
 def drawing_speeds(sizes: tuple[int, ...]) -> list[dict[str, float]]:
-    """Pairs a second from the principal component design, in one go and one at a time, and a list with all options."""
+    """Pairs per second of the principal component design, all at once and one at a time; lists with all options."""
     rows = []
     for n_areas in sizes:
         began = time.process_time()
@@ -119,7 +119,7 @@ def drawing_speeds(sizes: tuple[int, ...]) -> list[dict[str, float]]:
 
 
 def judge_times(sizes: tuple[int, ...], answers: int = 50) -> list[dict[str, float]]:
-    """Time the adaptive design for one judge, from what a fit says of the population and so many own answers."""
+    """Time the adaptive design for one judge, from what a fit says about the population and ``answers`` own answers."""
     rows = []
     for n_areas in sizes:
         rng, C = np.random.default_rng(2), communicability(synthetic_map(n_areas)).matrix

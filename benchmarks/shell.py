@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/shell.py [--rounds 3]
 
-The first run finds no machine code kept by an earlier one. CPU seconds are of the whole command, the fastest of some
-rounds; wall seconds are of the same round, and mean something only where nothing else runs. Without ../shared/data
+The first run finds no machine code cached by an earlier one. CPU seconds are those of the whole command, the fastest of
+some rounds; wall seconds are from the same round, and mean something only if nothing else runs. Without ../shared/data
 there is nothing to time. An environment with the extra ``cluster`` takes half a second longer: xarray loads dask.
 """
 

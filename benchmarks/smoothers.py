@@ -112,13 +112,13 @@ def draw_answers(
 
 
 def simulated(areas: jm.Areas, first: np.ndarray, second: np.ndarray, won: np.ndarray) -> Comparisons:
-    """Make comparisons of answers, one judge's."""
+    """Make comparisons from answers, all by one judge."""
     words = np.where(won, "left", "right").tolist()
     return Comparisons.from_words(areas.ids, ["1"] * len(words), first, second, words)
 
 
 def chicago() -> dict[str, object]:
-    """Every truth under every prior: answers held out are as many as those that are fitted."""
+    """Fit every truth with every prior; as many answers are held out as are fitted."""
     areas, rows = jm.chicago(), {}
     for truth in MODELS:
         prior, found = smoother(areas, truth), {model: [] for model in MODELS}
@@ -177,7 +177,7 @@ def england(path: str, *truths: str) -> dict[str, object]:
 
 
 def main(words: list[str]) -> None:
-    """Measure what is asked for, and keep it beside what is there."""
+    """Measure what is asked for, and add it to the results."""
     found = {"real": real, "chicago": chicago, "england": lambda: england(*words[1:])}[words[0]]()
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     RESULTS.write_text(json.dumps({**known, words[0]: found}, indent=2, ensure_ascii=False) + "\n")

@@ -2,9 +2,9 @@
 
     python benchmarks/ties.py [--folds 5]
 
-The answers are those of Dar es Salaam, in ../shared/data: 452 subwards, 75,078 answers, judges unknown.
-Each fold's decided answers are scored by log P(the area chosen | one of the two is), which every model gives; models
-with ties are scored on all answers as well, ties among them, as log P(answer).
+The answers are those of Dar es Salaam, in ../shared/data: 452 subwards, 75,078 answers, judges unknown. Each fold's
+decided answers are scored by log P(the area chosen | one of the two is), which every model gives; models with ties are
+also scored on all answers, including ties, as log P(answer).
 """
 
 import argparse
@@ -49,7 +49,7 @@ def scores(fit: jm.Fit, ties: str, held: Comparisons) -> tuple[np.ndarray, np.nd
 
 
 def main() -> None:
-    """Print a row a model."""
+    """Print one row per model."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--draws", type=int, default=100, help="of each of 4 chains")

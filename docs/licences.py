@@ -23,7 +23,7 @@ metadata.
 
 
 def installed_with(text: str, extras_seen: set[str] | None = None) -> dict[str, Distribution]:
-    """Return a requirement's packages: itself and, marker by marker, all that it needs on this machine."""
+    """Return a requirement's packages: itself and, going by markers, everything it needs on this machine."""
     seen = set() if extras_seen is None else extras_seen
     requirement = Requirement(text)
     name = canonicalize_name(requirement.name)
@@ -55,7 +55,7 @@ def licence_of(package: Distribution) -> str:
 
 
 def _first_line(package: Distribution) -> str:
-    """Return how a package's licence file begins."""
+    """Return the first line of a package's licence file."""
     files = [file for file in package.files or [] if "LICEN" in file.name.upper()]
     return files[0].read_text().strip().split("\n")[0] if files else "not said"
 

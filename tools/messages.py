@@ -18,7 +18,7 @@ import polib
 WEB = Path(__file__).parent.parent / "src" / "judgemap" / "web"
 MARKS = {"_": 1, "gettext": 1, "gettext_lazy": 1, "ngettext": 2}
 Text = tuple[str, str]
-"""A text, and its plural where it has one."""
+"""A text, and its plural if it has one."""
 
 
 def template_texts(name: str) -> Iterator[Text]:
@@ -51,7 +51,7 @@ def module_texts(text: str) -> Iterator[Text]:
 
 
 def all_texts() -> dict[Text, str]:
-    """Return every text of researchers' pages, and where it is first."""
+    """Return every text on researchers' pages, and where it first appears."""
     found: dict[Text, str] = {}
     for path in sorted(WEB.rglob("*")):
         place = path.relative_to(WEB).as_posix()
@@ -68,7 +68,7 @@ def all_texts() -> dict[Text, str]:
 
 
 def update(path: Path, language: str) -> None:
-    """Write the catalogue of a language, with the translations that it had."""
+    """Write the catalogue of a language, keeping its translations."""
     before = {(entry.msgid, entry.msgid_plural): entry for entry in polib.pofile(str(path))} if path.exists() else {}
     catalogue = polib.POFile(wrapwidth=120)
     catalogue.metadata = {"Language": language, "Content-Type": "text/plain; charset=UTF-8"}
@@ -83,7 +83,7 @@ def update(path: Path, language: str) -> None:
 
 
 def main() -> None:
-    """Set Django up, for its templates, and write the catalogue of the language that is asked for."""
+    """Set up Django, for its templates, and write the catalogue of the language that was asked for."""
     import django
 
     with tempfile.TemporaryDirectory() as data:

@@ -1,9 +1,9 @@
-"""How far a newcomer walks: the files and functions of ours that a fit, an answer and a fit from the page pass.
+"""How much of our code a newcomer has to follow: files and functions for a fit, an answer and a fit from the page.
 
     python tools/walks.py
 
-Chicago's map with simulated judges stands for a study; each walk is run once before it is counted, so that what is read
-only once is not in it.
+Chicago's map with simulated judges serves as the study; each walk is run once before it is counted, so that one-off
+work is not included.
 """
 
 import os
@@ -100,7 +100,7 @@ def answers_and_fits(folder: Path) -> None:
 
 
 def main() -> None:
-    """Count the three walks in folders of their own."""
+    """Count the three walks, each in its own folder."""
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     with tempfile.TemporaryDirectory() as folder:
         fit_from_the_shell(Path(folder))

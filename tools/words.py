@@ -1,4 +1,4 @@
-"""Write every sentence that judgemap shows to one text file, page by page, for somebody to read and mend.
+"""Write every sentence that judgemap shows to one text file, page by page, for somebody to read and correct.
 
     python tools/words.py words.txt
 
@@ -23,11 +23,11 @@ BLOCK = re.compile(
 TAG = re.compile(r"<[^>]*>|{%.*?%}", re.DOTALL)
 BLANK = re.compile(r"{{.*?}}", re.DOTALL)
 SENTENCE = re.compile(r"[A-Za-z’']+ (?:[A-Za-z’'{0-9(“-]+ )")
-"""Three words at least: shorter strings are keys and names more often than something to read."""
+"""At least three words: shorter strings are mostly keys and names, not something to read."""
 
 
 def template_words(text: str) -> list[str]:
-    """Return what a template says, a line for each paragraph.
+    """Return what a template says, one line per paragraph.
 
     >>> template_words("<h1>Your {{ n }} links</h1><p>Send <b>each</b> one.</p>")
     ['Your {…} links', 'Send each one.']

@@ -1,4 +1,4 @@
-"""Try to hurt the server, on this machine and over loopback, for a bounded time; print what came of it.
+"""Try to hurt the server, on this machine and over loopback, for a limited time; print what happened.
 
     .venv/bin/python benchmarks/reliability             all trials, about three hours
     .venv/bin/python benchmarks/reliability --quick     the same with fewer repetitions, a few minutes

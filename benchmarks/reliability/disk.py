@@ -20,7 +20,7 @@ def run(*, quick: bool) -> None:
 
 
 def fill(folder: Path, times: int) -> dict[str, object]:
-    """Fill the disk so many times."""
+    """Fill the disk ``times`` times."""
     live = Live(folder)
     bots, ballast, health = live.judges(6), folder / "ballast", []
     live.start()

@@ -66,7 +66,7 @@ def run(*, quick: bool) -> None:
 
 
 class Fuzzer:
-    """Makes requests up, and counts what comes back."""
+    """Makes up requests, and counts what comes back."""
 
     def __init__(self, live: Live, tokens: list[str], session: str, addresses: list[str]) -> None:
         self.live, self.tokens, self.session, self.addresses = live, tokens, session, addresses
@@ -75,7 +75,7 @@ class Fuzzer:
         self.cut, self.examples = 0, []
 
     async def fuzz(self, count: int) -> None:
-        """Send so many requests, a few at a time."""
+        """Send ``count`` requests, a few at a time."""
         left = iter(range(count))
 
         async def client() -> None:
@@ -130,7 +130,7 @@ class Fuzzer:
         return method, path, b"" if method in ("GET", "HEAD", "TRACE") else body, headers
 
     def _filled(self, part: str) -> str:
-        """Fill a place in an address with what is there, or with rubbish."""
+        """Fill a place in an address with something that exists, or with rubbish."""
         if "<" not in part and "(" not in part:
             return part
         if self.rng.random() < 0.3:

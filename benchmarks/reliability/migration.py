@@ -1,4 +1,4 @@
-"""Upgrade a database of version 0.1.0 with a million answers, and time it: so long judges have to wait."""
+"""Upgrade a database of version 0.1.0 with a million answers, and time it: that is how long judges have to wait."""
 
 import resource
 import shutil
@@ -32,7 +32,7 @@ def run(*, quick: bool) -> None:
 
 
 def fill(path: Path, answers: int) -> int:
-    """Copy a judge's pairs and answers until there are so many."""
+    """Copy a judge's pairs and answers until there are ``answers`` of them."""
     with closing(sqlite3.connect(path)) as database:
         names = {}
         for table in ("judge_judge", "judge_pair", "judge_answer"):

@@ -16,7 +16,7 @@ def run(*, quick: bool) -> None:
 
 
 def restart(live: Live, server: Any, times: int) -> dict[str, Any]:  # noqa: ANN401 - pgserver has no types
-    """Restart so many times, and look how soon answers are taken again."""
+    """Restart it several times, and see how soon answers are accepted again."""
     bots, away = live.judges(6), []
     live.start()
 

@@ -20,7 +20,7 @@ def run(*, quick: bool) -> None:
         held = []
 
         async def one(beginning: str) -> None:
-            """Begin a request and wait; where the server gives it up, begin another."""
+            """Begin a request and wait; if the server gives it up, begin another."""
             while True:
                 reader, writer = await asyncio.open_connection("127.0.0.1", live.port)
                 writer.write(beginning.encode())

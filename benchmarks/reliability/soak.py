@@ -1,4 +1,4 @@
-"""Let twenty judges answer for half an hour, and look at the memory of the server and at the times."""
+"""Let twenty judges answer for half an hour, and watch the server's memory and response times."""
 
 import asyncio
 
