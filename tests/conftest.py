@@ -1,4 +1,4 @@
-"""What all tests share: the data of real studies and a real browser, where they are there."""
+"""What all tests share: the data of real studies and a real browser, if they are available."""
 
 import csv
 import shutil
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 # Nothing is timed in a test, and the same examples are tried everywhere: few by `make test`, many by `make test-slow`.
-# A test's own fixtures are shared by its examples, and what rubbish leaves in a database is meant to be there.
+# A test's examples share its fixtures, and what rubbish leaves in a database is meant to stay there.
 LOOSE = {
     "deadline": None, "derandomize": True, "database": None,
     "suppress_health_check": [hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow],

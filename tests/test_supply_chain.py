@@ -22,7 +22,7 @@ def test_the_lock_names_no_registry():
 
 
 def test_every_licence_is_listed():
-    """By name: what a package says of its licence may change with its version, and then the page is written anew."""
+    """By name: what a package says about its licence may change with its version, and then the page is rewritten."""
     spec = importlib.util.spec_from_file_location("licences", ROOT / "docs" / "licences.py")
     licences = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(licences)

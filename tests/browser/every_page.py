@@ -27,7 +27,7 @@ from judgemap.web.demo.visits import visit_as_researcher
 WIDTHS = {390: 844, 1280: 900}
 SKIPPED = re.compile(r"/(download|pictures|static|log(in|out))/|\.(toml|svg|css|js|png|json|csv)$|\?")
 ALIKE = re.compile(r"(/areas/)\d+$|(/dashboard/judges/)[^/]+$")
-"""Pages of which there are many of a kind; the first stands for the others."""
+"""Kinds of pages of which there are many: only the first of each kind is visited."""
 
 
 class Server(NamedTuple):

@@ -30,7 +30,7 @@ def open_study(page, recommended: int) -> str:
 
 
 def invite(page, study: str, judges: int) -> list[str]:
-    """Make so many links, and return them."""
+    """Make several links, and return them."""
     page.goto(f"{study}judges")
     page.fill("#id_judges", str(judges))
     page.check("#id_anyway")  # the server is at 127.0.0.1, and says so
@@ -42,7 +42,7 @@ def invite(page, study: str, judges: int) -> list[str]:
 
 
 def plain(name: str, planted: dict[str, float]) -> str:
-    """Return the name as it is in the file: pages tell areas of one name apart, as in "Ina-machi, near Ageo-shi"."""
+    """Return the name as in the file: pages distinguish areas with the same name, as in "Ina-machi, near Ageo-shi"."""
     return name if name in planted else name.split(", ", maxsplit=1)[0]
 
 

@@ -150,7 +150,7 @@ def test_output_that_is_somebody_elses(judgemap, edges, comparisons, tmp_path):
 
 
 def test_from_the_shell(edges, comparisons, tmp_path):
-    """The installed command itself, in a process of its own."""
+    """The installed command itself, in a separate process."""
     words = [sys.executable, "-m", "judgemap", "fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

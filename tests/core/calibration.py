@@ -153,7 +153,7 @@ def uniformity(ranks: IntArray, draws: int, bins: int = 8) -> float:
 def advance(
     rng: np.random.Generator, kernel: Kernel, starts: tuple[FloatArray, FloatArray], steps: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return strengths and log α², one row a chain, after so many steps."""
+    """Return strengths and log α² after several steps, one row per chain."""
     _, draws = kernel.advance(rng, kernel.init(rng, *starts), steps, steps)
     return draws["strengths"][:, -1], draws["log_variance"][:, -1]
 

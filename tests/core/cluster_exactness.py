@@ -98,7 +98,7 @@ def sweep_scores(
 
 
 def score_limit(functions: int, false_alarm: float) -> float:
-    """Bound that the largest of so many |z| passes with at most this probability."""
+    """A bound that the largest of several |z| exceeds with at most this probability."""
     return float(-ndtri(false_alarm / (2 * functions)))
 
 

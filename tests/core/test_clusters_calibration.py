@@ -148,7 +148,7 @@ def stationarity(rng, move, prior, replicates):
 
 
 def only_carry(code):
-    """The move that carries trees between clusters, alone, five times over."""
+    """Only the move that carries trees between clusters, five times over."""
 
     def move(rng, model, state):
         n, table = len(state.links), clusters._tables(model.prior)
@@ -242,7 +242,7 @@ def test_geweke_catches_self_link_counted_twice(monkeypatch):
 
 @pytest.mark.slow  # thousands of chains; test_clusters_sweep.py catches it by enumeration
 def test_geweke_catches_forgotten_kappa0(monkeypatch):
-    """The paper's formulas hold for κ0 = 1 only; m_k and σ_k² drawn by them are wrong for any other."""
+    """The paper's formulas are right only for κ0 = 1; m_k and σ_k² drawn by them are wrong for any other value."""
     true = clusters.draw_clusters
 
     def forgets(rng, prior, labels, strengths):

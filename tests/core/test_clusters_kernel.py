@@ -157,7 +157,7 @@ def test_advance_leaves_its_state_alone_and_can_go_on():
     assert np.array_equal(after.strengths, draws["strengths"][0, -1])
 
 
-@pytest.mark.slow  # two long chains; both are held against integration in test_clusters_ties.py
+@pytest.mark.slow  # two long chains; both are compared with integration in test_clusters_ties.py
 @pytest.mark.statistical
 def test_both_samplers_agree():
     """Means of centred strengths, their squares, the number of clusters and co-clustering; false alarm 1e-4."""

@@ -92,7 +92,7 @@ def test_both_samplers_agree(study):
 
 @pytest.mark.slow
 def test_carrying_cures_tight_clusters(study):
-    """With clusters tighter than what comparisons tell of one area, sweeps alone leave chains apart."""
+    """If clusters are tighter than what comparisons say about one area, sweeps on their own leave chains apart."""
     prior = ClusterPrior(study.prior.affinity, kappa0=0.01, a0=10.0, b0=0.5)
     model, plan = ClusterModel(study.counts, prior), Plan(chains=4, warmup=500, draws=2000, thin=5)
     carried = sample_clusters(np.random.default_rng(54), model, plan)

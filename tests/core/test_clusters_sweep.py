@@ -49,8 +49,8 @@ def test_sweep_is_exact(name):
     assert worst(scores) < 1
 
 
-# Planted bugs. The same test, run as plain Python, passes the code as it is and fails each bug. The first takes the
-# parent's branch not to hang below i, as it does where the links hold a cycle; planting anew keeps it from crashing.
+# Planted bugs. The same test, run as plain Python, passes the code as it is and fails each bug. The first assumes that
+# the parent's branch does not hang below i, as it does if the links have a cycle; replanting keeps it from crashing.
 
 BUGS = {
     "none": {},

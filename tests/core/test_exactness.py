@@ -117,7 +117,7 @@ def without_prior_shape(density):
 
 
 def ties_counted_twice(density):
-    """Count every pair as if it had been compared once more without a winner."""
+    """Count every pair as if it had been compared once more, without a winner."""
 
     def bug(target, point):
         d = differences(target.model.counts, target.laplace.V @ point.w)
@@ -134,7 +134,7 @@ def test_planted_bugs_in_hmc_are_caught(monkeypatch, bug):
 
 
 def test_hmc_gradient_is_that_of_its_density():
-    """A wrong gradient would still be exact, by the Metropolis step, but slow: so it has a test of its own."""
+    """A wrong gradient would still be exact, by the Metropolis step, but slow, so it has its own test."""
     for model in MODELS.values():
         target = hmc.build_target(model)
         q = np.random.default_rng(1).normal(size=(model.counts.n_areas + 1, 3))

@@ -59,7 +59,7 @@ def test_a_model_with_attention_or_lapses_has_room_for_two_kinds(panel):
 
 
 def exact_kinds(wins, losses, draws):
-    """Two areas, one difference: p(y | kind, the others' answers) on a grid, and the posterior as the model has it."""
+    """Two areas, one difference: p(y | kind, the others' answers) on a grid, and the model's own posterior."""
     grid = np.linspace(-12, 12, 4001)
     prior = -(grid**2) / 2 - np.log(np.sqrt(2 * np.pi)) + np.log(grid[1] - grid[0])
     own = wins * np.log(expit(grid)) + losses * np.log(expit(-grid))

@@ -79,7 +79,7 @@ def test_one_pair_by_hand() -> None:
 
 
 def test_pairs_without_a_decided_answer() -> None:
-    """Those that only ever tied say nothing here."""
+    """Pairs that were always tied say nothing here."""
     some, none = count_pairs([0, 1], [1, 2], 3), count_pairs([0, 1], [1, 2], 3, ties=[(0, 2)])
     strengths = np.array([[0.3, 5.0], [-1.0, 0.0], [2.0, 1.0]])
     for one, other in zip(pair_pass.likelihood(some)(strengths), pair_pass.likelihood(none)(strengths), strict=True):
@@ -145,4 +145,4 @@ def test_short_runs_draw_the_same_without_the_compiler(monkeypatch: pytest.Monke
     for name, values in draws[0].items():
         np.testing.assert_allclose(draws[1][name], values, rtol=0, atol=1e-9)
     monkeypatch.setattr(pair_arrays, "likelihood", None)
-    kernel_for(model, FEW)  # so many draws are worth compiled code
+    kernel_for(model, FEW)  # with this many draws, compiled code pays off

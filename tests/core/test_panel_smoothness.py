@@ -58,7 +58,7 @@ def test_redrawing_leaves_the_prior_unchanged():
 
 
 def test_bugs_are_caught(monkeypatch):
-    """ψ as if the other part of the map were none; ρ without the volume of the covariance."""
+    """ψ as if there were no other part of the map; ρ without the volume of the covariance."""
     with monkeypatch.context() as patch:
         patch.setattr(panel_smoothness, "SHAPE", 2.5)
         assert min(joint_ranks(3, chains=1000)) < 1e-3 / 3

@@ -38,7 +38,7 @@ def test_moments(n, d, sign):
 @pytest.mark.parametrize("d", [0.0, 1.0, 3.1, 3.2, 20.0])
 @pytest.mark.parametrize("s", [0.5, 5.0, 50.0])
 def test_laplace_transform(d, s):
-    """E e^{−sω} = (cosh(d/2)/cosh √(d²/4 + s/2))^n: the whole distribution, not two moments alone."""
+    """E e^{−sω} = (cosh(d/2)/cosh √(d²/4 + s/2))^n: the whole distribution, not just two moments."""
     found = np.exp(-s * draw_polyagamma(np.random.default_rng(int(10 * d + s)), np.ones(SIZE), np.full(SIZE, d)))
     expected = np.cosh(d / 2) / np.cosh(np.sqrt(d**2 / 4 + s / 2))
     assert abs(found.mean() - expected) < 5 * found.std() / np.sqrt(SIZE)

@@ -49,7 +49,7 @@ def test_judges_alike_are_one_judge():
 
 @pytest.mark.statistical
 def test_the_grid_agrees_with_exact_sampling():
-    """A Gibbs sampler of one panel's posterior, written anew here: the map's sd within a tenth of what was planned."""
+    """A Gibbs sampler of one panel's posterior, written here: the map's sd is within a tenth of what was planned."""
     rng = np.random.default_rng(2)
     covariance, alpha, sigma = exponential(POINTS, 0.5), 2.0, 1.0
     n_judges, n_answers = 8, 30

@@ -63,7 +63,7 @@ def test_news_comes_and_grows():
 
 
 def test_chains_that_are_not_good_enough_go_on():
-    """And their draws are those of a run that was asked for so many."""
+    """And their draws are those of a run that was asked for that many."""
     short, asked = draw(chains=2, draws=20, most=70), draw(chains=2, draws=70)
     assert short.complete
     assert (short.n_draws, short.asked) == (70, 70)

@@ -1,4 +1,4 @@
-"""The adaptive design against brute force, and its state against the tallies alone."""
+"""The adaptive design compared with brute force, and its state with the tallies only."""
 
 from itertools import pairwise
 

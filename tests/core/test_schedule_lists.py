@@ -45,7 +45,7 @@ def planned(options, n_pairs):
 
 
 def swapped_repeats(pairs):
-    """How many rows can be told apart as an earlier row with sides swapped, each earlier row used once."""
+    """How many rows can be recognised as an earlier row with sides swapped, using each earlier row once."""
     open_rows, found = [], 0
     for left, right in pairs.tolist():
         if (right, left) in open_rows:

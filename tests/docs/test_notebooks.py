@@ -43,7 +43,7 @@ def test_nottinghamshire_is_read_where_it_is(nottinghamshire, monkeypatch, undra
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*TUTORIALS, "gallery"])
 def test_a_notebook_shows_its_values(name, tmp_path):
-    """Slow: each runs in a kernel of its own."""
+    """Slow: each runs in its own kernel."""
     jupytext = pytest.importorskip("jupytext")
     nbclient = pytest.importorskip("nbclient")
     notebook = jupytext.read(NOTEBOOKS / f"{name}.py")

@@ -1,4 +1,4 @@
-"""Commands in a process that is told nothing but its database, as a server's owner runs them."""
+"""Commands in a process that knows only its database, as a server's owner runs them."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 def environment(database_url: str = "") -> dict[str, str]:
-    """Return the environment of a process that is told nothing but its database."""
+    """Return the environment of a process that knows only its database."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("JUDGEMAP", "DJANGO", "DATABASE"))
     }

@@ -1,6 +1,6 @@
 """Fill a server's database as its people would: researchers, studies, judges who answer, fits; for `make.py`.
 
-It runs with an earlier release's code, and so imports what is not there any more.
+It runs with an earlier release's code, and so imports things that no longer exist.
 """
 
 import json

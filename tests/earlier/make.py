@@ -54,7 +54,7 @@ def make_fits(folder: Path, export: Path) -> None:
 
 
 def read_fits(folder: Path) -> dict[str, Any]:
-    """Write down what the fits say, for the code of the day to say the same."""
+    """Record what the fits say, so that later code can be checked against it."""
     import judgemap as jm
 
     read = {}
@@ -103,7 +103,7 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def make_server(target: Path, folder: Path) -> None:
-    """Make a server's data folder and a backup of it, with the keys beside them."""
+    """Make a server's data folder and a backup of it, together with their keys."""
     from judgemap.web import server
 
     data = folder / "data"
@@ -150,7 +150,7 @@ def write_expected(target: Path, folder: Path) -> None:
 
 
 def main(target: Path) -> None:
-    """Make everything, each part in a temporary folder of its own."""
+    """Make everything, each part in its own temporary folder."""
     target.mkdir(exist_ok=True)
     for make in (make_server, make_files, write_expected):
         with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:

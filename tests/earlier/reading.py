@@ -1,7 +1,7 @@
 """Read a server's data folder through its pages and its programming interface, and print what they say as JSON.
 
-A process of its own, so that it opens the folder as a server does. Nothing is imported from judgemap but its settings:
-the same script reads with the release that wrote the folder and with any later one.
+This is a separate process, so that it opens the folder as a server does. Nothing is imported from judgemap but its
+settings: the same script reads with the release that wrote the folder and with any later one.
 
     python reading.py everything|data|fits DATA_FOLDER KEYS
 """
@@ -198,7 +198,7 @@ def count_rows() -> dict[str, int]:
 
 
 def read_data(keys: dict[str, Any]) -> dict[str, Any]:
-    """Read the data alone."""
+    """Read only the data."""
     return {"rows": count_rows(), "interface": read_interface(keys["api"])}
 
 

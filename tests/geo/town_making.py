@@ -1,4 +1,4 @@
-"""A town as OpenStreetMap has it, written here: streets, a river, a railway, a park, the sea and names."""
+"""A made-up town in OpenStreetMap's format: streets, a river, a railway, a park, the sea and names."""
 
 import struct
 import zlib

@@ -61,7 +61,7 @@ def built(tmp_path_factory):
 
 
 def python_for_all():
-    """Return a Python that other users can run too, where there is one: ours may be in somebody's home."""
+    """Return a Python that other users can run too, if there is one: ours may be in somebody's home."""
     ours = Path(sys.executable).resolve()
     closed = any(not parent.stat().st_mode & 0o001 for parent in ours.parents)
     system = shutil.which("python3", path="/usr/bin")
@@ -194,7 +194,7 @@ def test_the_library_alone_fits_and_reports(core, tmp_path):
 
 @pytest.mark.slow
 def test_another_user_and_no_home(server, study, tmp_path):
-    """Slow: machine code is compiled anew, as nothing can be kept where packages are, nor at home."""
+    """Slow: machine code is compiled again, because nothing can be cached next to the packages or at home."""
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
     shutil.chown(study, NOBODY)

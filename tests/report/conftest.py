@@ -14,7 +14,7 @@ VOID = {"meta", "img", "br", "hr", "link", "input"}
 
 
 class Document(HTMLParser):
-    """A page as a reader meets it: its elements in order, its words, its tables, and whether every tag is closed."""
+    """A page as a reader sees it: its elements in order, its words, its tables, and whether every tag is closed."""
 
     def __init__(self, html):
         super().__init__()
@@ -86,7 +86,7 @@ def fit(study):
 
 @pytest.fixture(scope="session")
 def settled(fit):
-    """The same fit as if its draws were many: nothing to warn of."""
+    """The same fit as if it had many draws: nothing to warn about."""
     well = {"rhat_max": 1.002, "ess_bulk_min": 900.0, "ess_bulk_min_of": "α²", "ess_tail_min": 800.0}
     return replace(fit, record=replace(fit.record, diagnostics=replace(fit.record.diagnostics, **well)))
 

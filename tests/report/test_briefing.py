@@ -185,7 +185,7 @@ def test_notes_are_told(bare_fit, read_page):
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_fit_is_held_against_others(fit, study, read_page, bare_fit):
-    """The paper's table of a judge left out or alone, computed once more from the draws."""
+    """The paper's table with a judge left out or on their own, computed again from the draws."""
     parts = {"without judge 12": study.data.without(["12"]), "judge 12 alone": study.data.only(["12"])}
     others = {name: jm.fit_spatial(part, study.areas, seed=1, chains=2, draws=60) for name, part in parts.items()}
     told = read_page(briefing(fit, About(others=others)))

@@ -1,4 +1,4 @@
-"""Every figure of the paper: there, as wide as a journal's column, readable there, and drawn as it was before."""
+"""Every figure of the paper: it exists, is as wide as a journal column, is readable then, and is drawn as before."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Pages in a real browser: they fit a telephone, ask for nothing, axe finds nothing, the first sheet stands alone."""
+"""Pages in a real browser: they fit a phone, load nothing, pass axe, and the first sheet stands on its own."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""A page as PDF: by a real browser where there is one, and one clear sentence where there is none."""
+"""A page as a PDF: printed by a real browser if there is one, otherwise refused in one clear sentence."""
 
 import re
 import shutil

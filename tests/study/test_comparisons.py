@@ -138,7 +138,7 @@ def small(**changes):
 
 
 def test_the_digest_never_changes_and_an_open_pair_counts_as_unknown():
-    """Saved fits hold it: the same data must give the same digest for good."""
+    """Saved fits contain it, so the same data must always give the same digest."""
     data = small(winner_is="higher")
     assert data.digest() == "fb7d855ff657bb6078b1a91b5254e4e22de5472e49619d7419f2edde545a47db"
     assert small(winner_is="higher", outcome=("left", "tie", "unknown")).digest() == data.digest()

@@ -39,7 +39,7 @@ def job(experiment=SMALL, sets=3, seed=5, graph=RING):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """Three sets of the small study, run once: the results, and the folder, which is for reading alone."""
+    """Three sets of the small study, run once: the results, and the folder, which is only for reading."""
     folder = tmp_path_factory.mktemp("finished") / "out"
     return conduct(job(), folder, on_cores(1)), folder
 

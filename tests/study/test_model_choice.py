@@ -29,7 +29,7 @@ def row():
 
 
 def panel(row, reversed_judges, n_judges=6, each=30, outcome=("left", "right")):
-    """Judges agree that a < b < c < d, but for some who see it the other way round."""
+    """Judges agree that a < b < c < d, except for some who see it the other way round."""
     rng = np.random.default_rng(1)
     judge = np.repeat(np.arange(n_judges), each)
     left = rng.integers(4, size=len(judge))
@@ -58,7 +58,7 @@ def test_judges_who_agree_need_no_more(row):
 
 @pytest.mark.slow  # ten fits
 def test_importance_sampling_agrees_with_fits_without_the_judge(row, monkeypatch):
-    """Both estimate the same; their Monte Carlo errors are a few hundredths with so many judges."""
+    """Both estimate the same thing; with this many judges, their Monte Carlo errors are a few hundredths."""
     data, settings = panel(row, 0, n_judges=10, each=15), FitSettings(judges="differ", seed=1, chains=8, draws=250)
     quick, _ = model_choice.leave_one_judge_out(data, row, settings)
     monkeypatch.setattr(model_choice, "GOOD_K", -np.inf)

@@ -39,7 +39,7 @@ def model_of(areas, data):
 
 
 def moments(draws):
-    """Mean and mean square of the centred strengths, with Monte Carlo errors, and log α² likewise."""
+    """Mean and mean square of the centred strengths, with Monte Carlo errors, and the same for log α²."""
     x = np.concatenate([draws.centred, draws["log_variance"][:, :, None]], axis=2)
     mean = x.mean(axis=(0, 1))
     square = (x - mean) ** 2

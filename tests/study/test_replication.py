@@ -67,7 +67,7 @@ def unpacked(archive: Path, folder: Path) -> Path:
 
 
 def run(folder: Path, *, apart: bool = False) -> pd.DataFrame:
-    """Run the archive's command, if need be in a process of its own as a user would, and read the table it writes."""
+    """Run the archive's command, in a separate process if asked, as a user would, and read the table it writes."""
     command = (folder / "command.sh").read_text().splitlines()[-1]
     words = shlex.split(command)
     assert words[0] == "judgemap"

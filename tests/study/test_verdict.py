@@ -1,4 +1,4 @@
-"""One verdict: each rule by itself, the worst of them wins, and nothing contradicts it."""
+"""One verdict: each rule on its own, the worst of them wins, and nothing contradicts it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A small map, a study on it, and people who come to it."""
+"""A small map, a study on it, and the people who use it."""
 
 import copy
 import hashlib
@@ -35,7 +35,7 @@ SIDE = 4
 
 
 def grid(side: int) -> Areas:
-    """Squares of a kilometre near Nottingham, named by row and column."""
+    """One-kilometre squares near Nottingham, named by row and column."""
     squares = [shapely.box(x, y, x + 1000, y + 1000) for y in range(0, side * 1000, 1000)
                for x in range(0, side * 1000, 1000)]  # fmt: skip
     geometry = geopandas.GeoSeries(squares, crs="EPSG:27700").translate(450_000, 340_000)
@@ -56,7 +56,7 @@ def areas() -> Areas:
 
 @pytest.fixture(scope="session")
 def _drawn(areas):
-    """The drawings of the map that nearly every test begins with."""
+    """The drawings of the map that nearly every test starts with."""
     return draw_areas(areas)
 
 
@@ -157,7 +157,7 @@ def study(db, areas, definition, rows) -> Study:
 
 @pytest.fixture(autouse=True)
 def _fresh_process():
-    """Forget what a process derives from the database, which is another one in each test."""
+    """Clear what a process has cached from the database, which is a different one in each test."""
     scheduling._design.cache_clear()
     scheduling._design_within.cache_clear()
     places.gazetteer.cache_clear()
@@ -241,7 +241,7 @@ PASSWORD = "four plain words here"  # noqa: S105
 
 @pytest.fixture
 def people(db, rows) -> dict[str, Researcher]:
-    """The researchers of every test: who owns the study, with whom it is shared, and one it does not concern."""
+    """The researchers in every test: the study's owner, those it is shared with, and one it does not concern."""
 
     def make() -> dict[str, Researcher]:
         return {
@@ -253,7 +253,7 @@ def people(db, rows) -> dict[str, Researcher]:
 
 
 class Browsers(dict[str, Client]):
-    """A browser for each researcher, who signs in when it is first asked for, and one for somebody who does not."""
+    """A browser for each researcher, who signs in when it is first used, and one for somebody who has not signed in."""
 
     def __init__(self, people: dict[str, Researcher]) -> None:
         super().__init__(anonymous=Client())
@@ -282,7 +282,7 @@ def owned(study, people) -> Study:
 
 @pytest.fixture
 def draft(people, areas, definition, rows) -> Study:
-    """A study of the owner's that nobody has opened."""
+    """One of the owner's studies, which nobody has opened."""
     return rows.once(
         f"draft {id(areas)} {definition}", lambda: actions.create_study(definition, areas, people["owner"])
     )
@@ -309,7 +309,7 @@ def quick_passphrases(monkeypatch):
 
 @pytest.fixture
 def carry_out():
-    """Do a job that waits, as a worker would, with all that it leaves to do; nothing where it does not wait."""
+    """Do a waiting job as a worker would, with all its remaining steps; do nothing if it is not waiting."""
 
     def done(job: Job) -> None:
         claimed = type(job).claim(job.pk)

@@ -25,7 +25,7 @@ file = "wards.geojson"
 
 @pytest.fixture
 def study_command(db, tmp_path, monkeypatch):
-    """Run a command in a folder of its own, on the test's database."""
+    """Run a command in its own folder, on the test's database."""
     monkeypatch.chdir(tmp_path)
 
     def run(*words: str, typed: str = "") -> str:
@@ -41,7 +41,7 @@ def study_command(db, tmp_path, monkeypatch):
 
 @pytest.fixture
 def _scratch(transactional_db, django_db_blocker):
-    """Leave to open scratch databases beside the test's own: that of a backup is SQLite's, always."""
+    """Permission to open scratch databases besides the test's own: a backup's is always SQLite."""
     with django_db_blocker.unblock():
         yield
 

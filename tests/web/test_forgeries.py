@@ -29,7 +29,7 @@ def state() -> list:
 
 
 class Forger:
-    """Somebody with a judge's link, who makes requests up; and what there is to be had."""
+    """Somebody with a judge's link, who makes up requests; and what there is to gain."""
 
     def __init__(self, study, other, visit) -> None:
         self.own, self.else_, self.newcomer, self.gone = visit(), visit(), visit(agreed=False), visit()

@@ -1,4 +1,4 @@
-"""Signing in: password, lock-out, second step, no sign-up, reset only where there is mail."""
+"""Signing in: password, lock-out, second step, no sign-up, reset only if the server sends mail."""
 
 import base64
 import hashlib

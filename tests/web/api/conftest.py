@@ -28,7 +28,7 @@ class Program:
 
 @pytest.fixture
 def program(owned, people):
-    """Make a program with a token of the owner's for the study, or with other scopes, or for all studies."""
+    """Make a program with one of the owner's tokens for the study, or with other scopes, or for all studies."""
 
     def make(scopes=tuple(SCOPES), reach="study", who="owner", study=None) -> Program:
         return Program(make_token(study or owned, people[who], Wanted("test", scopes, 30, reach)))

@@ -1,4 +1,4 @@
-"""A study that was played, and a fit of it as a worker leaves it."""
+"""A study that judges have answered, and a fit of it as a worker leaves it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ SHARES = [0.4, 0.35, 0.1, 0.1, 0.05]
 
 
 def play(study, rng: np.random.Generator, pairs: int) -> str:
-    """Let a new judge answer so many pairs, change some answers, and leave one pair open; return the link's token."""
+    """Let a new judge answer ``pairs`` pairs, change some answers, and leave one pair open; return the link's token."""
     token = judging.invite(study, 1)[0].token
     judging.give_consent(token, "en", 0)
     for number in range(pairs):
@@ -61,7 +61,7 @@ def _fast_judges(settings):
 
 @dataclass(frozen=True)
 class Shared:
-    """What the tests of a module begin with: the study, its fit, and what is worked out of the fit."""
+    """What the tests of a module start with: the study, its fit, and what is worked out from the fit."""
 
     study: Study
     fit: FitRun
@@ -79,7 +79,7 @@ def shared(django_db_setup, django_db_blocker, areas, rows) -> Iterator[Shared]:
         recommended=20, maximum=40, languages=("en",),
     )  # fmt: skip
     rng = np.random.default_rng(5)
-    queries._version.cache_clear()  # keys begin anew after each test, so a process may know another study by this one's
+    queries._version.cache_clear()  # keys start again after each test, so a cache may hold another study
     scheduling._design.cache_clear()
 
     def make() -> Shared:
@@ -100,7 +100,7 @@ def shared(django_db_setup, django_db_blocker, areas, rows) -> Iterator[Shared]:
 
 @pytest.fixture
 def people(db) -> dict[str, Researcher]:
-    """The researchers of every test, who are there already where the module shares a study."""
+    """The researchers in every test, who already exist if the module shares a study."""
     return {name: Researcher.objects.get_or_create(email=f"{name}@example.org")[0] for name in NAMES}
 
 
@@ -113,7 +113,7 @@ def played(request, shared, db) -> Study:
 
 
 def fit_of(study, **more) -> FitRun:
-    """Make a short fit, kept as a worker keeps one."""
+    """Make a short fit, stored as a worker stores one."""
     settings = FitSettings(chains=2, warmup=20, draws=50, seed=1)
     data, areas = load_comparisons(study), load_areas(study.version)
     fit = settings.run(data, areas)
@@ -155,5 +155,5 @@ def let_play():
 
 @pytest.fixture
 def let_fit():
-    """The function that makes a fit, with all that is worked out of it."""
+    """The function that makes a fit, with everything worked out from it."""
     return lambda study: explain(fit_of(study))

@@ -1,4 +1,4 @@
-"""The adaptive design: its state follows from the database alone."""
+"""The adaptive design: its state depends only on the database."""
 
 import numpy as np
 import pytest

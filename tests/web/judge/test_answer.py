@@ -18,7 +18,7 @@ def outcomes() -> list[str]:
 
 
 def shown_earlier(minutes: int) -> None:
-    """Let every pair have been shown so long ago."""
+    """Pretend that every pair was shown that long ago."""
     Pair.objects.update(issued_at=F("issued_at") - timedelta(minutes=minutes))
 
 

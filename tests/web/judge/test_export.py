@@ -24,7 +24,7 @@ from judgemap.web.results.models import Exclusion
 from judgemap.web.studies import actions
 
 pytestmark = pytest.mark.django_db(transaction=True)
-"""An export sees the database at one moment, in a transaction of its own."""
+"""An export sees the database at one moment, in its own transaction."""
 
 
 @pytest.fixture

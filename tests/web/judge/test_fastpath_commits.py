@@ -1,4 +1,4 @@
-"""Acts of many threads in one commit: each succeeds or fails by itself, and none is told before it is safe."""
+"""Acts of many threads in one commit: each succeeds or fails on its own, and none is acknowledged before it is safe."""
 
 import threading
 import time
@@ -23,7 +23,7 @@ def write(verb: str) -> str:
 
 
 def at_once(acts: list) -> list:
-    """Run each act in a thread of its own, all let go at the same moment; return results and errors."""
+    """Run each act in its own thread, all released at the same moment; return results and errors."""
     gate = threading.Barrier(len(acts))
 
     def run(act):

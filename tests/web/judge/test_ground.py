@@ -84,7 +84,7 @@ def test_the_page_is_compressed_and_says_the_same(judge):
     plain, packed = judge.get(), judge.get(**GZIP)
     assert packed["Content-Encoding"] == "gzip"
     assert len(packed.content) < len(plain.content) / 2
-    # Only the two tokens against forged requests are masked anew each time.
+    # Only the two tokens against forged requests are masked differently each time.
     lines = zip(gzip.decompress(packed.content).splitlines(), plain.content.splitlines(), strict=True)
     assert all(b"csrf" in a for a, b in lines if a != b)
 

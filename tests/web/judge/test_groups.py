@@ -1,4 +1,4 @@
-"""Groups of judges: quotas hold, by personal links and by open ones, and a group can be fitted by itself."""
+"""Groups of judges: quotas hold, for personal links and open ones, and a group can be fitted on its own."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The open link: anybody who has it becomes a judge with a link of their own."""
+"""The open link: anybody who has it becomes a judge with their own link."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Judges of a large map say which places they know, and are asked about those alone."""
+"""Judges of a large map say which places they know, and are asked only about those."""
 
 from dataclasses import replace
 

@@ -29,7 +29,7 @@ def ending(owned):
 
 @pytest.fixture
 def later(monkeypatch):
-    """Let some days go by."""
+    """Let some days pass."""
 
     def go(days: int) -> None:
         now = timezone.now() + timedelta(days=days)

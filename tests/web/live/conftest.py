@@ -44,7 +44,7 @@ consent = "أوافق."
 
 
 EXPECTED = re.compile(r"Failed to load resource.*(status of 4|net::ERR)")
-"""What a browser says of refusals and lost connections, which tests bring about."""
+"""What a browser logs about refusals and lost connections, which tests cause on purpose."""
 
 
 def free_port() -> int:
@@ -149,7 +149,7 @@ class LiveServer:
     def request(
         self, method: str, path: str, form: dict[str, str] | None = None, headers: dict[str, str] | None = None
     ):
-        """Ask once, on a connection of its own; the response has its body in `data`."""
+        """Send one request, on its own connection; the response has its body in `data`."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         kind = {"Content-Type": "application/x-www-form-urlencoded"} if form is not None else {}
         try:
@@ -190,13 +190,13 @@ class LiveJudge:
         return self.post("answer", pair=pair, outcome=outcome)
 
     def answer_and_next(self, pair: str, outcome: str, seconds: float) -> dict:
-        """Answer after so long a look, and return the next pair."""
+        """Answer after ``seconds`` seconds, and return the next pair."""
         return json.loads(self.post("answer", pair=pair, outcome=outcome, seen_ms=f"{1000 * seconds:.0f}").data)
 
 
 @pytest.fixture(scope="session")
 def long_path():
-    """A folder that stays to the end of a long run; pytest's own go when a few other runs have begun."""
+    """A folder that stays until the end of a long run; pytest removes its own after a few other runs have started."""
     with tempfile.TemporaryDirectory(prefix="jm-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
@@ -240,7 +240,7 @@ def server(new_server) -> LiveServer:
 
 @pytest.fixture
 def browse(chromium, server):
-    """Open a window of a kind; what its console or another server hears fails the test."""
+    """Open a browser window; the test fails if its console reports anything or another server is asked."""
     opened, wrong = [], []
 
     def window(**kind):

@@ -1,4 +1,4 @@
-"""Many requests at once, to several processes: limits hold, and no answer is lost or stored twice."""
+"""Many requests at once, to several processes: limits are enforced, and no answer is lost or stored twice."""
 
 import itertools
 import json

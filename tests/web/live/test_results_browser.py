@@ -1,4 +1,4 @@
-"""The pages of a fit in a real Chromium: map and table, layers, keyboard, other fits beside it; axe looks at all."""
+"""The pages of a fit in a real Chromium: map and table, layers, keyboard, comparison of fits; axe checks them all."""
 
 import re
 import signal

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 pytestmark = pytest.mark.slow
-"""A server in processes of its own, and connections that stay open for some seconds."""
+"""A server in its own processes, and connections that stay open for some seconds."""
 
 BODIES, IDLE, LARGE, ANSWERS = 64, 300, 20, 5
 

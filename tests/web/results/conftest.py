@@ -1,4 +1,4 @@
-"""A study that judges have answered, and fits of it: made once, and kept in each test's database as a worker would."""
+"""A study that judges have answered, and its fits: made once, and stored in each test's database as a worker would."""
 
 import re
 from dataclasses import asdict, dataclass
@@ -35,7 +35,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Made:
-    """A fit as a worker keeps it."""
+    """A fit as a worker stores it."""
 
     settings: FitSettings
     fit: Fit
@@ -45,7 +45,7 @@ class Made:
 
 @pytest.fixture(scope="session")
 def said(areas) -> Comparisons:
-    """What three judges said of the grid: risk falls from the first ward to the last; ties and skips among it."""
+    """What three judges said about the grid, with some ties and skips: risk falls from the first ward to the last."""
     rng = np.random.default_rng(5)
     count = len(JUDGES) * EACH
     pairs = np.array([rng.choice(len(areas), 2, replace=False) for _ in range(count)])
@@ -74,7 +74,7 @@ def made(areas, said) -> dict[str, Made]:
 
 @pytest.fixture
 def answered(owned, said, rows) -> Study:
-    """The study with all that was said."""
+    """The study with all these answers."""
 
     def answer() -> None:
         areas = list(owned.areas.order_by("position"))
@@ -102,13 +102,13 @@ def answered(owned, said, rows) -> Study:
 
 @pytest.fixture(scope="session")
 def archives() -> dict[str, bytes]:
-    """The packed files of each fit, once one was kept."""
+    """The packed files of each fit, once it has been stored."""
     return {}
 
 
 @pytest.fixture
 def keep(made, archives):
-    """Keep a fit in the database."""
+    """Store a fit in the database."""
 
     def in_database(study: Study, name: str = "spatial", **fields) -> FitRun:
         each = made[name]
@@ -182,7 +182,7 @@ def text_of():
 
 @pytest.fixture(scope="session")
 def table_rows(text_of):
-    """The cells of the body of a page's first table, by row, as they are read."""
+    """The cells in the body of a page's first table, by row, as people read them."""
 
     def read(html: str) -> list[list[str]]:
         body = re.search(r"<tbody>(.*?)</tbody>", html, re.S)[1]

@@ -25,7 +25,7 @@ AREA_KEYS = {"id", "wins", "losses", "win_rate", "win_low", "win_high", "riskier
 
 
 def play(token, answers, rng):
-    """Let a judge answer so many pairs."""
+    """Let a judge answer several pairs."""
     for _ in range(answers):
         pair = judging.current_pair(token)
         if pair is None:

@@ -1,4 +1,4 @@
-"""Fits beside each other: the correlations, changes and maps are those of the library's fits."""
+"""Fits side by side: the correlations, changes and maps are those of the library's fits."""
 
 import re
 

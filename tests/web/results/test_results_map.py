@@ -35,7 +35,7 @@ def areas_on(html: str) -> list[tuple[str, str, str]]:
 
 @pytest.fixture
 def library(answered, tmp_path):
-    """Fit the study's export with the library alone."""
+    """Fit the study's export with only the library."""
 
     def fitted(run):
         path = export_study(answered, tmp_path / f"{run.number}.zip")

@@ -121,7 +121,7 @@ def test_a_backup_that_was_cut_short_is_refused(made, tmp_path):
 
 
 def test_a_flipped_bit_of_content_is_noticed(made, tmp_path):
-    """In places that hold a row; bits in unused parts of a page are nobody's."""
+    """In places that belong to a row; bits in unused parts of a page do not matter."""
     whole = (made / "sealed.sqlite3").read_bytes()
     words = [b"Which ward has the LOWER rate?", b"About the same, both ways", b"anna@example.org", b"MultiPolygon"]
     rng = random.Random(1)

@@ -1,4 +1,4 @@
-"""A reader of strangers' files can reach nothing but Python, its libraries and its own folder."""
+"""A reader of strangers' files can reach only Python, its libraries and its own folder."""
 
 import json
 import subprocess

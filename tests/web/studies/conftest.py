@@ -14,7 +14,7 @@ from judgemap.web.studies.upload import files, reading
 
 @pytest.fixture
 def read_here(monkeypatch):
-    """Read uploaded files in this process: one of its own, which `test_reading.py` tests, takes seconds to start."""
+    """Read uploaded files in this process: a separate one, which `test_reading.py` tests, takes seconds to start."""
 
     def run(module, arguments, _folder, _environment, hear=None, _seconds=None):
         written, told = io.StringIO(), io.StringIO()

@@ -35,7 +35,7 @@ def empty(tmp_path_factory, django_db_setup, django_db_blocker):
 
 @pytest.fixture(autouse=True)
 def _scratch(transactional_db, django_db_blocker, settings, tmp_path, monkeypatch, empty):
-    """A data folder, and leave to open scratch databases beside the test's own."""
+    """A data folder, and permission to open scratch databases besides the test's own."""
     settings.DATA = tmp_path / "data"
     settings.DATA.mkdir()
     (tmp_path / "backups").mkdir()
@@ -46,7 +46,7 @@ def _scratch(transactional_db, django_db_blocker, settings, tmp_path, monkeypatc
 
 @pytest.fixture
 def later(monkeypatch):
-    """Let some days go by."""
+    """Let some days pass."""
 
     def go(days: float) -> None:
         now = timezone.now() + timedelta(days=days)

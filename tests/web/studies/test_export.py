@@ -10,7 +10,7 @@ from django.test import Client
 from judgemap.web.studies.models import Act
 
 pytestmark = pytest.mark.django_db(transaction=True)
-"""An export sees the database at one moment, in a transaction of its own."""
+"""An export sees the database at one moment, in its own transaction."""
 
 
 def test_the_zip_file_has_the_answers(owned, clients, judge, people):

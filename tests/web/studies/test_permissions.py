@@ -70,7 +70,7 @@ ELSEWHERE = {
     "preview:tiles",
     "preview:picture",
 }
-"""Without a study, or tested with its export, which wants a transaction of its own, or with a base map."""
+"""Without a study, or tested with its export, which needs its own transaction, or with a base map."""
 
 
 def address(name, study):

@@ -1,4 +1,4 @@
-"""What a worker does now and then, beside making fits; the worker itself is tested live."""
+"""What a worker does now and then, besides making fits; the worker itself is tested live."""
 
 from datetime import timedelta
 

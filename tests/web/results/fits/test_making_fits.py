@@ -247,7 +247,7 @@ def test_what_explains_may_fail_and_spoils_nothing(judged, ask, make, monkeypatc
 
 
 def cancel_in_the_middle(monkeypatch, run, after=3):
-    """Have a researcher press the button after so many blocks."""
+    """Have a researcher press the button after several blocks."""
     monkeypatch.setattr(jobs, "SECONDS_BETWEEN_NEWS", 0.0)
     calls, watch = [], running.watch
 

@@ -72,7 +72,7 @@ def send(client, content, name="wards.geojson", **more):
 
 @pytest.fixture(autouse=True)
 def _read_here(request):
-    """Start the reader's own program in one test alone."""
+    """Start the reader's own program in only one test."""
     if request.function is not test_a_draft_is_made_in_two_steps:
         request.getfixturevalue("read_here")
 
