@@ -134,9 +134,9 @@ def put_study(data: Path, n_areas: int) -> Any:  # noqa: ANN401 - a study
     ]  # fmt: skip
     owner = Researcher.objects.create_user("owner@example.org", "a password of many words")
     definition = StudyDefinition("A nation", "Which has the LOWER rate?", "lower", design="uniform")
-    whole = WholeMap(drawn.outline, [MadeTile(3, 0, 0, gzip.compress(b"[]"))])
     edges = [(i, i + step, "border") for step in (1, 180, 181) for i in range(n_areas - step)]
-    return store_study(definition, whole, rows, edges, None, owner)
+    whole = WholeMap(rows, edges, drawn.outline, [MadeTile(3, 0, 0, gzip.compress(b"[]"))])
+    return store_study(definition, whole, None, owner)
 
 
 def insert(model: Any, names: list[str], rows: Iterable[tuple[Any, ...]]) -> None:  # noqa: ANN401 - a model

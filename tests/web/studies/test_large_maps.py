@@ -30,6 +30,21 @@ def large(monkeypatch, people, definition, areas, drawn, rows):
     return rows.once("large", lambda: actions.create_study(definition, areas, people["owner"]))
 
 
+def test_progress_covers_drawing_and_storing(monkeypatch, people, definition, areas):
+    """No stage that takes long at a nation's size is silent, and progress never goes back."""
+    monkeypatch.setattr(display, "LARGE", 10)
+    monkeypatch.setattr(actions, "draw_areas", display.draw_areas)
+    told = []
+    actions.create_study(definition, areas, people["owner"], lambda *each: told.append(each))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert shares[-1] < 1
+    stages = {doing: max(share for share, words in told if words == doing) for _, doing in told}
+    assert list(stages) == ["Drawing the areas.", "Preparing the choice of pairs.", "Storing the areas."]
+    assert stages["Drawing the areas."] <= actions.DRAWN < stages["Storing the areas."]
+    assert [words for _, words in told].count("Storing the areas.") == len(areas)
+
+
 def get(client, name, *args, **query):
     return client.get(reverse(f"studies:{name}", args=args), query)
 

@@ -17,7 +17,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
-from judgemap.study.definition import TEXTS, StudyDefinition
+from judgemap.study.definition import StudyDefinition
 from judgemap.web.accounts.actions import find_researcher
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.tokens import make_token
@@ -26,6 +26,7 @@ from judgemap.web.studies.areas import load_graph, source_of
 from judgemap.web.studies.designs import prepare_design
 from judgemap.web.studies.display import Drawings, draw_areas
 from judgemap.web.studies.keeping import change_end, check_end
+from judgemap.web.studies.limits import check_limits
 from judgemap.web.studies.log import record
 from judgemap.web.studies.maps import draw_paths
 from judgemap.web.studies.models import Area, Drawing, Edge, Study, StudyVersion, Tile
@@ -37,13 +38,9 @@ VERSION_FIELDS = (
     "maximum", "ties", "skips", "repeats", "base_map", "base_map_credit",
 )  # fmt: skip
 SOURCE_FIELDS = ("file", "edges", "names", "id", "name", "crs", "contiguity", "extra_edges", "removed_edges")
-LONGEST = {
-    "title": 200, "question": 300, "example": 20_000, "consent": 20_000, "instructions": 20_000, "thanks": 20_000,
-    "base_map": 300, "base_map_credit": 200,
-}  # fmt: skip
-MOST = 10_000
-"""The most pairs that one judge can be asked for."""
 EDGE_BYTES = 60
+DRAWN = 0.7
+"""The share of the work that drawing the areas is, about."""
 TRIES = 5
 LONGEST_MAKING = timedelta(hours=1)
 Tell = Callable[[float, str], None]
@@ -74,18 +71,21 @@ def create_study(
     if len(areas) < 2:
         raise StudyError(_("a study needs at least two areas"))
     remove_unfinished()
-    drawings = draw_areas(areas, lambda share: tell(0.9 * share, "Drawing the areas."))
-    tell(0.9, "Preparing the choice of pairs.")
+    drawings = draw_areas(areas, lambda share: tell(DRAWN * share, "Drawing the areas."))
+    tell(DRAWN, "Preparing the choice of pairs.")
     packed = prepare_design(definition.design, areas.graph, definition.recommended)
-    tell(0.95, "Storing the areas.")
     rows = [Area(**each) for each in _areas(areas, drawings, regions or regions_in(areas.names))]
-    whole = WholeMap(drawings.outline, drawings.tiles)
-    return store_study(definition, whole, rows, _edges(areas), packed, owner)
+    whole = WholeMap(rows, _edges(areas), drawings.outline, drawings.tiles)
+    return store_study(
+        definition, whole, packed, owner, lambda share: tell(DRAWN + (1 - DRAWN) * share, "Storing the areas.")
+    )
 
 
 class WholeMap(NamedTuple):
-    """What is stored of a map besides its areas: the outline for the locator, and the tiles of a large one."""
+    """What is stored of a map; edges are pairs of positions with their origin, and only a large map has tiles."""
 
+    areas: Sequence[Area]
+    edges: Iterable[tuple[int, int, str]]
     outline: str
     tiles: Sequence[MadeTile] = ()
 
@@ -93,27 +93,33 @@ class WholeMap(NamedTuple):
 def store_study(
     definition: StudyDefinition,
     whole: WholeMap,
-    areas: Sequence[Area],
-    edges: Iterable[tuple[int, int, str]],
     packed_design: bytes | None,
     owner: Researcher | None,
+    tell: Callable[[float], None] = lambda share: None,  # noqa: ARG005
 ) -> Study:
-    """Write a new study, in short turns; ``edges`` are pairs of positions with their origin."""
+    """Write a new study, in short turns; ``tell`` is called with the share of the areas that is written."""
     study = _new_study(definition.title, whole.outline)
-    for area in areas:
-        area.study = study
-    insert_in_turns(areas, lambda area: len(area.outline) + len(area.scene) + len(area.rings))
-    insert_in_turns(_edge_rows(study, edges), lambda edge: EDGE_BYTES)  # noqa: ARG005 - all alike
+    insert_in_turns(
+        _rows_of(study, whole.areas, tell), lambda area: len(area.outline) + len(area.scene) + len(area.rings)
+    )
+    insert_in_turns(_edge_rows(study, whole.edges), lambda edge: EDGE_BYTES)  # noqa: ARG005 - all alike
     insert_in_turns((Tile(study=study, **each._asdict()) for each in whole.tiles), lambda tile: len(tile.content))
     if whole.outline and not whole.tiles:
-        Drawing.objects.create(study=study, paths=draw_paths(areas))
+        Drawing.objects.create(study=study, paths=draw_paths(whole.areas))
     with transaction.atomic():
         study.owner, study.answers_until = owner, definition.answers_until
-        study.asks_places = bool(whole.outline) and len(areas) > MANY
+        study.asks_places = bool(whole.outline) and len(whole.areas) > MANY
         study.join_code = make_token() if definition.access == "open" else None
         _add_version(study, definition, packed_design, owner)
-        record(study, owner, "created", {"areas": len(areas)})
+        record(study, owner, "created", {"areas": len(whole.areas)})
     return study
+
+
+def _rows_of(study: Study, areas: Sequence[Area], tell: Callable[[float], None]) -> Iterator[Area]:
+    for place, area in enumerate(areas):
+        tell(place / len(areas))
+        area.study = study
+        yield area
 
 
 def remove_unfinished() -> None:
@@ -325,28 +331,6 @@ def _check_languages(definition: StudyDefinition) -> None:
         if language not in known:
             text = f"languages: {language!r} is not translated yet; there are {quoted(known)}"
             raise StudyError(text, field="languages")
-
-
-def check_limits(definition: StudyDefinition) -> None:
-    """Refuse what does not fit into the database, and texts with characters that no page can show."""
-    texts = {key: getattr(definition, key) for key in LONGEST}
-    for language, translated in definition.translations.items():
-        texts |= {f"translations.{language}.{key}": translated[key] for key in TEXTS if key in translated}
-    for key, text in texts.items():
-        field = key.rpartition(".")[2]
-        longest = LONGEST[field]
-        if not isinstance(text, str) or len(text) > longest:
-            raise StudyError(
-                _("%(key)s is too long; write at most %(longest)s characters") % {"key": key, "longest": longest}, field
-            )
-        if not all(each.isprintable() or each in "\n\r\t\u200e\u200f\u00ad\u200c\u200d\u00a0" for each in text):
-            raise StudyError(_("%(key)s has characters that cannot be shown; type it again") % {"key": key}, field)
-    if definition.maximum > MOST:
-        raise StudyError(
-            _("maximum is %(maximum)s; nobody judges more than %(most)s pairs")
-            % {"maximum": f"{definition.maximum:,}", "most": f"{MOST:,}"},
-            field="maximum",
-        )
 
 
 def change_study(study: Study, by: Researcher, changes: dict[str, Any]) -> bool:

@@ -19,6 +19,8 @@ from judgemap.web.studies.tiles import LARGE, MadeTile, make_tiles
 if TYPE_CHECKING:
     import geopandas
 
+SCENES = 0.8
+"""The share of the drawing that a large map's scenes are, about; the rest is tiles."""
 NORTHERNMOST = 85.0
 """Where Web Mercator ends, in degrees."""
 
@@ -45,14 +47,15 @@ def draw_areas(areas: Areas, tell: Callable[[float], None] = lambda share: None)
     polygons = _mercator(geographic)
     frame = Square.around(shapely.total_bounds(polygons), margin=0.02)
     simple = simplify(polygons, frame.unit)
+    large = len(areas) > LARGE
     rings = frame.rings(simple)
     return Drawings(
         outline=packed(_locator(simple, frame)),
-        scenes=make_scenes(areas, polygons, frame, tell),
+        scenes=make_scenes(areas, polygons, frame, lambda share: tell((SCENES if large else 1.0) * share)),
         rings=[packed(each) for each in rings],
         labels=label_points(rings),
         geojson=list(shapely.to_geojson(_rounded(_valid(geographic.to_numpy())))),
-        tiles=list(make_tiles(polygons, frame)) if len(areas) > LARGE else [],
+        tiles=list(make_tiles(polygons, frame)) if large else [],
     )
 
 

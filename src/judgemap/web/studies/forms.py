@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 from judgemap.study.definition import MOST_REPEATS, TEXTS
 from judgemap.web.server.forms import StudyForm
-from judgemap.web.studies.actions import MOST
 from judgemap.web.studies.designs import can_run, recommended_design
 from judgemap.web.studies.keeping import EndOfAnswersField
+from judgemap.web.studies.limits import MOST
 from judgemap.web.studies.models import MUST_BE_TRANSLATED, Area, Study, StudyVersion
 from judgemap.web.studies.upload.pages import DIRECTIONS
 

@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from judgemap.errors import StudyError
 from judgemap.study.definition import StudyDefinition, parse_definition
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.studies.actions import check_limits
 from judgemap.web.studies.keeping import check_end
+from judgemap.web.studies.limits import check_limits
 from judgemap.web.studies.models import Draft, Study, Upload
 from judgemap.web.studies.upload.files import inspect_file, take_file
 

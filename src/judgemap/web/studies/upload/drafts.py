@@ -9,10 +9,11 @@ from django.db import transaction
 
 from judgemap.errors import StudyError
 from judgemap.study.definition import AreasSource, StudyDefinition, without_edges
-from judgemap.web.studies.actions import WholeMap, check_limits, create_study, definition_of, store_study
+from judgemap.web.studies.actions import WholeMap, create_study, definition_of, store_study
 from judgemap.web.studies.areas import edges_in
 from judgemap.web.studies.basemap.making import copy_base_map, move_base_map
 from judgemap.web.studies.designs import recommended_design
+from judgemap.web.studies.limits import check_limits
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Draft, Study, Upload
 from judgemap.web.studies.removal import remove_study
@@ -102,8 +103,7 @@ def _copied(draft: Draft) -> Study:
     packed = original.version.packed_design
     design = bytes(packed) if packed else None
     tiles = [MadeTile(each.level, each.x, each.y, bytes(each.content)) for each in original.tiles.all()]
-    whole = WholeMap(original.outline, tiles)
-    study = store_study(definition, whole, rows, edges, design, draft.asked_by)
+    study = store_study(definition, WholeMap(rows, edges, original.outline, tiles), design, draft.asked_by)
     copy_base_map(original, study)
     record(study, draft.asked_by, "copied", {"from": original.slug})
     return study
