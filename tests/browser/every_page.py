@@ -1,7 +1,8 @@
-"""Take every page of the application, at the width of a phone and of a desk, into a folder: `make pages`.
+"""Take every page of the application, at the width of a phone and of a desktop, into a folder: `make pages`.
 
-Without an address the demonstration is started, fitted and visited; with one, a server that runs already. Every page is
-also checked by axe and for what sticks out sideways; what they find is printed, and the exit status is 1.
+Without an address the demonstration is started, fitted and visited; with one, a server that is already running. Every
+page is also checked by axe and for anything that sticks out sideways; problems are printed, and then the exit status is
+1.
 """
 
 import argparse
@@ -49,7 +50,7 @@ class Camera:
     wrong: list[str] = field(default_factory=list)
 
     def take(self, name: str) -> None:
-        """Take what the page shows now, with the pictures further down, and look at it."""
+        """Take a picture of the page as it is now, including what is further down, and check it."""
         self.page.evaluate(
             "document.querySelectorAll('img[loading=lazy]').forEach(each => { each.loading = 'eager'; })"
         )
@@ -65,7 +66,7 @@ class Camera:
         self.page.set_viewport_size({"width": self.width, "height": WIDTHS[self.width]})
 
     def visit(self, path: str) -> None:
-        """Go to a page and take it; what is a download is left out."""
+        """Go to a page and take a picture of it; downloads are left out."""
         try:
             self.page.goto(path, wait_until="load")
         except Error:
@@ -102,7 +103,7 @@ def take_judge_pages(camera: Camera, join: str) -> None:
 
 
 def take_wizard_pages(camera: Camera) -> None:
-    """Upload a file with every fault that is asked about, make mistakes on the way, and look at each step."""
+    """Upload a file with every fault that the wizard asks about, make mistakes on the way, and check each step."""
     page = camera.page
     page.goto("/new/")
     with tempfile.TemporaryDirectory() as folder:
@@ -125,7 +126,7 @@ def take_wizard_pages(camera: Camera) -> None:
 
 
 def write_faulty_map(path: Path) -> None:
-    """Write 16 wards and five rows that are none: without an outline, a point, a repeated one, a sliver, no code."""
+    """Write 16 wards and five faulty rows: without an outline, a point, a repeated one, a sliver, without a code."""
     squares = [shapely.box(1000 * x, 1000 * y, 1000 * x + 1000, 1000 * y + 1000) for x in range(4) for y in range(4)]
     outlines = [*squares, None, shapely.Point(500, 500), squares[0], shapely.box(0, 4000, 900, 4000.2), squares[3]]
     moved = geopandas.GeoSeries(outlines, crs="EPSG:27700").translate(450_000, 340_000)
@@ -183,7 +184,7 @@ def _chromium() -> str | None:
 
 
 def main() -> int:
-    """Read the arguments, start the demonstration where no server is named, and take the pages."""
+    """Read the arguments, start the demonstration if no server is named, and take the pages."""
     given = argparse.ArgumentParser(description=__doc__)
     given.add_argument("folder", type=Path)
     given.add_argument("--address", default="")

@@ -34,7 +34,7 @@ def test_every_figure_draws_on_maps_and_edge_lists(draw, any_fit, words):
 
 
 def test_recovery_is_the_librarys(fit, study):
-    """Coverage and correlation, computed once more from the draws."""
+    """Coverage and correlation, computed again from the draws."""
     truth = study.true_risk - study.true_risk.mean()
     low, middle, high = np.quantile(fit.risk, [0.025, 0.5, 0.975], axis=0)
     inside = (low <= truth) & (truth <= high)

@@ -1,4 +1,4 @@
-"""Settings: safe where nothing is said, and strict behind TLS."""
+"""Settings: safe by default, and strict behind TLS."""
 
 import os
 import runpy

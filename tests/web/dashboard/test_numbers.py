@@ -13,7 +13,7 @@ from judgemap.web.server.tokens import withdrawal_code
 
 @pytest.fixture
 def many(monkeypatch):
-    """Take few answers for very many."""
+    """Treat a few answers as very many."""
     monkeypatch.setattr(numbers, "MANY", 1)
 
 

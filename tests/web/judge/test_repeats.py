@@ -10,7 +10,7 @@ from judgemap.web.judge.scheduling import SPACING
 
 @pytest.fixture
 def shown(judge, edit, settings, rows):
-    """What a judge of a study with repeats is shown, who skips a pair now and then."""
+    """What a study with repeats shows to a judge who skips a pair now and then."""
     settings.ANSWERS_PER_SECOND = 1e9
 
     def play() -> None:
@@ -39,7 +39,7 @@ def test_repeats_are_a_share_swapped_and_spaced(shown):
 
 
 def test_consistency_is_reported(shown, study):
-    """Always left is the other area each time."""
+    """Sides are swapped, so somebody who always answers left chooses the other area the second time."""
     repeats, same = load_comparisons(study).repeats()
     assert repeats[0] >= 10
     assert same[0] < repeats[0] / 2

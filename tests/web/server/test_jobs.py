@@ -1,4 +1,4 @@
-"""The states of a job, on fits, forecasts and plans alike: who gets it, who lost it, and who may still write of it."""
+"""The states of a job, for fits, forecasts and plans: who gets it, who lost it, and who may still write about it."""
 
 from datetime import timedelta
 

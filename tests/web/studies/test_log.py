@@ -47,7 +47,7 @@ def test_the_definition_is_handed_out_as_it_is_read(owned, clients):
 
 @pytest.fixture
 def acts(owned, people):
-    """Twelve acts of several people on several studies."""
+    """Twelve acts by several people on several studies."""
     for number in range(12):
         record(
             owned if number % 3 else None, people["owner"] if number % 2 else None, "tried", {"n": number, "é": [1.5]}

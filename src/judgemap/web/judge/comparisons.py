@@ -101,8 +101,7 @@ class History:
         """Keep one row per pair: its last answer, now or at an earlier moment, when the pair may have been open."""
         history = self if at is None else self._by(microseconds(at))
         starts = np.diff(history.pair, prepend=-1) != 0
-        # A pair's rows are in the order of revisions. A row without an answer ranks lowest, so it is taken only if
-        # alone.
+        # A pair's rows are in the order of revisions; a row without an answer ranks lowest, so any answer is preferred.
         rank = np.where(history.answer < 0, -1, np.arange(len(history)))
         order = np.lexsort((rank, np.cumsum(starts)))
         return history.where(order[np.flatnonzero(np.append(starts[1:], True))]) if len(history) else history

@@ -158,7 +158,7 @@ class FitView(models.Model):
 
 
 class FitArea(models.Model):
-    """What a fit of a large map keeps of one area, in a row of its own: a page that shows one area reads no other."""
+    """What a fit of a large map stores about one area, in its own row, so that a page about one area reads no other."""
 
     fit = models.ForeignKey(FitRun, models.CASCADE, related_name="areas")
     position = models.PositiveIntegerField()

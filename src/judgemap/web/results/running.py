@@ -223,7 +223,7 @@ def _find(subject: Subject) -> None:
 
 
 def keep_findings(run: FitRun, found: dict[str, Any]) -> None:
-    """Keep what was found out; of a large map, whom each area met in rows of their own, for that is most of it."""
+    """Store the findings; for a large map, the largest part, whom each area met, goes into separate rows."""
     if len(found["met"]) > EXPLAINED:
         delete_in_turns(FitArea.objects.filter(fit=run))
         met = enumerate(found.pop("met"))

@@ -90,7 +90,7 @@ def _bring_up_to_date(path: Path) -> None:
 
 
 def _make_empty(path: Path) -> None:
-    """Make a database with our own tables; to copy one that is empty takes a moment, and all the migrations seconds."""
+    """Make a database with our own tables: copying an empty one takes a moment, all the migrations take seconds."""
     if connection.vendor == "sqlite" and _is_empty():
         with closing(sqlite3.connect(path)) as copy:
             connection.connection.backup(copy)

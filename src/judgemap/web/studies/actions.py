@@ -40,7 +40,7 @@ VERSION_FIELDS = (
 SOURCE_FIELDS = ("file", "edges", "names", "id", "name", "crs", "contiguity", "extra_edges", "removed_edges")
 EDGE_BYTES = 60
 DRAWN = 0.7
-"""The share of the work that drawing the areas is, about."""
+"""About how much of the work is drawing the areas, as a share."""
 TRIES = 5
 LONGEST_MAKING = timedelta(hours=1)
 Tell = Callable[[float, str], None]

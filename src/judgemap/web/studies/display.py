@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import geopandas
 
 SCENES = 0.8
-"""The share of the drawing that a large map's scenes are, about; the rest is tiles."""
+"""About how much of drawing a large map is its scenes, as a share; the rest is tiles."""
 NORTHERNMOST = 85.0
 """Where Web Mercator ends, in degrees."""
 

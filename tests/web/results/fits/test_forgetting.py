@@ -36,7 +36,7 @@ def leave():
 
 
 def everything(run) -> str:
-    """All that the database tells of a fit in words."""
+    """Everything that the database says about a fit in words."""
     run.refresh_from_db()
     pictures = [each.svg + each.alt + each.caption for each in run.pictures.all()]
     return str([run.findings, run.info, run.rows, run.said, *pictures, *run.pictures.values_list("name", flat=True),

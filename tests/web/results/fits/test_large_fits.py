@@ -9,7 +9,7 @@ from judgemap.web.results import running
 
 
 class Told:
-    """A job that keeps what is written of it."""
+    """A job that remembers what is written about it."""
 
     def __init__(self):
         self.said, self.lines = "", []
