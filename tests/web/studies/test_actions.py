@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from judgemap.errors import StudyError
 from judgemap.study.definition import StudyDefinition
 from judgemap.web.judge.models import Answer, Pair
-from judgemap.web.studies import actions
+from judgemap.web.studies import actions, limits
 from judgemap.web.studies.areas import load_areas, load_graph
 from judgemap.web.studies.models import Act, Edge, Study, StudyVersion
 
@@ -24,6 +24,15 @@ def test_a_study_keeps_its_areas_edges_and_definition(study, areas, definition):
 
 def test_studies_of_one_title_get_names_of_their_own(study, areas, definition):
     assert actions.create_study(definition, areas).slug == "wards-2"
+
+
+def test_a_map_with_too_many_areas_is_refused_before_it_is_drawn(areas, definition, db, monkeypatch):
+    """Also from the command line, which reads maps without the limits of an upload."""
+    monkeypatch.setattr(limits, "MOST_AREAS", 15)
+    monkeypatch.setattr(actions, "draw_areas", None)
+    with pytest.raises(StudyError, match="the map has 16 areas; up to 15 can be judged, so use larger areas"):
+        actions.create_study(definition, areas)
+    assert not Study.objects.exists()
 
 
 def test_an_edit_is_a_new_version_and_destroys_no_answer(judge, study, edit):

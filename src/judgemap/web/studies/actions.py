@@ -26,7 +26,7 @@ from judgemap.web.studies.areas import load_graph, source_of
 from judgemap.web.studies.designs import prepare_design
 from judgemap.web.studies.display import Drawings, draw_areas
 from judgemap.web.studies.keeping import change_end, check_end
-from judgemap.web.studies.limits import check_limits
+from judgemap.web.studies.limits import check_limits, check_size
 from judgemap.web.studies.log import record
 from judgemap.web.studies.maps import draw_paths
 from judgemap.web.studies.models import Area, Drawing, Edge, Study, StudyVersion, Tile
@@ -68,8 +68,7 @@ def create_study(
     """
     _check_languages(definition)
     check_end(definition.answers_until)
-    if len(areas) < 2:
-        raise StudyError(_("a study needs at least two areas"))
+    check_size(len(areas))
     remove_unfinished()
     drawings = draw_areas(areas, lambda share: tell(DRAWN * share, "Drawing the areas."))
     tell(DRAWN, "Preparing the choice of pairs.")

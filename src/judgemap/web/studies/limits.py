@@ -1,9 +1,10 @@
-"""How long the texts of a study may be, and how much it may ask of a judge."""
+"""How many areas a study may have, how long its texts may be, and how much it may ask of a judge."""
 
 from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
 from judgemap.study.definition import TEXTS, StudyDefinition
+from judgemap.web.studies.upload.reading import MOST_AREAS
 
 LONGEST = {
     "title": 200, "question": 300, "example": 20_000, "consent": 20_000, "instructions": 20_000, "thanks": 20_000,
@@ -11,6 +12,17 @@ LONGEST = {
 }  # fmt: skip
 MOST = 10_000
 """The most pairs that one judge can be asked for."""
+
+
+def check_size(n_areas: int) -> None:
+    """Refuse a map with too few areas to compare, or with more than pages and counts can tell apart."""
+    if n_areas < 2:
+        raise StudyError(_("a study needs at least two areas"))
+    if n_areas > MOST_AREAS:
+        raise StudyError(
+            _("the map has %(areas)s areas; up to %(most)s can be judged, so use larger areas or part of the map")
+            % {"areas": f"{n_areas:,}", "most": f"{MOST_AREAS:,}"}
+        )
 
 
 def check_limits(definition: StudyDefinition) -> None:
