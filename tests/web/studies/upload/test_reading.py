@@ -19,6 +19,7 @@ import shapely
 from judgemap.errors import StudyError
 from judgemap.web.dashboard.counting import ROW
 from judgemap.web.server import readers
+from judgemap.web.server.sandbox import Limits
 from judgemap.web.studies.upload import files, reading
 
 
@@ -143,6 +144,11 @@ def test_a_reader_that_takes_too_long_is_ended(frame, tmp_path, monkeypatch):
     monkeypatch.setattr(readers, "SECONDS", 0.01)
     with pytest.raises(StudyError, match="too large or too complex"):
         files.inspect_file("wards.gpkg", (tmp_path / "wards.gpkg").read_bytes())
+
+
+def test_a_busy_machine_is_no_reason_to_refuse_a_map():
+    """A reader that gets a tenth of a processor can still use up the processor time that it has."""
+    assert 10 * Limits().seconds <= readers.SECONDS
 
 
 def test_a_reader_that_breaks_down_gives_a_sentence_and_logs_why(frame, tmp_path, monkeypatch, capsys, caplog):
