@@ -254,12 +254,14 @@ def keep_files(run: FitRun, fit: "Fit") -> None:
 
 def open_fit(run: FitRun) -> "Fit":
     """Return a finished fit, number for number as it was made, with its verdict. The last few stay in memory."""
-    fit, verdict = _open_fit(run.pk), verdict_of(run)
+    # When a judge withdraws, the notes change and the archive with them; a fit opened before then is no longer used.
+    fit, verdict = _open_fit(run.pk, tuple(run.info.get("notes", []))), verdict_of(run)
     return fit if verdict is None else fit.judged(verdict)
 
 
 @lru_cache(maxsize=4)
-def _open_fit(key: int) -> "Fit":
+def _open_fit(key: int, notes: tuple[str, ...]) -> "Fit":
+    del notes
     from judgemap.study.result import load_fit
 
     files = FitFiles.objects.filter(fit=key).first()

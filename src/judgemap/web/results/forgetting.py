@@ -66,24 +66,8 @@ def forget_all(run: FitRun, names: Collection[str]) -> None:
         if kept.only or _judges_in(kept, run) == 1 or _is_by_judge(kept, run):
             _remove_results(kept, ALL_REMOVED)
         else:
-            for name in names:
-                kept.info, kept.findings = without_name(kept.info, name), without_judge(kept.findings, name)
-            FitRun.objects.filter(pk=run.pk).update(info=kept.info, findings=kept.findings)
-            _clean_files(kept, names)
+            _cut_out(kept, names)
         FitRun.objects.filter(pk=run.pk).update(left_out=[], only=[])
-
-
-def _clean_files(run: FitRun, names: Collection[str]) -> None:
-    for each in FitPicture.objects.filter(fit=run):
-        if any(name in each.svg + each.alt + each.caption for name in names):
-            each.delete()
-    files = FitFiles.objects.filter(fit=run).first()
-    if files is None:
-        return
-    for name in names:
-        files.briefing = files.briefing.replace(name, SOMEBODY)
-    files.archive = without_names(bytes(files.archive), names)
-    files.save(update_fields=["briefing", "archive"])
 
 
 def without_names(archive: bytes, names: Collection[str]) -> bytes:
@@ -121,7 +105,7 @@ def forget(run: FitRun, name: str) -> None:
         elif used and _is_by_judge(kept, run):
             _remove_results(kept, REMOVED_OF_EACH)
         else:
-            _cut_out(kept, name)
+            _cut_out(kept, [name])
 
 
 def _judges_in(kept: FitRun, run: FitRun) -> int:
@@ -147,17 +131,25 @@ def _remove_results(run: FitRun, why: str) -> None:
     )  # fmt: skip
 
 
-def _cut_out(run: FitRun, name: str) -> None:
+def _cut_out(run: FitRun, names: Collection[str]) -> None:
+    """Remove judges from a fit that keeps its results: from its record, log, findings, pictures and files."""
     for each in FitPicture.objects.filter(fit=run):
-        if name in each.svg + each.alt + each.caption:
+        if any(name in each.svg + each.alt + each.caption for name in names):
             each.delete()
-    files = FitFiles.objects.filter(fit=run).only("briefing").first()
-    if files is not None and name in files.briefing:
-        files.briefing = files.briefing.replace(name, SOMEBODY)
-        files.save(update_fields=["briefing"])
-    FitRun.objects.filter(pk=run.pk).update(
-        info=without_name(run.info, name), findings=without_judge(run.findings, name)
-    )
+    # An archive can have hundreds of megabytes, and only its copy of the record's notes can name a judge.
+    noted = any(name in note for name in names for note in run.info.get("notes", []))
+    fields = ["briefing", *(["archive"] if noted else [])]
+    files = FitFiles.objects.filter(fit=run).only(*fields).first()
+    if files is not None:
+        for name in names:
+            files.briefing = files.briefing.replace(name, SOMEBODY)
+        if noted:
+            files.archive = without_names(bytes(files.archive), names)
+        files.save(update_fields=fields)
+    info, findings, log = run.info, run.findings, run.log
+    for name in names:
+        info, findings, log = without_name(info, name), without_judge(findings, name), log.replace(name, SOMEBODY)
+    FitRun.objects.filter(pk=run.pk).update(info=info, findings=findings, log=log)
 
 
 def without_judge(findings: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.actions import withdraw
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.judge.models import Answer, Judge
+from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results import running
 from judgemap.web.results.files import open_fit
 from judgemap.web.results.forgetting import forget_everybody
@@ -39,8 +39,9 @@ def everything(run) -> str:
     """Everything that the database says about a fit in words."""
     run.refresh_from_db()
     pictures = [each.svg + each.alt + each.caption for each in run.pictures.all()]
-    return str([run.findings, run.info, run.rows, run.said, *pictures, *run.pictures.values_list("name", flat=True),
-                getattr(FitFiles.objects.filter(fit=run).first(), "briefing", "")])  # fmt: skip
+    pictures += run.pictures.values_list("name", flat=True)
+    briefing = getattr(FitFiles.objects.filter(fit=run).first(), "briefing", "")
+    return str([run.findings, run.info, run.rows, run.said, run.log, pictures, briefing])
 
 
 def test_a_map_of_several_stays_and_says_nothing_of_the_one(judged, ask, make, leave):
@@ -63,6 +64,19 @@ def test_a_map_of_several_stays_and_says_nothing_of_the_one(judged, ask, make, l
     assert list(run.pictures.values_list("name", flat=True)) == ["map"]
     assert "a judge who withdrew and others" in run.files.briefing
     assert set(open_fit(run).observed_data) == {"n", "wins"}, "the files know pairs and no judges"
+
+
+def test_files_and_log_do_not_name_a_judge_with_one_answer(judged, ask, make, leave):
+    gone, *_ = judged.judge_names
+    Pair.objects.filter(judge=gone).exclude(pk=Pair.objects.filter(judge=gone).earliest("pk").pk).delete()
+    run = make(ask(judged))
+    assert gone in run.log
+    assert any(gone in note.text for note in open_fit(run).record.notes)
+    leave(gone)
+    assert gone not in everything(run)
+    kept = open_fit(run).record.notes
+    assert not any(gone in note.text for note in kept)
+    assert any("'a judge who withdrew'" in note.text for note in kept)
 
 
 def test_an_area_with_the_judges_name_stays(judged, ask, make, leave):
