@@ -23,7 +23,7 @@ MOST_WAITING = 3
 """How many files may wait in one process; each holds a thread that researchers' pages also need."""
 PATIENCE = 60.0
 SECONDS = 600.0
-"""How long a reader may take; its limit on CPU time ends it long before, unless other work leaves it little of the CPU."""
+"""How long a reader may take; its limit on CPU time ends it long before, unless other work takes the processor."""
 SECONDS_BETWEEN_LOOKS = 0.1
 BUSY = "other maps are being read at the moment; try again in a minute"
 
