@@ -1,15 +1,14 @@
 """`judgemap serve`: the study server."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-DataFolder = Annotated[Path, typer.Option(help="Folder of the database and the secret key.", envvar="JUDGEMAP_DATA")]
+from judgemap.cli.data_folder import DATA, DataFolder
 
 
 def serve(
-    data: DataFolder = Path("judgemap-data"),
+    data: DataFolder = DATA,
     host: Annotated[
         str, typer.Option(help="Address to listen on; 0.0.0.0 for all of this machine's addresses.")
     ] = "127.0.0.1",

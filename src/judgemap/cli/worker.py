@@ -1,13 +1,11 @@
 """`judgemap worker`: makes the fits that researchers request on the study server."""
 
-from pathlib import Path
-
 import typer
 
-from judgemap.cli.serve import DataFolder
+from judgemap.cli.data_folder import DATA, DataFolder
 
 
-def worker(data: DataFolder = Path("judgemap-data")) -> None:
+def worker(data: DataFolder = DATA) -> None:
     """Make the fits that researchers ask for, until Ctrl-C. A server has one of its own unless told otherwise.
 
     Example: judgemap worker --data studies

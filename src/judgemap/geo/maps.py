@@ -242,7 +242,7 @@ def read_edges(edges_path: str | Path, names_path: str | Path | None = None, ext
     edges = read_table(edges_path, required=("area_a", "area_b"))
     if names_path is None:
         ids = {clean_label(row[end]) for row in edges.rows for end in ("area_a", "area_b")} - {""}
-        labels = complete_names(*[sorted(ids, key=_number_first)] * 2)
+        labels = complete_names(*[sorted(ids, key=numbers_first)] * 2)
     else:
         labels = _read_names(read_table(names_path, required=("id", "name")))
     unjoined = Areas(labels.ids, labels.names, AreaGraph(len(labels.ids), np.empty((0, 2), dtype=np.int64)))
@@ -349,7 +349,12 @@ def _with_extra_edges(areas: Areas, graph: AreaGraph, extra: ExtraEdges) -> tupl
     return add_edges(graph, edges), [f"Edges were added by hand: {pair_words(edges, areas.names)}."]
 
 
-def _number_first(label: str) -> tuple[bool, int, str]:
+def numbers_first(label: str) -> tuple[bool, int, str]:
+    """Sort key that puts numbers before words, in order of size.
+
+    >>> sorted(["10", "b", "9"], key=numbers_first)
+    ['9', '10', 'b']
+    """
     number = label.isascii() and label.isdecimal()
     return (not number, int(label) if number else 0, label)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted, read_table
+from judgemap.geo.maps import numbers_first
 from judgemap.study.comparisons import Direction
 from judgemap.study.folder import new_folder
 
@@ -187,19 +188,9 @@ def import_table(path: str | Path, columns: Columns | None = None, ones: Side = 
             "(--winner, --loser), or the two areas and the outcome (--left, --right, --outcome or --chosen)"
         )
     answers = read_answers(table.rows, told, [table.where(row) for row in range(len(table.rows))], ones)
-    ids = sorted({area for answer in answers for area in (answer.left, answer.right)}, key=in_order)
+    ids = sorted({area for answer in answers for area in (answer.left, answer.right)}, key=numbers_first)
     used = [f"{value!r} as {each.name}" for each in fields(told) if (value := getattr(told, each.name))]
     return Imported(tuple(ids), tuple(ids), tuple(answers), notes=(f"Columns were read as: {', '.join(used)}.",))
-
-
-def in_order(label: str) -> tuple[bool, int, str]:
-    """Sort key that puts numbers before words, in order of size.
-
-    >>> sorted(["10", "b", "9"], key=in_order)
-    ['9', '10', 'b']
-    """
-    number = label.isascii() and label.isdecimal()
-    return (not number, int(label) if number else 0, label)
 
 
 def save_import(imported: Imported, folder: str | Path) -> str:

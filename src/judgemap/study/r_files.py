@@ -16,8 +16,9 @@ import pandas as pd
 from judgemap.core.types import FloatArray
 from judgemap.errors import NotInstalledError, StudyError
 from judgemap.geo.csvfiles import quoted
+from judgemap.geo.maps import numbers_first
 from judgemap.study.comparisons import Direction
-from judgemap.study.exchange import Answer, Columns, Imported, Side, guess_columns, in_order, read_answers
+from judgemap.study.exchange import Answer, Columns, Imported, Side, guess_columns, read_answers
 
 if TYPE_CHECKING:
     import geopandas
@@ -237,16 +238,16 @@ def _areas(contents: Contents, comparisons: str, answers: Sequence[Answer], matr
     size = len(matrix) if matrix is not None else len(table) if table is not None else 0
     numbered = {str(number) for number in range(1, size + 1)}
     if used <= numbered:
-        ids = tuple(sorted(numbered, key=in_order))
+        ids = tuple(sorted(numbered, key=numbers_first))
     else:
         found_ids = _column_of(table, used)
         if found_ids is None and matrix is not None:
-            stray = sorted(used - numbered, key=in_order)
+            stray = sorted(used - numbered, key=numbers_first)
             raise StudyError(
                 f"{comparisons}: {quoted(stray, most=5)} are not areas; they are numbered from 1 to {size}, "
                 "in the order of the adjacency matrix"
             )
-        ids, table = (found_ids, table) if found_ids else (tuple(sorted(used, key=in_order)), None)
+        ids, table = (found_ids, table) if found_ids else (tuple(sorted(used, key=numbers_first)), None)
     if table is None or len(table) != len(ids):
         return Imported(ids, ids, ())
     geometry, notes = _outlines(table, contents.systems)
