@@ -2,6 +2,10 @@
 
 The first round uses the pooled model without ties. Means over the second half of a round's draws, of weights −∂²ℓ/∂e²,
 scores ∂ℓ/∂e and scales, place the next; the pilot's generator has a fixed seed, so nothing depends on that of the run.
+
+With thousands of judges such rounds cost more than the run. Some of the judges then say where the scales are. Given
+those, effects are placed without trajectories, by draws from the coordinates themselves (`refined`); one round of all
+judges is left to place the scales precisely.
 """
 
 from collections.abc import Iterable
@@ -33,6 +37,10 @@ ROUNDS, ROUNDS_ALIKE = (16, 16, 24), (10, 12)
 """Steps of each round; the second half counts. If judges do not differ, the first coordinates are good already."""
 TURNS = (0.5, 1.2)
 """Shares of a quarter turn: varied lengths, so that a scale placed far too wide does not swing to and fro."""
+MANY, SOME = 400, 200
+"""With more judges than the first, a pilot of the second places the scales."""
+REFINEMENTS = (4, 8), 24
+"""How many times as many draws as chains place the effects: before the round of all judges, and after it."""
 CHAINS = 16
 FIRST_KICKS = 3
 FIRST_SCALE_SD = 0.5
@@ -41,23 +49,86 @@ FIRST_TIE_CHANCE = 0.2
 
 def build_target(model: PanelModel) -> tuple[Target, int]:
     """Lay out the data, place the coordinates, and choose the number of kicks."""
+    rng = np.random.default_rng(0)
+    target, views = first_coordinates(model)
+    if model.parts.by_judge and model.n_judges > MANY:
+        target, kicks = _place_many(rng, target, views)
+        return target, choose_kicks(rng, target, kicks // 2)
+    target, _ = _place_by_rounds(rng, target, views, ROUNDS if model.parts.by_judge else ROUNDS_ALIKE)
+    return target, choose_kicks(rng, target)
+
+
+def first_coordinates(model: PanelModel) -> tuple[Target, list[Views]]:
+    """Lay out the data; return the first target, and the factors of the views."""
     layout = lay_out(model)
     if model.parts.ties is TieRule.RAO_KUPPER and model.parts.lapses is None:
         layout = one_sided(layout)
     disagreement = model.parts.disagreement
     views = build_views(layout, disagreement.covariance.factor) if disagreement is not None else []
-    rng, kicks = np.random.default_rng(0), FIRST_KICKS
-    target = first_target(model, layout, views)
-    for steps in ROUNDS if model.parts.by_judge else ROUNDS_ALIKE:
+    return first_target(model, layout, views), views
+
+
+def _place_by_rounds(
+    rng: np.random.Generator, target: Target, views: list[Views], rounds: tuple[int, ...]
+) -> tuple[Target, int]:
+    kicks = FIRST_KICKS
+    for steps in rounds:
         # Better coordinates need fewer kicks: each round starts with half the number the last one ended with.
         summary, kicks = pilot(rng, target, steps, max(FIRST_KICKS, kicks // 2))
         target = placed(target, views, summary)
-    return target, choose_kicks(rng, target)
+    return target, kicks
 
 
-def choose_kicks(rng: np.random.Generator, target: Target) -> int:
-    """Raise the number of kicks from 2 until a few steps accept often enough."""
-    kicks = 2
+def _place_many(rng: np.random.Generator, target: Target, views: list[Views]) -> tuple[Target, int]:
+    """Place the coordinates of many judges, beginning with the scales that some of them have."""
+    some, _ = _place_by_rounds(rng, *first_coordinates(_some_judges(target.model)), ROUNDS)
+    # A scale of judges' effects is known the better the more judges there are, α² only as well as there are areas.
+    fewer = np.sqrt(some.layout.n_judges / target.layout.n_judges)
+    narrower = np.array([1.0 if scale.name == "log_variance" else fewer for scale in target.scales])
+    known = some.coordinates
+    at = replace(
+        target.coordinates,
+        scale_mean=known.scale_mean,
+        scale_factor=narrower[:, None] * known.scale_factor,
+        swell=known.swell,
+        log_disagreement=known.log_disagreement,
+    )
+    target = replace(target, coordinates=at)
+    before, after = REFINEMENTS
+    for draws in before:
+        target = refined(rng, target, views, draws)
+    target, kicks = _place_by_rounds(rng, target, views, ROUNDS[:1])
+    return refined(rng, target, views, after), kicks
+
+
+def _some_judges(model: PanelModel) -> PanelModel:
+    """Keep some of the judges, as different in their numbers of answers as all of them."""
+    counts = model.counts
+    answers = np.bincount(counts.judge, counts.n + counts.ties, counts.n_judges)
+    chosen = np.argsort(answers, kind="stable")[np.linspace(0, counts.n_judges - 1, SOME).astype(np.int64)]
+    place = np.full(counts.n_judges, -1)
+    place[chosen] = np.arange(SOME)
+    kept = place[counts.judge] >= 0
+    rows = {name: getattr(counts, name)[kept] for name in ("first", "second", "first_left", "n", "wins", "ties")}
+    return replace(model, counts=replace(counts, n_judges=SOME, judge=place[counts.judge][kept], **rows))
+
+
+def refined(rng: np.random.Generator, target: Target, views: list[Views], draws: int) -> Target:
+    """Place the effects by draws from the coordinates, q ~ N(0, I), at the scales that are known.
+
+    Where the means of weights and scores no longer change, N(0, I) in q is the normal distribution nearest to the
+    posterior: a step is one of natural gradient, as in Khan and Rue (2023), JMLR 24, 281.
+    """
+    at, chains = target.coordinates, min(CHAINS, batch_width(target))
+    seen = [_observed(target, parameters(target, target.noise(rng, chains))) for _ in range(draws)]
+    names = ("scale_mean", "scale_factor", "swell", "log_disagreement", "lapse_mean", "lapse_sd")
+    known = replace(_summary(target, seen, None), **{name: getattr(at, name) for name in names})
+    return replace(target, coordinates=coordinates(target.layout, at.V @ at.Q.T, views, known))
+
+
+def choose_kicks(rng: np.random.Generator, target: Target, fewest: int = 2) -> int:
+    """Raise the number of kicks from the fewest until a few steps accept often enough."""
+    kicks = max(2, fewest)
     while kicks < MOST_KICKS:
         state, seen = start(rng, target, target.noise(rng, min(CHAINS, batch_width(target)))), []
         for _ in range(8):

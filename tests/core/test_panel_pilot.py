@@ -1,0 +1,75 @@
+"""Placing the coordinates of many judges: scales by some of them, and effects without trajectories."""
+
+import numpy as np
+import pytest
+from synthetic import delaunay_map
+
+from judgemap.core.outcomes import TieRule
+from judgemap.core.panel import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
+from judgemap.core.panel_simulation import draw_panel, simulate_panel
+from judgemap.core.prior import FixedVariance, InverseGamma, communicability
+from judgemap.core.samplers import panel_hmc, panel_pilot
+from judgemap.core.samplers.panel import sample_panel
+from judgemap.core.samplers.panel_target import gradient, parameters
+from judgemap.core.samplers.run import Plan
+
+MAP = communicability(delaunay_map(12))
+DIFFER = Parts(disagreement=Disagreement(MAP))
+
+
+def study(parts, judges, seed=1):
+    """Simulate judges with 1 to 24 answers."""
+    rng = np.random.default_rng(seed)
+    panel = draw_panel(rng, MAP, FixedVariance(4.0), Parts(), judges)
+    panel = panel._replace(views=MAP.draw(rng, judges))
+    panel.scales["tie_chance"] = 0.2
+    counts = simulate_panel(rng, panel, TieRule.RAO_KUPPER, np.arange(judges) % 24 + 1)
+    return PanelModel(counts, MAP, InverseGamma(), parts)
+
+
+def residual(target):
+    """Return the root mean square, over views, of the mean slope that N(0, I) leaves."""
+    rng = np.random.default_rng(5)
+    q = target.noise(rng, 400)
+    slope = gradient(target, q, parameters(target, q)) + q
+    return np.sqrt((slope[target.sections["views"]].mean(axis=1) ** 2).mean())
+
+
+def test_effects_are_placed_without_trajectories():
+    """It falls to a twentieth here; the test leaves room for noise."""
+    target, views = panel_pilot.first_coordinates(study(DIFFER, 60))
+    before, rng = residual(target), np.random.default_rng(1)
+    for _ in range(3):
+        target = panel_pilot.refined(rng, target, views, 40)
+    assert residual(target) < before / 5
+
+
+def test_some_judges_are_as_unequal_as_all(monkeypatch):
+    monkeypatch.setattr(panel_pilot, "SOME", 24)
+    model = study(DIFFER, 240)
+    some = panel_pilot._some_judges(model).counts
+    assert some.n_judges == 24
+    given = np.bincount(some.judge, some.n + some.ties, 24)
+    assert sorted(given) == pytest.approx(np.arange(24) + 1, abs=1)
+
+
+def test_many_judges_need_no_more_kicks(monkeypatch):
+    """The scales of a third of the judges are a good start: both ways of placing come to about as many kicks."""
+    model = study(DIFFER, 90)
+    _, by_rounds = panel_pilot.build_target(model)
+    monkeypatch.setattr(panel_pilot, "MANY", 80)
+    monkeypatch.setattr(panel_pilot, "SOME", 30)
+    target, by_some = panel_pilot.build_target(model)
+    assert by_some <= by_rounds + 2
+    draws = panel_hmc.transition(target, by_some)
+    rng = np.random.default_rng(1)
+    assert draws.advance(rng, draws.init(rng, np.arange(16)), 20, 1)[1]["acceptance"].mean() > 0.6
+
+
+def test_every_part_with_many_judges(monkeypatch):
+    monkeypatch.setattr(panel_pilot, "MANY", 20)
+    monkeypatch.setattr(panel_pilot, "SOME", 10)
+    parts = Parts(TieRule.RAO_KUPPER, Smoothness(), Disagreement(MAP), Side(), Attention(), Lapses())
+    draws = sample_panel(np.random.default_rng(1), study(parts, 30), plan=Plan(chains=4, warmup=5, draws=10))
+    assert all(np.isfinite(array).all() for array in draws.arrays.values())
+    assert draws["acceptance"].mean() > 0.5
