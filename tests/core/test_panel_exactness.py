@@ -18,7 +18,7 @@ from judgemap.core.graph import AreaGraph
 from judgemap.core.outcomes import TieRule
 from judgemap.core.panel import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
 from judgemap.core.prior import FixedVariance, InverseGamma, communicability, independent
-from judgemap.core.samplers import panel_gibbs, panel_hmc, panel_pilot
+from judgemap.core.samplers import panel_gibbs, panel_hmc, panel_pilot, panel_views
 from judgemap.core.samplers.panel import sample_panel
 from judgemap.core.samplers.run import Plan
 
@@ -139,6 +139,15 @@ def test_catches_a_scale_without_its_jacobian(monkeypatch):
 
     assert caught(monkeypatch, panel_gibbs, "interweave", no_volume, ("gibbs", "views"))
     assert caught(monkeypatch, panel_hmc, "log_density", no_volume_of_views, ("hmc", "views"))
+
+
+def test_catches_views_scaled_by_their_variance(monkeypatch):
+    right = panel_views.see
+
+    def squared(B, weight, seen, sigma, *others):
+        right(B, weight, seen, sigma**2, *others)
+
+    assert caught(monkeypatch, panel_views, "see", squared, ("hmc", "views"))
 
 
 @pytest.mark.slow  # nine seconds; the lost sign of attention is the quick sibling

@@ -171,6 +171,11 @@ def slopes(
     if isinstance(answers, Wins):
         p, slope = tie_chance, answers.n * expit(_theta(tie_chance) - eta)
         return Slopes(slope, answers.ties * (1 / p + 2 / (1 - p)) - 2 * add_up(slope) / (1 - p * p), np.zeros((1, 1)))
+    if rule is None and not np.any(lapse):
+        n, T = answers.first + answers.second, np.tanh(0.5 * eta)
+        T *= -0.5 * n
+        T += answers.first - 0.5 * n
+        return Slopes(T, np.zeros(1), np.zeros((1, 1)))
     at = odds(eta)
     if not np.any(lapse):
         return Slopes(*_attentive(answers.first, answers.second, answers.ties, rule, at, tie_chance), np.zeros((1, 1)))

@@ -127,7 +127,7 @@ def trajectory(
     q, residual = state.q, state.residual
     for _ in range(kicks):
         momentum += angle / 2 * residual
-        q, momentum = cos * q + sin * momentum, cos * momentum - sin * q
+        q = _turn(q, momentum, float(cos), float(sin))
         point = parameters(target, q)
         residual = gradient(target, q, point)
         residual += q
@@ -150,6 +150,16 @@ def trajectory(
         _seed(rng),
         state.roughness,
     )
+
+
+def _turn(q: FloatArray, momentum: FloatArray, cos: float, sin: float) -> FloatArray:
+    """Rotate: return the new q, and change the momentum in place. Arrays can be large, so few are made."""
+    turned, other = cos * q, sin * momentum
+    turned += other
+    np.multiply(q, sin, out=other)
+    momentum *= cos
+    momentum -= other
+    return turned
 
 
 def read(target: Target, state: State, *, keep_views: bool) -> Arrays:

@@ -201,14 +201,6 @@ class Views(NamedTuple):
     B: FloatArray
     V: FloatArray
 
-    def forward(self, coordinates: FloatArray) -> FloatArray:
-        """Bw, in the precision of B."""
-        return self.B @ coordinates.astype(self.B.dtype, copy=False)
-
-    def back(self, rows: FloatArray) -> FloatArray:
-        """Bᵀv, in the precision of B."""
-        return np.swapaxes(self.B, 1, 2) @ rows.astype(self.B.dtype, copy=False)
-
 
 def onto_areas(layout: Layout, rows: FloatArray) -> FloatArray:
     """Xᵀv: add each row's value to its first area and subtract it from its second."""

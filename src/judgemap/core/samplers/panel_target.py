@@ -76,7 +76,6 @@ class Point(NamedTuple):
     map_effects: Effects
     map: Placed
     strengths: FloatArray
-    views_effects: Effects
     views: Placed
     e: FloatArray
     """X_k μ_k."""
@@ -139,17 +138,14 @@ def parameters(target: Target, q: FloatArray) -> Point:
     x, sigma = shared.x, shared.sigma
     e = layout.differences(shared.strengths)
 
-    views_effects, views = at.seen, Placed(*[np.zeros((0, q.shape[1]))] * 3)
+    views = Placed(*(np.empty((part["views"].stop - part["views"].start, q.shape[1])) for _ in range(3)))
     if target.model.parts.disagreement is not None:
-        r = np.array(np.broadcast_to(at.seen.r, q[part["views"]].shape))
-        weighted = at.weight * e
+        from judgemap.core.samplers.panel_views import see
+
         for block, factors in zip(layout.blocks, at.views, strict=True):
-            block.coordinates(r)[...] -= factors.back(block.by_judge(weighted))
-        views_effects = Effects(r, at.seen.g)
-        views = place(q[part["views"]], views_effects, sigma)
-        scaled = sigma * views.w
-        for block, factors in zip(layout.blocks, at.views, strict=True):
-            block.by_judge(e)[...] += factors.forward(block.coordinates(scaled))
+            own = Placed(*(each[block.views] for each in views))
+            seen = (at.seen.r[block.views], at.seen.g[block.views])
+            see(factors.B, at.weight[block.rows], seen, sigma, q[part["views"]][block.views], own, e[block.rows])
 
     eta, attention, side = e, None, None
     if target.model.parts.attention is not None:
@@ -160,7 +156,7 @@ def parameters(target: Target, q: FloatArray) -> Point:
         side = place(q[part["side"]], effects, np.exp(x["log_side"] / 2))
         eta = eta + layout.x * layout.spread(x["lean"] + np.exp(x["log_side"] / 2) * side.w)
     lapse = at.lapse_mean + at.lapse_sd * q[part["lapses"]] if target.model.parts.lapses is not None else None
-    return Point(*shared, views_effects, views, e, side, attention, lapse, eta)
+    return Point(*shared, views, e, side, attention, lapse, eta)
 
 
 def lapse_rows(target: Target, point: Point) -> FloatArray:
@@ -231,21 +227,16 @@ def _pull_views(
     to_scale: dict[str, FloatArray],
 ) -> FloatArray:
     """Write the slope in the views' coordinates; return the slope in Xλ."""
-    layout, at = target.layout, target.coordinates
-    to_w = np.empty_like(q)
+    from judgemap.core.samplers.panel_views import pull
+
+    layout, at, back = target.layout, target.coordinates, to_e.copy()
     for block, factors in zip(layout.blocks, at.views, strict=True):
-        block.coordinates(to_w)[...] = factors.back(block.by_judge(to_e))
-    to_w *= point.sigma
-    to_scale["log_disagreement"] += add_up(to_w * point.views.w) / 2
-    to_w -= point.views.w
-    pulled = pull_back(to_w, q, point.views, point.views_effects, point.sigma)
-    slope[...] = pulled.q
-    to_scale["log_disagreement"] += pulled.log_scale2
-    back = np.empty_like(to_e)
-    for block, factors in zip(layout.blocks, at.views, strict=True):
-        block.by_judge(back)[...] = factors.forward(block.coordinates(pulled.r))
-    back *= at.weight
-    return np.subtract(to_e, back, out=back)
+        own = Placed(*(each[block.views] for each in point.views))
+        g, weight = at.seen.g[block.views], at.weight[block.rows]
+        to_scale["log_disagreement"] += pull(
+            factors.B, weight, g, point.sigma, q[block.views], own, back[block.rows], slope[block.views]
+        )
+    return back
 
 
 def _pull_map(
