@@ -188,7 +188,8 @@ def _diagonal_views(
     turned, r, g = [], [np.zeros((0, 1))], [np.zeros((0, 1))]
     for block, (B, V) in zip(layout.blocks, views, strict=False):
         W = block.by_judge(weight)
-        values, Q = np.linalg.eigh(np.swapaxes(B, 1, 2) @ (W * B))
+        information = np.swapaxes(B, 1, 2) @ (W.astype(B.dtype) * B)
+        values, Q = np.linalg.eigh(information.astype(np.float64))
         Q = Q.astype(B.dtype)
         B_turned = B @ Q
         turned.append(Views(B_turned, V @ Q))

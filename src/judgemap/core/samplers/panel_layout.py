@@ -23,6 +23,8 @@ from judgemap.core.types import FloatArray, IntArray
 
 FULL = 0.75
 """A block takes judges down to this share of its largest, so that little of it is padding."""
+MOST_TOGETHER = 500
+"""A block takes no more judges than this, so that a dense X of all its judges stays small."""
 DOUBLE_LIMIT = 10_000_000
 """With more entries than this, all B_k are kept in single precision: C_u is then off by one part in ten million."""
 NOTHING = 1e-10
@@ -134,6 +136,7 @@ def _pad(n_areas: int, n_judges: int, judge: IntArray, columns: tuple[IntArray, 
         n_rows = max(1, int(sizes[order[done]]))
         # Judges without a row come last, and share one block of a single padded row each.
         members = int(np.sum(sizes[order[done:]] >= FULL * n_rows)) or n_judges - done
+        members = min(members, MOST_TOGETHER)
         n_views = min(n_rows, n_areas)
         chosen = order[done : done + members]
         at = np.arange(n_rows)
