@@ -84,10 +84,22 @@ def short_trials(briefly):
         yield
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave pictures empty, for tests of the words around them: drawing is most of the work of a briefing."""
+
+    def write_nothing(_canvas, file, **_options):
+        file.write('<svg xmlns="http://www.w3.org/2000/svg"></svg>')
+
+    monkeypatch.setattr("matplotlib.backends.backend_svg.FigureCanvasSVG.print_svg", write_nothing)
+    monkeypatch.setattr("matplotlib.layout_engine.ConstrainedLayoutEngine.execute", lambda *_: None)
+
+
 @pytest.fixture(autouse=True)
 def _share_examples(request, monkeypatch):
     if isinstance(request.node, pytest.DoctestItem):
         request.getfixturevalue("short_trials")
+        request.getfixturevalue("undrawn")  # tests/report draws every figure
         for name, function in request.getfixturevalue("_examples").items():
             monkeypatch.setattr(f"judgemap.{name}", function)
 

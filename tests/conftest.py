@@ -49,17 +49,6 @@ def reference() -> dict[str, np.ndarray]:
     return {column: np.array([float(row[column]) for row in rows]) for column in ("mean", "sd", "ess", "mcse_mean")}
 
 
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Leave pictures empty, for tests of the words around them: drawing is most of the work of a briefing."""
-
-    def save(self, file, **options):
-        file.write('<svg xmlns="http://www.w3.org/2000/svg"></svg>')
-
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", save)
-    monkeypatch.setattr("matplotlib.layout_engine.ConstrainedLayoutEngine.execute", lambda self, figure: None)
-
-
 @pytest.fixture(scope="module")
 def chromium():
     """A real browser; its tests carry the markers slow and browser."""

@@ -4,6 +4,8 @@ import importlib.util
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 _spec = importlib.util.spec_from_file_location("words", ROOT / "tools" / "words.py")
 words = importlib.util.module_from_spec(_spec)
@@ -16,16 +18,19 @@ def test_examples():
     assert doctest.testmod(words).failed == 0
 
 
-def test_every_template_with_words_is_listed():
-    listed = dict(words.all_words())
+@pytest.fixture(scope="module")
+def listed():
+    return dict(words.all_words())
+
+
+def test_every_template_with_words_is_listed(listed):
     for path in words.SOURCE.rglob("templates/**/*.html"):
         text = re.sub(r"{[%#{].*?[%#}]}|<[^>]*>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         if re.search(r"[a-z]{3,} [a-z]{3,}", text):
             assert path.relative_to(words.SOURCE).as_posix() in listed
 
 
-def test_sentences_of_every_kind_are_there():
-    listed = dict(words.all_words())
+def test_sentences_of_every_kind_are_there(listed):
     assert any("We do not recognise this link" in line for line in listed["web/judge/refusals.py"])
     assert any("Invite judges" in line for line in listed["web/judge/templates/judge/invite.html"])
     assert any("is closed; make a new one" in line for line in listed["web/studies/actions.py"])

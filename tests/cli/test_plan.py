@@ -13,7 +13,7 @@ QUICK = ["--judges", "3", "--per-judge", "8", "--simulations", "6", "--designs",
 SEED = ["--seed", "1"]
 
 
-@pytest.mark.usefixtures("short_trials")
+@pytest.mark.usefixtures("short_trials", "undrawn")
 def test_says_what_to_expect_and_writes_a_page(judgemap, edges, tmp_path):
     result = judgemap("plan", *edges, *QUICK, *SEED, "--designs", "uniform,principal", "-o", tmp_path / "plan.html")
     assert result.status == 0, result.err
@@ -27,7 +27,7 @@ def test_says_what_to_expect_and_writes_a_page(judgemap, edges, tmp_path):
     assert "How many judges, how many answers each?" in page
 
 
-@pytest.mark.usefixtures("short_trials")
+@pytest.mark.usefixtures("short_trials", "undrawn")
 def test_judges_alike(judgemap, edges, tmp_path):
     result = judgemap("plan", *edges, *QUICK, *SEED, "--judges-differ", "0", "--json", "-o", tmp_path / "plan")
     assert result.status == 0, result.err
@@ -35,6 +35,7 @@ def test_judges_alike(judgemap, edges, tmp_path):
     assert not (tmp_path / "plan" / "judges.csv").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("cores", ["1", pytest.param("2", marks=pytest.mark.slow)])  # starts two processes
 def test_same_seed_same_numbers_on_any_number_of_cores(request, judgemap, edges, tmp_path, cores):
     if cores == "1":

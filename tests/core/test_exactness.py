@@ -21,6 +21,8 @@ pytestmark = pytest.mark.statistical
 LIMIT = 5.0
 PLANS = {"hmc": Plan(chains=32, warmup=50, draws=500), "gibbs": Plan(chains=4, warmup=50, draws=4000)}
 """As many draws of each; 32 chains of the first are one batch, and cost no more than one."""
+SHORT = {"hmc": Plan(chains=32, warmup=50, draws=125), "gibbs": Plan(chains=4, warmup=50, draws=2000)}
+"""Enough for planted bugs: each is twice as far off as the limit, or further."""
 
 
 def two_areas(variance=InverseGamma(3, 3)):  # noqa: B008 - a frozen value
@@ -92,7 +94,7 @@ def doubled_tilt(rng, n, d):
 )
 def test_planted_bugs_in_gibbs_are_caught(monkeypatch, attribute, bug):
     monkeypatch.setattr(gibbs, attribute, bug)
-    draws = sample(np.random.default_rng(7), MODELS["three areas, spatial"], "gibbs", PLANS["gibbs"])
+    draws = sample(np.random.default_rng(7), MODELS["three areas, spatial"], "gibbs", SHORT["gibbs"])
     assert largest(moment_errors(draws, MODELS["three areas, spatial"])) > LIMIT
 
 
@@ -129,7 +131,7 @@ def ties_counted_twice(density):
 @pytest.mark.parametrize("bug", [without_volume, without_prior_shape, ties_counted_twice])
 def test_planted_bugs_in_hmc_are_caught(monkeypatch, bug):
     monkeypatch.setattr(hmc, "log_density", bug(hmc.log_density))
-    draws = sample(np.random.default_rng(7), MODELS["three areas, spatial"], "hmc", PLANS["hmc"])
+    draws = sample(np.random.default_rng(7), MODELS["three areas, spatial"], "hmc", SHORT["hmc"])
     assert largest(moment_errors(draws, MODELS["three areas, spatial"])) > LIMIT
 
 

@@ -1,6 +1,5 @@
 """Pareto smoothed importance weights, against ArviZ and against a mean that is known."""
 
-import arviz as az
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -20,6 +19,8 @@ RATIOS = {
 @pytest.mark.parametrize("draws", [7, 100, 1000])
 @pytest.mark.parametrize("kind", list(RATIOS))
 def test_weights_and_k_are_those_of_arviz(kind, draws):
+    import arviz as az  # three seconds, which no other worker has to spend
+
     log_ratios = RATIOS[kind](np.random.default_rng(draws), draws)
     kept = log_ratios.copy()
     weights, k = smooth_weights(log_ratios)

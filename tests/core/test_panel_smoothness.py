@@ -34,7 +34,7 @@ def test_an_areas_own_part_has_students_distribution():
     assert stats.kstest(own, stats.t(4).cdf).pvalue > 1e-3
 
 
-def joint_ranks(seed, chains=3000, steps=4):
+def joint_ranks(seed, chains=1000, steps=4):
     """Draw ρ, ψ and a map, redraw ρ and ψ a few times given the map: their distribution must stay the prior."""
     rng = RNG(seed)
     rho, local = rng.random(chains), np.array([Smoothness().draw_local(rng, 3) for _ in range(chains)])
@@ -61,11 +61,11 @@ def test_bugs_are_caught(monkeypatch):
     """ψ as if there were no other part of the map; ρ without the volume of the covariance."""
     with monkeypatch.context() as patch:
         patch.setattr(panel_smoothness, "SHAPE", 2.5)
-        assert min(joint_ranks(3, chains=1000)) < 1e-3 / 3
+        assert min(joint_ranks(3)) < 1e-3 / 3
     right = panel_smoothness._factor
     with monkeypatch.context() as patch:
         patch.setattr(panel_smoothness, "_factor", lambda C, rho, psi: right(C, rho, 0 * psi + 1))
-        assert min(joint_ranks(3, chains=1000)) < 1e-3 / 3
+        assert min(joint_ranks(3)) < 1e-3 / 3
 
 
 def test_hot_spots_stand_out():

@@ -103,7 +103,7 @@ def _draw_local_given(
 def _factor(C: FloatArray, rho: float, psi: FloatArray) -> FloatArray:
     """Factor K."""
     K = rho * C
-    K[np.diag_indices_from(K)] += (1 - rho) * psi
+    K.flat[:: len(K) + 1] += (1 - rho) * psi  # the diagonal; an index array of it would take longer than the factor
     factor: FloatArray
     factor, failed = lapack.dpotrf(K, lower=1)
     if failed:
