@@ -356,8 +356,12 @@ def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a Ge
 
 
 def evenly(total: int, count: int) -> IntArray:
-    """Choose ``count`` of ``total`` draws, evenly spaced, or all of them if there are fewer."""
-    return np.unique(np.linspace(0, total - 1, count).astype(np.int64))
+    """Choose ``count`` of ``total`` draws, evenly spaced, or all of them if there are fewer.
+
+    >>> evenly(5, 3), evenly(3, 10**15)
+    (array([0, 2, 4]), array([0, 1, 2]))
+    """
+    return np.linspace(0, total - 1, min(count, total)).astype(np.int64)
 
 
 def interval_words(draws: FloatArray) -> str:
