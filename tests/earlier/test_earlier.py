@@ -239,7 +239,8 @@ def _columns_of(then, now):
 @pytest.mark.parametrize(
     "database", ["sqlite", pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.slow])]
 )
-def test_a_backup_restores_with_every_answer(database, request, server, files, tmp_path):
+@pytest.mark.usefixtures("old")
+def test_a_backup_restores_with_every_answer(database, request, files, tmp_path):
     url = ""
     if database == "postgres":
         postgres = request.getfixturevalue("postgres")
