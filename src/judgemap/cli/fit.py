@@ -12,6 +12,7 @@ from judgemap.cli import inputs
 from judgemap.cli.progress import sampling_progress
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
+from judgemap.study import compiling
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparison_files import read_comparisons
 from judgemap.study.comparisons import Direction
@@ -90,6 +91,7 @@ def fit(
         table.to_csv(folder / "sensitivity.csv", index=False)
         if not as_json:
             typer.echo("\n" + table.round(3).to_string(index=False) + f"\nThe table is in {folder}/sensitivity.csv")
+    compiling.begin()
 
 
 def _vary(

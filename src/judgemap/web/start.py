@@ -141,9 +141,11 @@ def work(parent: int | None = None) -> None:
         import django
 
         django.setup()
+    from judgemap.study import compiling
     from judgemap.web.results.running import warm_up
     from judgemap.web.server import worker
 
+    compiling.begin()
     worker.work(warm_up, parent)
 
 

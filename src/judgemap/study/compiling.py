@@ -1,0 +1,95 @@
+"""Compile the samplers before anyone needs them: in the background, once after installing.
+
+Compiling takes many seconds and its result is kept on disk, so that only the first long fit and the first clusters
+would wait for it. A worker starts it before its first job, and `judgemap fit` when it has finished. A fit that comes
+sooner compiles for itself; draws do not depend on who compiled.
+
+    python -m judgemap.study.compiling
+"""
+
+import os
+import subprocess
+import sys
+import threading
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from judgemap import core
+from judgemap.core import samplers
+
+NICENESS = 10
+"""Fits and everything else go first; with less priority still, a busy machine would never get round to it."""
+MARKER = "judgemap-compiled"
+
+
+def begin() -> bool:
+    """Start compiling in a process that outlives this one, unless that was done before; return whether it was started.
+
+    Where machine code or the note of having begun cannot be kept, nothing is started.
+    """
+    marker, state = folder() / MARKER, _state()
+    try:
+        if not samplers.KEEPS_MACHINE_CODE or (marker.exists() and marker.read_text() == state):
+            return False
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        marker.write_text(state)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "judgemap.study.compiling"],
+            # A pipe that it held open would keep whoever called this program waiting for its end.
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return False
+    threading.Thread(target=process.wait, daemon=True).start()  # so that its end is noticed
+    return True
+
+
+def folder() -> Path:
+    """Find where numba keeps machine code; of the places it may choose for want of a better, a folder of our own."""
+    if named := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(named)
+    beside = Path(samplers.__file__).parent
+    if os.access(beside, os.W_OK):
+        return beside / "__pycache__"
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "judgemap")  # noqa: PTH111 - no error without a home
+
+
+def _state() -> str:
+    """Describe what the machine code depends on, as far as it changes with an installation."""
+    files = [each.stat() for each in Path(core.__file__).parent.rglob("*.py")]
+    size, newest = sum(each.st_size for each in files), max(each.st_mtime_ns for each in files)
+    return f"Python {sys.version_info[:2]}, numba {version('numba')}, {size} bytes of modules, the newest of {newest}"
+
+
+def compile_all() -> None:
+    """Draw a few times by every compiled sampler of the models that are fitted most; the draws are thrown away."""
+    from judgemap.core.cluster_prior import ClusterPrior
+    from judgemap.core.comparisons import count_judged, count_pairs
+    from judgemap.core.laplace import approximate
+    from judgemap.core.panel import Disagreement, PanelModel, Parts
+    from judgemap.core.prior import InverseGamma, Model, independent
+    from judgemap.core.samplers import hmc
+    from judgemap.core.samplers.clusters import ClusterModel
+    from judgemap.core.samplers.panel import sample_panel
+    from judgemap.core.samplers.run import Plan, run, sample, sample_clusters
+
+    rng, plan = np.random.default_rng(1), Plan(chains=1, warmup=0, draws=4)
+    counts = count_pairs([0, 1, 2], [1, 2, 0], n_areas=3)
+    model = Model(counts, independent(3), InverseGamma())
+    run(rng, hmc.kernel(model), approximate(model).draw(rng, plan.chains, 1.0), plan)
+    sample(rng, model, "gibbs", plan)
+    sample_clusters(rng, ClusterModel(counts, ClusterPrior(np.ones((3, 3)))), plan)
+    judged = count_judged([0, 0, 1], left=[0, 1, 0], right=[1, 2, 2], choice=[1, -1, 1], n_areas=3, n_judges=2)
+    parts = Parts(disagreement=Disagreement(independent(3)))
+    sample_panel(rng, PanelModel(judged, independent(3), InverseGamma(), parts), plan=plan)
+
+
+if __name__ == "__main__":
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    compile_all()

@@ -1,0 +1,111 @@
+"""Compiling ahead: started once, never in the way, and what is compiled serves every fit."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from judgemap.core import samplers
+from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity
+from judgemap.core.comparisons import count_judged, count_pairs
+from judgemap.core.graph import AreaGraph
+from judgemap.core.laplace import approximate
+from judgemap.core.outcomes import TieRule
+from judgemap.core.panel import Disagreement, PanelModel, Parts, Side
+from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability
+from judgemap.core.samplers import hmc
+from judgemap.core.samplers.clusters import ClusterModel
+from judgemap.core.samplers.panel import sample_panel
+from judgemap.core.samplers.run import Plan, run, sample, sample_clusters
+from judgemap.study import compiling
+
+
+class Process:
+    """What was started."""
+
+    commands: list[list[str]]
+
+    def __init__(self, command: list[str], **_options: object) -> None:
+        self.commands.append(command)
+
+    def wait(self) -> None:
+        """End at once."""
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
+    Process.commands = []
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "machine-code"))
+    return Process.commands
+
+
+def test_compiling_is_started_once(started: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert compiling.begin()
+    assert not compiling.begin()
+    assert started == [[sys.executable, "-m", "judgemap.study.compiling"]]
+    monkeypatch.setattr(compiling, "version", lambda _: "another")
+    assert compiling.begin()
+
+
+def test_nothing_is_started_where_it_would_be_lost(
+    started: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "folder"))
+    assert not compiling.begin()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(samplers, "KEEPS_MACHINE_CODE", False)
+    assert not compiling.begin()
+    assert started == []
+
+
+def test_a_program_that_cannot_be_started_is_no_error(
+    started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_given: object, **_options: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    assert not compiling.begin()
+
+
+def test_what_is_compiled_serves_every_fit() -> None:
+    """Other sizes, priors, ties and numbers of chains call the same machine code."""
+    from judgemap.core import polyagamma_draws
+    from judgemap.core.samplers import clusters_strengths, hmc_trajectories, pair_pass, panel_views
+
+    def known() -> list[set[object]]:
+        functions: tuple[Any, ...] = (
+            hmc_trajectories.take,
+            pair_pass.pass_pairs,
+            pair_pass.add_to_triangle,
+            polyagamma_draws.draw_each,
+            clusters_strengths.advance,
+            panel_views.see,
+            panel_views.pull,
+        )
+        return [set(each.signatures) for each in functions]
+
+    compiling.compile_all()
+    before = known()
+    assert all(before)
+    rng, plan = np.random.default_rng(2), Plan(chains=3, warmup=2, draws=4, thin=2)
+    graph = AreaGraph(6, np.array([[i, i + 1] for i in range(5)]))
+    first, second = rng.integers(3, size=40), rng.integers(3, 6, size=40)
+    counts = count_pairs(first, second, 6, ties=[(0, 4)])
+    for variance in (InverseGamma(), FixedVariance(2.0)):
+        model = Model(counts.decided(), communicability(graph), variance)
+        run(rng, hmc.kernel(model), approximate(model).draw(rng, plan.chains, 1.0), plan)
+        sample(rng, model, "gibbs", plan)
+    for ties in (None, TieRule.RAO_KUPPER):
+        prior = ClusterPrior(communicability_affinity(graph))
+        sample_clusters(rng, ClusterModel(counts if ties else counts.decided(), prior, ties), plan)
+    judges = rng.integers(4, size=40)
+    judged = count_judged(judges, left=first, right=second, choice=rng.integers(-1, 2, size=40), n_areas=6, n_judges=4)
+    parts = Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(communicability(graph)), side=Side())
+    sample_panel(rng, PanelModel(judged, communicability(graph), InverseGamma(), parts), plan=plan)
+    assert known() == before
