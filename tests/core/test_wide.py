@@ -16,7 +16,7 @@ pytestmark = pytest.mark.statistical
 CONSISTENT = Model(count_pairs([0] * 3, [1] * 3, n_areas=2), independent(2), InverseGamma(3, 3))
 MODELS = {"two areas": two_areas(), "three areas": three_areas(), "one wins all": CONSISTENT}
 MANY = Plan(chains=32, draws=250, most=2000)
-"""As many draws as eight chains of 1,000, up to 8,000, in one batch. Without the wide moves no number of them agree."""
+"""As many draws as eight chains of 1,000, up to 8,000, in one batch. Without the wide moves 2,000 still disagree."""
 
 
 def draw(model: Model, kicks: int = 1) -> Draws:
