@@ -15,7 +15,9 @@ from judgemap.core.types import FloatArray
 GOOD_RHAT = 1.01
 GOOD_ESS = 400
 AT_A_TIME = 4_000_000
-"""The most values assessed at a time, a few hundred areas of a national map, so that all draws are never copied."""
+"""The most values copied at a time, a few hundred areas of a national map, so that all draws are never copied."""
+IN_CACHE = 160_000
+"""The most values assessed at a time: few enough to stay in the processor's cache, with what is made of them."""
 
 
 class Sampling(NamedTuple):
@@ -38,7 +40,7 @@ def judge_sampling(draws: FloatArray) -> Sampling:
     >>> sampling.rhat.shape, bool((sampling.ess_bulk > 1500).all())
     ((3,), True)
     """
-    columns = max(1, AT_A_TIME // max(draws.shape[0] * draws.shape[1], 1))
+    columns = max(1, IN_CACHE // max(draws.shape[0] * draws.shape[1], 1))
     if draws.ndim == 3 and draws.shape[2] > columns:
         parts = [judge_sampling(draws[:, :, first : first + columns]) for first in range(0, draws.shape[2], columns)]
         return Sampling(*(np.concatenate(each) for each in zip(*parts, strict=True)))

@@ -63,6 +63,7 @@ STYLE: dict[Any, Any] = {
     "ytick.labelcolor": INK,
     "xtick.labelsize": SMALL,
     "ytick.labelsize": SMALL,
+    "axes.titley": 1.0,  # where it would be anyway; otherwise matplotlib measures all labels to find out
     "svg.fonttype": "none",
     "svg.hashsalt": "judgemap",
     "pdf.fonttype": 42,

@@ -1,6 +1,7 @@
 """Everything said about a fit beyond its tables, computed once; pages and pictures only format it."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -78,10 +79,11 @@ class Explanation:
     def reliability_over_time(self) -> pd.DataFrame:
         """How reliability grew, in the order in which judges answered; the last row is `reliability` itself."""
         order, splits = np.argsort(self.data.answered_at, kind="stable"), int(np.clip(1500 // len(self.fit.map), 5, 20))
-        rows = reliability_over_time(self.fit, self.data, seed=SEED, order=order, splits=splits)[OVER_TIME]
         # The last point covers all answers, for which `reliability` has more splits and the fit's own draws. Use it, so
         # that a card beside the chart shows the same number.
-        rows.loc[rows.index[-1]] = [getattr(self.reliability, name) for name in OVER_TIME]
+        rows = reliability_over_time(self.fit, self.data, seed=SEED, order=order, splits=splits, last=self.reliability)[
+            OVER_TIME
+        ]
         if np.isfinite(self.reliability.another_panel):
             # Earlier points come from quick fits, which assume that judges are alike; their `bayes` is not comparable.
             rows[["bayes", "bayes_low", "bayes_high"]] = np.nan
@@ -220,7 +222,13 @@ def judge(fit: Fit, data: Comparisons) -> Fit:
     >>> judge(jm.fit_spatial(data, areas, seed=1, chains=4, draws=500), data).verdict.headline
     'Sound'
     """
-    return fit if len(fit.map) > LARGE else fit.judged(Explanation(fit, data).verdict)
+    if len(fit.map) > LARGE:
+        return fit
+    with ThreadPoolExecutor(1) as beside:
+        table = beside.submit(lambda: fit.areas)  # mostly sorting, which another core can do meanwhile
+        verdict = Explanation(fit, data).verdict
+        table.result()
+    return fit.judged(verdict)
 
 
 def _met(fit: Fit) -> list[list[list[int]]]:

@@ -110,12 +110,20 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
 
 
 def reliability_over_time(
-    fit: Fit, data: Comparisons, *, seed: int, order: ArrayLike | None = None, points: int = 10, splits: int = 20
+    fit: Fit,
+    data: Comparisons,
+    *,
+    seed: int,
+    order: ArrayLike | None = None,
+    points: int = 10,
+    splits: int = 20,
+    last: Reliability | None = None,
 ) -> pd.DataFrame:
     """Show how reliability grew: `Reliability` after 1/points, 2/points … of the decided answers, one row each.
 
     ``order`` lists the rows of ``data`` in the order in which they were answered; by default, the table's order. Every
-    row comes from quick fits with the fit's prior, so the last differs slightly from `reliability`.
+    row comes from quick fits with the fit's prior, so the last differs slightly from `reliability`; with that as
+    ``last``, it is the last row.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -131,11 +139,11 @@ def reliability_over_time(
     lengths = np.unique([-(-len(answers) * point // points) for point in range(1, points + 1)])
     rows, whole = [], None
     with one_thread():
-        for length in lengths:
+        for length in lengths if last is None else lengths[:-1]:
             early = answers.where(when < length)
             whole = quick_fit(early.counts_of(early.decided), belief, whole)
             rows.append(_measure(rng, early, belief, splits, whole, whole.draw(rng, QUICK_DRAWS)))
-    return pd.DataFrame([asdict(each) for each in rows])
+    return pd.DataFrame([asdict(each) for each in (rows if last is None else [*rows, last])])
 
 
 def split_half(rng: np.random.Generator, answers: Comparisons, belief: Belief, splits: int) -> FloatArray:
