@@ -73,3 +73,14 @@ def test_every_part_with_many_judges(monkeypatch):
     draws = sample_panel(np.random.default_rng(1), study(parts, 30), plan=Plan(chains=4, warmup=5, draws=10))
     assert all(np.isfinite(array).all() for array in draws.arrays.values())
     assert draws["acceptance"].mean() > 0.5
+
+
+def test_many_ties_do_not_lead_the_pilot_astray():
+    """Six answers in ten are ties. From p = 0.2 ± 0.5 the pilot went so far astray that no trajectory was accepted."""
+    C, rng = communicability(delaunay_map(30)), np.random.default_rng(1)
+    panel = draw_panel(rng, C, FixedVariance(9.0), Parts(), 1)
+    panel.scales["tie_chance"] = 0.8
+    counts = simulate_panel(rng, panel, TieRule.RAO_KUPPER, np.array([3000]))
+    model = PanelModel(counts, C, InverseGamma(), Parts(ties=TieRule.RAO_KUPPER))
+    draws = sample_panel(np.random.default_rng(1), model, plan=Plan(chains=8, warmup=20, draws=20))
+    assert draws["acceptance"].mean() > 0.6

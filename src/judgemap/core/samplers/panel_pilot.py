@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, optimize
+from scipy.special import expit, logit
 
 from judgemap.core.laplace import approximate
-from judgemap.core.outcomes import TieRule, add_up, curvature, slopes
+from judgemap.core.outcomes import TieRule, add_up, curvature, log_likelihood, slopes
 from judgemap.core.panel import PanelModel
 from judgemap.core.prior import Covariance, Model
 from judgemap.core.samplers.panel_coordinates import Coordinates, Effects, Summary, coordinates
@@ -44,7 +45,7 @@ REFINEMENTS = (4, 8), 24
 CHAINS = 16
 FIRST_KICKS = 3
 FIRST_SCALE_SD = 0.5
-FIRST_TIE_CHANCE = 0.2
+FIRST_TIE_LOGIT = -1.4
 
 
 def build_target(model: PanelModel) -> tuple[Target, int]:
@@ -158,8 +159,14 @@ def first_target(model: PanelModel, layout: Layout, views: list[Views]) -> Targe
     laplace = approximate(Model(model.counts.pairs().decided(), model.covariance, model.variance))
     tau = laplace.log_variance_mean
     e = layout.differences(laplace.V @ (laplace.r / (laplace.g + np.exp(-tau))))[:, None]
-    chosen, parts = scales(model, tau), model.parts
-    p = np.full(1, FIRST_TIE_CHANCE if parts.ties is not None else 0.0)
+    parts, size, p = model.parts, 1.0, np.zeros(1)
+    if parts.ties is not None:
+        size, p = size_and_tie_chance(layout, parts.ties, e)
+    e = size * e
+    chosen = scales(model, tau + 2 * np.log(size))
+    starts = np.array([float(logit(p[0])) if scale.name == "tie_chance" else scale.start for scale in chosen])
+    # Chains that start many times too far apart are flung out of reach: with many ties, p is known well.
+    tie_sd = 1 / np.sqrt(FIRST_SCALE_SD**-2 + model.counts.ties.sum())
     weight, score = curvature(layout.answers, parts.ties, e, p), slopes(layout.answers, parts.ties, e, p).eta
     judges = np.zeros((layout.n_judges, 1))
     known = Summary(
@@ -170,13 +177,28 @@ def first_target(model: PanelModel, layout: Layout, views: list[Views]) -> Targe
         attention=Effects(layout.sum_by_judge(e * score), layout.sum_by_judge(e**2 * weight)),
         lapse_mean=judges,
         lapse_sd=judges + 1.0,
-        scale_mean=np.array([scale.start for scale in chosen]),
-        scale_factor=FIRST_SCALE_SD * np.eye(len(chosen)),
+        scale_mean=starts,
+        scale_factor=np.diag([tie_sd if scale.name == "tie_chance" else FIRST_SCALE_SD for scale in chosen]),
         swell=np.zeros(len(chosen)),
-        log_disagreement=_named(chosen, [scale.start for scale in chosen], "log_disagreement"),
+        log_disagreement=_named(chosen, starts, "log_disagreement"),
         precision=None if parts.smoothness is None else _first_precision(model.covariance),
     )
     return Target(model, layout, chosen, build_scatter(layout), _place(model, layout, views, known))
+
+
+def size_and_tie_chance(layout: Layout, rule: TieRule, e: FloatArray) -> tuple[float, FloatArray]:
+    """Find by which factor to shrink the differences of a fit without ties, and p: both near the most likely.
+
+    A fit of the decided answers alone overstates differences, the more so the more ties there are.
+    """
+
+    def depth(x: FloatArray) -> float:
+        rows = log_likelihood(layout.answers, rule, np.exp(x[0]) * e, expit(x[1:]))
+        # A weak pull keeps both finite if all answers are ties, or none.
+        return float(x[0] ** 2 / 2 + (x[1] - FIRST_TIE_LOGIT) ** 2 / 8 - add_up(rows)[0])
+
+    found = optimize.minimize(depth, [0.0, FIRST_TIE_LOGIT], method="Nelder-Mead", options={"xatol": 0.01})
+    return float(np.exp(found.x[0])), expit(found.x[1:])
 
 
 def _first_precision(C: Covariance) -> FloatArray:
