@@ -45,10 +45,7 @@ def worst_p(rng, build, setting, replicates):
 
 
 @pytest.mark.parametrize("name", ["α² inferred", pytest.param("α² fixed", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "sampler",
-    ["gibbs", pytest.param("hmc", marks=pytest.mark.slow), "hmc, widely"],  # test_exactness.py is hmc's quick sibling
-)
+@pytest.mark.parametrize("sampler", BUILDS)
 def test_geweke(sampler, name):
     setting = SETTINGS[name]
     limit = geweke_limit(len(setting.names()), FALSE_ALARM)
