@@ -124,4 +124,5 @@ $(READY): pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(INSTALL) --require-hashes -r requirements.lock
 	$(INSTALL) --no-deps --editable .
+	$(BIN)/python -m judgemap.study.compiling  # the samplers, so that neither tests nor the demonstration wait for it
 	@touch $(READY)

@@ -1,12 +1,13 @@
 """Compile the samplers before anyone needs them: in the background, once after installing.
 
-Compiling takes many seconds and its result is kept on disk, so that only the first long fit and the first clusters
-would wait for it. A worker starts it before its first job, and `judgemap fit` when it has finished. A fit that comes
-sooner compiles for itself; draws do not depend on who compiled.
+Compiling takes many seconds and its result is kept on disk, so only the first long fit and the first clusters would
+wait for it. A worker starts it before its first job, and `judgemap fit` when it has finished. A fit that comes sooner
+compiles for itself; draws do not depend on who compiled. To compile right after installing, as `make` does:
 
     python -m judgemap.study.compiling
 """
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -27,14 +28,11 @@ MARKER = "judgemap-compiled"
 def begin() -> bool:
     """Start compiling in a process that outlives this one, unless that was done before; return whether it was started.
 
-    Where machine code or the note of having begun cannot be kept, nothing is started.
+    If machine code or the note that it was begun cannot be kept, nothing is started.
     """
-    marker, state = folder() / MARKER, _state()
     try:
-        if not samplers.KEEPS_MACHINE_CODE or (marker.exists() and marker.read_text() == state):
+        if not samplers.KEEPS_MACHINE_CODE or not note():
             return False
-        marker.parent.mkdir(parents=True, exist_ok=True)
-        marker.write_text(state)
         process = subprocess.Popen(
             [sys.executable, "-m", "judgemap.study.compiling"],
             # A pipe that it held open would keep whoever called this program waiting for its end.
@@ -46,6 +44,16 @@ def begin() -> bool:
     except OSError:
         return False
     threading.Thread(target=process.wait, daemon=True).start()  # so that its end is noticed
+    return True
+
+
+def note() -> bool:
+    """Note that this installation is being compiled; return whether that is new."""
+    marker, state = folder() / MARKER, _state()
+    if marker.exists() and marker.read_text() == state:
+        return False
+    marker.parent.mkdir(parents=True, exist_ok=True)
+    marker.write_text(state)
     return True
 
 
@@ -92,4 +100,6 @@ def compile_all() -> None:
 if __name__ == "__main__":
     if hasattr(os, "nice"):
         os.nice(NICENESS)
+    with contextlib.suppress(OSError):  # without a note, the next fit compiles again
+        note()
     compile_all()
