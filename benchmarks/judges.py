@@ -97,7 +97,7 @@ def main() -> None:
             name = "452 areas, 200 judges of 100 answers"
             results[name] = whole(name, simulated(452, 200, 100, None), Plan(chains=8, warmup=20, draws=60))
             name = "77 areas, 10,000 judges of 50 answers"
-            results[name] = whole(name, simulated(77, 10_000, 50, None), Plan(chains=4, warmup=15, draws=40))
+            results[name] = whole(name, simulated(77, 10_000, 50, None), Plan(chains=4, warmup=15, draws=120))
     results["peak_memory_MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory {results['peak_memory_MB']:.0f} MB")
     folder = ROOT / "benchmarks" / "results"
