@@ -46,7 +46,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
 def test_compiling_is_started_once(started: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     assert compiling.begin()
     assert not compiling.begin()
-    assert started == [[sys.executable, "-m", "judgemap.study.compiling"]]
+    assert started == [[sys.executable, "-m", "judgemap.study.compiling", "--gently"]]
     monkeypatch.setattr(compiling, "version", lambda _: "another")
     assert compiling.begin()
 

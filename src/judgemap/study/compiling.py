@@ -22,6 +22,7 @@ from judgemap.core import samplers
 
 NICENESS = 10
 """Fits and everything else go first; with less priority still, a busy machine would never get round to it."""
+GENTLY = "--gently"
 MARKER = "judgemap-compiled"
 
 
@@ -34,7 +35,7 @@ def begin() -> bool:
         if not samplers.KEEPS_MACHINE_CODE or not note():
             return False
         process = subprocess.Popen(
-            [sys.executable, "-m", "judgemap.study.compiling"],
+            [sys.executable, "-m", "judgemap.study.compiling", GENTLY],
             # A pipe that it held open would keep whoever called this program waiting for its end.
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -98,7 +99,7 @@ def compile_all() -> None:
 
 
 if __name__ == "__main__":
-    if hasattr(os, "nice"):
+    if GENTLY in sys.argv and hasattr(os, "nice"):
         os.nice(NICENESS)
     with contextlib.suppress(OSError):  # without a note, the next fit compiles again
         note()
