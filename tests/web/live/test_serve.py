@@ -82,7 +82,7 @@ def test_two_servers_do_not_share_a_port(server):
         done = subprocess.run(words, capture_output=True, text=True, env=server.environment(), check=False, timeout=60)
         assert done.returncode == 2
         assert done.stdout == ""
-        assert f"port {server.port} is taken" in done.stderr
+        assert f"port {server.port} is already in use" in done.stderr
     assert not other.exists()
 
 
