@@ -1,5 +1,6 @@
 """Starting and stopping the server, and the commands beside it."""
 
+import gzip
 import json
 import os
 import re
@@ -108,12 +109,13 @@ def test_a_study_from_the_command_line_to_a_fit(server, areas, tmp_path):
     assert misplaced <= 24, "the planted ranking; a random one is out of place by 85 on average"
 
 
-def tiles_of(server, slug: str) -> dict[str, bytes]:
-    """The tiles of a study's base map, as the archive has them, by level, column and row."""
+def tiles_of(server, slug: str) -> dict[str, object]:
+    """The tiles of a study's base map in the archive, by level, column and row."""
     server.study("export", slug, "-o", "export.zip")
     with zipfile.ZipFile(server.folder / "export.zip") as archive:
         names = [name for name in archive.namelist() if name.endswith(".json.gz")]
-        return {name.removeprefix("basemap/").removesuffix(".json.gz"): archive.read(name) for name in names}
+        tiles = {name: json.loads(gzip.decompress(archive.read(name))) for name in names}
+    return {name.removeprefix("basemap/").removesuffix(".json.gz"): tile for name, tile in tiles.items()}
 
 
 def test_backup_while_judges_answer_and_restore_elsewhere(server, areas):
@@ -133,7 +135,7 @@ def test_backup_while_judges_answer_and_restore_elsewhere(server, areas):
     again = type(judge)(elsewhere, judge.name, judge.token)
     assert again.pair()["counter"] == "6 of about 50"
     key = re.search(r"/tiles/(\d+)/", again.get().data.decode())[1]
-    assert {place: again.get(f"tiles/{key}/{place}").data for place in tiles} == tiles != {}
+    assert {place: json.loads(again.get(f"tiles/{key}/{place}").data)[place] for place in tiles} == tiles != {}
     elsewhere.stop()
 
 
