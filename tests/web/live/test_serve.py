@@ -204,7 +204,7 @@ def test_answers_whose_day_is_over_do_not_come_back_with_a_backup(server_class, 
     live.study("backup", "copy.sqlite3")
     elsewhere = server_class(long_path / "over-elsewhere")
     elsewhere.folder.mkdir()
-    assert "last day is over" in elsewhere.study("restore", str(live.folder / "copy.sqlite3"))
+    assert "due to be deleted" in elsewhere.study("restore", str(live.folder / "copy.sqlite3"))
     assert "answers: 1" in elsewhere.study("retain")
     assert json.loads(elsewhere.study("list", "--json"))[0]["judged"] == 0
 
