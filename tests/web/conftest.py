@@ -231,7 +231,8 @@ def edit(study, definition):
     """Change the study's definition while it is open."""
 
     def change(**fields):
-        return actions.edit_study(study, replace(actions.definition_of(study), **fields))
+        now = actions.find_study(study.slug)
+        return actions.edit_study(now, replace(actions.definition_of(now), **fields))
 
     return change
 

@@ -35,7 +35,7 @@ def act(token: str, what: str) -> None:
             judging.withdraw(withdrawal_code(token))
         elif what == "forget":
             shown = judging.current_pair(token)
-            judging.mark_unknown(token, [shown.left.position] if shown else [])
+            judging.mark_unknown(token, [shown.left.position] if shown else [], range(100))
         elif what == "practise":
             judging.end_practice(token)
         elif what.startswith("change"):

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from judgemap.geo.maps import Areas
-from judgemap.web.judge import places
-from judgemap.web.judge.models import Judge, Pair
+from judgemap.web.judge import places, views
+from judgemap.web.judge.models import Judge, Pair, UnknownArea
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies import actions
 from judgemap.web.studies.models import Area
@@ -109,6 +109,17 @@ def test_the_page_of_unknown_areas_lists_those_of_the_places(judge, study):
     assert asked_about(judge, study, times=3) >= {6, 7}
     choose(judge, "region:South")
     assert judge.get("areas").content.decode().count("checked") >= 6, "what is not known is not forgotten"
+
+
+def test_saving_a_page_that_lists_some_areas_keeps_the_marks_on_the_others(judge, study, monkeypatch):
+    monkeypatch.setattr(views, "MOST_LISTED", 4)
+    choose(judge, "region:North", "region:South")
+    judge.client.post(f"/j/{judge.token}/areas", {"unknown": ["1", "3", "5", "7", "11", "13"]})
+    page = judge.get("areas").context
+    assert (page["listed"], page["too_few"]) == ("1,3,5,7", False), "what is marked comes first"
+    judge.client.post(f"/j/{judge.token}/areas", {"unknown": ["3"], "listed": page["listed"]})
+    marked = UnknownArea.objects.filter(judge=judge.name).values_list("area__position", flat=True)
+    assert sorted(marked) == [3, 11, 13]
 
 
 def test_withdrawing_removes_the_places(judge):

@@ -1,15 +1,17 @@
 """What researchers' acts do to a study: never to an answer."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from judgemap.errors import StudyError
 from judgemap.study.definition import StudyDefinition
 from judgemap.web.judge.models import Answer, Pair
-from judgemap.web.studies import actions, limits
+from judgemap.web.studies import actions, keeping, limits
 from judgemap.web.studies.areas import load_areas, load_graph
 from judgemap.web.studies.models import Act, Edge, Study, StudyVersion
 
@@ -46,6 +48,30 @@ def test_an_edit_is_a_new_version_and_destroys_no_answer(judge, study, edit):
     assert Pair.objects.order_by("pk").first().version.number == 1
     judge.answer("left")
     assert Pair.objects.order_by("pk").last().version.number == 2
+
+
+def test_an_edit_of_what_somebody_has_changed_meanwhile_is_refused(study, definition):
+    """The pages check this too, but before they hold the study's row."""
+    read = actions.find_study(study.slug)
+    actions.edit_study(actions.find_study(study.slug), replace(definition, title="Theirs"))
+    with pytest.raises(StudyError, match="Someone else has changed this study"):
+        actions.edit_study(read, replace(definition, question="Mine?"))
+    read = actions.find_study(study.slug)
+    promised = timezone.localdate() + timedelta(days=30)
+    keeping.set_end(actions.find_study(study.slug), promised)
+    with pytest.raises(StudyError, match="Someone else has changed this study"):
+        actions.edit_study(read, replace(actions.definition_of(read), question="Mine?"))
+    study = actions.find_study(study.slug)
+    assert (study.version.number, study.version.title, study.answers_until) == (2, "Theirs", promised)
+
+
+def test_an_owner_is_never_a_colleague_too(owned, people):
+    read = actions.find_study(owned.slug)
+    actions.give_study(actions.find_study(owned.slug), people["stranger"].email)
+    with pytest.raises(StudyError, match="this is the study's owner"):
+        actions.share_study(read, people["stranger"].email, people["owner"])
+    assert actions.give_study(read, people["teammate"].email) == people["teammate"]
+    assert set(owned.colleagues.all()) == {people["owner"], people["stranger"]}
 
 
 def test_an_edge_is_added_and_removed_in_new_versions(study):

@@ -184,14 +184,20 @@ def _is_last(judge: Judge, pair: Pair) -> bool:
     return pair.practice == (judge.practice_left > 0) and not later.exists()
 
 
-def mark_unknown(token: str, positions: Collection[int]) -> None:
-    """Replace the list of areas that the judge does not know; an open pair with one of them is left unanswered."""
+def mark_unknown(token: str, positions: Collection[int], listed: Collection[int]) -> None:
+    """Mark the areas that the judge does not know; an open pair with one of them is left unanswered.
+
+    Of the marks that the judge made before, only those on areas that the page ``listed`` are taken back.
+    """
     with transaction.atomic():
         judge = _held(token)
         if not has_consented(judge):
             raise Refused("no consent")
         areas = dict(Area.objects.filter(study_id=judge.study_id, position__in=positions).values_list("pk", "position"))
-        UnknownArea.objects.filter(judge=judge).exclude(area_id__in=areas).delete()
+        marks = UnknownArea.objects.filter(judge=judge)
+        taken_back = set(listed) - set(positions)
+        gone = [key for key, position in marks.values_list("pk", "area__position") if position in taken_back]
+        marks.filter(pk__in=gone).delete()
         UnknownArea.objects.bulk_create(
             [UnknownArea(judge=judge, area_id=each) for each in areas], ignore_conflicts=True
         )

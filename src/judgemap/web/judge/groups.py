@@ -30,6 +30,7 @@ class GroupRow:
 def keep_group(study: Study, name: str, quota: int | None, by: Researcher | None = None) -> JudgeGroup:
     """Make a group, or change the quota of the existing one with that name."""
     with transaction.atomic():
+        study = Study.objects.select_for_update(of=("self",)).get(pk=study.pk)
         group = JudgeGroup.objects.filter(study=study, name=name).first()
         if group is None and JudgeGroup.objects.filter(study=study).count() >= MOST_GROUPS:
             raise StudyError(

@@ -269,7 +269,8 @@ def areas(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     if place_of(judge) not in (Place.PAIR, Place.PAUSE, Place.END):
         return redirect("judge:home", token)
     if request.method == "POST":
-        actions.mark_unknown(token, read_positions(request.POST.getlist("unknown")))
+        listed = read_positions(request.POST.get("listed", "").split(","))
+        actions.mark_unknown(token, read_positions(request.POST.getlist("unknown")), listed)
         return redirect("judge:home", token)
     unknown = set(UnknownArea.objects.filter(judge=judge).values_list("area__position", flat=True))
     return show_areas(request, judge, token, unknown)
@@ -280,14 +281,19 @@ def show_areas(request: HttpRequest, judge: Judge, token: str, unknown: Collecti
     areas = Area.objects.filter(study=judge.study)
     if judge.study.asks_places:
         known = known_areas(judge.study_id, tuple(judge.places))
-        within = {*unknown, *(() if known is None else known.tolist())}
-        areas = areas.filter(position__in=sorted(within)[:MOST_LISTED])
+        others = set() if known is None else {*known.tolist()} - {*unknown}
+        areas = areas.filter(position__in=[*sorted(unknown), *sorted(others)][:MOST_LISTED])
     rows = areas.order_by("name", "position").values_list("position", "name", "rings")
     listed = [{"position": position, "name": name, "unknown": position in unknown,
                "path": "" if judge.study.asks_places else stored_path(rings)}
               for position, name, rings in rows]  # fmt: skip
-    too_few = len(listed) - len(unknown) < 2 and ALL not in judge.places
-    context = common(judge, token) | {"areas": listed, "too_few": too_few, "everywhere": ALL in judge.places}
+    left = len(others) if judge.study.asks_places else len(listed) - len(unknown)
+    context = common(judge, token) | {
+        "areas": listed,
+        "listed": ",".join(str(each["position"]) for each in listed),
+        "too_few": left < 2 and ALL not in judge.places,
+        "everywhere": ALL in judge.places,
+    }
     return render(request, "judge/areas.html", context)
 
 

@@ -48,9 +48,9 @@ def ask_for_fit(
     Judges who are left out of the study's fits are left out of this one too, unless they are among ``only``.
     """
     chosen = set(only)
-    unwanted = {*left_out, *excluded_from(study)} - chosen
     with transaction.atomic():
         study = _locked(study)
+        unwanted = {*left_out, *excluded_from(study)} - chosen
         _check(study, settings, unwanted | chosen)
         return _ask(study, settings, by, {"left_out": sorted(unwanted), "only": sorted(chosen), "note": note[:200]})
 
@@ -111,9 +111,10 @@ def ask_where_due(**_: object) -> list[FitRun]:
             continue
         with transaction.atomic():
             study = _locked(each.study)
-            if _is_due(each) and has_decided(study):
-                judges = {"left_out": excluded_from(study), "only": [], "note": f"every {each.every:,} answers"}
-                asked.append(_ask(study, FitSettings.from_dict(each.settings), None, judges))
+            now = AutoFit.objects.select_related("study").filter(pk=each.pk).first()
+            if now is not None and _is_due(now) and has_decided(study):
+                judges = {"left_out": excluded_from(study), "only": [], "note": f"every {now.every:,} answers"}
+                asked.append(_ask(study, FitSettings.from_dict(now.settings), None, judges))
     return asked
 
 
@@ -214,13 +215,17 @@ def other_priors(settings: FitSettings) -> list[FitSettings]:
 def let_judges_differ(run: FitRun, by: Researcher | None = None) -> FitRun:
     """Ask for a fit like this one in which judges differ, or return it if there is one of the same answers."""
     settings = replace(FitSettings.from_dict(run.settings), judges="differ")
-    return _made_of_same(run, settings) or ask_for_fit(
-        run.study, settings, by, run.left_out, run.only, f"fit {run.number}, with judges who differ"
-    )
+    return _once(run, settings, by, f"fit {run.number}, with judges who differ")
+
+
+def _once(run: FitRun, settings: FitSettings, by: Researcher | None, note: str) -> FitRun:
+    """Ask for a fit of the same answers and judges as ``run``, or return it if it is done or under way."""
+    with transaction.atomic():
+        study = _locked(run.study)
+        return _made_of_same(run, settings) or ask_for_fit(study, settings, by, run.left_out, run.only, note)
 
 
 def _made_of_same(run: FitRun, settings: FitSettings) -> FitRun | None:
-    """Find a fit with these settings, done or under way, of the same answers and judges as ``run``."""
     same = FitRun.objects.filter(study=run.study, settings=settings.to_dict(), left_out=run.left_out, only=run.only)
     there = same.exclude(status__in=GONE).filter(data_sha256__in=[run.data_sha256, ""])
     return there.order_by("-number").first()
@@ -228,8 +233,5 @@ def _made_of_same(run: FitRun, settings: FitSettings) -> FitRun | None:
 
 def try_other_priors(run: FitRun, by: Researcher | None = None) -> list[FitRun]:
     """Ask for the fit with other priors, and return those fits; none is made twice for the same answers."""
-    made = []
-    for settings in other_priors(FitSettings.from_dict(run.settings)):
-        note = f"other priors than fit {run.number}"
-        made.append(_made_of_same(run, settings) or ask_for_fit(run.study, settings, by, run.left_out, run.only, note))
-    return made
+    note = f"other priors than fit {run.number}"
+    return [_once(run, settings, by, note) for settings in other_priors(FitSettings.from_dict(run.settings))]

@@ -132,11 +132,17 @@ def remove_unfinished() -> None:
 
 
 def edit_study(study: Study, definition: StudyDefinition, author: Researcher | None = None) -> StudyVersion:
-    """Store an edit as a new version. Areas and edges stay as they are; no answer is touched."""
+    """Store an edit as a new version. Areas and edges stay as they are; no answer is touched.
+
+    The edit was made from what ``study`` was when it was read; if somebody has changed it since, the edit is refused.
+    """
     _check_languages(definition)
     packed = prepare_design(definition.design, load_graph(study.version), definition.recommended)
+    read = _editable(study)
     with transaction.atomic():
         study = _locked(study)
+        if _editable(study) != read:
+            raise StudyError(_("Someone else has changed this study. Reload the page and make your change again."))
         if study.status == Study.Status.CLOSED:
             raise StudyError(
                 _("study %(slug)s is closed; make a new one instead of editing it") % {"slug": f"{study.slug!r}"}
@@ -149,6 +155,11 @@ def edit_study(study: Study, definition: StudyDefinition, author: Researcher | N
         version = _add_version(study, definition, packed, author)
         record(study, author, "edited", {"version": version.number})
     return version
+
+
+def _editable(study: Study) -> tuple[object, ...]:
+    """Return what tells two states of a study's definition apart."""
+    return study.current_id, study.answers_until, study.join_code
 
 
 def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None) -> Edge | None:
@@ -348,9 +359,10 @@ def share_study(study: Study, email: str, by: Researcher, *, to_read: bool = Fal
     colleague = Researcher.objects.filter(email=email.strip().lower(), is_active=True).first()
     if colleague is None:
         raise StudyError(_("no researcher here has this address; invite them under Researchers first"))
-    if colleague == study.owner:
-        raise StudyError(_("this is the study's owner"))
     with transaction.atomic():
+        study = _locked(study)
+        if colleague == study.owner:
+            raise StudyError(_("this is the study's owner"))
         now, before = (study.readers, study.colleagues) if to_read else (study.colleagues, study.readers)
         before.remove(colleague)
         now.add(colleague)
@@ -361,6 +373,7 @@ def share_study(study: Study, email: str, by: Researcher, *, to_read: bool = Fal
 def unshare_study(study: Study, colleague_id: str, by: Researcher) -> None:
     """Stop sharing a study with a colleague; nothing happens if it was not shared."""
     with transaction.atomic():
+        study = _locked(study)
         known = colleague_id.isdecimal() and len(colleague_id) < 19
         for shared in (study.colleagues, study.readers):
             for colleague in shared.filter(pk=colleague_id if known else -1):
@@ -372,6 +385,7 @@ def give_study(study: Study, email: str) -> Researcher:
     """Make a researcher the owner of a study; the previous owner stays on as a colleague."""
     owner = find_researcher(email)
     with transaction.atomic():
+        study = _locked(study)
         if study.owner is not None and study.owner != owner:
             study.colleagues.add(study.owner)
         study.colleagues.remove(owner)
