@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from http.cookies import SimpleCookie
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import geopandas
@@ -235,6 +236,16 @@ def edit(study, definition):
         return actions.edit_study(now, replace(actions.definition_of(now), **fields))
 
     return change
+
+
+@pytest.fixture
+def data_folder(tmp_path) -> Path:
+    """The folder of a server; commands that are given it use the test's database."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "secret-key").write_text("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    (folder / "judgemap.sqlite3").touch()
+    return folder
 
 
 PASSWORD = "four plain words here"  # noqa: S105

@@ -24,12 +24,12 @@ file = "wards.geojson"
 
 
 @pytest.fixture
-def study_command(db, tmp_path, monkeypatch):
+def study_command(db, data_folder, tmp_path, monkeypatch):
     """Run a command in its own folder, on the test's database."""
     monkeypatch.chdir(tmp_path)
 
     def run(*words: str, typed: str = "") -> str:
-        where = [] if words[0] == "backup-key" else ["--data", str(tmp_path / "data")]
+        where = [] if words[0] == "backup-key" else ["--data", str(data_folder)]
         result = CliRunner().invoke(app, [*words, *where], input=typed)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
@@ -69,9 +69,9 @@ def test_from_draft_to_export(drafted, tmp_path):
     assert "comparisons.csv" in zipfile.ZipFile(tmp_path / "wards.zip").namelist()
 
 
-def test_nobody_else_reads_the_database_in_a_folder_that_others_read(study_command, tmp_path):
-    data = tmp_path / "data"
-    data.mkdir(mode=0o755)
+def test_nobody_else_reads_the_database_in_a_folder_that_others_read(study_command, data_folder):
+    data = data_folder
+    data.chmod(0o755)
     for name in ("judgemap.sqlite3", "judgemap.sqlite3-wal", "secret-key"):
         (data / name).write_text("")
         (data / name).chmod(0o644)

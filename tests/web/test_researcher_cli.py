@@ -15,9 +15,9 @@ NEW = {"email": "new@example.org", "password": "four plain words", "again": "fou
 
 
 @pytest.fixture
-def command(people, tmp_path):
+def command(people, data_folder):
     def run(*words: str) -> str:
-        result = CliRunner().invoke(app, [*words, "--data", str(tmp_path)])
+        result = CliRunner().invoke(app, [*words, "--data", str(data_folder)])
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == 0, result.output

@@ -73,7 +73,7 @@ def restore(
 
     Example: judgemap study restore studies-monday.sqlite3 --data new-folder
     """
-    connect(data)
+    connect(data, create=True)
     from judgemap.web.judge.retention import remove_due
     from judgemap.web.server import encryption, restoring
 

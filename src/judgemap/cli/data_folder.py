@@ -9,12 +9,12 @@ DataFolder = Annotated[Path, typer.Option(help="Folder of the database and the s
 DATA = Path("judgemap-data")
 
 
-def connect(data: Path) -> None:
-    """Set up Django for a data folder, creating its database if needed; a database of another version is refused."""
+def connect(data: Path, *, create: bool = False) -> None:
+    """Set up Django for a data folder; a missing one is refused, unless the command may ``create`` it."""
     from judgemap.web import start
 
-    start.use_data_folder(data)
-    start.migrate()
+    start.use_data_folder(data, create=create)
+    start.migrate(create=create)
 
 
 def server_address(url: str) -> str:

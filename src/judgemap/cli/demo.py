@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from judgemap.cli.data_folder import connect
 from judgemap.errors import StudyError
 
 if TYPE_CHECKING:
@@ -40,8 +41,7 @@ def demo(
 
     options = start.ServerOptions(data, port=port)
     check_port(options.host, port)
-    start.use_data_folder(data)
-    start.migrate()
+    connect(data, create=True)
     from judgemap.web.demo.study import prepare_demo
 
     made = prepare_demo(data, seed, typer.echo)

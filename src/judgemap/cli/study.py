@@ -27,7 +27,7 @@ def new(
 
     Example: judgemap study new wards/study.toml --owner anna@example.org
     """
-    connect(data)
+    connect(data, create=True)
     from judgemap.study.definition import read_definition, read_study_areas
     from judgemap.web.accounts.actions import find_researcher
     from judgemap.web.studies.actions import create_study

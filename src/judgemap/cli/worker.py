@@ -2,7 +2,7 @@
 
 import typer
 
-from judgemap.cli.data_folder import DATA, DataFolder
+from judgemap.cli.data_folder import DATA, DataFolder, connect
 
 
 def worker(data: DataFolder = DATA) -> None:
@@ -12,7 +12,6 @@ def worker(data: DataFolder = DATA) -> None:
     """
     from judgemap.web import start
 
-    start.use_data_folder(data)
-    start.migrate()
+    connect(data)
     typer.echo(f"judgemap is making fits for the studies in {start.database_name()}. Stop it with Ctrl-C.")
     start.work()

@@ -140,13 +140,25 @@ def read_secret_key(data: Path) -> str:
     """Read the secret key; if none has been made yet, return one that lasts as long as this process."""
     path = data / "secret-key"
     if key := read_text("JUDGEMAP_SECRET_KEY", ""):
-        if len(key) < SHORTEST_KEY or len(set(key)) < SHORTEST_KEY // 4:
+        if not is_strong(key):
             raise ImproperlyConfigured(
                 f"JUDGEMAP_SECRET_KEY is too easy to guess; it must have at least {SHORTEST_KEY} random characters, "
                 "such as those printed by 'openssl rand -base64 48'"
             )
         return key
-    return path.read_text(encoding="ascii").strip() if path.is_file() else secrets.token_urlsafe(50)
+    if not path.exists():
+        return secrets.token_urlsafe(50)
+    if not is_strong(key := path.read_bytes().decode("ascii", "replace").strip()):
+        raise ImproperlyConfigured(
+            f"{path} is empty, cut short or damaged; put your copy of the secret key there, or delete the file for a "
+            "new key, with which researchers have to sign in again and turn on the second step again"
+        )
+    return key
+
+
+def is_strong(key: str) -> bool:
+    """Say whether a secret key is long enough, and not one character again and again."""
+    return len(key) >= SHORTEST_KEY and len(set(key)) >= SHORTEST_KEY // 4 and key.isascii()
 
 
 DATA = Path(read_text("JUDGEMAP_DATA", "judgemap-data")).absolute()

@@ -2,7 +2,9 @@
 
 import os
 import secrets
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,11 +37,20 @@ class ServerOptions:
     """The port for Prometheus metrics, on the same address; None for none."""
 
 
-def use_data_folder(data: Path) -> None:
-    """Make the data folder and its secret key if needed, and set up Django to use them; call this once per process."""
+def use_data_folder(data: Path, *, create: bool = False) -> None:
+    """Set up Django to use a data folder; call this once per process.
+
+    Only with ``create`` is a missing folder, database or secret key made: a mistyped name must not become a server.
+    """
+    if not create and not _is_there(data):
+        raise StudyError(
+            f"there is no study server's data in {data}; check --data, or start a server there: "
+            f"judgemap serve --data {data}"
+        )
     try:
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _make_secret_key(data / "secret-key")
+        if create:
+            _make_secret_key(data / "secret-key")
         _keep_private(data)
     except OSError as error:
         raise StudyError(f"{data} cannot be used as a data folder ({error.strerror}); name another") from None
@@ -58,11 +69,11 @@ def use_data_folder(data: Path) -> None:
         raise StudyError(f"{error}") from None
 
 
-def migrate() -> None:
-    """Make the tables of an empty database; refuse a database of another version."""
+def migrate(*, create: bool = False) -> None:
+    """Refuse a database of another version; make the tables of an empty one, or refuse that too."""
     from judgemap.web.server.migrating import migrate as make_tables
 
-    make_tables()
+    make_tables(create=create)
 
 
 def upgrade() -> None:
@@ -82,11 +93,11 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     for port in filter(None, (options.port, options.metrics_port)):
         check_port(options.host, port)
     os.umask(PRIVATE)
-    use_data_folder(options.data)
+    use_data_folder(options.data, create=True)
     if options.host not in ("127.0.0.1", "localhost", "::1"):
         hosts = {*filter(None, os.environ.get("JUDGEMAP_HOSTS", "").split(",")), options.host}
         os.environ["JUDGEMAP_HOSTS"] = ",".join(sorted(hosts - {"0.0.0.0", "::"}))  # noqa: S104 - not host names
-    migrate()
+    migrate(create=True)
     collect_static()
     first_researcher(options, say)
     remember_address(options)
@@ -222,6 +233,12 @@ def compile_translations(source: Path, target: Path) -> None:
             polib.pofile(str(path)).save_as_mofile(str(compiled))
 
 
+def _is_there(data: Path) -> bool:
+    """Say whether a server has used a data folder: its database, which may be elsewhere, and its secret key."""
+    key = os.environ.get("JUDGEMAP_SECRET_KEY") or (data / "secret-key").is_file()
+    return bool(key and (os.environ.get("DATABASE_URL") or (data / DATABASE_FILES[0]).is_file()))
+
+
 def _keep_private(data: Path) -> None:
     """Let only their owner read the database and the secret key, even in a folder that others can read.
 
@@ -235,10 +252,15 @@ def _keep_private(data: Path) -> None:
 
 
 def _make_secret_key(path: Path) -> None:
-    """Make a secret key that only its owner can read; if two processes try at once, the first wins."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+    """Make a secret key that only its owner can read; if two processes try at once, the first wins.
+
+    The file gets its name once the key is on the disk, so that a full disk leaves none behind, not an empty one.
+    """
+    if path.exists():
         return
-    with os.fdopen(descriptor, "w") as file:
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix="secret-key-") as file:
         file.write(secrets.token_urlsafe(50))
+        file.flush()
+        os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            path.hardlink_to(file.name)

@@ -17,14 +17,14 @@ LOCK = 0x6A6D6170
 """Our advisory lock's number in PostgreSQL: "jmap"."""
 
 
-def migrate(*, upgrading: bool = False) -> None:
-    """Make the tables of an empty database; change those of an earlier version if upgrading, otherwise refuse it."""
+def migrate(*, create: bool = False, upgrading: bool = False) -> None:
+    """Make the tables of an empty database, or change those of an earlier version; refuse what was not asked for."""
     try:
         if not _is_due():
             check_version()
             return
         with _alone():  # another server may be making the tables: half of them look like an earlier version
-            if not check_version(upgrading=upgrading):
+            if not check_version(create=create, upgrading=upgrading):
                 call_command("migrate", interactive=False, verbosity=0)
     except DatabaseError as error:
         raise StudyError(_sentence(error)) from None

@@ -22,12 +22,20 @@ def later_migrations(done: Iterable[tuple[str, str]]) -> list[str]:
     return sorted(f"{app}.{name}" for app, name in done if (app, name) not in known and app not in GONE)
 
 
-def check_version(*, upgrading: bool = False) -> bool:
-    """Say whether the database is up to date, or still has to be made; raise a `StudyError` for another version's."""
+def check_version(*, create: bool = False, upgrading: bool = False) -> bool:
+    """Say whether the database is up to date; raise a `StudyError` for an empty one or another version's.
+
+    With ``create``, False also means an empty one, and with ``upgrading`` one of an earlier version.
+    """
     loader = MigrationLoader(connection)
     done = set(loader.applied_migrations or ())
     if later := later_migrations(done):
         raise StudyError(f"the database was written by a later version of judgemap ({later[0]}); install that version")
+    if not done and not create:
+        raise StudyError(
+            f"the database of {settings.DATA} is empty; check --data, or start a server there: "
+            f"judgemap serve --data {settings.DATA}"
+        )
     missing = set(loader.graph.nodes) - done
     if missing and done and not upgrading:
         raise StudyError(

@@ -10,11 +10,11 @@ from judgemap.web.studies.models import BaseMap, BaseMapTile
 
 
 @pytest.fixture
-def basemap(owned, read_here, tmp_path):
+def basemap(owned, read_here, data_folder):
     """Run the command on the study, and return what it says; its mistakes are raised."""
 
     def run(*words: str) -> str:
-        result = CliRunner().invoke(app, ["basemap", owned.slug, *words, "--data", str(tmp_path)])
+        result = CliRunner().invoke(app, ["basemap", owned.slug, *words, "--data", str(data_folder)])
         if result.exception is not None:
             raise result.exception
         return result.output

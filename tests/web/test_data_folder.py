@@ -1,0 +1,98 @@
+"""Which commands make a server's data, and what a mistyped or damaged data folder gets: one sentence."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from judgemap.cli import researcher, study
+from judgemap.cli.worker import worker
+from judgemap.errors import StudyError
+from judgemap.web import start
+
+ALONE = typer.Typer()
+ALONE.command()(worker)
+CREATE = {"new", "restore"}
+"""The commands of `judgemap study` that may make a folder, as `judgemap serve` and `judgemap demo` do."""
+NO_FOLDER = {"backup-key"}
+GIVEN = {"study": "wards", "email": "anna@example.org", "output": "copy"}
+
+
+def words_of(app: typer.Typer) -> list[tuple[typer.Typer, list[str]]]:
+    """Every command of an app, with an example for each argument that it needs."""
+    group = typer.main.get_command(app)
+    return [
+        (
+            app,
+            [
+                name,
+                *(GIVEN[each.name] for each in command.params if each.param_type_name == "argument" and each.required),
+            ],
+        )
+        for name, command in group.commands.items()
+        if name not in CREATE | NO_FOLDER
+    ]
+
+
+COMMANDS = [(ALONE, []), *words_of(study.app), *words_of(researcher.app)]
+
+
+@pytest.mark.parametrize(("app", "words"), COMMANDS, ids=[" ".join(words) or "worker" for _, words in COMMANDS])
+def test_a_command_makes_nothing_in_a_mistyped_folder(app, words, tmp_path, monkeypatch):
+    for name in ("DATABASE_URL", "JUDGEMAP_SECRET_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    full = tmp_path / "of something else"
+    full.mkdir()
+    (full / "notes.txt").write_text("mine")
+    for folder in (tmp_path / "typo", full):
+        result = CliRunner().invoke(app, [*words, "--data", str(folder)])
+        assert isinstance(result.exception, StudyError), result.output
+        assert str(result.exception).startswith(f"there is no study server's data in {folder}; check --data, or start")
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")] == [
+        "of something else", "of something else/notes.txt",
+    ]  # fmt: skip
+
+
+def judgemap(*words: object, code: str = "from judgemap.cli.main import main; main()") -> tuple[int, str, str]:
+    """Run a command in a process of its own; return its status and what it wrote."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("JUDGEMAP", "DJANGO", "DATABASE"))}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=False, env=kept
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+MAKE = "import sys; from pathlib import Path; from judgemap.web import start; "
+MAKE += "start.use_data_folder(Path(sys.argv[1]), create=True)"
+FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY)); "
+
+
+def test_a_first_start_on_a_full_disk_leaves_no_empty_key_behind(tmp_path):
+    """Nothing longer than no byte can be written: the start fails, and the next one makes the key."""
+    data = tmp_path / "data"
+    status, _, said = judgemap(data, code=FULL + MAKE)
+    assert status == 1
+    assert "cannot be used as a data folder (File too large); name another" in said
+    assert list(data.iterdir()) == []
+    assert judgemap(data, code=MAKE)[0] == 0
+    assert start._is_there(data)
+    assert len((data / "secret-key").read_text()) > 50
+
+
+@pytest.mark.parametrize("content", [b"", b"short", b"\xff" * 60])
+def test_a_damaged_secret_key_is_refused_in_a_sentence(data_folder, content):
+    (data_folder / "secret-key").write_bytes(content)
+    status, _, said = judgemap("study", "list", "--data", data_folder)
+    assert (status, said.count("\n")) == (2, 1)
+    assert f"{data_folder / 'secret-key'} is empty, cut short or damaged; put your copy of the secret key there" in said
+    assert (data_folder / "secret-key").read_bytes() == content
+
+
+def test_an_empty_database_is_not_filled_by_reading_it(data_folder):
+    status, _, said = judgemap("study", "list", "--data", data_folder)
+    assert (status, said.count("\n")) == (2, 1)
+    assert f"the database of {data_folder} is empty; check --data, or start a server there" in said
+    assert (data_folder / "judgemap.sqlite3").stat().st_size <= 4096
