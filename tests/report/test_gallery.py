@@ -130,8 +130,15 @@ def test_folder_of_figures(drawn, tmp_path):
     names = {"times.svg", "times.pdf", "alpha.svg", "alpha.pdf", MARK}
     assert {path.name for path in folder.iterdir()} == names
     assert drawn["times"].alt in (folder / MARK).read_text(encoding="utf-8")
+    (folder / "risk.pdf").write_text("mine")
+    (folder / "notes.pdf").write_text("mine")
+    (folder / MARK).write_text((folder / MARK).read_text(encoding="utf-8") + "## notes\n", encoding="utf-8")
     write_figures({"alpha": drawn["alpha"]}, folder)
     assert not (folder / "times.svg").exists(), "earlier figures are replaced"
+    with pytest.raises(jm.StudyError, match=r"risk\.pdf was not written by judgemap"):
+        write_figures({"risk": drawn["risk"]}, folder)
+    assert {path.name for path in folder.iterdir()} == {"alpha.svg", "alpha.pdf", MARK, "risk.pdf", "notes.pdf"}
+    assert [(folder / name).read_text() for name in ("risk.pdf", "notes.pdf")] == ["mine", "mine"]
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("mine")
     with pytest.raises(jm.StudyError, match="is not empty"):

@@ -49,7 +49,11 @@ def test_folder_and_its_second_writing(plan, tmp_path):
     folder = save_plan(plan, tmp_path / "plan")
     assert {path.name for path in folder.iterdir()} == {"index.html", "plan.json", "plan.csv", "plan.svg"}
     assert json.loads((folder / "plan.json").read_text())["planned"] == 80
+    (folder / "notes.txt").write_text("mine")
+    (folder / "judges.csv").write_text("of an earlier plan, for judges who differ")
     save_plan(plan, folder)
+    names = {"index.html", "plan.json", "plan.csv", "plan.svg", "notes.txt"}
+    assert {path.name for path in folder.iterdir()} == names
     (tmp_path / "fit").mkdir()
     (tmp_path / "fit" / "fit.json").write_text("{}")
     with pytest.raises(jm.StudyError, match="is not empty and holds no plan"):

@@ -87,7 +87,7 @@ def test_a_chosen_number_of_clusters(fit):
 
 
 def test_saved_and_loaded_without_loss(fit, tmp_path):
-    folder = fit.with_partition(2, "vi").save(tmp_path / "results")
+    folder = fit.with_partition(2, "vi").save(fit.save(tmp_path / "results"))
     again = jm.load_fit(folder)
     assert isinstance(again, jm.ClusterFit)
     np.testing.assert_array_equal(again.labels, fit.labels)

@@ -173,7 +173,9 @@ def test_a_folder_of_somebody_elses_is_left_alone(tmp_path):
         save_import(found, tmp_path)
     assert (tmp_path / "comparisons.csv").read_text() == "mine"
     save_import(found, tmp_path / "new")
+    (tmp_path / "new" / "notes.txt").write_text("mine")
     save_import(found, tmp_path / "new")
+    assert (tmp_path / "new" / "notes.txt").read_text() == "mine"
 
 
 def test_columns_are_found_in_any_case():

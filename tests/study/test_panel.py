@@ -91,7 +91,7 @@ def test_the_mean_of_the_judges_maps_is_the_panels(fit):
 
 
 def test_a_folder_says_whose_view_it_is_and_reads_back(fit, tmp_path):
-    folder = fit.save(tmp_path / "results")
+    folder = fit.save(fit.save(tmp_path / "results"))
     told = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
     assert (told["view"], told["panel"]["judges"], told["data"]["ties"]) == (
         "population",

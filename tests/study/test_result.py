@@ -107,7 +107,15 @@ def test_known_truth_is_found():
 
 def test_an_earlier_fit_is_replaced_and_other_files_are_left_alone(fit, tmp_path):
     folder = fit.save(tmp_path / "results")
+    fresh = {path.name for path in folder.iterdir()}
+    (folder / "notes.txt").write_text("mine")
+    (folder / "figures").mkdir()
+    (folder / "figures" / "map.svg").write_text("mine too")
+    (folder / "clusters.csv").write_text("of an earlier fit with clusters")
     fit.save(folder)
+    assert {path.name for path in folder.iterdir()} == fresh | {"notes.txt", "figures"}
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert (folder / "figures" / "map.svg").read_text() == "mine too"
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     with pytest.raises(jm.StudyError, match="mine is not empty and holds no fit"):
@@ -116,6 +124,24 @@ def test_an_earlier_fit_is_replaced_and_other_files_are_left_alone(fit, tmp_path
     with pytest.raises(jm.StudyError, match="is a file; name a folder"):
         fit.save(tmp_path / "mine" / "thesis.txt")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "results"], "no draft is left behind"
+
+
+def test_the_working_directory_can_be_the_folder(fit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fit.save(".")
+    (tmp_path / "notes.txt").write_text("mine")
+    fit.save(".")
+    assert jm.load_fit(".").info == fit.info
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused_before_anything_changes(fit, tmp_path):
+    folder = fit.save(tmp_path / "results")
+    (folder / "areas.csv").unlink()
+    (folder / "areas.csv").mkdir()
+    with pytest.raises(jm.StudyError, match=r"areas\.csv was not written by judgemap; move it"):
+        fit.save(folder)
+    assert jm.load_fit(folder).info == fit.info
 
 
 def test_a_failure_leaves_the_earlier_fit(fit, tmp_path, monkeypatch):

@@ -21,6 +21,7 @@ from judgemap.study.planning import Needed, StudyPlan
 
 MARK = "plan.json"
 """This file marks a folder as a plan's, so that no other folder is overwritten."""
+FILES = (MARK, "index.html", "plan.csv", "plan.svg", "judges.csv", "judges.svg")
 
 LOOKS = {
     "uniform": (INK, "o", (0, (4, 2))),
@@ -188,7 +189,7 @@ def save_plan(plan: StudyPlan, output: Path, people: JudgePlan | None = None) ->
     """
     if output.suffix.lower() in (".html", ".htm"):
         return write_whole(output, plan_page(plan, people).encode())
-    with new_folder(output, MARK) as draft:
+    with new_folder(output, FILES) as draft:
         (draft / "index.html").write_text(plan_page(plan, people), encoding="utf-8")
         text = json.dumps(plan_record(plan, people), indent=2, ensure_ascii=False)
         (draft / MARK).write_text(text + "\n", encoding="utf-8")

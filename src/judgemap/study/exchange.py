@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MARK = "import.md"
 """The file that distinguishes an imported folder from somebody's other files."""
+FILES = (MARK, "comparisons.csv", "areas.csv", "edges.csv", "areas.geojson")
 Side = Literal["first", "second"]
 Cells = Mapping[str, str]
 
@@ -199,7 +200,7 @@ def save_import(imported: Imported, folder: str | Path) -> str:
     if len(imported.ids) < 2:
         raise StudyError("there are fewer than two areas in the comparisons; a study needs two")
     command = next_command(imported, folder)
-    with new_folder(folder, MARK) as draft:
+    with new_folder(folder, FILES) as draft:
         dated = all(re.match(r"\d{4}-\d\d-\d\d", answer.time) for answer in imported.answers if answer.time)
         header = ("judge", "left", "right", "outcome", "seconds", "answered_at" if dated else "time_of_day")
         _write(draft / "comparisons.csv", header, imported.answers)

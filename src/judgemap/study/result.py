@@ -266,7 +266,8 @@ class Fit(Displayed):
     def save(self, folder: str | Path) -> Path:
         """Write areas.csv, areas.geojson (with a map), posterior.nc and fit.json into a folder, all or nothing.
 
-        An earlier fit in the folder is replaced; a folder that contains anything else is left alone.
+        The files of an earlier fit in the folder are replaced, and others beside it left alone; a folder without a fit
+        must be empty.
         """
         with new_folder(Path(folder)) as draft:
             self._write(draft)

@@ -14,6 +14,7 @@ from judgemap.study.result import Fit
 
 MARK = "speedybbt.R"
 """The script, which also distinguishes such a folder from somebody's other files."""
+FILES = (MARK, "comparisons.csv", "areas.csv", "covariance.csv")
 
 SCRIPT = """# Written by judgemap: fits its {model} model again with speedyBBT, and shows both results side by side.
 # install.packages("speedyBBT")
@@ -72,7 +73,7 @@ def export_speedybbt(fit: Fit, data: Comparisons, folder: str | Path) -> int:
     script = SCRIPT.format(
         model=fit.record.model, scale=f"{prior.scale:g}", shape=f"{prior.shape:g}", sign=f"{fit.record.sign:g}"
     )
-    with new_folder(Path(folder), MARK) as draft:
+    with new_folder(Path(folder), FILES) as draft:
         rows = zip(judges, winner.tolist(), loser.tolist(), [1] * len(decided), strict=True)
         _write(draft / "comparisons.csv", ("judge", "item1", "item2", "outcome"), rows)
         table = fit.areas[["id", "name", "risk_mean", "risk_sd"]]

@@ -1,5 +1,6 @@
 """Every figure of a fit by name, for the appendix of a briefing and as files for a journal."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +13,7 @@ from judgemap.report import checks, clusters, figures, judging, maps, sensitivit
 from judgemap.report.briefing.about import About
 from judgemap.report.picture import COLUMN, Picture
 from judgemap.study.clusters import ClusterFit
-from judgemap.study.folder import new_folder
+from judgemap.study.folder import EXCHANGE, new_folder
 from judgemap.study.result import Fit
 
 MARK = "captions.md"
@@ -21,6 +22,7 @@ MARK = "captions.md"
 THIS = "this fit"
 """What this fit is called beside others."""
 
+ENDINGS = ("svg", "pdf")
 HEADINGS = {
     "network": "The areas and their borders",
     "times": "How long a comparison took",
@@ -163,15 +165,27 @@ def _against(fit: Fit, other: Fit) -> Picture:
 def write_figures(pictures: Mapping[str, Picture], folder: str | Path, millimetres: float = COLUMN) -> Path:
     """Write pictures into a new folder, each as an SVG and a PDF as wide as a journal column, with their captions.
 
-    A folder of earlier figures is replaced; any other folder that is not empty is left alone.
+    Earlier figures in the folder, those that its captions name, are replaced, and other files beside them are left
+    alone; a folder without captions must be empty.
     """
     if not pictures:
         raise StudyError("there are no figures to write")
     lines = ["# Figures", ""]
-    with new_folder(Path(folder), MARK) as draft:
+    with new_folder(Path(folder), (MARK, *_earlier(Path(folder)))) as draft:
         for name, picture in pictures.items():
-            for ending in ("svg", "pdf"):
+            for ending in ENDINGS:
                 picture.save(draft / f"{name}.{ending}", millimetres)
             lines += [f"## {name}", "", picture.caption, "", f"In words: {picture.alt}", ""]
         (draft / MARK).write_text("\n".join(lines), encoding="utf-8")
     return Path(folder)
+
+
+def _earlier(folder: Path) -> list[str]:
+    """List the figures that were written into a folder, by its captions, or by those on their way into it."""
+    captions = next((path for path in (folder / MARK, folder / EXCHANGE / MARK) if path.is_file()), None)
+    text = "" if captions is None else captions.read_text(encoding="utf-8")
+    # Only our own names count: captions are for people, who may add a heading for a file of theirs.
+    named = [
+        name for name in re.findall(r"^## (.+)$", text, re.M) if name in HEADINGS or re.fullmatch(r"more-\d+", name)
+    ]
+    return [f"{name}.{ending}" for name in named for ending in ENDINGS]
