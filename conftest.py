@@ -73,7 +73,7 @@ def briefly():
     @contextlib.contextmanager
     def sampled():
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("judgemap.core.simulation.SAMPLING", Plan(chains=4, warmup=1, draws=4))
+            patch.setattr("judgemap.core.simulate.trials.SAMPLING", Plan(chains=4, warmup=1, draws=4))
             yield
 
     return sampled

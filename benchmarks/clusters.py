@@ -20,16 +20,16 @@ import numpy as np
 from scipy.spatial import Delaunay
 from threadpoolctl import threadpool_limits
 
-from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity, simulate_clusters
-from judgemap.core.clustering import cluster_counts, convergence
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.diagnostics import ess_bulk
-from judgemap.core.graph import AreaGraph
-from judgemap.core.samplers import clusters
-from judgemap.core.samplers.clusters import ClusterModel
+from judgemap.core.assess.partitions import cluster_counts, convergence
+from judgemap.core.model.clusters import ClusterPrior, communicability_affinity, simulate_clusters
+from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.samplers.clusters import kernel as clusters
+from judgemap.core.samplers.clusters.kernel import ClusterModel
+from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.kernel import Arrays, Kernel
 from judgemap.core.samplers.run import Plan, sample_clusters
-from judgemap.core.simulation import simulate_counts
+from judgemap.core.simulate.trials import simulate_counts
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data" / "nottinghamshire"
@@ -95,7 +95,7 @@ def time_chain(model: ClusterModel, sampler: Kernel, blocks: int, iterations: in
 
 def time_sweep(model: ClusterModel, sweeps: int) -> Row:
     """Time sweeps over only the links, and whole iterations."""
-    from judgemap.core.samplers.clusters_strengths import sweep_links
+    from judgemap.core.samplers.clusters.strengths import sweep_links
 
     tables = clusters._tables(model.prior)  # noqa: SLF001 - the sweep has no door of its own
     sampler, rng = clusters.kernel(model), np.random.default_rng(3)

@@ -30,7 +30,7 @@ def write_study(data: Path) -> tuple[str, int]:
     import shapely
     from django.utils import timezone
 
-    from judgemap.core.graph import AreaGraph
+    from judgemap.core.model.graph import AreaGraph
     from judgemap.geo.maps import Areas
     from judgemap.study.definition import StudyDefinition
     from judgemap.web.accounts.models import Researcher

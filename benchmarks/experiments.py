@@ -18,7 +18,7 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.study.experiments.backends import on_cores
 from judgemap.study.experiments.runner import Job, conduct
 from judgemap.study.experiments.scheduling import DESIGNS, Scheduling

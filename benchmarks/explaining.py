@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import judgemap as jm
-from judgemap.report.briefing import About, Gallery, briefing
+from judgemap.report.pages.briefing import About, Gallery, briefing
 from judgemap.study.explain import Explanation
 
 RESULTS = Path(__file__).parent / "results" / "explaining.json"

@@ -17,14 +17,19 @@ import numpy as np
 from scipy.spatial import Delaunay
 from threadpoolctl import threadpool_limits
 
-from judgemap.core.diagnostics import ess_bulk
-from judgemap.core.graph import AreaGraph
-from judgemap.core.outcomes import TieRule
-from judgemap.core.panel import Disagreement, PanelModel, Parts
-from judgemap.core.panel_simulation import draw_panel, simulate_panel
-from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability
-from judgemap.core.samplers.panel import sample_panel
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.judges import Disagreement, PanelModel, Parts
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    Model,
+    communicability,
+)
+from judgemap.core.samplers.diagnostics import ess_bulk
+from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.run import Draws, Plan, sample
+from judgemap.core.simulate.judges import draw_panel, simulate_panel
 
 ROOT = Path(__file__).resolve().parents[1]
 SCALARS = ("log_variance", "log_disagreement", "tie_chance")

@@ -22,13 +22,13 @@ from scipy.spatial import Delaunay
 from scipy.special import expit
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
-from judgemap.core.prior import InverseGamma
-from judgemap.core.samplers import large
-from judgemap.core.samplers.large_model import LargeModel, find_centre
-from judgemap.core.samplers.masses import FreeMass
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import InverseGamma
+from judgemap.core.samplers.large import hmc as large
+from judgemap.core.samplers.large.masses import FreeMass
+from judgemap.core.samplers.large.model import LargeModel, find_centre
+from judgemap.core.samplers.large.smoothers import Communicability
 from judgemap.core.samplers.run import Draws
-from judgemap.core.smoothers import Communicability
 from judgemap.core.threads import one_thread
 from judgemap.geo.maps import Areas
 from judgemap.study import fit as fitting

@@ -18,15 +18,26 @@ from pathlib import Path
 import numpy as np
 
 import judgemap as jm
-from judgemap.core.held_out import Shared
-from judgemap.core.importance import GOOD_K
-from judgemap.core.judge_kinds import kind_chances
-from judgemap.core.misbehaviour import UNEQUAL
-from judgemap.core.panel import Attention, Disagreement, PanelModel, Parts
-from judgemap.core.panel_simulation import Panel, simulate_panel
-from judgemap.core.prior import Covariance, InverseGamma, Model, communicability, covariance_of
-from judgemap.core.samplers.panel import sample_panel
+from judgemap.core.assess.held_out import Shared
+from judgemap.core.assess.importance import GOOD_K
+from judgemap.core.assess.kinds import kind_chances
+from judgemap.core.model.judges import (
+    Attention,
+    Disagreement,
+    PanelModel,
+    Parts,
+)
+from judgemap.core.model.prior import (
+    Covariance,
+    InverseGamma,
+    Model,
+    communicability,
+    covariance_of,
+)
+from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.run import Plan, sample
+from judgemap.core.simulate.judges import Panel, simulate_panel
+from judgemap.core.simulate.misbehaviour import UNEQUAL
 from judgemap.study.experiments.robustness import cover
 from judgemap.study.judges import SURE
 from judgemap.study.panel_judges import DRAWS, NEAR_NOTHING

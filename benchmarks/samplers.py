@@ -28,15 +28,15 @@ import numpy as np
 from scipy.spatial import Delaunay
 from threadpoolctl import threadpool_limits
 
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.diagnostics import ess_bulk
-from judgemap.core.graph import AreaGraph
-from judgemap.core.laplace import approximate
-from judgemap.core.prior import InverseGamma, Model, communicability
+from judgemap.core.approximate.laplace import approximate
+from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import InverseGamma, Model, communicability
+from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.kernel import Kernel
-from judgemap.core.samplers.rivals import block_walk_kernel, single_site_kernel
 from judgemap.core.samplers.run import SAMPLERS, START_SPREAD, Plan, run
-from judgemap.core.simulation import simulate_counts
+from judgemap.core.samplers.spatial.rivals import block_walk_kernel, single_site_kernel
+from judgemap.core.simulate.trials import simulate_counts
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data" / "nottinghamshire"

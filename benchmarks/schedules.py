@@ -22,16 +22,27 @@ from scipy import linalg
 from scipy.spatial import Delaunay
 from threadpoolctl import threadpool_limits
 
-from judgemap.core import adaptive, adaptive_panel
-from judgemap.core.comparisons import PairCounts, count_pairs
-from judgemap.core.designs import PairDesign, naive_spatial, principal_component, uniform
-from judgemap.core.graph import AreaGraph
-from judgemap.core.optimal import optimal
-from judgemap.core.prior import Covariance, FixedVariance, Model, communicability
-from judgemap.core.schedule import ListOptions, draw_list
-from judgemap.core.simulation import answer, draw_pairs, simulate_counts
+from judgemap.core.design import adaptive
+from judgemap.core.design import adaptive_judges as adaptive_panel
+from judgemap.core.design.designs import (
+    PairDesign,
+    naive_spatial,
+    principal_component,
+    uniform,
+)
+from judgemap.core.design.optimal import optimal
+from judgemap.core.design.schedule import ListOptions, draw_list
+from judgemap.core.design.utility import centred_trace, pair_precision
+from judgemap.core.model.counts import PairCounts, count_pairs
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import (
+    Covariance,
+    FixedVariance,
+    Model,
+    communicability,
+)
+from judgemap.core.simulate.trials import answer, draw_pairs, simulate_counts
 from judgemap.core.types import BoolArray, FloatArray, IntArray
-from judgemap.core.utility import centred_trace, pair_precision
 
 ROOT = Path(__file__).resolve().parents[1]
 EDGES = ROOT.parent / "shared" / "data" / "nottinghamshire" / "edges.csv"

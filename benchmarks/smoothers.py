@@ -19,10 +19,10 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 import judgemap as jm
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.prior import InverseGamma
-from judgemap.core.samplers.large_model import LargeModel, find_centre
-from judgemap.core.smoothers import Independent, Smoother
+from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.prior import InverseGamma
+from judgemap.core.samplers.large.model import LargeModel, find_centre
+from judgemap.core.samplers.large.smoothers import Independent, Smoother
 from judgemap.core.threads import Workers, one_thread
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.priors import Prior

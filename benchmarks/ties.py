@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import judgemap as jm
-from judgemap.core.outcomes import TieRule, log_chances, odds
+from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.result import evenly
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import judgemap as jm
-from judgemap.report.maps import risk_map
+from judgemap.report.figures.maps import risk_map
 
 
 def main() -> None:

@@ -13,9 +13,10 @@
 import os
 
 import judgemap as jm
-from judgemap.report import figures, maps
-from judgemap.report.planning import curves
-from judgemap.report.schedules import exposure_map
+from judgemap.report.figures import fit as figures
+from judgemap.report.figures import maps
+from judgemap.report.figures.schedules import exposure_map
+from judgemap.report.pages.planning import curves
 
 DRAWS = int(os.environ.get("JUDGEMAP_NOTEBOOK_DRAWS", "1000"))
 areas, data = jm.example_study(seed=1)

@@ -66,7 +66,7 @@ jm.judge_table(fit, data).round(2).head()
 # %%
 import tempfile
 
-from judgemap.report.briefing import briefing
+from judgemap.report.pages.briefing import briefing
 
 page = briefing(fit)
 path = Path(tempfile.mkdtemp(), "briefing.html")

@@ -27,7 +27,7 @@ fit
 # About 95 % of the intervals should contain the truth.
 
 # %%
-from judgemap.report.figures import recovery, truth_against_estimate
+from judgemap.report.figures.fit import recovery, truth_against_estimate
 
 recovered = recovery(fit, study.true_risk)
 f"correlation {recovered.correlation:.3f}; {recovered.n_covered} of {len(study.areas)} intervals contain the truth"

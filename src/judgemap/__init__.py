@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from judgemap.display import draw_with
 
 if TYPE_CHECKING:
-    from judgemap.core.prior import FixedVariance as FixedVariance
-    from judgemap.core.prior import InverseGamma as InverseGamma
-    from judgemap.core.schedule import ListOptions as ListOptions
+    from judgemap.core.design.schedule import ListOptions as ListOptions
+    from judgemap.core.model.prior import FixedVariance as FixedVariance
+    from judgemap.core.model.prior import InverseGamma as InverseGamma
     from judgemap.errors import StudyError as StudyError
     from judgemap.geo.maps import Areas as Areas
     from judgemap.geo.maps import read_areas as read_areas
@@ -63,10 +63,10 @@ _HOMES = {
     "Comparisons": "study.comparisons",
     "Fit": "study.result",
     "FitComparison": "study.comparing",
-    "FixedVariance": "core.prior",
-    "InverseGamma": "core.prior",
+    "FixedVariance": "core.model.prior",
+    "InverseGamma": "core.model.prior",
     "JudgePlan": "study.judge_planning",
-    "ListOptions": "core.schedule",
+    "ListOptions": "core.design.schedule",
     "ModelComparison": "study.model_choice",
     "PanelFit": "study.panel",
     "PredictiveCheck": "study.checks",
@@ -102,7 +102,7 @@ _HOMES = {
 }
 """Where each exported name lives. Loaded when first used: imports for maps and pictures take seconds."""
 
-draw_with("judgemap.report.notebook")
+draw_with("judgemap.report.pages.notebook")
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the names are in _HOMES
 

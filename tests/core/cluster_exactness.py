@@ -11,8 +11,8 @@ from types import ModuleType
 import numpy as np
 from scipy.special import gammaln, ndtri, stdtr
 
-from judgemap.core.cluster_prior import ClusterPrior, marginal_constants
-from judgemap.core.samplers.clusters_links import Tables
+from judgemap.core.model.clusters import ClusterPrior, marginal_constants
+from judgemap.core.samplers.clusters.links import Tables
 
 Partition = tuple[int, ...]
 Sweep = Callable[..., np.ndarray]

@@ -8,8 +8,8 @@ import itertools
 
 import numpy as np
 
-from judgemap.core.outcomes import TieRule
-from judgemap.core.prior import InverseGamma
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import InverseGamma
 
 SCALES = ("log_variance", "smoothness", "log_disagreement", "tie_chance", "lean", "log_side", "log_attention")
 

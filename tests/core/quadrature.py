@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from judgemap.core.prior import FixedVariance, Model
+from judgemap.core.model.prior import FixedVariance, Model
 from judgemap.core.types import FloatArray
 
 KNOWN: dict[tuple[object, ...], dict[str, float]] = {}

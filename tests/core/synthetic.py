@@ -4,7 +4,7 @@ import numpy as np
 from scipy.spatial import Delaunay
 from scipy.special import chdtrc
 
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 
 
 def delaunay_map(n_areas, seed=1):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from calibration import Setting, geweke, geweke_limit, sbc_ranks, uniformity
 
-from judgemap.core.graph import AreaGraph
-from judgemap.core.prior import FixedVariance, InverseGamma, communicability
-from judgemap.core.samplers import gibbs, hmc
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import FixedVariance, InverseGamma, communicability
+from judgemap.core.samplers.spatial import gibbs, hmc
 
 pytestmark = pytest.mark.statistical
 
@@ -92,7 +92,7 @@ def centred_variance(rng, prior, inverse, strengths):
 
 
 def one_comparison_a_pair(rng, n, d):
-    from judgemap.core.polyagamma import draw_polyagamma
+    from judgemap.core.samplers.polyagamma import draw_polyagamma
 
     return draw_polyagamma(rng, np.ones_like(n), d)
 

@@ -14,12 +14,19 @@ from calibration import uniformity
 from cluster_exactness import plain, score_limit
 from scipy.special import ndtri, stdtr
 
-from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity, labels_of_links, simulate_clusters
-from judgemap.core.graph import AreaGraph
-from judgemap.core.likelihood import log_likelihood
-from judgemap.core.samplers import clusters, clusters_links, clusters_strengths
-from judgemap.core.samplers.clusters import ClusterModel, ClusterState
-from judgemap.core.simulation import simulate_counts
+from judgemap.core.model.clusters import (
+    ClusterPrior,
+    communicability_affinity,
+    labels_of_links,
+    simulate_clusters,
+)
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.likelihood import log_likelihood
+from judgemap.core.samplers.clusters import kernel as clusters
+from judgemap.core.samplers.clusters import links as clusters_links
+from judgemap.core.samplers.clusters import strengths as clusters_strengths
+from judgemap.core.samplers.clusters.kernel import ClusterModel, ClusterState
+from judgemap.core.simulate.trials import simulate_counts
 
 pytestmark = pytest.mark.statistical
 

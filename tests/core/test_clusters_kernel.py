@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cluster_exactness import score_limit, tables
 
-from judgemap.core.cluster_prior import (
+from judgemap.core.model.clusters import (
     ClusterPrior,
     communicability_affinity,
     decay,
@@ -15,13 +15,20 @@ from judgemap.core.cluster_prior import (
     simulate_clusters,
     window,
 )
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.diagnostics import ess_bulk
-from judgemap.core.graph import AreaGraph
-from judgemap.core.likelihood import log_likelihood, score
-from judgemap.core.samplers import clusters, clusters_links, clusters_strengths
-from judgemap.core.samplers.clusters import ClusterModel, ClusterState, links_of_labels, starting_partitions
-from judgemap.core.simulation import simulate_counts
+from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.likelihood import log_likelihood, score
+from judgemap.core.samplers.clusters import kernel as clusters
+from judgemap.core.samplers.clusters import links as clusters_links
+from judgemap.core.samplers.clusters import strengths as clusters_strengths
+from judgemap.core.samplers.clusters.kernel import (
+    ClusterModel,
+    ClusterState,
+    links_of_labels,
+    starting_partitions,
+)
+from judgemap.core.samplers.diagnostics import ess_bulk
+from judgemap.core.simulate.trials import simulate_counts
 
 RING = AreaGraph(8, [[i, (i + 1) % 8] for i in range(8)])
 PRIOR = ClusterPrior(communicability_affinity(RING), beta=0.01, mu0=0.4, kappa0=0.3, a0=2.0, b0=1.0)

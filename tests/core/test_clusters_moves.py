@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from cluster_exactness import plain, tables
 
-from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity, simulate_clusters
-from judgemap.core.graph import AreaGraph
-from judgemap.core.likelihood import log_likelihood, score
-from judgemap.core.samplers import clusters, clusters_links, clusters_strengths
-from judgemap.core.simulation import simulate_counts
+from judgemap.core.model.clusters import ClusterPrior, communicability_affinity, simulate_clusters
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.likelihood import log_likelihood, score
+from judgemap.core.samplers.clusters import kernel as clusters
+from judgemap.core.samplers.clusters import links as clusters_links
+from judgemap.core.samplers.clusters import strengths as clusters_strengths
+from judgemap.core.simulate.trials import simulate_counts
 
 PATH = communicability_affinity(AreaGraph(6, [[i, i + 1] for i in range(5)]))
 TIGHT = ClusterPrior(PATH, beta=0.4, mu0=-0.3, kappa0=0.05, a0=6.0, b0=0.5)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgemap.core import clustering
-from judgemap.core.clustering import (
+from judgemap.core.assess import partitions as clustering
+from judgemap.core.assess.partitions import (
     adjusted_rand_index,
     between,
     canonical,
@@ -19,12 +19,13 @@ from judgemap.core.clustering import (
     expected_binder,
     expected_vi,
     membership,
+    minimise_binder,
+    minimise_vi,
     order_by_risk,
     rand_index,
     risk_of_clusters,
     variation_of_information,
 )
-from judgemap.core.partition_search import minimise_binder, minimise_vi
 
 labels_of = st.integers(2, 8).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(0, 4), min_size=n, max_size=n).map(np.array)] * 3)

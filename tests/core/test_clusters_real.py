@@ -9,14 +9,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity
-from judgemap.core.clustering import convergence, order_by_risk
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.diagnostics import ess_bulk
-from judgemap.core.graph import AreaGraph
-from judgemap.core.partition_search import minimise_vi
-from judgemap.core.samplers import clusters
-from judgemap.core.samplers.clusters import ClusterModel
+from judgemap.core.assess.partitions import convergence, minimise_vi, order_by_risk
+from judgemap.core.model.clusters import ClusterPrior, communicability_affinity
+from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.samplers.clusters import kernel as clusters
+from judgemap.core.samplers.clusters.kernel import ClusterModel
+from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.run import Plan, sample_clusters
 
 pytestmark = pytest.mark.statistical

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity
-from judgemap.core.graph import AreaGraph
-from judgemap.core.samplers import clusters
-from judgemap.core.samplers.clusters import ClusterModel
+from judgemap.core.model.clusters import ClusterPrior, communicability_affinity
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.samplers.clusters import kernel as clusters
+from judgemap.core.samplers.clusters.kernel import ClusterModel
 from judgemap.core.samplers.run import Plan, sample_clusters
-from judgemap.core.simulation import simulate_counts
+from judgemap.core.simulate.trials import simulate_counts
 
 RING = AreaGraph(10, [[i, (i + 1) % 10] for i in range(10)])
 PRIOR = ClusterPrior(communicability_affinity(RING))

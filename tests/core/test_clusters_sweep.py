@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cluster_exactness import density, enumerate_links, partition_of, plain, score_limit, sweep_scores, tables
 
-from judgemap.core.cluster_prior import (
+from judgemap.core.model.clusters import (
     ClusterPrior,
     communicability_affinity,
     decay,
@@ -16,8 +16,9 @@ from judgemap.core.cluster_prior import (
     simulate_clusters,
     window,
 )
-from judgemap.core.graph import AreaGraph
-from judgemap.core.samplers import clusters_links, clusters_strengths
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.samplers.clusters import links as clusters_links
+from judgemap.core.samplers.clusters import strengths as clusters_strengths
 
 FALSE_ALARM = 1e-4
 PATH4 = AreaGraph(4, [[0, 1], [1, 2], [2, 3]])

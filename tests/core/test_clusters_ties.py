@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from panel_quadrature import log_chances
 
-from judgemap.core.cluster_prior import ClusterPrior, log_marginal
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.diagnostics import ess_bulk
-from judgemap.core.outcomes import TieRule
-from judgemap.core.samplers import clusters
-from judgemap.core.samplers.clusters import ClusterModel
+from judgemap.core.model.clusters import ClusterPrior, log_marginal
+from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.samplers.clusters import kernel as clusters
+from judgemap.core.samplers.clusters.kernel import ClusterModel
+from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.run import CLUSTER_SAMPLERS, Plan, sample_clusters
 
 pytestmark = pytest.mark.statistical

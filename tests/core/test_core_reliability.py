@@ -2,12 +2,19 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.likelihood import log_likelihood
-from judgemap.core.prior import FixedVariance, Model, independent
-from judgemap.core.reliability import pearson, separation, spearman, squared_correlations, stepped_up, unpooled
+from judgemap.core.assess.reliability import (
+    pearson,
+    separation,
+    spearman,
+    squared_correlations,
+    stepped_up,
+    unpooled,
+)
+from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.likelihood import log_likelihood
+from judgemap.core.model.prior import FixedVariance, Model, independent
 from judgemap.core.samplers.run import Plan, sample
-from judgemap.core.simulation import simulate_counts
+from judgemap.core.simulate.trials import simulate_counts
 
 
 def test_unpooled_is_the_maximum_it_says_it_is():

@@ -2,8 +2,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgemap.core import simulation
-from judgemap.core.simulation import length_for_the_same, mean_interval, median_interval, reach
+from judgemap.core.simulate import trials as simulation
+from judgemap.core.simulate.trials import (
+    length_for_the_same,
+    mean_interval,
+    median_interval,
+    reach,
+)
 
 LENGTHS = np.array([100.0, 200.0, 300.0, 400.0, 600.0])
 

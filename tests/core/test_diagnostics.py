@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from judgemap.core.diagnostics import ess_bulk, ess_tail, rhat
+from judgemap.core.samplers.diagnostics import ess_bulk, ess_tail, rhat
 
 
 def series(seed, chains, draws, memory):

@@ -7,14 +7,20 @@ import numpy as np
 import pytest
 from quadrature import exact_moments
 
-from judgemap.core import likelihood
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.diagnostics import ess_bulk
-from judgemap.core.graph import AreaGraph
-from judgemap.core.likelihood import differences
-from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
-from judgemap.core.samplers import gibbs, hmc
+from judgemap.core.model import likelihood
+from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.likelihood import differences
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    Model,
+    communicability,
+    independent,
+)
+from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.run import SAMPLERS, Draws, Plan, sample
+from judgemap.core.samplers.spatial import gibbs, hmc
 
 pytestmark = pytest.mark.statistical
 
@@ -83,7 +89,7 @@ def full_variance(rng, prior, inverse, strengths):
 
 def doubled_tilt(rng, n, d):
     """PG(n, 2d) in place of PG(n, d)."""
-    from judgemap.core.polyagamma import draw_polyagamma
+    from judgemap.core.samplers.polyagamma import draw_polyagamma
 
     return draw_polyagamma(rng, n, 2 * d)
 

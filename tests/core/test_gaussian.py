@@ -2,11 +2,17 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core import laplace
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.gaussian import gaussian
-from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
-from judgemap.core.simulation import simulate_counts
+from judgemap.core.approximate import laplace
+from judgemap.core.approximate.gaussian import gaussian
+from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    Model,
+    communicability,
+    independent,
+)
+from judgemap.core.simulate.trials import simulate_counts
 
 
 def two_areas(wins, losses, variance):

@@ -4,11 +4,22 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr, logsumexp
 
-from judgemap.core.comparisons import count_judged
-from judgemap.core.held_out import Shared, _factor, log_probability, rows_of
-from judgemap.core.outcomes import Answers, TieRule, log_likelihood
-from judgemap.core.panel import Attention, Disagreement, Lapses, Parts, Side
-from judgemap.core.prior import independent
+from judgemap.core.assess.held_out import (
+    Shared,
+    _factor,
+    log_probability,
+    rows_of,
+)
+from judgemap.core.model.counts import count_judged
+from judgemap.core.model.judges import (
+    Attention,
+    Disagreement,
+    Lapses,
+    Parts,
+    Side,
+)
+from judgemap.core.model.outcomes import Answers, TieRule, log_likelihood
+from judgemap.core.model.prior import independent
 
 PAIR = independent(2)
 CHOICES = [1, 1, 1, -1, 1, 0, 1, 1, -1, 1, 1, 1]

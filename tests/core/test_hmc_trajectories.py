@@ -6,11 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgemap.core.comparisons import PairCounts, count_pairs
-from judgemap.core.prior import FixedVariance, InverseGamma, Model, VariancePrior, independent
-from judgemap.core.samplers import hmc
+from judgemap.core.model.counts import PairCounts, count_pairs
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    Model,
+    VariancePrior,
+    independent,
+)
 from judgemap.core.samplers.kernel import HUGE, Arrays, broke_down
 from judgemap.core.samplers.run import START_SPREAD, Plan, run
+from judgemap.core.samplers.spatial import hmc
 from judgemap.core.types import BoolArray, FloatArray
 
 Starts = tuple[FloatArray, FloatArray]

@@ -9,15 +9,22 @@ from calibration import Setting, geweke, geweke_limit
 from synthetic import delaunay_map
 from test_exactness import LIMIT, MODELS, largest, moment_errors
 
-from judgemap.core.diagnostics import ess_bulk
-from judgemap.core.graph import AreaGraph
-from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability
-from judgemap.core.samplers import large, masses, wide
-from judgemap.core.samplers.large_model import Curvature, LargeModel, find_centre
-from judgemap.core.samplers.masses import DenseMass, FreeMass
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    Model,
+    communicability,
+)
+from judgemap.core.samplers.diagnostics import ess_bulk
+from judgemap.core.samplers.large import hmc as large
+from judgemap.core.samplers.large import masses
+from judgemap.core.samplers.large.masses import DenseMass, FreeMass
+from judgemap.core.samplers.large.model import Curvature, LargeModel, find_centre
+from judgemap.core.samplers.large.smoothers import Communicability, Independent
 from judgemap.core.samplers.run import Draws, Plan, run, sample, sample_large
-from judgemap.core.simulation import simulate_counts
-from judgemap.core.smoothers import Communicability, Independent
+from judgemap.core.samplers.spatial import wide
+from judgemap.core.simulate.trials import simulate_counts
 
 pytestmark = pytest.mark.statistical
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from judgemap.core.graph import AreaGraph
-from judgemap.core.misbehaviour import BEHAVIOURS, UNEQUAL, Setting
-from judgemap.core.prior import communicability
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import communicability
+from judgemap.core.simulate.misbehaviour import BEHAVIOURS, UNEQUAL, Setting
 
 GRAPH = AreaGraph(20, [[area, area + 1] for area in range(19)])
 SETTING = Setting(GRAPH, communicability(GRAPH), alpha=3.0, judges=12, comparisons=12_000)

@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate
 from scipy.special import expit
 
-from judgemap.core.misfit import mean_chance, mean_squares, share_interval
+from judgemap.core.assess.misfit import mean_chance, mean_squares, share_interval
 
 
 def moments_by_enumeration(p):

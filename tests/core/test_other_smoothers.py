@@ -7,16 +7,16 @@ from synthetic import delaunay_map, ring
 from test_calibration import hmc_kernel
 from test_exactness import LIMIT, largest, moment_errors, three_areas
 
-from judgemap.core import car, multiresolution
-from judgemap.core.car import IntrinsicCar, intrinsic_car
-from judgemap.core.graph import AreaGraph
-from judgemap.core.multiresolution import MultiResolution, coarse_to_fine, level_lengths
-from judgemap.core.prior import Covariance, InverseGamma, Model
-from judgemap.core.samplers import large
-from judgemap.core.samplers.large_model import LargeModel, find_centre
-from judgemap.core.samplers.masses import DenseMass, FreeMass
+from judgemap.core.model import car, multiresolution
+from judgemap.core.model.car import IntrinsicCar, intrinsic_car
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.multiresolution import MultiResolution, coarse_to_fine, level_lengths
+from judgemap.core.model.prior import Covariance, InverseGamma, Model
+from judgemap.core.samplers.large import hmc as large
+from judgemap.core.samplers.large.masses import DenseMass, FreeMass
+from judgemap.core.samplers.large.model import LargeModel, find_centre
+from judgemap.core.samplers.large.smoothers import Smoother
 from judgemap.core.samplers.run import Plan, run, sample
-from judgemap.core.smoothers import Smoother
 
 PATH = AreaGraph(3, [[0, 1], [1, 2]])
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 1.0]])

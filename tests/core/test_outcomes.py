@@ -3,12 +3,24 @@
 import numpy as np
 import pytest
 
-from judgemap.core import outcomes
-from judgemap.core.comparisons import count_judged
-from judgemap.core.outcomes import NO_LAPSE, Answers, TieRule, curvature, log_likelihood, slopes
-from judgemap.core.panel import Disagreement, PanelModel, Parts, Side
-from judgemap.core.prior import InverseGamma, independent
-from judgemap.core.samplers.panel_layout import lay_out, one_sided, onto_areas
+from judgemap.core.model import outcomes
+from judgemap.core.model.counts import count_judged
+from judgemap.core.model.judges import (
+    Disagreement,
+    PanelModel,
+    Parts,
+    Side,
+)
+from judgemap.core.model.outcomes import (
+    NO_LAPSE,
+    Answers,
+    TieRule,
+    curvature,
+    log_likelihood,
+    slopes,
+)
+from judgemap.core.model.prior import InverseGamma, independent
+from judgemap.core.samplers.judges.layout import lay_out, one_sided, onto_areas
 
 RULES = [None, *TieRule]
 STEP = 1e-5

@@ -7,13 +7,27 @@ import numpy as np
 import pytest
 from scipy.special import log_expit
 
-from judgemap.core.comparisons import PairCounts, count_pairs
-from judgemap.core.likelihood import laplacian
-from judgemap.core.prior import InverseGamma, Model, independent
-from judgemap.core.samplers import pair_arrays, pair_pass
+from judgemap.core.model.counts import PairCounts, count_pairs
+from judgemap.core.model.likelihood import laplacian
+from judgemap.core.model.prior import InverseGamma, Model, independent
 from judgemap.core.samplers.compiled import exp_of_negative, tanh_of_half
-from judgemap.core.samplers.hmc import FEW, build_target, kernel, kernel_for, start, to_coordinates, trajectory
-from judgemap.core.samplers.pair_pass import Rows, add_laplacian, add_to_triangle, pass_pairs
+from judgemap.core.samplers.spatial import pairs as pair_arrays
+from judgemap.core.samplers.spatial import pairs_compiled as pair_pass
+from judgemap.core.samplers.spatial.hmc import (
+    FEW,
+    build_target,
+    kernel,
+    kernel_for,
+    start,
+    to_coordinates,
+    trajectory,
+)
+from judgemap.core.samplers.spatial.pairs_compiled import (
+    Rows,
+    add_laplacian,
+    add_to_triangle,
+    pass_pairs,
+)
 from judgemap.core.types import FloatArray
 
 CHAINS = (1, 3, 8, 33)

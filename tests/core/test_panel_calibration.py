@@ -14,13 +14,24 @@ from panel_quadrature import log_chances
 from scipy.special import logit
 from threadpoolctl import threadpool_limits
 
-from judgemap.core.graph import AreaGraph
-from judgemap.core.outcomes import TieRule
-from judgemap.core.panel import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
-from judgemap.core.panel_simulation import Panel, draw_panel, simulate_panel
-from judgemap.core.prior import InverseGamma, communicability
-from judgemap.core.samplers import panel_gibbs, panel_hmc, panel_layout, panel_pilot
-from judgemap.core.samplers.panel_smoothness import roughness
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.judges import (
+    Attention,
+    Disagreement,
+    Lapses,
+    PanelModel,
+    Parts,
+    Side,
+    Smoothness,
+)
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import InverseGamma, communicability
+from judgemap.core.samplers.judges import gibbs as panel_gibbs
+from judgemap.core.samplers.judges import hmc as panel_hmc
+from judgemap.core.samplers.judges import layout as panel_layout
+from judgemap.core.samplers.judges import pilot as panel_pilot
+from judgemap.core.samplers.judges.smoothness import roughness
+from judgemap.core.simulate.judges import Panel, draw_panel, simulate_panel
 
 pytestmark = pytest.mark.statistical
 

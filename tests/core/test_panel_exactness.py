@@ -12,14 +12,30 @@ import numpy as np
 import pytest
 from panel_quadrature import exact_moments, sample_means
 
-from judgemap.core.comparisons import count_judged
-from judgemap.core.diagnostics import ess_bulk, rhat
-from judgemap.core.graph import AreaGraph
-from judgemap.core.outcomes import TieRule
-from judgemap.core.panel import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
-from judgemap.core.prior import FixedVariance, InverseGamma, communicability, independent
-from judgemap.core.samplers import panel_gibbs, panel_hmc, panel_pilot, panel_views
-from judgemap.core.samplers.panel import sample_panel
+from judgemap.core.model.counts import count_judged
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.judges import (
+    Attention,
+    Disagreement,
+    Lapses,
+    PanelModel,
+    Parts,
+    Side,
+    Smoothness,
+)
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    communicability,
+    independent,
+)
+from judgemap.core.samplers.diagnostics import ess_bulk, rhat
+from judgemap.core.samplers.judges import gibbs as panel_gibbs
+from judgemap.core.samplers.judges import hmc as panel_hmc
+from judgemap.core.samplers.judges import pilot as panel_pilot
+from judgemap.core.samplers.judges import views as panel_views
+from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.run import Plan
 
 pytestmark = pytest.mark.statistical

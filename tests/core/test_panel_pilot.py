@@ -4,14 +4,23 @@ import numpy as np
 import pytest
 from synthetic import delaunay_map
 
-from judgemap.core.outcomes import TieRule
-from judgemap.core.panel import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
-from judgemap.core.panel_simulation import draw_panel, simulate_panel
-from judgemap.core.prior import FixedVariance, InverseGamma, communicability
-from judgemap.core.samplers import panel_hmc, panel_pilot
-from judgemap.core.samplers.panel import sample_panel
-from judgemap.core.samplers.panel_target import gradient, parameters
+from judgemap.core.model.judges import (
+    Attention,
+    Disagreement,
+    Lapses,
+    PanelModel,
+    Parts,
+    Side,
+    Smoothness,
+)
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import FixedVariance, InverseGamma, communicability
+from judgemap.core.samplers.judges import hmc as panel_hmc
+from judgemap.core.samplers.judges import pilot as panel_pilot
+from judgemap.core.samplers.judges.run import sample_panel
+from judgemap.core.samplers.judges.target import gradient, parameters
 from judgemap.core.samplers.run import Plan
+from judgemap.core.simulate.judges import draw_panel, simulate_panel
 
 MAP = communicability(delaunay_map(12))
 DIFFER = Parts(disagreement=Disagreement(MAP))

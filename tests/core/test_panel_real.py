@@ -10,15 +10,20 @@ import numpy as np
 import pytest
 from synthetic import delaunay_map
 
-from judgemap.core.comparisons import count_judged
-from judgemap.core.diagnostics import ess_bulk, rhat
-from judgemap.core.graph import AreaGraph
-from judgemap.core.outcomes import TieRule
-from judgemap.core.panel import Disagreement, PanelModel, Parts
-from judgemap.core.panel_simulation import draw_panel, simulate_panel
-from judgemap.core.prior import FixedVariance, InverseGamma, communicability, independent
-from judgemap.core.samplers.panel import sample_panel
+from judgemap.core.model.counts import count_judged
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.judges import Disagreement, PanelModel, Parts
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    communicability,
+    independent,
+)
+from judgemap.core.samplers.diagnostics import ess_bulk, rhat
+from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.run import Plan
+from judgemap.core.simulate.judges import draw_panel, simulate_panel
 
 pytestmark = pytest.mark.statistical
 

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from synthetic import delaunay_map
 
-from judgemap.core.comparisons import JudgedCounts, count_judged, count_pairs
-from judgemap.core.diagnostics import ess_bulk
-from judgemap.core.outcomes import TieRule
-from judgemap.core.panel import (
+from judgemap.core.model.counts import JudgedCounts, count_judged, count_pairs
+from judgemap.core.model.judges import (
     Attention,
     Disagreement,
     Lapses,
@@ -17,10 +15,18 @@ from judgemap.core.panel import (
     Smoothness,
     as_one_judge,
 )
-from judgemap.core.panel_simulation import draw_panel, simulate_panel
-from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
-from judgemap.core.samplers.panel import PANEL_SAMPLERS, sample_panel
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    Model,
+    communicability,
+    independent,
+)
+from judgemap.core.samplers.diagnostics import ess_bulk
+from judgemap.core.samplers.judges.run import PANEL_SAMPLERS, sample_panel
 from judgemap.core.samplers.run import Plan, sample
+from judgemap.core.simulate.judges import draw_panel, simulate_panel
 
 MAP = communicability(delaunay_map(12))
 EVERYTHING = Parts(TieRule.RAO_KUPPER, Smoothness(), Disagreement(MAP), Side(), Attention(), Lapses())

@@ -6,14 +6,14 @@ from scipy import stats
 from scipy.special import expit
 from synthetic import delaunay_map
 
-from judgemap.core.graph import AreaGraph
-from judgemap.core.misbehaviour import Setting, hot_spots
-from judgemap.core.panel import PanelModel, Parts, Smoothness
-from judgemap.core.prior import InverseGamma, communicability
-from judgemap.core.samplers import panel_smoothness
-from judgemap.core.samplers.panel import sample_panel
-from judgemap.core.samplers.panel_smoothness import redraw, roughness
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.judges import PanelModel, Parts, Smoothness
+from judgemap.core.model.prior import InverseGamma, communicability
+from judgemap.core.samplers.judges import smoothness as panel_smoothness
+from judgemap.core.samplers.judges.run import sample_panel
+from judgemap.core.samplers.judges.smoothness import redraw, roughness
 from judgemap.core.samplers.run import Plan
+from judgemap.core.simulate.misbehaviour import Setting, hot_spots
 
 pytestmark = pytest.mark.statistical
 

@@ -4,11 +4,23 @@ import numpy as np
 import pytest
 from test_panel_pilot import MAP, study
 
-from judgemap.core.outcomes import TieRule
-from judgemap.core.panel import Attention, Disagreement, Lapses, Parts, Side
-from judgemap.core.samplers import panel_pilot, panel_views
-from judgemap.core.samplers.panel_coordinates import Effects, Placed, place, pull_back
-from judgemap.core.samplers.panel_target import gradient, log_density, parameters
+from judgemap.core.model.judges import (
+    Attention,
+    Disagreement,
+    Lapses,
+    Parts,
+    Side,
+)
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.samplers.judges import pilot as panel_pilot
+from judgemap.core.samplers.judges import views as panel_views
+from judgemap.core.samplers.judges.coordinates import (
+    Effects,
+    Placed,
+    place,
+    pull_back,
+)
+from judgemap.core.samplers.judges.target import gradient, log_density, parameters
 
 JUDGES, ROWS, VIEWS, CHAINS = 3, 5, 4, 6
 

@@ -6,8 +6,8 @@ import pytest
 from polyagamma import random_polyagamma
 from scipy.stats import ks_2samp
 
-from judgemap.core.polyagamma import draw_polyagamma, polyagamma_mean
-from judgemap.core.polyagamma_draws import below_series
+from judgemap.core.samplers.polyagamma import draw_polyagamma, polyagamma_mean
+from judgemap.core.samplers.polyagamma_compiled import below_series
 
 pytestmark = pytest.mark.statistical
 

@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
-from judgemap.core.designs import uniform
-from judgemap.core.polyagamma import draw_polyagamma
-from judgemap.core.population import Population, endless_information, judge_information, precision_grid
-from judgemap.core.prior import exponential, independent
-from judgemap.core.reliability import another_panel, pearson, squared_correlations
+from judgemap.core.assess.reliability import another_panel, pearson, squared_correlations
+from judgemap.core.design.designs import uniform
+from judgemap.core.design.population import (
+    Population,
+    endless_information,
+    judge_information,
+    precision_grid,
+)
+from judgemap.core.model.prior import exponential, independent
+from judgemap.core.samplers.polyagamma import draw_polyagamma
 
 POINTS = np.random.default_rng(4).random((6, 2))
 

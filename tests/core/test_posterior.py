@@ -3,7 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgemap.core.posterior import p_riskier, p_top, ranks, summarise
+from judgemap.core.assess.posterior import (
+    p_riskier,
+    p_top,
+    ranks,
+    summarise,
+)
 
 RISK = np.random.default_rng(1).normal(size=(400, 15)) + np.arange(15) / 5
 

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from judgemap.core.predictive import Shown, chosen_first, circular_triads, replicate, tail_share
+from judgemap.core.assess.predictive import (
+    Shown,
+    chosen_first,
+    circular_triads,
+    replicate,
+    tail_share,
+)
 
 
 def shown_from(pairs, won):

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from judgemap.core import prior
-from judgemap.core.graph import AreaGraph
-from judgemap.core.prior import (
+from judgemap.core.model import prior
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import (
     DENSE_LIMIT,
     FixedVariance,
     InverseGamma,

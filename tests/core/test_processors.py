@@ -14,14 +14,19 @@ import pytest
 from other_processors import PROCESSORS, environment
 from scipy.stats import special_ortho_group
 
-from judgemap.core import laplace
-from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.graph import AreaGraph
-from judgemap.core.prior import InverseGamma, Model, communicability, independent
-from judgemap.core.samplers import hmc
-from judgemap.core.samplers.clusters import ClusterModel
+from judgemap.core.approximate import laplace
+from judgemap.core.model.clusters import ClusterPrior, communicability_affinity
+from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import (
+    InverseGamma,
+    Model,
+    communicability,
+    independent,
+)
+from judgemap.core.samplers.clusters.kernel import ClusterModel
 from judgemap.core.samplers.run import CLUSTER_SAMPLERS, START_SPREAD, Plan, run, sample, sample_clusters
+from judgemap.core.samplers.spatial import hmc
 from judgemap.core.threads import one_thread
 
 RING = AreaGraph(24, [[i, (i + 1) % 24] for i in range(24)])

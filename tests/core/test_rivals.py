@@ -12,13 +12,19 @@ from calibration import Setting, geweke, geweke_limit, sbc_ranks, uniformity
 from scipy import optimize
 from scipy.special import digamma, ndtri, polygamma, stdtr
 
-from judgemap.core.comparisons import PairCounts, count_pairs
-from judgemap.core.graph import AreaGraph
-from judgemap.core.likelihood import log_likelihood, score
-from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
-from judgemap.core.samplers import rivals
+from judgemap.core.model.counts import PairCounts, count_pairs
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.likelihood import log_likelihood, score
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    Model,
+    communicability,
+    independent,
+)
 from judgemap.core.samplers.kernel import Kernel
-from judgemap.core.samplers.rivals import (
+from judgemap.core.samplers.spatial import rivals
+from judgemap.core.samplers.spatial.rivals import (
     block_walk_kernel,
     caron_doucet_kernel,
     estimate,
@@ -26,7 +32,7 @@ from judgemap.core.samplers.rivals import (
     single_site_kernel,
     tune_delta,
 )
-from judgemap.core.simulation import simulate_counts
+from judgemap.core.simulate.trials import simulate_counts
 
 walk = partial(block_walk_kernel, delta=0.5)
 both_samplers = pytest.mark.parametrize("build", [single_site_kernel, walk], ids=["single_site", "block_walk"])

@@ -5,15 +5,21 @@ import threading
 import numpy as np
 import pytest
 
-from judgemap.core.comparisons import PairCounts, count_pairs
-from judgemap.core.graph import AreaGraph
-from judgemap.core.laplace import approximate, mode
-from judgemap.core.likelihood import score
-from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
-from judgemap.core.samplers import hmc
+from judgemap.core.approximate.laplace import approximate, mode
+from judgemap.core.model.counts import PairCounts, count_pairs
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.likelihood import score
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    Model,
+    communicability,
+    independent,
+)
 from judgemap.core.samplers.kernel import by_steps
 from judgemap.core.samplers.run import LONGEST_BLOCK, SAMPLERS, Plan, run, sample
-from judgemap.core.simulation import simulate_counts
+from judgemap.core.samplers.spatial import hmc
+from judgemap.core.simulate.trials import simulate_counts
 
 GRAPH = AreaGraph(9, [[i, i + 1] for i in range(8)])
 

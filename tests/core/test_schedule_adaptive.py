@@ -8,12 +8,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import all_pairs, delaunay_map, fit_of_draws
 
-from judgemap.core import adaptive
-from judgemap.core.adaptive import AdaptiveState, NextPair, gains, init, next_pair, update
-from judgemap.core.comparisons import PairCounts, count_pairs
-from judgemap.core.likelihood import information, score
-from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
-from judgemap.core.simulation import answer, simulate_counts
+from judgemap.core.design import adaptive
+from judgemap.core.design.adaptive import (
+    AdaptiveState,
+    NextPair,
+    gains,
+    init,
+    next_pair,
+    update,
+)
+from judgemap.core.model.counts import PairCounts, count_pairs
+from judgemap.core.model.likelihood import information, score
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    Model,
+    communicability,
+    independent,
+)
+from judgemap.core.simulate.trials import answer, simulate_counts
 
 COVARIANCE = communicability(delaunay_map(9))
 

@@ -3,12 +3,18 @@
 import numpy as np
 import pytest
 
-from judgemap.core import adaptive
-from judgemap.core.adaptive_panel import Known, gains, judge_state, next_pair, state_among
-from judgemap.core.comparisons import count_judged
-from judgemap.core.population import Population
-from judgemap.core.prior import FixedVariance, Model, exponential
-from judgemap.core.simulation import draw_pairs
+from judgemap.core.design import adaptive
+from judgemap.core.design.adaptive_judges import (
+    Known,
+    gains,
+    judge_state,
+    next_pair,
+    state_among,
+)
+from judgemap.core.design.population import Population
+from judgemap.core.model.counts import count_judged
+from judgemap.core.model.prior import FixedVariance, Model, exponential
+from judgemap.core.simulate.trials import draw_pairs
 
 N, JUDGES = 5, 3
 COVARIANCE = exponential(np.random.default_rng(3).random((N, 2)), 0.5)

@@ -10,10 +10,8 @@ from scipy import linalg
 from scipy.special import iv
 from synthetic import all_pairs, delaunay_map, fit_of_draws, matrix_of, ring
 
-from judgemap.core import communicability as communicability_module
-from judgemap.core import designs as designs_module
-from judgemap.core.communicability import PairValues, exact_pairs, from_matrix, sparse_pairs
-from judgemap.core.designs import (
+from judgemap.core.design import designs as designs_module
+from judgemap.core.design.designs import (
     PairDesign,
     extreme_pairs,
     naive_spatial,
@@ -22,9 +20,16 @@ from judgemap.core.designs import (
     uniform,
     weighted,
 )
-from judgemap.core.graph import AreaGraph
-from judgemap.core.optimal import optimal
-from judgemap.core.prior import communicability, exponential
+from judgemap.core.design.optimal import optimal
+from judgemap.core.model import communicability as communicability_module
+from judgemap.core.model.communicability import (
+    PairValues,
+    exact_pairs,
+    from_matrix,
+    sparse_pairs,
+)
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import communicability, exponential
 
 FALSE_ALARM = 1e-4
 """A χ² test fails a right program with this probability; seeds are fixed."""

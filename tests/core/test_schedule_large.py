@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from synthetic import all_pairs, delaunay_map
 
-from judgemap.core.communicability import exact_pairs, sparse_pairs
+from judgemap.core.model.communicability import exact_pairs, sparse_pairs
 
 LARGE = """
 from pathlib import Path
 import numpy as np
 from synthetic import delaunay_map
-from judgemap.core.designs import principal_component
-from judgemap.core.schedule import ListOptions, draw_list
+from judgemap.core.design.designs import principal_component
+from judgemap.core.design.schedule import ListOptions, draw_list
 
 graph = delaunay_map(35_000)
 design = principal_component(graph)

@@ -7,10 +7,15 @@ from hypothesis import strategies as st
 from scipy.special import chdtrc
 from synthetic import delaunay_map, fit_of_draws, matrix_of
 
-from judgemap.core import schedule
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.designs import principal_component, uniform, weighted
-from judgemap.core.schedule import ListOptions, draw_list, random_path, random_tree
+from judgemap.core.design import schedule
+from judgemap.core.design.designs import principal_component, uniform, weighted
+from judgemap.core.design.schedule import (
+    ListOptions,
+    draw_list,
+    random_path,
+    random_tree,
+)
+from judgemap.core.model.counts import count_pairs
 
 FALSE_ALARM = 1e-4
 FREE = ListOptions(connected=False, balanced_sides=False, spacing=0)

@@ -6,11 +6,22 @@ from scipy.integrate import quad
 from scipy.special import expit
 from synthetic import all_pairs, delaunay_map, matrix_of
 
-from judgemap.core import optimal as optimal_module
-from judgemap.core.designs import principal_component, uniform, weighted
-from judgemap.core.optimal import Panel, expected_information, expected_trace, optimal, sensitivity
-from judgemap.core.prior import communicability, independent
-from judgemap.core.utility import centred_square, centred_trace, contrasts, inverse
+from judgemap.core.design import optimal as optimal_module
+from judgemap.core.design.designs import principal_component, uniform, weighted
+from judgemap.core.design.optimal import (
+    Panel,
+    expected_information,
+    expected_trace,
+    optimal,
+    sensitivity,
+)
+from judgemap.core.design.utility import (
+    centred_square,
+    centred_trace,
+    contrasts,
+    inverse,
+)
+from judgemap.core.model.prior import communicability, independent
 
 MAP = delaunay_map(10)
 PROBLEM = (communicability(MAP), 3.0, 80)

@@ -5,10 +5,10 @@ import pytest
 from scipy import linalg
 from synthetic import delaunay_map, ring
 
-from judgemap.core.graph import AreaGraph
-from judgemap.core.prior import communicability
-from judgemap.core.smoothers import Communicability, Independent
-from judgemap.core.walks import Borders, correlation_among, exponential_diagonal
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import communicability
+from judgemap.core.samplers.large.smoothers import Communicability, Independent
+from judgemap.core.samplers.large.walks import Borders, correlation_among, exponential_diagonal
 
 MAPS = {
     "a ring": ring(12),

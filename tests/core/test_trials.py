@@ -2,13 +2,24 @@ import numpy as np
 import pytest
 from synthetic import ring
 
-from judgemap.core import simulation
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.designs import uniform
-from judgemap.core.posterior import ranks
-from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability
+from judgemap.core.assess.posterior import ranks
+from judgemap.core.design.designs import uniform
+from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    Model,
+    communicability,
+)
 from judgemap.core.samplers.run import Plan, sample
-from judgemap.core.simulation import Merits, ask_adaptively, ask_from, judge_draws, trial
+from judgemap.core.simulate import trials as simulation
+from judgemap.core.simulate.trials import (
+    Merits,
+    ask_adaptively,
+    ask_from,
+    judge_draws,
+    trial,
+)
 
 N = 12
 COVARIANCE = communicability(ring(N))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from judgemap.core import utility
-from judgemap.core.utility import pair_precision, pair_variances, trace_precision
+from judgemap.core.design import utility
+from judgemap.core.design.utility import pair_precision, pair_variances, trace_precision
 
 
 def draws(size=300, n_areas=7, seed=1):

@@ -4,12 +4,18 @@ import numpy as np
 import pytest
 from test_exactness import LIMIT, largest, moment_errors, three_areas, two_areas
 
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.graph import AreaGraph
-from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability, independent
-from judgemap.core.samplers import hmc, wide
+from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    Model,
+    communicability,
+    independent,
+)
 from judgemap.core.samplers.run import Draws, Plan, run, sample
-from judgemap.core.simulation import simulate_counts
+from judgemap.core.samplers.spatial import hmc, wide
+from judgemap.core.simulate.trials import simulate_counts
 
 pytestmark = pytest.mark.statistical
 

@@ -7,7 +7,7 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.adjacency import Bridge, border_graph, hairline_pairs, in_metres, join_parts, overlapping
 from judgemap.geo.maps import areas_from_frame
 

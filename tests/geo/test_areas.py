@@ -9,7 +9,7 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas, areas_from_frame
 

@@ -10,11 +10,11 @@ import pytest
 from matplotlib.figure import Figure
 
 import judgemap as jm
-from judgemap.report.briefing import About, briefing, front, limits
-from judgemap.report.own_words import fill_in
-from judgemap.report.page import Section, page
-from judgemap.report.picture import Picture
-from judgemap.report.text import times_in_ten
+from judgemap.report.figures.picture import Picture
+from judgemap.report.pages.briefing import About, briefing, front, limits
+from judgemap.report.pages.page import Section, page
+from judgemap.report.words.own import fill_in
+from judgemap.report.words.text import times_in_ten
 from judgemap.study.definition import OwnWords
 from judgemap.study.explain import Explanation, judge
 from judgemap.study.record import Note, NoteKind

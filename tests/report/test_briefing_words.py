@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
-from judgemap.report.briefing import About, briefing, front, limits, methods
-from judgemap.report.briefing.methods import REFERENCES
+from judgemap.core.model.graph import AreaGraph
+from judgemap.report.pages.briefing import About, briefing, front, limits, methods
+from judgemap.report.pages.briefing.methods import REFERENCES
 from judgemap.study.comparisons import Comparisons
 
 pytestmark = pytest.mark.usefixtures("undrawn")

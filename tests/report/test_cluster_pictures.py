@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.report import clusters
+from judgemap.report.figures import clusters
 
 
 @pytest.fixture(scope="module", params=["map", "network"])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex, to_rgb
 
-from judgemap.report.colours import (
+from judgemap.report.figures.colours import (
     CHANCE,
     CLASSES,
     HUES,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from judgemap.core.graph import AreaGraph
-from judgemap.report.experiments import remarks, summary_picture, summary_table
+from judgemap.core.model.graph import AreaGraph
+from judgemap.report.figures.experiments import remarks, summary_picture, summary_table
 from judgemap.study.experiments.clustering import Clustering
 from judgemap.study.experiments.robustness import Robustness
 from judgemap.study.experiments.runner import Job, Results, SetResult

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core.diagnostics import ess_bulk
-from judgemap.report import figures
+from judgemap.core.samplers.diagnostics import ess_bulk
+from judgemap.report.figures import fit as figures
 
 FIGURES = {
     "intervals": figures.risk_intervals,

@@ -11,12 +11,18 @@ from matplotlib.text import Text
 from PIL import Image
 
 import judgemap as jm
-from judgemap.report.briefing import About, Gallery, briefing
-from judgemap.report.briefing.document import OF_JUDGES
-from judgemap.report.briefing.gallery import HEADINGS, MARK, write_figures
-from judgemap.report.colours import RISK
-from judgemap.report.maps import choropleth
-from judgemap.report.picture import COLUMN, PAGE, SMALL, WIDTH, Picture
+from judgemap.report.figures.colours import RISK
+from judgemap.report.figures.maps import choropleth
+from judgemap.report.figures.picture import (
+    COLUMN,
+    PAGE,
+    SMALL,
+    WIDTH,
+    Picture,
+)
+from judgemap.report.pages.briefing import About, Gallery, briefing
+from judgemap.report.pages.briefing.document import OF_JUDGES
+from judgemap.report.pages.briefing.gallery import HEADINGS, MARK, write_figures
 from judgemap.study.explain import Explanation
 
 STORED = Path(__file__).with_name("images")
@@ -70,7 +76,7 @@ def test_figures_of_judges_are_for_the_researcher_alone(drawn, fit, study, read_
 def test_every_figure_is_drawn_once(fit, monkeypatch):
     gallery = Gallery(fit)
     picture = gallery["alpha"]
-    monkeypatch.setattr("judgemap.report.figures.alpha_posterior", None)
+    monkeypatch.setattr("judgemap.report.figures.fit.alpha_posterior", None)
     assert gallery["alpha"] is picture
     assert gallery.everything["alpha"] is picture
 
@@ -157,7 +163,7 @@ def test_times_are_the_datas(study, drawn):
 def test_times_that_are_not_known(bare_study):
     from dataclasses import replace
 
-    from judgemap.report.figures import comparison_times
+    from judgemap.report.figures.fit import comparison_times
 
     seconds = bare_study.data.seconds.copy()
     seconds[:5] = np.nan
@@ -175,7 +181,7 @@ def test_the_variance_map_shows_squares(fit, drawn, words):
 
 
 def test_traces_of_a_clustering(clustered):
-    from judgemap.report.figures import alpha_posterior, traces
+    from judgemap.report.figures.fit import alpha_posterior, traces
 
     titles = [axes.get_title(loc="left").split(":")[0] for axes in traces(clustered).figure.axes]
     assert titles[:2] == ["number of clusters", "log posterior"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.report import checks, judging, sensitivity
-from judgemap.report.picture import WIDTH
+from judgemap.report.figures import checks, judging, sensitivity
+from judgemap.report.figures.picture import WIDTH
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,18 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
-from judgemap.core.prior import independent
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import independent
 from judgemap.geo.adjacency import Bridge
-from judgemap.report import maps
-from judgemap.report.colours import CHANCE, CLASSES, RISK, Scale
-from judgemap.report.ground import ground
-from judgemap.report.picture import MISSED
+from judgemap.report.figures import maps
+from judgemap.report.figures.colours import (
+    CHANCE,
+    CLASSES,
+    RISK,
+    Scale,
+)
+from judgemap.report.figures.ground import ground
+from judgemap.report.figures.picture import MISSED
 
 MAPS = {
     "risk": maps.risk_map,

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgemap.core.graph import AreaGraph
-from judgemap.report.network import classical_scaling, layout, stress
+from judgemap.core.model.graph import AreaGraph
+from judgemap.report.figures.network import classical_scaling, layout, stress
 
 
 def grid(width, height):

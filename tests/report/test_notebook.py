@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 
 mpl.use("Agg")

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from judgemap.report.briefing import About, briefing
+from judgemap.report.pages.briefing import About, briefing
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 

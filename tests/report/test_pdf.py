@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 import judgemap as jm
-from judgemap.report.briefing import About, briefing
-from judgemap.report.page import Section, page
-from judgemap.report.pdf import find_renderer, write_pdf
+from judgemap.report.pages.briefing import About, briefing
+from judgemap.report.pages.page import Section, page
+from judgemap.report.pages.pdf import find_renderer, write_pdf
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import judgemap as jm
-from judgemap.report.figures import risk_intervals
-from judgemap.report.maps import risk_map
-from judgemap.report.picture import Picture
+from judgemap.report.figures.fit import risk_intervals
+from judgemap.report.figures.maps import risk_map
+from judgemap.report.figures.picture import Picture
 
 
 @pytest.fixture

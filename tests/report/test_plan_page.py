@@ -5,8 +5,21 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.report.planning import at_planned, by_length, curves, plan_page, save_plan, sentences, utilities
-from judgemap.report.schedules import exposure_map, how_alike, how_often, likely_pairs
+from judgemap.report.figures.schedules import (
+    exposure_map,
+    how_alike,
+    how_often,
+    likely_pairs,
+)
+from judgemap.report.pages.planning import (
+    at_planned,
+    by_length,
+    curves,
+    plan_page,
+    save_plan,
+    sentences,
+    utilities,
+)
 from judgemap.study.schedules import read_weights
 
 
@@ -76,7 +89,7 @@ def square_plan(briefly):
 
 
 def jm_path(size):
-    from judgemap.core.graph import AreaGraph
+    from judgemap.core.model.graph import AreaGraph
 
     return AreaGraph(size, [[i, i + 1] for i in range(size - 1)])
 

@@ -1,7 +1,7 @@
 import pytest
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 
 
 @pytest.fixture

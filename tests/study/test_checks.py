@@ -3,7 +3,7 @@ import pytest
 from scipy.special import expit
 
 import judgemap as jm
-from judgemap.core.simulation import answer, draw_pairs
+from judgemap.core.simulate.trials import answer, draw_pairs
 from judgemap.study.comparisons import Comparisons, Outcome
 
 SHORT = {"seed": 1, "chains": 4, "draws": 200}

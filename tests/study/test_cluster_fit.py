@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core.clustering import adjusted_rand_index
-from judgemap.core.graph import AreaGraph
-from judgemap.core.samplers import clusters
-from judgemap.core.simulation import simulate_counts
+from judgemap.core.assess.partitions import adjusted_rand_index
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.samplers.clusters import kernel as clusters
+from judgemap.core.simulate.trials import simulate_counts
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.replication import settings_of
@@ -110,7 +110,7 @@ def test_same_seed_same_draws_whatever_the_cores(study, fit):
 @pytest.mark.slow  # two long chains
 def test_both_samplers_of_strengths_agree(study, fit):
     """Mean risk of 24 areas, compiled against the paper's updates: |z| < 4.5, false alarm 2e-4."""
-    from judgemap.core.diagnostics import ess_bulk
+    from judgemap.core.samplers.diagnostics import ess_bulk
 
     areas, data = study
     other = jm.fit_clusters(data, areas, seed=2, sampler="gibbs", **SHORT)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.study.comparisons import ANSWERS, Comparisons, Outcome
 
 HEADER = "judge,left,right,outcome,seconds\n"

@@ -9,17 +9,27 @@ import numpy as np
 import pytest
 
 from judgemap.core import samplers
-from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity
-from judgemap.core.comparisons import count_judged, count_pairs
-from judgemap.core.graph import AreaGraph
-from judgemap.core.laplace import approximate
-from judgemap.core.outcomes import TieRule
-from judgemap.core.panel import Disagreement, PanelModel, Parts, Side
-from judgemap.core.prior import FixedVariance, InverseGamma, Model, communicability
-from judgemap.core.samplers import hmc
-from judgemap.core.samplers.clusters import ClusterModel
-from judgemap.core.samplers.panel import sample_panel
+from judgemap.core.approximate.laplace import approximate
+from judgemap.core.model.clusters import ClusterPrior, communicability_affinity
+from judgemap.core.model.counts import count_judged, count_pairs
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.judges import (
+    Disagreement,
+    PanelModel,
+    Parts,
+    Side,
+)
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import (
+    FixedVariance,
+    InverseGamma,
+    Model,
+    communicability,
+)
+from judgemap.core.samplers.clusters.kernel import ClusterModel
+from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.run import Plan, run, sample, sample_clusters
+from judgemap.core.samplers.spatial import hmc
 from judgemap.study import compiling
 
 
@@ -75,8 +85,11 @@ def test_a_program_that_cannot_be_started_is_no_error(
 
 def test_what_is_compiled_serves_every_fit() -> None:
     """Other sizes, priors, ties and numbers of chains call the same machine code."""
-    from judgemap.core import polyagamma_draws
-    from judgemap.core.samplers import clusters_strengths, hmc_trajectories, pair_pass, panel_views
+    from judgemap.core.samplers import polyagamma_compiled as polyagamma_draws
+    from judgemap.core.samplers.clusters import strengths as clusters_strengths
+    from judgemap.core.samplers.judges import views as panel_views
+    from judgemap.core.samplers.spatial import pairs_compiled as pair_pass
+    from judgemap.core.samplers.spatial import trajectories as hmc_trajectories
 
     def known() -> list[set[object]]:
         functions: tuple[Any, ...] = (

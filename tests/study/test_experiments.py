@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgemap.core.designs import naive_spatial, principal_component, uniform
-from judgemap.core.graph import AreaGraph
-from judgemap.core.optimal import optimal
-from judgemap.core.prior import communicability
+from judgemap.core.design.designs import naive_spatial, principal_component, uniform
+from judgemap.core.design.optimal import optimal
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import communicability
 from judgemap.errors import StudyError
 from judgemap.study.experiments import backends
 from judgemap.study.experiments.backends import on_cluster, on_cores

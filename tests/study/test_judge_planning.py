@@ -2,8 +2,13 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
-from judgemap.report.judge_planning import judge_picture, judge_section, judge_sentences, judge_table
+from judgemap.core.model.graph import AreaGraph
+from judgemap.report.pages.judge_planning import (
+    judge_picture,
+    judge_section,
+    judge_sentences,
+    judge_table,
+)
 from judgemap.study.judge_planning import JudgePlan
 
 

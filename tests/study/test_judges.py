@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
-from judgemap.core.misfit import mean_squares, share_interval
-from judgemap.core.prior import FixedVariance, independent
-from judgemap.core.simulation import answer, draw_pairs
+from judgemap.core.assess.misfit import mean_squares, share_interval
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import FixedVariance, independent
+from judgemap.core.simulate.trials import answer, draw_pairs
 from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.judges import others_chances, stands_out, surprising_answers, time_histogram
 from judgemap.study.quick_fit import Belief, quick_fit

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.run import Plan
 from judgemap.errors import StudyError
 from judgemap.study import explain, kept_draws, large

@@ -7,9 +7,9 @@ import pytest
 import xarray as xr
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
-from judgemap.core.importance import GOOD_K
-from judgemap.core.judge_kinds import kind_chances
+from judgemap.core.assess.importance import GOOD_K
+from judgemap.core.assess.kinds import kind_chances
+from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.study import explain, model_choice, panel_judges
 from judgemap.study.comparisons import Comparisons

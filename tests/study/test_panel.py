@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.panel_settings import View
@@ -220,9 +220,9 @@ def test_the_command_says_what_is_on():
 
 
 def test_the_briefing_says_whose_view_it_is(fit):
-    from judgemap.report.briefing import About
-    from judgemap.report.briefing.limits import points
-    from judgemap.report.briefing.methods import methods
+    from judgemap.report.pages.briefing import About
+    from judgemap.report.pages.briefing.limits import points
+    from judgemap.report.pages.briefing.methods import methods
 
     text = " ".join(methods(fit))
     assert "Ties are part of the model (Rao and Kupper, 1967)." in text

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core import simulation
-from judgemap.core.graph import AreaGraph
-from judgemap.core.simulation import Merits, answer
-from judgemap.report.planning import sentences
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.simulate import trials as simulation
+from judgemap.core.simulate.trials import Merits, answer
+from judgemap.report.pages.planning import sentences
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.planning import DESIGNS, PlanRecord
 

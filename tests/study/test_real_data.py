@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core.comparisons import count_pairs
-from judgemap.core.diagnostics import ess_bulk
-from judgemap.core.prior import InverseGamma, Model, communicability
+from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.prior import InverseGamma, Model, communicability
+from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.run import Plan, sample
 
 pytestmark = pytest.mark.statistical

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core.prior import FixedVariance
+from judgemap.core.model.prior import FixedVariance
 from judgemap.study.record import Correlation, FitRecord, Note, NoteKind, json_value
 
 NOTES = (

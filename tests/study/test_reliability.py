@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core.prior import FixedVariance, InverseGamma, independent
-from judgemap.core.reliability import pearson
-from judgemap.core.simulation import answer, draw_pairs
+from judgemap.core.assess.reliability import pearson
+from judgemap.core.model.prior import FixedVariance, InverseGamma, independent
+from judgemap.core.simulate.trials import answer, draw_pairs
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.quick_fit import Belief, belief_of, quick_fit
 from judgemap.study.reliability import split_half

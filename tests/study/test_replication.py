@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import judgemap as jm
 from judgemap.cli.main import app
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.record import Correlation

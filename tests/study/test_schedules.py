@@ -4,9 +4,9 @@ import pytest
 from scipy.special import chdtrc
 
 import judgemap as jm
-from judgemap.core import designs
-from judgemap.core.graph import AreaGraph
-from judgemap.core.prior import communicability
+from judgemap.core.design import designs
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import communicability
 from judgemap.study.schedules import DESIGNS, known_around, read_known, read_weights
 
 FREE = jm.ListOptions(connected=False, balanced_sides=False, spacing=0)

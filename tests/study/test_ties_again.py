@@ -13,7 +13,7 @@ from scipy import linalg, optimize
 from scipy.special import expit, log_expit
 
 import judgemap as jm
-from judgemap.core.diagnostics import ess_bulk
+from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.study.comparisons import Comparisons
 
 pytestmark = pytest.mark.statistical

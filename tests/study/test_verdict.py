@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from judgemap.core.predictive import EXTREME
+from judgemap.core.assess.predictive import EXTREME
 from judgemap.study.findings import JudgeFinding, Measure, ReliabilityFinding
 from judgemap.study.verdict import Grade, Subject, Verdict, judge_fit
 

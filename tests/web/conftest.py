@@ -17,7 +17,7 @@ import shapely
 from django.db import connection
 from django.test import Client
 
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.maps import Areas
 from judgemap.study.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher

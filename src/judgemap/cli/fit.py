@@ -110,7 +110,7 @@ def _vary(
 
 def describe(fit: Fit, folder: Path) -> str:
     """Say in a few lines what came out: the ten highest risks, clusters, how it was sampled, and the verdict."""
-    from judgemap.report.tables import cluster_table, highest_risk
+    from judgemap.report.words.tables import cluster_table, highest_risk
 
     record, data = fit.record, fit.record.data
     judges = {0: "", 1: " by 1 judge"}.get(data.judges, f" by {data.judges:,} judges")

@@ -88,7 +88,7 @@ def plan(
         typer.echo("judgemap: interrupted; nothing was written", err=True)
         raise typer.Exit(130) from None
     if output is not None:
-        from judgemap.report.planning import save_plan
+        from judgemap.report.pages.planning import save_plan
 
         save_plan(planned, output, people)
     typer.echo(_to_json(planned, people) if as_json else describe(planned, people))
@@ -97,15 +97,15 @@ def plan(
 
 
 def _to_json(planned: "StudyPlan", people: "JudgePlan | None") -> str:
-    from judgemap.report.planning import plan_record
+    from judgemap.report.pages.planning import plan_record
 
     return json.dumps(plan_record(planned, people), indent=2, ensure_ascii=False)
 
 
 def describe(planned: "StudyPlan", people: "JudgePlan | None" = None) -> str:
     """Say what to expect, in sentences and tables."""
-    from judgemap.report.judge_planning import judge_sentences, judge_table
-    from judgemap.report.planning import at_planned, by_length, sentences
+    from judgemap.report.pages.judge_planning import judge_sentences, judge_table
+    from judgemap.report.pages.planning import at_planned, by_length, sentences
 
     record = planned.record
     tried = f"{record.simulations} simulated studies under each of {len(planned.designs)} designs"

@@ -25,7 +25,7 @@ def prior(
 
     Example: judgemap prior --areas wards.gpkg --of "St Ann's" -o prior.svg
     """
-    from judgemap.report.maps import prior_correlation_map
+    from judgemap.report.figures.maps import prior_correlation_map
 
     prior_correlation_map(areas, prior_covariance(areas, kind, length), of).save(output)
     for note in areas.notes:

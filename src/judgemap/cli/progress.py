@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from judgemap.core.diagnostics import ess_bulk, rhat
+from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.run import Draws, Watcher
 
 SECONDS_BETWEEN_NEWS = 0.5

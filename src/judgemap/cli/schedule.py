@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from judgemap.cli import inputs
-from judgemap.core.schedule import ListOptions
+from judgemap.core.design.schedule import ListOptions
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import check_file
@@ -89,7 +89,7 @@ def schedule(
         panel=None if judges is None else (judges, judges_differ),
     )
     if picture is not None:
-        from judgemap.report.schedules import exposure_map
+        from judgemap.report.figures.schedules import exposure_map
 
         exposure_map(drawn).save(picture)
     drawn.save(output)
@@ -108,7 +108,12 @@ def _known(areas: Areas, knows: Path | None, home: str | None, around: int) -> l
 
 def describe(drawn: "Schedule") -> str:
     """Say how often areas are asked about, and name the most and the least likely pairs."""
-    from judgemap.report.schedules import NAMES, how_alike, how_often, likely_pairs
+    from judgemap.report.figures.schedules import (
+        NAMES,
+        how_alike,
+        how_often,
+        likely_pairs,
+    )
 
     size = len(drawn.design.areas)
     repeats = int((drawn.repeat_of > 0).sum())
@@ -121,7 +126,7 @@ def describe(drawn: "Schedule") -> str:
 
 def to_dict(drawn: "Schedule") -> dict[str, Any]:
     """Return the same as data for programs: the most and least likely pairs, and how often each area is asked about."""
-    from judgemap.core.designs import extreme_pairs
+    from judgemap.core.design.designs import extreme_pairs
 
     ids, design = drawn.areas.ids, drawn.design
     most, least = (

@@ -203,7 +203,7 @@ def _simulate(
 
 
 def _tell(results: "Results", areas: Areas, run: Run) -> None:
-    from judgemap.report.experiments import remarks, summary_picture, summary_table
+    from judgemap.report.figures.experiments import remarks, summary_picture, summary_table
 
     name = results.job.experiment.name
     summary_picture(results).save(run.output / f"{name}.svg")

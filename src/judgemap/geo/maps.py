@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.display import Displayed
 from judgemap.errors import StudyError
@@ -17,13 +17,16 @@ from judgemap.geo.adjacency import (
     Contiguity,
     add_edges,
     border_graph,
+    bridge_notes,
+    hairline_notes,
     hairline_pairs,
     in_metres,
     join_parts,
     overlapping,
+    pair_words,
+    parts_notes,
 )
 from judgemap.geo.csvfiles import Table, did_you_mean, quoted, read_table
-from judgemap.geo.joining_notes import bridge_notes, hairline_notes, pair_words, parts_notes
 from judgemap.geo.labels import Labels, clean_label, complete_names
 
 if TYPE_CHECKING:

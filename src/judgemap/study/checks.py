@@ -10,7 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from judgemap.core.predictive import EXTREME, Shown, circular_triads, replicate, tail_share
+from judgemap.core.assess.predictive import (
+    EXTREME,
+    Shown,
+    circular_triads,
+    replicate,
+    tail_share,
+)
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError

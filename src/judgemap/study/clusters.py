@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from judgemap.core import clustering
-from judgemap.core.cluster_prior import ClusterPrior
-from judgemap.core.clustering import Between, order_by_risk
-from judgemap.core.diagnostics import GOOD_RHAT
-from judgemap.core.outcomes import decided_odds
-from judgemap.core.partition_search import minimise_binder, minimise_vi
-from judgemap.core.predictive import Shown
-from judgemap.core.samplers.clusters import ClusterModel
+from judgemap.core.assess import partitions as clustering
+from judgemap.core.assess.partitions import Between, minimise_binder, minimise_vi, order_by_risk
+from judgemap.core.assess.predictive import Shown
+from judgemap.core.model.clusters import ClusterPrior
+from judgemap.core.model.outcomes import decided_odds
+from judgemap.core.samplers.clusters.kernel import ClusterModel
+from judgemap.core.samplers.diagnostics import GOOD_RHAT
 from judgemap.core.samplers.run import CLUSTER_SAMPLERS, sample_clusters
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.errors import StudyError

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from judgemap.core.posterior import p_riskier, ranks
-from judgemap.core.reliability import likeness, pearson, spearman
+from judgemap.core.assess.posterior import p_riskier, ranks
+from judgemap.core.assess.reliability import likeness, pearson, spearman
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.study.result import Fit

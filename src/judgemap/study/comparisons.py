@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from judgemap.core.comparisons import JudgedCounts, PairCounts, count_judged
+from judgemap.core.model.counts import JudgedCounts, PairCounts, count_judged
 from judgemap.core.types import BoolArray, FloatArray, IntArray, frozen_floats, frozen_ints
 from judgemap.display import Displayed
 from judgemap.errors import StudyError

@@ -77,15 +77,15 @@ def _state() -> str:
 
 def compile_all() -> None:
     """Draw a few times by every compiled sampler of the models that are fitted most; the draws are thrown away."""
-    from judgemap.core.cluster_prior import ClusterPrior
-    from judgemap.core.comparisons import count_judged, count_pairs
-    from judgemap.core.laplace import approximate
-    from judgemap.core.panel import Disagreement, PanelModel, Parts
-    from judgemap.core.prior import InverseGamma, Model, independent
-    from judgemap.core.samplers import hmc
-    from judgemap.core.samplers.clusters import ClusterModel
-    from judgemap.core.samplers.panel import sample_panel
+    from judgemap.core.approximate.laplace import approximate
+    from judgemap.core.model.clusters import ClusterPrior
+    from judgemap.core.model.counts import count_judged, count_pairs
+    from judgemap.core.model.judges import Disagreement, PanelModel, Parts
+    from judgemap.core.model.prior import InverseGamma, Model, independent
+    from judgemap.core.samplers.clusters.kernel import ClusterModel
+    from judgemap.core.samplers.judges.run import sample_panel
     from judgemap.core.samplers.run import Plan, run, sample, sample_clusters
+    from judgemap.core.samplers.spatial import hmc
 
     rng, plan = np.random.default_rng(1), Plan(chains=1, warmup=0, draws=4)
     counts = count_pairs([0, 1, 2], [1, 2, 0], n_areas=3)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import tomli_w
 
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.adjacency import Contiguity
 from judgemap.geo.csvfiles import did_you_mean, quoted

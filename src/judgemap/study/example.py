@@ -6,8 +6,8 @@ from importlib import resources
 import geopandas
 import numpy as np
 
-from judgemap.core.prior import communicability
-from judgemap.core.simulation import answer, draw_pairs
+from judgemap.core.model.prior import communicability
+from judgemap.core.simulate.trials import answer, draw_pairs
 from judgemap.core.types import FloatArray
 from judgemap.geo.maps import Areas, areas_from_frame
 from judgemap.study.comparisons import Comparisons, Direction

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgemap.core.posterior import p_tops
+from judgemap.core.assess.posterior import p_tops
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.study.checks import PredictiveCheck, predictive_check
 from judgemap.study.clusters import ClusterFit

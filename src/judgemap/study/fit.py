@@ -4,8 +4,14 @@ from typing import Unpack
 
 import numpy as np
 
-from judgemap.core.comparisons import PairCounts
-from judgemap.core.prior import Covariance, InverseGamma, Model, VariancePrior, independent
+from judgemap.core.model.counts import PairCounts
+from judgemap.core.model.prior import (
+    Covariance,
+    InverseGamma,
+    Model,
+    VariancePrior,
+    independent,
+)
 from judgemap.core.samplers.run import Watcher, sample
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
-from judgemap.core.heterogeneity import differ_share
+from judgemap.core.assess.heterogeneity import differ_share
 from judgemap.core.types import FloatArray
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.record import Note, NoteKind

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
-from judgemap.core.optimal import Panel, optimal
-from judgemap.core.population import Population, precision_grid
+from judgemap.core.design.optimal import Panel, optimal
+from judgemap.core.design.population import Population, precision_grid
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError

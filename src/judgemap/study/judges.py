@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from judgemap.core.misfit import mean_squares, share_interval
-from judgemap.core.prior import FixedVariance
+from judgemap.core.assess.misfit import mean_squares, share_interval
+from judgemap.core.model.prior import FixedVariance
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
@@ -81,7 +81,7 @@ def others_chances(data: Comparisons, belief: Belief) -> FloatArray:
     α² is estimated from all answers together, strengths are not. Answers without a judge's name get no probability
     here, but count among the others' answers.
 
-    >>> from judgemap.core.prior import FixedVariance, independent
+    >>> from judgemap.core.model.prior import FixedVariance, independent
     >>> data = Comparisons.from_words(("a", "b"), ("x", "y", "y"), [0, 0, 0], [1, 1, 1], ("left",) * 3)
     >>> others_chances(data, Belief(independent(2), FixedVariance(9.0))).round(2)
     array([0.9 , 0.83, 0.83])

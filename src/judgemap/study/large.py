@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from judgemap.core.comparisons import PairCounts
-from judgemap.core.prior import VariancePrior
-from judgemap.core.samplers.large_model import LargeModel
-from judgemap.core.samplers.masses import dense_bytes
+from judgemap.core.model.counts import PairCounts
+from judgemap.core.model.prior import VariancePrior
+from judgemap.core.samplers.large.masses import dense_bytes
+from judgemap.core.samplers.large.model import LargeModel
+from judgemap.core.samplers.large.smoothers import Independent
 from judgemap.core.samplers.run import Draws, Plan, sample_large
-from judgemap.core.smoothers import Independent
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study import kept_draws

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
-from judgemap.core.held_out import Shared, log_probability, rows_of
-from judgemap.core.importance import GOOD_K, smooth_weights
-from judgemap.core.panel import Parts
+from judgemap.core.assess.held_out import Shared, log_probability, rows_of
+from judgemap.core.assess.importance import GOOD_K, smooth_weights
+from judgemap.core.model.judges import Parts
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError

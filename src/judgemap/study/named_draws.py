@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from judgemap.core.comparisons import PairCounts
-from judgemap.core.diagnostics import Sampling, judge_sampling
+from judgemap.core.model.counts import PairCounts
+from judgemap.core.samplers.diagnostics import Sampling, judge_sampling
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray
 from judgemap.geo.maps import Areas

@@ -9,13 +9,18 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from judgemap.core import posterior
-from judgemap.core.held_out import Shared
-from judgemap.core.outcomes import TieRule, log_chances, odds
-from judgemap.core.panel import PanelModel, as_one_judge
-from judgemap.core.predictive import Shown
-from judgemap.core.prior import Covariance, VariancePrior, covariance_of, independent
-from judgemap.core.samplers.panel import sample_panel
+from judgemap.core.assess import posterior
+from judgemap.core.assess.held_out import Shared
+from judgemap.core.assess.predictive import Shown
+from judgemap.core.model.judges import PanelModel, as_one_judge
+from judgemap.core.model.outcomes import TieRule, log_chances, odds
+from judgemap.core.model.prior import (
+    Covariance,
+    VariancePrior,
+    covariance_of,
+    independent,
+)
+from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError

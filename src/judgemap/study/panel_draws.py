@@ -3,8 +3,8 @@
 import numpy as np
 import xarray as xr
 
-from judgemap.core.outcomes import TieRule
-from judgemap.core.prior import FixedVariance, VariancePrior
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import FixedVariance, VariancePrior
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray
 from judgemap.geo.maps import Areas

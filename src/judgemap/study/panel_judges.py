@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from judgemap.core.importance import GOOD_K
-from judgemap.core.judge_kinds import Kinds, kind_chances
+from judgemap.core.assess.importance import GOOD_K
+from judgemap.core.assess.kinds import Kinds, kind_chances
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.judges import SURE

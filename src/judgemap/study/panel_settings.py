@@ -6,9 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from judgemap.core.outcomes import TieRule
-from judgemap.core.panel import Attention, Disagreement, Lapses, Parts, Side, Smoothness
-from judgemap.core.prior import DENSE_LIMIT, Covariance, independent
+from judgemap.core.model.judges import (
+    Attention,
+    Disagreement,
+    Lapses,
+    Parts,
+    Side,
+    Smoothness,
+)
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import DENSE_LIMIT, Covariance, independent
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.study.comparisons import Comparisons

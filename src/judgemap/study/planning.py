@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
-from judgemap.core.prior import Covariance
-from judgemap.core.simulation import (
+from judgemap.core.model.prior import Covariance
+from judgemap.core.simulate.trials import (
     Asker,
     Interval,
     Merits,

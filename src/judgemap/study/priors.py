@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from judgemap.core import prior
-from judgemap.core.prior import Covariance
+from judgemap.core.model import prior
+from judgemap.core.model.prior import Covariance
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 
 if TYPE_CHECKING:
-    from judgemap.core.smoothers import Smoother
+    from judgemap.core.samplers.large.smoothers import Smoother
 
 KERNELS: dict[str, Callable[..., Covariance]] = {
     "exponential": prior.exponential,
@@ -53,9 +53,11 @@ class Prior:
 
     def smoother(self, areas: Areas) -> "Smoother":
         """Build the same prior without a matrix."""
-        from judgemap.core.car import IntrinsicCar  # only large maps need these modules, and they are slow to import
-        from judgemap.core.multiresolution import MultiResolution
-        from judgemap.core.smoothers import Communicability
+        from judgemap.core.model.car import (
+            IntrinsicCar,  # only large maps need these modules, and they are slow to import
+        )
+        from judgemap.core.model.multiresolution import MultiResolution
+        from judgemap.core.samplers.large.smoothers import Communicability
 
         try:
             if self.kind == "multi-resolution":
@@ -96,7 +98,7 @@ def _build(areas: Areas, kind: str, length: float | None) -> Covariance:
     if kind == "communicability":
         return prior.communicability(areas.graph)
     if kind == "car":
-        from judgemap.core.car import intrinsic_car
+        from judgemap.core.model.car import intrinsic_car
 
         return intrinsic_car(areas.graph)
     length = usual_length(areas, kind) if length is None else length
@@ -104,7 +106,7 @@ def _build(areas: Areas, kind: str, length: float | None) -> Covariance:
         return prior.graph_exponential(areas.graph, length)
     points = areas.centroids() / 1000
     if kind == "multi-resolution":
-        from judgemap.core.multiresolution import multiresolution
+        from judgemap.core.model.multiresolution import multiresolution
 
         return multiresolution(points, length)
     return KERNELS[kind](points, length)

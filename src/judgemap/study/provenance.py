@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import numpy as np
 
-from judgemap.core.comparisons import PairCounts
+from judgemap.core.model.counts import PairCounts
 from judgemap.core.samplers.run import Draws
 from judgemap.geo.csvfiles import quoted
 from judgemap.geo.maps import Areas

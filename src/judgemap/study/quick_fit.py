@@ -6,9 +6,14 @@ A quick fit is the Gaussian nearest to the posterior (`core.gaussian`), found in
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from judgemap.core.comparisons import PairCounts
-from judgemap.core.gaussian import Gaussian, gaussian
-from judgemap.core.prior import Covariance, InverseGamma, Model, VariancePrior
+from judgemap.core.approximate.gaussian import Gaussian, gaussian
+from judgemap.core.model.counts import PairCounts
+from judgemap.core.model.prior import (
+    Covariance,
+    InverseGamma,
+    Model,
+    VariancePrior,
+)
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.settings import ClusterSettings
@@ -41,8 +46,8 @@ def belief_of(fit: "Fit") -> Belief:
 def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) -> Gaussian:
     """Fit in milliseconds, starting from a similar fit ``near`` if given.
 
-    >>> from judgemap.core.comparisons import count_pairs
-    >>> from judgemap.core.prior import FixedVariance, independent
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> from judgemap.core.model.prior import FixedVariance, independent
     >>> fit = quick_fit(count_pairs([0, 0], [1, 1], n_areas=2), Belief(independent(2), FixedVariance(4.0)))
     >>> bool(fit.chances([0], [1])[0] > 0.5)
     True

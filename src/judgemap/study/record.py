@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, cast
 
-from judgemap.core.clustering import Convergence
-from judgemap.core.prior import FixedVariance, InverseGamma, VariancePrior
+from judgemap.core.assess.partitions import Convergence
+from judgemap.core.model.prior import FixedVariance, InverseGamma, VariancePrior
 from judgemap.core.samplers.run import Plan
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Bridge

@@ -15,9 +15,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from judgemap.core.gaussian import Gaussian
-from judgemap.core.prior import FixedVariance
-from judgemap.core.reliability import another_panel, pearson, separation, squared_correlations, stepped_up, unpooled
+from judgemap.core.approximate.gaussian import Gaussian
+from judgemap.core.assess.reliability import (
+    another_panel,
+    pearson,
+    separation,
+    squared_correlations,
+    stepped_up,
+    unpooled,
+)
+from judgemap.core.model.prior import FixedVariance
 from judgemap.core.threads import one_thread
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.errors import StudyError

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from judgemap.core.prior import FixedVariance
+from judgemap.core.model.prior import FixedVariance
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import defused
 from judgemap.geo.maps import Areas

@@ -13,12 +13,17 @@ import pandas as pd
 import xarray as xr
 from scipy.special import expit
 
-from judgemap.core import posterior
-from judgemap.core.diagnostics import GOOD_ESS, GOOD_RHAT, Sampling, judge_sampling
-from judgemap.core.graph import AreaGraph
-from judgemap.core.posterior import Summary
-from judgemap.core.predictive import Shown, chosen_first
-from judgemap.core.prior import Covariance, independent
+from judgemap.core.assess import posterior
+from judgemap.core.assess.posterior import Summary
+from judgemap.core.assess.predictive import Shown, chosen_first
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import Covariance, independent
+from judgemap.core.samplers.diagnostics import (
+    GOOD_ESS,
+    GOOD_RHAT,
+    Sampling,
+    judge_sampling,
+)
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.display import Displayed, plots
 from judgemap.errors import StudyError

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from judgemap.core import designs
-from judgemap.core.communicability import PairValues
-from judgemap.core.designs import PairDesign
-from judgemap.core.graph import AreaGraph
-from judgemap.core.optimal import OPTIMAL_LIMIT, Panel, optimal
-from judgemap.core.prior import Covariance, communicability, covariance_of
-from judgemap.core.schedule import ListOptions, draw_list_with_repeats
+from judgemap.core.design import designs
+from judgemap.core.design.designs import PairDesign
+from judgemap.core.design.optimal import OPTIMAL_LIMIT, Panel, optimal
+from judgemap.core.design.schedule import ListOptions, draw_list_with_repeats
+from judgemap.core.model.communicability import PairValues
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import Covariance, communicability, covariance_of
 from judgemap.core.types import FloatArray, IntArray, frozen_floats, frozen_ints
 from judgemap.display import Displayed
 from judgemap.errors import StudyError
@@ -223,7 +223,7 @@ def local_design(
     """
     if name not in ("principal", "optimal"):
         return pair_design(graph, name, alpha, comparisons, panel).restricted(known)
-    from judgemap.core.walks import correlation_among
+    from judgemap.core.samplers.large.walks import correlation_among
 
     places = designs.known_areas(known, graph.n_areas)
     C = covariance_of(correlation_among(graph, places), "communicability")

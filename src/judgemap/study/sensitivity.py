@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgemap.core.clustering import adjusted_rand_index
-from judgemap.core.prior import InverseGamma
+from judgemap.core.assess.partitions import adjusted_rand_index
+from judgemap.core.model.prior import InverseGamma
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.study.clusters import ClusterFit

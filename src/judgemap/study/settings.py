@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity, decay, window
-from judgemap.core.prior import FixedVariance, InverseGamma, VariancePrior
+from judgemap.core.model.clusters import (
+    ClusterPrior,
+    communicability_affinity,
+    decay,
+    window,
+)
+from judgemap.core.model.prior import FixedVariance, InverseGamma, VariancePrior
 from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
@@ -324,7 +329,7 @@ DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(FitSettin
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """What is assumed about clusters; see `judgemap.core.cluster_prior` for the meaning of each setting.
+    """What is assumed about clusters; see `judgemap.core.model.clusters` for the meaning of each setting.
 
     ``affinity`` is how strongly nearby areas attract each other into a cluster: ``communicability`` (the paper's),
     ``window`` (1 up to ``length`` borders away) or ``decay`` (exponential in borders crossed, over ``length``).

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from judgemap.core.prior import InverseGamma
+from judgemap.core.model.prior import InverseGamma
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.folder import new_folder

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 import judgemap as jm
 from judgemap.errors import StudyError
-from judgemap.report.text import share
+from judgemap.report.words.text import share
 from judgemap.study.findings import Findings
 from judgemap.study.judges import judge_table
 from judgemap.web.dashboard import actions

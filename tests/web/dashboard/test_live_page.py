@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import judgemap as jm
-from judgemap.report.text import share
+from judgemap.report.words.text import share
 from judgemap.web.dashboard import live
 from judgemap.web.dashboard.counting import count
 from judgemap.web.dashboard.numbers import add_up
@@ -202,7 +202,7 @@ def test_answers_that_link_nothing(owned, clients, visit):
 
 
 def test_a_study_without_a_map_has_numbers_all_the_same(definition, people, clients):
-    from judgemap.core.graph import AreaGraph
+    from judgemap.core.model.graph import AreaGraph
     from judgemap.geo.maps import Areas
 
     areas = Areas(("a", "b", "c"), ("A", "B", "C"), AreaGraph(3, np.array([[0, 1], [1, 2]])), None)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from judgemap.core import adaptive_panel
-from judgemap.core.adaptive_panel import Known, gains, state_among
+from judgemap.core.design import adaptive_judges as adaptive_panel
+from judgemap.core.design.adaptive_judges import Known, gains, state_among
 from judgemap.web.judge import scheduling
 from judgemap.web.judge.models import Judge, Pair, PopulationMap
 from judgemap.web.studies import actions

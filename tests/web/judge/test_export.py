@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.definition import parse_definition

@@ -9,7 +9,7 @@ import pytest
 import shapely
 from town_making import CREDIT, town
 
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.basemap.tiles import unpack
 from judgemap.geo.maps import Areas
 from judgemap.web.judge.export import base_map_files

@@ -110,7 +110,7 @@ def test_an_edit_of_another_text_asks_for_no_new_consent(judge, edit):
 
 
 def test_a_study_without_outlines_shows_names(definition, visit):
-    from judgemap.core.graph import AreaGraph
+    from judgemap.core.model.graph import AreaGraph
     from judgemap.geo.maps import Areas
 
     names = ("Castle", "Trent", "Arboretum")
@@ -153,7 +153,7 @@ def test_a_base_map_is_allowed_by_name_and_only_where_it_is_wanted(judge, edit):
 
 
 def test_a_name_with_markup_is_shown_as_text(definition, visit):
-    from judgemap.core.graph import AreaGraph
+    from judgemap.core.model.graph import AreaGraph
     from judgemap.geo.maps import Areas
 
     nasty = Areas(("a", "b"), ("<script>alert(1)</script>", '"><img src=x>'), AreaGraph(2, [[0, 1]]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from judgemap.report.colours import RISK
+from judgemap.report.figures.colours import RISK
 from judgemap.study.comparing import compare_fits
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.side_by_side import change_limits, draw_scatter

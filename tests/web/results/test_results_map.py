@@ -11,7 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import judgemap as jm
-from judgemap.report.colours import CHANCE, RANK_WIDTH, RISK, UNCERTAINTY
+from judgemap.report.figures.colours import (
+    CHANCE,
+    RANK_WIDTH,
+    RISK,
+    UNCERTAINTY,
+)
 from judgemap.study.comparisons import Outcome
 from judgemap.study.settings import FitSettings
 from judgemap.web.judge.export import export_study

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgemap.report.briefing import Gallery
+from judgemap.report.pages.briefing import Gallery
 from judgemap.web.results.running import draw
 
 ALL = ["traces", "ranks", "predictive", "variance"]

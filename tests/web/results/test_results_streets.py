@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import pytest
 
 from judgemap.geo.basemap.tiles import WORLD, _pack
-from judgemap.report.streets import ANNEX
+from judgemap.report.figures.streets import ANNEX
 from judgemap.web.results.models import FitFiles
 from judgemap.web.studies.models import BaseMap, BaseMapTile, Study
 
@@ -51,6 +51,6 @@ def test_a_study_without_a_base_map_has_the_briefing_as_it_was(run, streets, pag
 
 
 def test_a_briefing_begins_its_annex_where_streets_are_put_in(made, undrawn):
-    from judgemap.report.briefing import briefing
+    from judgemap.report.pages.briefing import briefing
 
     assert briefing(made["spatial"].fit).count(ANNEX) == 1

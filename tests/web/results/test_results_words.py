@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from judgemap.core.diagnostics import ess_bulk, rhat
+from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.study.verdict import Verdict
 
 

@@ -10,7 +10,7 @@ import shapely
 from shapely.affinity import affine_transform
 
 import judgemap as jm
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.maps import Areas
 from judgemap.web.studies.display import draw_areas, stored_path, svg_path
 from judgemap.web.studies.scenes import LARGEST, Simplified

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgemap.core.diagnostics import AT_A_TIME, Sampling, judge_sampling
-from judgemap.core.laplace import approximate
-from judgemap.core.prior import Model
-from judgemap.core.samplers import clusters, gibbs, hmc
-from judgemap.core.samplers.clusters import ClusterModel, starting_partitions
+from judgemap.core.approximate.laplace import approximate
+from judgemap.core.model.prior import Model
+from judgemap.core.samplers.clusters import kernel as clusters
+from judgemap.core.samplers.clusters.kernel import ClusterModel, starting_partitions
+from judgemap.core.samplers.diagnostics import AT_A_TIME, Sampling, judge_sampling
 from judgemap.core.samplers.kernel import Arrays, Kernel
-from judgemap.core.samplers.large_model import LargeModel, find_centre
+from judgemap.core.samplers.large.model import LargeModel, find_centre
+from judgemap.core.samplers.spatial import gibbs, hmc
 from judgemap.core.threads import Workers, one_thread
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 
@@ -163,8 +164,8 @@ def sample(
 ) -> Draws:
     """Draw ``strengths`` and ``log_variance`` = log α² from the posterior of ``model`` with the named sampler.
 
-    >>> from judgemap.core.comparisons import count_pairs
-    >>> from judgemap.core.prior import InverseGamma, independent
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> from judgemap.core.model.prior import InverseGamma, independent
     >>> model = Model(count_pairs([0, 0, 1], [1, 2, 2], n_areas=3), independent(3), InverseGamma(3, 3))
     >>> sample(np.random.default_rng(1), model, plan=Plan(chains=2, draws=50)).strengths.shape
     (2, 50, 3)
@@ -196,15 +197,15 @@ def sample_large(
     ``dense`` keeps a Cholesky factor, 2N² bytes; otherwise systems are solved by conjugate gradients, which takes
     longer but hardly any memory. Both are exact.
 
-    >>> from judgemap.core.comparisons import count_pairs
-    >>> from judgemap.core.prior import InverseGamma
-    >>> from judgemap.core.smoothers import Independent
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> from judgemap.core.model.prior import InverseGamma
+    >>> from judgemap.core.samplers.large.smoothers import Independent
     >>> model = LargeModel(count_pairs([0, 0, 1], [1, 2, 2], n_areas=3), Independent(3), InverseGamma(3, 3))
     >>> sample_large(np.random.default_rng(1), model, Plan(chains=2, draws=50), dense=True).strengths.shape
     (2, 50, 3)
     """
-    from judgemap.core.samplers import large
-    from judgemap.core.samplers.masses import DenseMass, FreeMass
+    from judgemap.core.samplers.large import hmc as large
+    from judgemap.core.samplers.large.masses import DenseMass, FreeMass
 
     model = replace(model, workers=Workers(cores))
     with one_thread():
@@ -229,8 +230,8 @@ def sample_clusters(
     areas (0 is area 0's); ``n_clusters``; and ``log_posterior``, log p(y, λ, θ) up to a constant, with m and σ²
     integrated out.
 
-    >>> from judgemap.core.cluster_prior import ClusterPrior
-    >>> from judgemap.core.comparisons import count_pairs
+    >>> from judgemap.core.model.clusters import ClusterPrior
+    >>> from judgemap.core.model.counts import count_pairs
     >>> model = ClusterModel(count_pairs([0, 1], [2, 2], n_areas=3), ClusterPrior(np.ones((3, 3))))
     >>> sample_clusters(np.random.default_rng(1), model, Plan(chains=2, draws=50, thin=2))["labels"].shape
     (2, 50, 3)

@@ -11,12 +11,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from judgemap.core.cluster_prior import ClusterPrior, communicability_affinity, simulate_clusters
-from judgemap.core.clustering import adjusted_rand_index, convergence, rand_index
-from judgemap.core.designs import PairDesign, principal_component
-from judgemap.core.graph import AreaGraph
-from judgemap.core.partition_search import minimise_binder, minimise_vi
-from judgemap.core.samplers.clusters import ClusterModel
+from judgemap.core.assess.partitions import adjusted_rand_index, convergence, minimise_binder, minimise_vi, rand_index
+from judgemap.core.design.designs import PairDesign, principal_component
+from judgemap.core.model.clusters import ClusterPrior, communicability_affinity, simulate_clusters
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.samplers.clusters.kernel import ClusterModel
 from judgemap.core.samplers.run import Plan, sample_clusters
 from judgemap.errors import StudyError
 from judgemap.study.experiments.runner import Row

@@ -11,14 +11,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from judgemap.core.graph import AreaGraph
-from judgemap.core.misbehaviour import BEHAVIOURS, Setting
-from judgemap.core.panel import PanelModel
-from judgemap.core.posterior import ranks
-from judgemap.core.prior import InverseGamma, Model, communicability
-from judgemap.core.reliability import pearson, squared_correlations
-from judgemap.core.samplers.panel import sample_panel
+from judgemap.core.assess.posterior import ranks
+from judgemap.core.assess.reliability import pearson, squared_correlations
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.judges import PanelModel
+from judgemap.core.model.prior import InverseGamma, Model, communicability
+from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.run import Draws, Plan, sample
+from judgemap.core.simulate.misbehaviour import BEHAVIOURS, Setting
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted

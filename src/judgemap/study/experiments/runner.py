@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.core.threads import one_thread
 from judgemap.errors import StudyError
 from judgemap.study.folder import check_folder, write_whole

@@ -11,14 +11,19 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from judgemap.core.designs import PairDesign, principal_component
-from judgemap.core.diagnostics import ess_bulk, rhat
-from judgemap.core.graph import AreaGraph
-from judgemap.core.laplace import approximate
-from judgemap.core.prior import Covariance, InverseGamma, Model, communicability
-from judgemap.core.samplers import gibbs, hmc, rivals
+from judgemap.core.approximate.laplace import approximate
+from judgemap.core.design.designs import PairDesign, principal_component
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import (
+    Covariance,
+    InverseGamma,
+    Model,
+    communicability,
+)
+from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.kernel import Kernel
 from judgemap.core.samplers.run import START_SPREAD, Plan, run
+from judgemap.core.samplers.spatial import gibbs, hmc, rivals
 from judgemap.core.types import FloatArray
 from judgemap.study.experiments.runner import Row
 from judgemap.study.experiments.simulated import check_positive, check_whole, plan_of, scheduled_counts

@@ -10,14 +10,24 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from judgemap.core.designs import PairDesign, naive_spatial, principal_component, uniform
-from judgemap.core.diagnostics import ess_bulk, rhat
-from judgemap.core.graph import AreaGraph
-from judgemap.core.optimal import optimal
-from judgemap.core.prior import Covariance, InverseGamma, Model, communicability
+from judgemap.core.design.designs import (
+    PairDesign,
+    naive_spatial,
+    principal_component,
+    uniform,
+)
+from judgemap.core.design.optimal import optimal
+from judgemap.core.design.utility import pair_precision, trace_precision
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import (
+    Covariance,
+    InverseGamma,
+    Model,
+    communicability,
+)
+from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.run import SAMPLERS, Plan, sample
 from judgemap.core.types import FloatArray
-from judgemap.core.utility import pair_precision, trace_precision
 from judgemap.errors import StudyError
 from judgemap.study.experiments.runner import Row
 from judgemap.study.experiments.simulated import check_positive, check_whole, plan_of, scheduled_counts

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from judgemap.core.comparisons import PairCounts, count_pairs
-from judgemap.core.designs import PairDesign
+from judgemap.core.design.designs import PairDesign
+from judgemap.core.model.counts import PairCounts, count_pairs
 from judgemap.core.samplers.run import Plan
-from judgemap.core.simulation import answer
+from judgemap.core.simulate.trials import answer
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 
@@ -13,7 +13,7 @@ from judgemap.errors import StudyError
 def scheduled_counts(rng: np.random.Generator, strengths: FloatArray, design: PairDesign, size: int) -> PairCounts:
     """Draw ``size`` independent pairs from a design, and answer them from the strengths.
 
-    >>> from judgemap.core.designs import uniform
+    >>> from judgemap.core.design.designs import uniform
     >>> scheduled_counts(np.random.default_rng(1), np.zeros(4), uniform(4), size=30).total
     30
     """

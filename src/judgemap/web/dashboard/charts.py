@@ -7,8 +7,8 @@ screen.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judgemap.report.text import plain
-from judgemap.report.ticks import round_step
+from judgemap.report.figures.ticks import round_step
+from judgemap.report.words.text import plain
 
 Point = tuple[float, float]
 WIDEST = 12.0

@@ -15,7 +15,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from judgemap.core.misfit import share_interval
+from judgemap.core.assess.misfit import share_interval
 from judgemap.errors import StudyError
 from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.findings import JudgeFinding

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from judgemap.report.text import plain
+from judgemap.report.words.text import plain
 from judgemap.study.record import json_value
 from judgemap.study.schedules import DIFFER
 from judgemap.web.dashboard import actions
@@ -140,7 +140,7 @@ def work_out(plan: PanelPlan) -> dict[str, Any]:
 
 def result_of(made: "JudgePlan") -> dict[str, Any]:
     """Return what the page shows of a plan, ready for JSON."""
-    from judgemap.report.judge_planning import judge_sentences, judge_table
+    from judgemap.report.pages.judge_planning import judge_sentences, judge_table
 
     table = judge_table(made)
     kept: dict[str, Any] = json_value(made.to_dict())

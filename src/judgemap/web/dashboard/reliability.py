@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.report.text import plain
+from judgemap.report.words.text import plain
 from judgemap.study.findings import ForecastFinding, ReliabilityFinding
 from judgemap.study.verdict import reliability_words
 from judgemap.web.dashboard import actions

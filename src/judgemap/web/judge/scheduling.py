@@ -25,11 +25,17 @@ from functools import lru_cache
 import numpy as np
 from django.db.models import Count, Exists, Max, OuterRef, QuerySet
 
-from judgemap.core import adaptive, adaptive_panel
-from judgemap.core.adaptive import AdaptiveState, NextPair
-from judgemap.core.adaptive_panel import Known
-from judgemap.core.designs import PairDesign, uniform
-from judgemap.core.prior import Covariance, FixedVariance, Model, communicability
+from judgemap.core.design import adaptive
+from judgemap.core.design import adaptive_judges as adaptive_panel
+from judgemap.core.design.adaptive import AdaptiveState, NextPair
+from judgemap.core.design.adaptive_judges import Known
+from judgemap.core.design.designs import PairDesign, uniform
+from judgemap.core.model.prior import (
+    Covariance,
+    FixedVariance,
+    Model,
+    communicability,
+)
 from judgemap.core.types import IntArray
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Judge, Pair, PopulationMap

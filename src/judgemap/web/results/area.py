@@ -9,8 +9,13 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from judgemap.report.text import number, percentage, signed, times_in_ten
-from judgemap.report.ticks import round_step
+from judgemap.report.figures.ticks import round_step
+from judgemap.report.words.text import (
+    number,
+    percentage,
+    signed,
+    times_in_ten,
+)
 from judgemap.study.findings import AreaFinding, RiskRow
 from judgemap.study.grouping import is_placed
 from judgemap.web.results.layers import by_risk, cluster_text, interval, levels_of

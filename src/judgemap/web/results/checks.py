@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from judgemap.report.text import measured, percentage
+from judgemap.report.words.text import measured, percentage
 from judgemap.study.findings import Measure
 from judgemap.study.verdict import judge_checks
 from judgemap.web.results.models import FitRun

@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from judgemap.core.diagnostics import GOOD_ESS, GOOD_RHAT
-from judgemap.report.text import signed
+from judgemap.core.samplers.diagnostics import GOOD_ESS, GOOD_RHAT
+from judgemap.report.words.text import signed
 from judgemap.study.findings import RiskRow, SamplingFinding
 from judgemap.study.record import GOOD_GAP
 from judgemap.web.results.models import FitRun

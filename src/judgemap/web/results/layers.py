@@ -8,9 +8,21 @@ from typing import Any
 import numpy as np
 from django.utils.translation import gettext as _
 
-from judgemap.report.cluster_words import UNPLACED, UNPLACED_WORDS, area_colour, cluster_colours
-from judgemap.report.colours import CHANCE, RANK, RANK_WIDTH, RISK, UNCERTAINTY, Scale
-from judgemap.report.text import number, percentage, signed
+from judgemap.report.figures.colours import (
+    CHANCE,
+    RANK,
+    RANK_WIDTH,
+    RISK,
+    UNCERTAINTY,
+    Scale,
+)
+from judgemap.report.words.clusters import (
+    UNPLACED,
+    UNPLACED_WORDS,
+    area_colour,
+    cluster_colours,
+)
+from judgemap.report.words.text import number, percentage, signed
 from judgemap.study.findings import Findings, RiskRow
 from judgemap.study.grouping import Level, is_placed, rough_levels
 

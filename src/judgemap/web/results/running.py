@@ -13,12 +13,12 @@ from django.db import transaction
 from django.db.models import Max, Min
 from django.utils import timezone
 
-from judgemap.core.adaptive_panel import Known
-from judgemap.core.diagnostics import worst_so_far
+from judgemap.core.design.adaptive_judges import Known
+from judgemap.core.samplers.diagnostics import worst_so_far
 from judgemap.core.samplers.run import Draws
 from judgemap.errors import StudyError
-from judgemap.report.briefing import About, Gallery, briefing
-from judgemap.report.picture import Picture
+from judgemap.report.figures.picture import Picture
+from judgemap.report.pages.briefing import About, Gallery, briefing
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.explain import FIGURES, Explanation, of_clusters
 from judgemap.study.explain import LARGE as EXPLAINED
@@ -297,7 +297,7 @@ def findings_of(fit: Fit, explanation: Explanation) -> dict[str, Any]:
 
 
 def _layout(fit: Fit) -> list[list[float]]:
-    from judgemap.report.network import layout
+    from judgemap.report.figures.network import layout
 
     points = layout(fit.map.graph) * [1, -1]
     points -= (points.min(axis=0) + points.max(axis=0)) / 2
@@ -317,7 +317,7 @@ def warm_up() -> None:
     import geopandas
     import shapely
 
-    from judgemap.core.graph import AreaGraph
+    from judgemap.core.model.graph import AreaGraph
     from judgemap.geo.maps import Areas
     from judgemap.study.comparisons import Comparisons
 

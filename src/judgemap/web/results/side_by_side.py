@@ -7,11 +7,11 @@ from itertools import combinations
 import numpy as np
 from django.utils.translation import gettext as _
 
-from judgemap.core.reliability import likeness
+from judgemap.core.assess.reliability import likeness
 from judgemap.core.types import FloatArray
-from judgemap.report.colours import RISK
-from judgemap.report.text import number, signed
-from judgemap.report.ticks import round_limits, round_step
+from judgemap.report.figures.colours import RISK
+from judgemap.report.figures.ticks import round_limits, round_step
+from judgemap.report.words.text import number, signed
 from judgemap.study.findings import RiskRow
 from judgemap.web.results.layers import by_risk, interval
 from judgemap.web.studies.maps import Ground, Point

@@ -3,7 +3,7 @@
 import numpy as np
 from django.db.models import F, Q, QuerySet
 
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.maps import Areas
 from judgemap.study.definition import AreasSource
 from judgemap.web.studies.models import Area, Edge, Study, StudyVersion

@@ -5,11 +5,16 @@ import io
 import numpy as np
 from django.utils.translation import gettext as _
 
-from judgemap.core.communicability import PairValues
-from judgemap.core.designs import PairDesign, naive_spatial, principal_component, uniform
-from judgemap.core.graph import AreaGraph
-from judgemap.core.optimal import OPTIMAL_LIMIT, optimal
-from judgemap.core.prior import communicability
+from judgemap.core.design.designs import (
+    PairDesign,
+    naive_spatial,
+    principal_component,
+    uniform,
+)
+from judgemap.core.design.optimal import OPTIMAL_LIMIT, optimal
+from judgemap.core.model.communicability import PairValues
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import communicability
 from judgemap.errors import StudyError
 
 ALPHA = 3.0

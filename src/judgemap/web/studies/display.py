@@ -10,7 +10,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from judgemap.geo.dateline import in_one_piece
+from judgemap.geo.boundaries import in_one_piece
 from judgemap.geo.maps import Areas
 from judgemap.web.studies.scenes import make_scenes, simplify
 from judgemap.web.studies.squares import EARTH, Rings, Shapes, Square, label_points, packed

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.maps import Areas
 from judgemap.study.settings import FitSettings
 from judgemap.web.results.actions import ask_for_fit

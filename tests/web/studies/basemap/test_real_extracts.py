@@ -6,7 +6,7 @@ import pytest
 import shapely
 from osm_extracts import real_extract
 
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.basemap.tiles import LARGEST, unpack
 from judgemap.geo.maps import Areas
 from judgemap.web.studies import actions

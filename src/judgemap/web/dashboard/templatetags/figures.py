@@ -3,7 +3,7 @@
 from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
 
-from judgemap.report import text
+from judgemap.report.words import text
 
 register = template.Library()
 register.filter("percent", text.share)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from django.utils.translation import gettext as _
 
-from judgemap.core.graph import AreaGraph
+from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas, Bridge
 from judgemap.web.server.readers import Hear, TooMuchError, run_reader, unheard, warn_of_missing

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import shapely
 
-from judgemap.geo.dateline import in_one_piece, unwrapped
+from judgemap.geo.boundaries import in_one_piece, unwrapped
 from judgemap.web.studies.display import svg_path
 
 if TYPE_CHECKING:

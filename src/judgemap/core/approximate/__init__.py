@@ -1,0 +1,1 @@
+"""Gaussians near the posterior: Newton steps, Laplace, and the best centred one."""

@@ -1,0 +1,1 @@
+"""What draws say: about areas, judges and clusters, and whether the model fits the answers."""

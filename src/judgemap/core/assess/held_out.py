@@ -1,0 +1,261 @@
+"""The probability of one judge's answers before anything is known about that judge, which is how models are compared.
+
+Given what all judges share (λ, σ², p, b, σ_b², σ_a²), the probability of judge k's answers is
+
+    p(y_k | shared) = ∫ p(y_k | λ + u_k, b_k, a_k, ε_k) p(u_k, b_k, a_k, ε_k | shared)
+
+The unknowns are written as v ~ N(0, I): the part of the view that the answers depend on (u_k = σFv, in as many
+coordinates as there are rows or areas, see `samplers.panel_layout`), side, attention, and the score of the lapse rate.
+The integral is found by importance sampling from the Gaussian at the mode of v, with covariance H⁻¹, H = JᵀWJ + I,
+J = ∂η/∂v, but with heavier tails for everything except the view:
+
+    p(y_k | shared) ≈ mean of p(y_k | v) N(v; 0, I) / N(v; v̂, H⁻¹)
+
+All draws of the shared parameters are processed together.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from judgemap.core.model.counts import JudgedCounts
+from judgemap.core.model.judges import Parts
+from judgemap.core.model.outcomes import (
+    Answers,
+    curvature,
+    log_likelihood,
+    slopes,
+)
+from judgemap.core.samplers.judges.target import lapse_rate
+from judgemap.core.types import FloatArray, IntArray
+
+NEWTON = 25
+"""The most Newton steps to the mode."""
+LITTLE = 1e-3
+"""Step in the score of the lapse rate for finite differences."""
+HALVINGS = 6
+NEAR = 1e-3
+"""The most height that may be left to gain: the points need to lie around the mode, but its exact place does not
+matter."""
+POINTS = 8
+"""Points of the integral, each used with its mirror image."""
+TAILS = 5.0
+"""Degrees of freedom of the proposal for side, attention and lapses: with views they form ridges beyond the reach of a
+Gaussian."""
+CHUNK = 4_000_000
+"""The most numbers in J at a time."""
+
+
+class Shared(NamedTuple):
+    """What all judges share, one entry per draw; 0 for parts that are off."""
+
+    strengths: FloatArray
+    """λ, (draws, areas)."""
+    tie_chance: FloatArray
+    sigma: FloatArray
+    lean: FloatArray
+    side_sd: FloatArray
+    attention_sd: FloatArray
+
+    def part(self, rows: slice) -> "Shared":
+        """Take some of the draws."""
+        return Shared(*(each[rows] for each in self))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeRows:
+    """One judge's answers, one row for each pair and side."""
+
+    first: IntArray
+    second: IntArray
+    x: FloatArray
+    """1 if the first area was on the left, −1 if on the right, 0 if unknown."""
+    answers: Answers
+    B: FloatArray
+    """X_k u_k = σBv."""
+
+
+def rows_of(counts: JudgedCounts, judge: int, parts: Parts) -> JudgeRows:
+    """Select one judge's rows from the counts; ties are left out if the model has none."""
+    own = (counts.judge == judge) & ((counts.n > 0) | (parts.ties is not None))
+    first, second = counts.first[own], counts.second[own]
+    left = counts.first_left[own]
+    B = np.zeros((len(first), 0))
+    if parts.disagreement is not None:
+        F = parts.disagreement.covariance.factor
+        A = F[first] - F[second]
+        B = A if len(A) >= A.shape[1] else np.asarray(np.linalg.qr(A.T, mode="r")).T
+    ties = counts.ties[own] if parts.ties is not None else np.zeros(len(first))
+    answers = Answers(
+        *(np.asarray(y, dtype=np.float64)[:, None] for y in (counts.wins[own], counts.n[own] - counts.wins[own], ties))
+    )
+    return JudgeRows(first, second, np.where(left < 0, 0.0, 2.0 * left - 1), answers, B)
+
+
+def log_probability(rng: np.random.Generator, rows: JudgeRows, parts: Parts, shared: Shared) -> FloatArray:
+    """Return log p(y_k | shared) for each draw of the shared parameters.
+
+    >>> from judgemap.core.model.counts import count_judged
+    >>> counts = count_judged([0, 0], left=[0, 0], right=[1, 1], choice=[1, 1], n_areas=2, n_judges=1)
+    >>> zero = np.zeros(1)
+    >>> shared = Shared(np.zeros((1, 2)), zero, zero, zero, zero, zero)
+    >>> value = log_probability(np.random.default_rng(1), rows_of(counts, 0, Parts()), Parts(), shared)
+    >>> bool(np.isclose(value[0], 2 * np.log(0.5)))
+    True
+    """
+    size = max(1, CHUNK // max(1, len(rows.first) * (rows.B.shape[1] + 3)))
+    pieces = [slice(start, start + size) for start in range(0, len(shared.tie_chance), size)]
+    # The mode at typical parameters is close to the mode at each draw, and finding it costs no more than one draw.
+    typical = Shared(*(each.mean(axis=0, keepdims=True) for each in shared))
+    start, _ = _Judge(rows, parts, typical).mode()
+    return np.concatenate([_Judge(rows, parts, shared.part(piece)).integrate(rng, start) for piece in pieces])
+
+
+class _Judge:
+    """The unknowns of one judge at several draws of the shared parameters; v has shape (draws, unknowns)."""
+
+    def __init__(self, rows: JudgeRows, parts: Parts, shared: Shared) -> None:
+        self.rows, self.parts, self.shared = rows, parts, shared
+        self.d = shared.strengths[:, rows.first] - shared.strengths[:, rows.second]
+        views = rows.B.shape[1]
+        self.side = views if parts.side is not None else None
+        self.attention = views + (parts.side is not None) if parts.attention is not None else None
+        self.size = views + (parts.side is not None) + (parts.attention is not None) + (parts.lapses is not None)
+        self.views = slice(0, views)
+
+    def e(self, v: FloatArray) -> FloatArray:
+        """X_k μ_k, (draws, rows)."""
+        view: FloatArray = self.d + self.shared.sigma[:, None] * (v[:, self.views] @ self.rows.B.T)
+        return view
+
+    def eta(self, v: FloatArray) -> FloatArray:
+        eta = self.e(v)
+        if self.attention is not None:
+            eta = eta * (1 + self.shared.attention_sd * v[:, self.attention])[:, None]
+        if self.side is not None:
+            eta = eta + (self.shared.lean + self.shared.side_sd * v[:, self.side])[:, None] * self.rows.x
+        return eta
+
+    def lapse(self, v: FloatArray) -> FloatArray:
+        if self.parts.lapses is None:
+            return np.zeros((1, 1))
+        return np.clip(lapse_rate(self.parts.lapses, v[:, -1]), 1e-12, 1 - 1e-9)[None, :]
+
+    def log_posterior(self, v: FloatArray) -> FloatArray:
+        """Return log p(y_k | v) − |v|²/2."""
+        rows = log_likelihood(self.rows.answers, self.parts.ties, self.eta(v).T, self.shared.tie_chance, self.lapse(v))
+        value: FloatArray = rows.sum(axis=0) - (v**2).sum(axis=1) / 2
+        return value
+
+    def scale(self, v: FloatArray) -> FloatArray:
+        """Return s in ∂η/∂v = sB for the view, (draws, 1)."""
+        sigma = self.shared.sigma[:, None]
+        if self.attention is None:
+            return sigma
+        scaled: FloatArray = sigma * (1 + self.shared.attention_sd * v[:, self.attention])[:, None]
+        return scaled
+
+    def own(self, v: FloatArray) -> FloatArray:
+        """Return ∂η/∂v for everything except the view, (draws, rows, unknowns)."""
+        own = np.zeros((*self.d.shape, self.size - self.views.stop))
+        if self.attention is not None:
+            own[:, :, self.attention - self.views.stop] = self.shared.attention_sd[:, None] * self.e(v)
+        if self.side is not None:
+            own[:, :, self.side - self.views.stop] = self.shared.side_sd[:, None] * self.rows.x
+        return own
+
+    def slope(self, v: FloatArray) -> FloatArray:
+        """Return the gradient of the log posterior at v."""
+        few, p = self.views.stop, self.shared.tie_chance
+        rows = slopes(self.rows.answers, self.parts.ties, self.eta(v).T, p, self.lapse(v)).eta.T
+        slope = -v
+        slope[:, :few] += self.scale(v) * (rows @ self.rows.B)
+        slope[:, few:] += np.einsum("dr,dru->du", rows, self.own(v))
+        if self.parts.lapses is not None:
+            slope[:, -1] += (self._at_lapse(v, LITTLE) - self._at_lapse(v, -LITTLE)) / (2 * LITTLE)
+        return slope
+
+    def information(self, v: FloatArray) -> FloatArray:
+        """Return H at v. B is the same for all draws, so J, by far the largest array, is never formed."""
+        few, own, scale, B = self.views.stop, self.own(v), self.scale(v), self.rows.B
+        bent = curvature(self.rows.answers, self.parts.ties, self.eta(v).T, self.shared.tie_chance)
+        weight = np.maximum(bent, 0.0).T * (1 - self.lapse(v).T)
+        H = np.empty((len(v), self.size, self.size))
+        H[:, :few, :few] = B.T @ ((scale**2 * weight)[:, :, None] * B)
+        H[:, few:, :few] = np.swapaxes(own, 1, 2) @ ((scale * weight)[:, :, None] * B)
+        H[:, :few, few:] = np.swapaxes(H[:, few:, :few], 1, 2)
+        H[:, few:, few:] = np.swapaxes(own, 1, 2) @ (weight[:, :, None] * own)
+        H += np.eye(self.size)
+        if self.parts.lapses is not None:
+            ahead, middle, behind = (self._at_lapse(v, step) for step in (LITTLE, 0.0, -LITTLE))
+            H[:, -1, -1] += np.maximum(-(ahead - 2 * middle + behind) / LITTLE**2, 0.0)
+        return H
+
+    def _at_lapse(self, v: FloatArray, step: float) -> FloatArray:
+        """Return log p(y_k | v) with the lapse score shifted by a step."""
+        moved = v.copy()
+        moved[:, -1] += step
+        value: FloatArray = self.log_posterior(moved) + (moved**2).sum(axis=1) / 2
+        return value
+
+    def mode(self, start: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Return v̂ and H there, searching from ``start`` (one row for all draws) or from 0."""
+        v = np.zeros((len(self.d), self.size))
+        v += 0.0 if start is None else start
+        height = self.log_posterior(v)
+        for _ in range(NEWTON):
+            slope, H = self.slope(v), self.information(v)
+            step = np.linalg.solve(H, slope[:, :, None])[:, :, 0]
+            if (slope * step).sum(axis=1).max() < NEAR:
+                break
+            for _ in range(HALVINGS):
+                higher = self.log_posterior(v + step)
+                worse = higher < height - 1e-9
+                if not worse.any():
+                    break
+                step[worse] /= 2
+            step[worse] = 0.0
+            v, height = v + step, np.where(worse, height, higher)
+        return v, self.information(v)
+
+    def integrate(self, rng: np.random.Generator, start: FloatArray) -> FloatArray:
+        if self.size == 0:
+            return self.log_posterior(np.zeros((len(self.d), 0)))
+        v, H = self.mode(start)
+        few = self.views.stop
+        L = _factor(H)
+        half_log_det = np.log(np.abs(np.diagonal(L, axis1=1, axis2=2))).sum(axis=1)
+        values = []
+        points = rng.standard_normal((POINTS, *v.shape))
+        points[:, :, few:] = rng.standard_t(TAILS, points[:, :, few:].shape)
+        offsets = np.moveaxis(np.linalg.solve(np.swapaxes(L, 1, 2), np.moveaxis(points, 0, 2)), 2, 0)
+        for z, offset in zip(points, offsets, strict=True):
+            density = half_log_det - (z[:, :few] ** 2).sum(axis=1) / 2
+            density += (_log_t(z[:, few:]) + np.log(2 * np.pi) / 2).sum(axis=1)
+            values += [self.log_posterior(v + offset) - density, self.log_posterior(v - offset) - density]
+        total: FloatArray = logsumexp(values, axis=0) - np.log(2 * POINTS)
+        return total
+
+
+def _factor(H: FloatArray) -> FloatArray:
+    """Return L with LLᵀ = H, where H is I plus a positive semi-definite matrix, so no eigenvalue is below 1.
+
+    At a draw of enormous scale rounding can hide that, and eigenvalues that come out lower are raised to 1. The
+    integral remains correct: any matrix may shape the points at which it is evaluated.
+    """
+    try:
+        lower = np.linalg.cholesky(H)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(H)
+        root = vectors * np.sqrt(np.maximum(values, 1.0))[:, None, :]
+        lower = np.swapaxes(np.linalg.qr(np.swapaxes(root, 1, 2)).R, 1, 2)
+    return np.asarray(lower, dtype=np.float64)
+
+
+def _log_t(z: FloatArray) -> FloatArray:
+    """Student's log-density with `TAILS` degrees of freedom; scipy.stats has it too but is slow to load."""
+    constant = gammaln((TAILS + 1) / 2) - gammaln(TAILS / 2) - np.log(TAILS * np.pi) / 2
+    density: FloatArray = constant - (TAILS + 1) / 2 * np.log1p(z**2 / TAILS)
+    return density

@@ -1,0 +1,212 @@
+"""The adaptive design: each pair is chosen in the light of all answers so far.
+
+The posterior is approximated by a Gaussian, N(λ̂, V) with V⁻¹ = XᵀWX + C⁻¹/α² at its mode λ̂ (Laplace). Asking pair
+x = e_i − e_j adds w x xᵀ to the precision, w = p(1 − p) at the mode, and so reduces the trace of the covariance of the
+centred strengths by exactly
+
+    gain_ij = tr KVK − tr K(V⁻¹ + w x xᵀ)⁻¹K = w ‖KVx‖² / (1 + w xᵀVx).
+
+Three things are approximate: the Gaussian shape, taking α² as known, and taking w at the mode, before the answer moves
+it. The mode and V are not: they are brought to convergence after every answer, so the state depends only on the
+tallies, and a server that restarts goes on with the pairs it would have asked anyway.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from judgemap.core.approximate import laplace
+from judgemap.core.design.designs import known_areas
+from judgemap.core.design.utility import centred_square, contrasts, inverse
+from judgemap.core.model.counts import PairCounts
+from judgemap.core.model.likelihood import information, score
+from judgemap.core.model.prior import FixedVariance, Model
+from judgemap.core.types import FloatArray, frozen_floats
+
+CONVERGED = 1e-20
+"""The mode counts as reached at this squared distance from it, in posterior standard deviations."""
+STEPS = 60
+"""The most steps allowed to reach the mode; about six are usual."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdaptiveState:
+    """The model with its tallies, the mode λ̂ of the strengths, and their covariance V there."""
+
+    model: Model
+    mode: FloatArray
+    covariance: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mode", frozen_floats(self.mode))
+        object.__setattr__(self, "covariance", frozen_floats(self.covariance))
+        n_areas = self.model.counts.n_areas
+        if self.mode.shape != (n_areas,) or self.covariance.shape != (n_areas, n_areas):
+            raise ValueError(f"mode and covariance must cover the model's {n_areas} areas")
+
+
+class NextPair(NamedTuple):
+    """A pair to ask, and the probability with which it was drawn, whichever way round."""
+
+    left: int
+    right: int
+    probability: float
+
+
+def init(model: Model) -> AdaptiveState:
+    """Find the state from the tallies alone; α² must be fixed, at a guess or a pilot's estimate.
+
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> from judgemap.core.model.prior import independent
+    >>> state = init(Model(count_pairs([0], [1], n_areas=3), independent(3), FixedVariance(9.0)))
+    >>> bool(state.mode[0] > state.mode[2] > state.mode[1])
+    True
+    """
+    return _settle(model, _newton(model, np.zeros(model.counts.n_areas)))
+
+
+def update(state: AdaptiveState, winner: int, loser: int) -> AdaptiveState:
+    """Add one answer, and find the new mode starting from the last one.
+
+    V updated for the new pair (Sherman-Morrison) is nearly the inverse Hessian at the new mode, so a few products with
+    it converge. V is then computed afresh, so that no error builds up.
+
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> from judgemap.core.model.prior import independent
+    >>> state = init(Model(count_pairs([0], [1], n_areas=3), independent(3), FixedVariance(9.0)))
+    >>> update(state, winner=2, loser=1).model.counts.total
+    2
+    """
+    counts = _with_answer(state.model.counts, winner, loser)
+    model = Model(counts, state.model.covariance, state.model.variance)
+    d = state.mode[winner] - state.mode[loser]
+    w = float(_binomial_variance(np.array([d, 0.0]))[0, 1])
+    change = state.covariance[:, winner] - state.covariance[:, loser]
+    V = state.covariance - np.outer(change, change * (w / (1 + w * (change[winner] - change[loser]))))
+    return _settle(model, AdaptiveState(model, state.mode, V))
+
+
+def next_pair(
+    rng: np.random.Generator, state: AdaptiveState, temperature: float = 1.0, allowed: ArrayLike | None = None
+) -> NextPair:
+    """Draw the next pair with probability ∝ gain^{1/temperature}, sides at random, from ``allowed`` areas if given.
+
+    At a low temperature the most informative pairs are nearly always asked; these are close calls, and hard for judges.
+    At a high temperature all pairs are equally likely, for early and late judges alike. The cost is O(N³) for VKV and
+    O(N²) for the pairs.
+
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> from judgemap.core.model.prior import independent
+    >>> state = init(Model(count_pairs([0], [1], n_areas=3), independent(3), FixedVariance(9.0)))
+    >>> pair = next_pair(np.random.default_rng(1), state, temperature=0.01)
+    >>> 2 in pair[:2]
+    True
+    """
+    return draw_by_gain(rng, gains(state), temperature, allowed)
+
+
+def draw_by_gain(
+    rng: np.random.Generator, gain: FloatArray, temperature: float, allowed: ArrayLike | None = None
+) -> NextPair:
+    """Draw a pair with probability ∝ gain^{1/temperature}, sides at random, from ``allowed`` areas if given.
+
+    >>> draw_by_gain(np.random.default_rng(1), np.array([[0.0, 2.0], [2.0, 0.0]]), temperature=1.0).probability
+    1.0
+    """
+    if not (np.isfinite(temperature) and temperature > 0):
+        raise ValueError(f"the temperature must be a positive number, received {temperature}")
+    n_areas = len(gain)
+    areas = known_areas(np.arange(n_areas) if allowed is None else allowed, n_areas)
+    weights = gain[np.ix_(areas, areas)] if len(areas) < n_areas else gain.copy()
+    if not weights.max() > 0:
+        raise ValueError("no pair of these areas would tell us anything more; ask about other areas, or end the study")
+    weights /= weights.max()
+    if temperature != 1:
+        np.power(weights, 1 / temperature, out=weights)
+    of_rows = weights.sum(axis=1)
+    left = _draw_place(rng, of_rows)
+    right = _draw_place(rng, weights[left])
+    return NextPair(int(areas[left]), int(areas[right]), float(2 * weights[left, right] / of_rows.sum()))
+
+
+def gains(state: AdaptiveState) -> FloatArray:
+    """How much asking each pair next would lower the trace of the centred strengths' covariance; zero diagonal."""
+    V = state.covariance
+    w = _binomial_variance(state.mode)
+    gain = contrasts(centred_square(V))
+    gain *= w
+    w *= contrasts(V)
+    w += 1.0
+    gain /= w
+    np.fill_diagonal(gain, 0.0)
+    return np.maximum(gain, 0.0, out=gain)
+
+
+def _draw_place(rng: np.random.Generator, weights: FloatArray) -> int:
+    cumulative = np.cumsum(weights)
+    place = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
+    return min(int(place), len(weights) - 1)
+
+
+def _binomial_variance(strengths: FloatArray) -> FloatArray:
+    """p_ij(1 − p_ij) = a_i a_j / (a_i + a_j)² for all pairs, a = e^λ; the clip keeps a² from overflowing."""
+    middle = (strengths.max() + strengths.min()) / 2
+    a = np.exp(np.clip(strengths - middle, -150.0, 150.0))
+    result: FloatArray = np.add.outer(a, a)
+    result *= result
+    return np.divide(np.outer(a, a), result, out=result)
+
+
+def _with_answer(counts: PairCounts, winner: int, loser: int) -> PairCounts:
+    first, second = min(winner, loser), max(winner, loser)
+    if first < 0 or second >= counts.n_areas or first == second:
+        raise ValueError(f"an answer names two different areas in 0 … {counts.n_areas - 1}, received {winner}, {loser}")
+    won = int(winner == first)
+    place = np.flatnonzero((counts.first == first) & (counts.second == second))
+    if len(place):
+        n, wins = counts.n.copy(), counts.wins.copy()
+        n[place] += 1
+        wins[place] += won
+        return PairCounts(counts.n_areas, counts.first, counts.second, n, wins)
+    return PairCounts(
+        counts.n_areas,
+        np.append(counts.first, first),
+        np.append(counts.second, second),
+        np.append(counts.n, 1),
+        np.append(counts.wins, won),
+    )
+
+
+def _known_variance(model: Model) -> float:
+    match model.variance:
+        case FixedVariance(value):
+            return value
+        case _:
+            raise ValueError("the adaptive design needs a fixed α²; use a guess, or the posterior mean of a pilot")
+
+
+def _newton(model: Model, start: FloatArray) -> AdaptiveState:
+    variance = _known_variance(model)
+    mode = laplace.mode(model, float(np.log(variance)), start)
+    return AdaptiveState(model, mode, inverse(information(model.counts, mode) + model.covariance.inverse / variance))
+
+
+def _settle(model: Model, near: AdaptiveState) -> AdaptiveState:
+    """Move from a state near the mode to the mode by λ ← λ + Vg, with full Newton steps where that stops gaining."""
+    precision = model.covariance.inverse / _known_variance(model)
+    mode, V, last = near.mode, near.covariance, np.inf
+    for _ in range(STEPS):
+        gradient = score(model.counts, mode) - precision @ mode
+        step = V @ gradient
+        distance = float(gradient @ step)
+        if distance < CONVERGED:
+            return AdaptiveState(model, mode, inverse(information(model.counts, mode) + precision))
+        # V is too far from the inverse Hessian here to converge quickly: take exact Newton steps, and its V.
+        if distance > last / 4:
+            newton = _newton(model, mode)
+            mode, V, last = newton.mode, newton.covariance, np.inf
+        else:
+            mode, last = mode + step, distance
+    raise ValueError("the mode of the strengths was not found; check the prior's covariance and α²")

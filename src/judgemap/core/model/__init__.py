@@ -1,0 +1,1 @@
+"""The model: counts of comparisons, the graph of areas, likelihoods and priors."""

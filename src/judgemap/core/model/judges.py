@@ -1,0 +1,166 @@
+"""The model of a panel of judges: ties, judges who differ, sides, attention, lapses, and how smooth the map is.
+
+Judge k compares the areas i and j. The first was shown on the left (x = 1), on the right (x = −1), or on an unknown
+side (x = 0). The outcome has the probabilities of `core.outcomes` at
+
+    η = a_k (μ_ki − μ_kj) + x b_k,   μ_k = λ + u_k
+
+    λ ~ N(0, α² C)                  the population's map; with `Smoothness`, N(0, α²(ρC + (1 − ρ)Ψ)), ρ ~ U(0, 1)
+    u_k ~ N(0, σ² C_u)              `Disagreement`: judge k's own view; σ ~ half-Cauchy(scale), as for every scale below
+    b_k ~ N(b, σ_b²)                `Side`: the lean to the left; b ~ N(0, 1)
+    a_k ~ N(1, σ_a²)                `Attention`: 0 answers at random, negative takes the question the wrong way round
+    ε_k ~ Beta(1, 4)                `Lapses`: the share of answers given without looking
+    p ~ U(0, 1)                     `TieRule`: the chance that two equal areas tie
+
+A part is on if it is given and off if it is ``None``; with all of them off this is the paper's model.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from judgemap.core.model.counts import JudgedCounts, PairCounts
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import Covariance, VariancePrior
+from judgemap.core.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothness:
+    """λ ~ N(0, α²(ρC + (1 − ρ)Ψ)), ρ ~ U(0, 1): the data decide how smooth the map is. ρ = 1 is the paper's model.
+
+    Ψ = diag ψ_i, ψ_i ~ InvGamma(2, 1) with mean 1: each area's own part has a Student t distribution with 4 degrees of
+    freedom, so that a few areas can stand far out from a map that is otherwise smooth.
+    """
+
+    shape: ClassVar[float] = 2.0
+
+    def draw_local(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw ψ from its prior."""
+        local: FloatArray = (self.shape - 1) / rng.standard_gamma(self.shape, size)
+        return local
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Disagreement:
+    """u_k ~ N(0, σ² C_u), σ ~ half-Cauchy(scale): C_u as for the strengths, or I for views unrelated to the map."""
+
+    covariance: Covariance
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_scale("σ", self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """b_k ~ N(b, σ_b²), b ~ N(0, 1), σ_b ~ half-Cauchy(scale): how far each judge leans to the left, in log-odds."""
+
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_scale("σ_b", self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """a_k ~ N(1, σ_a²), σ_a ~ half-Cauchy(scale): how closely each judge's answers follow the judge's map."""
+
+    scale: float = 0.5
+
+    def __post_init__(self) -> None:
+        _check_scale("σ_a", self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Lapses:
+    """ε_k ~ Beta(1, rest): the share of each judge's answers given without looking; by default a fifth on average."""
+
+    rest: float = 4.0
+
+    def __post_init__(self) -> None:
+        _check_scale("second parameter of ε", self.rest)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Which parts of the model are on."""
+
+    ties: TieRule | None = None
+    smoothness: Smoothness | None = None
+    disagreement: Disagreement | None = None
+    side: Side | None = None
+    attention: Attention | None = None
+    lapses: Lapses | None = None
+
+    @property
+    def by_judge(self) -> bool:
+        """Whether anything differs from judge to judge."""
+        return any(each is not None for each in (self.disagreement, self.side, self.attention, self.lapses))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PanelModel:
+    """Counts by judge, the covariance of the strengths, the prior of α², and which parts are on.
+
+    >>> from judgemap.core.model.counts import count_judged
+    >>> from judgemap.core.model.prior import InverseGamma, independent
+    >>> counts = count_judged([0, 1], left=[0, 1], right=[1, 0], choice=[1, 0], n_areas=2, n_judges=2)
+    >>> PanelModel(counts, independent(2), InverseGamma(), Parts(ties=TieRule.RAO_KUPPER)).n_judges
+    2
+    """
+
+    counts: JudgedCounts
+    covariance: Covariance
+    variance: VariancePrior
+    parts: Parts = Parts()
+
+    def __post_init__(self) -> None:
+        n = self.counts.n_areas
+        if n != self.covariance.n_areas:
+            raise ValueError(f"the comparisons cover {n:,} areas, the covariance {self.covariance.n_areas:,}")
+        views = self.parts.disagreement
+        if views is not None and views.covariance.n_areas != n:
+            raise ValueError(f"the comparisons cover {n:,} areas, the disagreement {views.covariance.n_areas:,}")
+        sides = self.counts.first_left
+        if self.parts.side is not None and len(sides) and np.all(sides < 0):
+            raise ValueError(
+                "a side effect for each judge needs to know which area was on the left, and these counts do not say"
+            )
+
+    @property
+    def n_areas(self) -> int:
+        """The number of areas."""
+        return self.counts.n_areas
+
+    @property
+    def n_judges(self) -> int:
+        """The number of judges, including those who gave no answer."""
+        return self.counts.n_judges
+
+
+def as_one_judge(counts: PairCounts) -> JudgedCounts:
+    """Attribute all comparisons to one judge, sides unknown, for the parts that do not depend on the judge.
+
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> as_one_judge(count_pairs([0], [1], n_areas=2)).first_left
+    array([-1])
+    """
+    rows = len(counts.n)
+    return JudgedCounts(
+        n_areas=counts.n_areas,
+        n_judges=1,
+        judge=np.zeros(rows, dtype=np.int64),
+        first=counts.first,
+        second=counts.second,
+        first_left=np.full(rows, -1),
+        n=counts.n,
+        wins=counts.wins,
+        ties=counts.ties,
+    )
+
+
+def _check_scale(name: str, value: float) -> None:
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"the {name} of a prior must be a positive number, received {value}")

@@ -1,0 +1,1 @@
+"""Samplers for a panel of judges."""

@@ -1,0 +1,1 @@
+"""Samplers for maps of tens of thousands of areas."""

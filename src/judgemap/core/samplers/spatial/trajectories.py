@@ -1,0 +1,260 @@
+"""The trajectories of the default sampler, compiled: `hmc.evaluate`, `hmc.log_density` and `hmc.trajectory`.
+
+The equations are in `hmc`, whose functions are the reference: draw by draw, these give the same numbers up to rounding.
+Here a step is one call for all chains of a batch: no arrays are allocated on the way, each is read once for everything
+to be done with its elements, and products with V and Q are left to BLAS.
+
+Import this module only where it is used: numba is slow to load.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from judgemap.core.model.prior import FixedVariance
+from judgemap.core.samplers.compiled import compiled, within
+from judgemap.core.samplers.kernel import HUGE, Arrays
+from judgemap.core.samplers.spatial.hmc import (
+    JITTER,
+    QUARTER_TURN,
+    State,
+    Target,
+)
+from judgemap.core.samplers.spatial.pairs_compiled import Rows, lay_out, pass_pairs
+from judgemap.core.samplers.spatial.wide import FARTHEST
+from judgemap.core.types import FloatArray, IntArray
+
+TOGETHER = 8
+"""How many g + e^{−τ} are multiplied per logarithm; none that matters is beyond e^±81."""
+
+
+class Posterior(NamedTuple):
+    """A `Target` laid out for compiled code; with a fixed α², shape and scale are not used."""
+
+    rows: Rows
+    V: FloatArray
+    Q: FloatArray
+    g: FloatArray
+    r: FloatArray
+    log_variance_mean: float
+    log_variance_sd: float
+    fixed: bool
+    shape: float
+    scale: float
+
+
+class Room(NamedTuple):
+    """Working space for a proposal: a `hmc.Point`, its momentum, and intermediate results.
+
+    ``root`` is (g + e^{−τ})^{−½} and ``inverse`` e^{−τ}; ``score`` and ``slope`` are ∇ℓ in λ and in w; ``fall`` is −ℓ.
+    """
+
+    q: FloatArray
+    momentum: FloatArray
+    residual: FloatArray
+    w: FloatArray
+    strengths: FloatArray
+    root: FloatArray
+    score: FloatArray
+    slope: FloatArray
+    inverse: FloatArray
+    fall: FloatArray
+
+
+class Trace(NamedTuple):
+    """The draws that are kept: (chain, draw, …)."""
+
+    strengths: FloatArray
+    log_variance: FloatArray
+    acceptance: FloatArray
+    divergences: IntArray
+
+
+def build_posterior(target: Target) -> Posterior:
+    """Lay out a target for compiled code."""
+    laplace, prior, rows = target.laplace, target.model.variance, lay_out(target.model.counts)
+    V, Q, g, r = (np.ascontiguousarray(each) for each in (laplace.V, laplace.Q, laplace.g, laplace.r))
+    mean, sd = float(laplace.log_variance_mean), float(laplace.log_variance_sd)
+    if isinstance(prior, FixedVariance):
+        return Posterior(rows, V, Q, g, r, mean, sd, fixed=True, shape=0.0, scale=0.0)
+    return Posterior(rows, V, Q, g, r, mean, sd, fixed=False, shape=float(prior.shape), scale=float(prior.scale))
+
+
+def advance(
+    rng: np.random.Generator, posterior: Posterior, state: State, kicks: int, schedule: tuple[int, int]
+) -> tuple[State, Arrays]:
+    """Make ``schedule[0]`` trajectories and keep every ``schedule[1]``-th draw; the given state is not changed."""
+    state = State._make(np.array(each, order="C") for each in state)
+    return state, take(rng, posterior, state, kicks, schedule)._asdict()
+
+
+@compiled
+def take(rng: np.random.Generator, posterior: Posterior, state: State, kicks: int, schedule: tuple[int, int]) -> Trace:
+    """Do what `advance` does, changing the arrays of ``state``."""
+    steps, thin = schedule
+    n_areas, chains, draws = len(posterior.g), state.q.shape[1], steps // thin
+    shape, longer = (n_areas, chains), (n_areas + 1, chains)
+    room = Room(
+        np.empty(longer),
+        np.empty(longer),
+        np.empty(longer),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(chains),
+        np.empty(chains),
+    )
+    trace = Trace(
+        np.empty((chains, draws, n_areas)),
+        np.empty((chains, draws)),
+        np.empty((chains, draws)),
+        np.empty((chains, draws), np.int64),
+    )
+    before = np.empty(chains, np.int64)
+    for k in range(chains):
+        before[k] = state.divergences[k]
+    for step in range(steps):
+        trajectory(rng, posterior, state, kicks, room)
+        if (step + 1) % thin == 0:
+            keep(posterior, state, before, trace, step // thin)
+    return trace
+
+
+@within
+def keep(posterior: Posterior, state: State, before: IntArray, trace: Trace, draw: int) -> None:
+    """Record a draw; ``before`` holds the divergences up to the previous draw."""
+    n_areas, chains = state.strengths.shape
+    for k in range(chains):
+        trace.log_variance[k, draw] = posterior.log_variance_mean + posterior.log_variance_sd * state.q[n_areas, k]
+        trace.acceptance[k, draw] = state.acceptance[k]
+        trace.divergences[k, draw] = state.divergences[k] - before[k]
+        before[k] = state.divergences[k]
+        for i in range(n_areas):
+            trace.strengths[k, draw, i] = state.strengths[i, k]
+
+
+@within
+def trajectory(rng: np.random.Generator, posterior: Posterior, state: State, kicks: int, room: Room) -> None:
+    """Propose by one trajectory, and move the chains that accept."""
+    q, momentum, residual, chains = room.q, room.momentum, room.residual, room.q.shape[1]
+    push(rng, posterior, room)
+    half, cos, sin, change = np.empty(chains), np.empty(chains), np.empty(chains), np.empty(chains)
+    for k in range(chains):
+        angle = QUARTER_TURN / kicks * (1 + JITTER * rng.uniform(-1.0, 1.0))
+        half[k], cos[k], sin[k] = angle / 2, math.cos(angle), math.sin(angle)
+        change[k] = -state.log_density[k]
+    add_kinetic(1.0, momentum, change)
+    for kick in range(kicks):
+        from_q, from_residual = (state.q, state.residual) if kick == 0 else (q, residual)
+        for i in range(len(q)):
+            for k in range(chains):
+                pushed, at = momentum[i, k] + half[k] * from_residual[i, k], from_q[i, k]
+                momentum[i, k] = cos[k] * pushed - sin[k] * at
+                q[i, k] = cos[k] * at + sin[k] * pushed
+        evaluate(posterior, room, kick == kicks - 1)
+        for i in range(len(q)):
+            for k in range(chains):
+                momentum[i, k] += half[k] * residual[i, k]
+    add_kinetic(-1.0, momentum, change)
+    settle(rng, state, room, log_density(posterior, room), change)
+
+
+@within
+def push(rng: np.random.Generator, posterior: Posterior, room: Room) -> None:
+    """Draw the momentum (see `Laplace.noise`), using the space for the slope to hold the noise."""
+    n_areas, chains = room.slope.shape
+    for i in range(n_areas):
+        for k in range(chains):
+            room.slope[i, k] = rng.standard_normal()
+    np.dot(posterior.Q.T, room.slope, room.momentum[:n_areas])
+    for k in range(chains):
+        room.momentum[n_areas, k] = rng.standard_normal()
+
+
+@within
+def evaluate(posterior: Posterior, room: Room, height: bool) -> None:  # noqa: FBT001 - called from compiled code
+    """Find the residual gradient at q, and −ℓ if ``height`` is true: see `hmc.evaluate`."""
+    q, w, root, inverse, slope = room.q, room.w, room.root, room.inverse, room.slope
+    n_areas, chains = w.shape
+    for k in range(chains):
+        inverse[k] = math.exp(-(posterior.log_variance_mean + posterior.log_variance_sd * q[n_areas, k]))
+    for i in range(n_areas):
+        g, r = posterior.g[i], posterior.r[i]
+        for k in range(chains):
+            variance = 1 / (g + inverse[k])
+            root[i, k] = math.sqrt(variance)
+            w[i, k] = r * variance + q[i, k] * root[i, k]
+    np.dot(posterior.V, w, room.strengths)
+    room.score[:] = 0.0
+    room.fall[:] = 0.0
+    pass_pairs(posterior.rows, room.strengths, room.score, room.fall if height else room.fall[:0])
+    np.dot(posterior.V.T, room.score, slope)
+    moved, spread = np.zeros(chains), np.zeros(chains)
+    for i in range(n_areas):
+        for k in range(chains):
+            pull, half = slope[i, k] - inverse[k] * w[i, k], q[i, k] * root[i, k] / 2
+            room.residual[i, k] = pull * root[i, k] + q[i, k]
+            variance = root[i, k] * root[i, k]
+            moved[k] += pull * (w[i, k] - half) * variance
+            spread[k] += w[i, k] * w[i, k] + variance
+    for k in range(chains):
+        slope_tau = inverse[k] * (moved[k] + spread[k] / 2 + posterior.scale) - n_areas / 2 - posterior.shape
+        room.residual[n_areas, k] = 0.0 if posterior.fixed else posterior.log_variance_sd * slope_tau + q[n_areas, k]
+
+
+@within
+def log_density(posterior: Posterior, room: Room) -> FloatArray:
+    """Return log p(q), up to a constant, for each chain: see `hmc.log_density`."""
+    g, w, inverse, v = posterior.g, room.w, room.inverse, room.q[-1]
+    n_areas, chains = w.shape
+    squares, logs, product = np.zeros(chains), np.zeros(chains), np.ones(chains)
+    for i in range(n_areas):
+        for k in range(chains):
+            squares[k] += w[i, k] * w[i, k]
+            product[k] *= g[i] + inverse[k]
+        if (i + 1) % TOGETHER == 0 or i + 1 == n_areas:
+            for k in range(chains):
+                logs[k] += math.log(product[k])
+                product[k] = 1.0
+    density = np.empty(chains)
+    for k in range(chains):
+        tau = posterior.log_variance_mean + posterior.log_variance_sd * v[k]
+        height = -room.fall[k] - (inverse[k] * squares[k] + n_areas * tau + logs[k]) / 2
+        height -= v[k] * v[k] / 2 if posterior.fixed else posterior.shape * tau + posterior.scale * inverse[k]
+        density[k] = height if abs(tau) <= FARTHEST else -np.inf
+    return density
+
+
+@within
+def add_kinetic(times: float, momentum: FloatArray, energy: FloatArray) -> None:
+    """Add ``times`` ½ Σ momentum² of each chain to ``energy``."""
+    for i in range(len(momentum)):
+        for k in range(len(energy)):
+            energy[k] += times * momentum[i, k] * momentum[i, k] / 2
+
+
+@within
+def settle(rng: np.random.Generator, state: State, room: Room, density: FloatArray, change: FloatArray) -> None:
+    """Accept or reject for each chain, by the sum of ``density`` and ``change``; a chain that broke down stays."""
+    n_areas, chains = room.w.shape
+    accepted = np.empty(chains, np.bool_)
+    for k in range(chains):
+        rise = density[k] + change[k]
+        finite = math.isfinite(rise)
+        state.divergences[k] += not (finite and rise > -HUGE)
+        log_chance = min(rise, 0.0) if finite else -np.inf
+        accepted[k] = math.log(rng.random()) < log_chance
+        state.acceptance[k] = math.exp(log_chance)
+        if accepted[k]:
+            state.log_density[k] = density[k]
+    for i in range(n_areas + 1):
+        for k in range(chains):
+            state.q[i, k] = room.q[i, k] if accepted[k] else state.q[i, k]
+            state.residual[i, k] = room.residual[i, k] if accepted[k] else state.residual[i, k]
+    for i in range(n_areas):
+        for k in range(chains):
+            state.w[i, k] = room.w[i, k] if accepted[k] else state.w[i, k]
+            state.strengths[i, k] = room.strengths[i, k] if accepted[k] else state.strengths[i, k]

@@ -1,0 +1,1 @@
+"""Simulated judges and studies, from the model and from its violations."""

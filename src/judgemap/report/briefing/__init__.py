@@ -1,7 +1,0 @@
-"""The briefing: what a decision maker reads. A front page that stands on its own, then the details behind it."""
-
-from judgemap.report.briefing.about import About, read_about
-from judgemap.report.briefing.document import briefing
-from judgemap.report.briefing.gallery import Gallery
-
-__all__ = ["About", "Gallery", "briefing", "read_about"]

@@ -1,0 +1,1 @@
+"""Pictures: maps, figures of fits and of simulation studies."""

@@ -1,0 +1,278 @@
+"""Maps: areas shaded by a fit or a prior, or a network drawing if there is no boundary file."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+
+from judgemap.core.model.prior import Covariance
+from judgemap.core.types import FloatArray
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.report.figures.badges import free_spots
+from judgemap.report.figures.colours import (
+    CHANCE,
+    LIKENESS,
+    RISK,
+    UNCERTAINTY,
+    VARIANCE,
+    Scale,
+    readable_on,
+)
+from judgemap.report.figures.ground import Ground, ground
+from judgemap.report.figures.picture import (
+    FAINT,
+    INK,
+    MISSED,
+    QUIET,
+    SMALL,
+    WIDTH,
+    Picture,
+    figure_of,
+    style,
+)
+from judgemap.report.figures.ticks import round_step
+from judgemap.report.words.text import number
+from judgemap.study.result import Fit
+
+TITLE, LEGEND = 26.0, 60.0
+"""Height of the title and of the legend, in points."""
+
+BADGE = 8.3
+"""Radius of the numbered circles, in points."""
+
+NO_MAP = (
+    " There is no boundary file, so areas are drawn as circles joined to their neighbours; positions mean nothing more."
+)
+
+
+def risk_map(fit: Fit, title: str = "", *, ax: Axes | None = None) -> Picture:
+    """Draw the posterior median of risk, with the ten highest areas numbered as in `tables.highest_risk`.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> picture = risk_map(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100))
+    >>> picture.alt[:44]
+    'Map of 77 areas shaded by estimated risk (0 '
+    """
+    risk = fit.areas["risk_median"].to_numpy()
+    first = np.argsort(-risk, kind="stable")[:10]
+    picture = choropleth(fit.map, risk, RISK, title=title, numbered=first.tolist(), ax=ax)
+    caption = (
+        "The darker an area, the higher its estimated risk; grey is the average, blue is below it and red above it. "
+        f"Numbers mark the {len(first)} highest."
+    )
+    return replace(picture, caption=caption + drawn_how(fit.map))
+
+
+def uncertainty_map(fit: Fit, title: str = "", *, ax: Axes | None = None) -> Picture:
+    """Draw the posterior standard deviation of risk."""
+    picture = choropleth(fit.map, fit.areas["risk_sd"].to_numpy(), UNCERTAINTY, title=title, ax=ax)
+    caption = "The darker an area, the less the answers tell us about it."
+    return replace(picture, caption=caption + drawn_how(fit.map))
+
+
+def variance_map(fit: Fit, title: str = "") -> Picture:
+    """Draw the posterior variance of risk."""
+    picture = choropleth(fit.map, fit.areas["risk_sd"].to_numpy() ** 2, VARIANCE, title=title)
+    caption = "The darker an area, the larger the posterior variance of its risk."
+    return replace(picture, caption=caption + drawn_how(fit.map))
+
+
+def p_top_map(fit: Fit, k: int = 10, title: str = "", *, ax: Axes | None = None) -> Picture:
+    """Draw the probability that an area is among the k with the highest risk."""
+    if not 1 <= k <= len(fit.map):
+        raise StudyError(f"there are {len(fit.map):,} areas, so k must be between 1 and {len(fit.map):,}, not {k}")
+    scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
+    picture = choropleth(fit.map, fit.p_top(k).to_numpy(), scale, title=title, ax=ax)
+    caption = f"The darker an area, the more likely it is to be among the {k} with the highest risk."
+    return replace(picture, caption=caption + drawn_how(fit.map))
+
+
+def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title: str = "") -> Picture:
+    """Draw the prior correlation C_ij / √(C_ii C_jj) of one area, given by id or name, with all others.
+
+    >>> import judgemap as jm
+    >>> areas = jm.chicago()
+    >>> prior_correlation_map(areas, jm.prior_covariance(areas), "Hyde Park").caption[:45]
+    'What we learn about Hyde Park (outlined) is a'
+    """
+    if covariance.n_areas != len(areas):
+        raise StudyError(
+            f"the prior is of {covariance.n_areas:,} areas and the map of {len(areas):,}; build the prior from this map"
+        )
+    chosen = int(areas.index([area])[0])
+    C = covariance.matrix
+    correlation = np.clip(C[chosen] / np.sqrt(C[chosen, chosen] * np.diag(C)), -1.0, 1.0)
+    picture = choropleth(areas, correlation, LIKENESS, title=title, outlined=[chosen])
+    caption = f"What we learn about {areas.names[chosen]} (outlined) is assumed to hold for darker areas too."
+    return replace(picture, caption=caption + drawn_how(areas))
+
+
+def adjacency_map(areas: Areas, title: str = "") -> Picture:
+    """Draw lines between neighbours, dashed if an island was linked to the nearest area."""
+    place, edges = ground(areas), areas.graph.edges
+    bridges = np.array([areas.index([each.a, each.b]) for each in areas.bridges], dtype=np.int64).reshape(-1, 2)
+    size = len(areas)
+    # Each edge as one number, so that whole edges can be compared.
+    borders = edges[~np.isin(edges @ [size, 1], np.sort(bridges, axis=1) @ [size, 1])]
+    with style():
+        figure, axes = sheet(place.height, title)
+        if place.is_map:
+            place.paint(axes, np.arange(size), FAINT)
+        place.link(axes, borders, edgecolor=QUIET, linewidth=0.9, zorder=3)
+        place.link(axes, bridges, edgecolor=MISSED, linewidth=1.8, linestyle=(0, (2.5, 1.2)), zorder=3)
+        place.dots(axes, 4.0 if place.is_map else max(4.0, place.room[0] / 2))
+    counted = f"{size:,} areas and {len(borders):,} {'border' if len(borders) == 1 else 'borders'} between them"
+    joined = f", and {len(bridges):,} across a gap to the nearest area (dashed)" if len(bridges) else ""
+    most = int(np.argmax(np.bincount(edges.ravel(), minlength=size)))
+    alt = f"{kind_of(areas)} of {counted}{joined}. {areas.names[most]} has the most neighbours."
+    caption = f"Lines join neighbours: {counted}{joined}."
+    return Picture(figure, alt, caption + drawn_how(areas))
+
+
+def choropleth(
+    areas: Areas,
+    values: ArrayLike,
+    scale: Scale,
+    *,
+    title: str = "",
+    numbered: Sequence[int] = (),
+    outlined: Sequence[int] = (),
+    ax: Axes | None = None,
+) -> Picture:
+    """Shade every area by its value, with a legend; number some areas 1, 2, 3 … and outline others.
+
+    `numbered` and `outlined` are positions in the order of `areas`. The map is drawn on ``ax`` or on a new figure.
+    Areas without outlines are drawn as the circles of a network.
+
+    >>> from judgemap.core.model.graph import AreaGraph
+    >>> areas = Areas(("1", "2"), ("Castle", "Trent"), AreaGraph(2, [[0, 1]]))
+    >>> choropleth(areas, [0.2, 0.8], CHANCE).alt
+    'Network drawing of 2 areas shaded by probability. Highest: Trent, Castle; lowest: Castle, Trent.'
+    """
+    shown = np.asarray(values, dtype=np.float64)
+    if shown.shape != (len(areas),):
+        raise StudyError(f"a map of {len(areas):,} areas needs one value each, not {shown.size}")
+    if not np.all(np.isfinite(shown)):
+        name = areas.names[int(np.flatnonzero(~np.isfinite(shown))[0])]
+        raise StudyError(f"area {name!r} has no finite value to draw; give it one, or leave it off the map")
+    place = ground(areas)
+    classes, limits = scale.classify(shown)
+    colours = scale.shades(limits)
+    with style():
+        figure, axes = sheet(place.height + LEGEND, title, LEGEND, ax)
+        place.frame(axes)
+        for each, colour in enumerate(colours):
+            place.paint(axes, np.flatnonzero(classes == each), colour)
+        for area in outlined:
+            place.outline(axes, area)
+        _number(axes, place, numbered, [colours[classes[area]] for area in numbered])
+        _legend(axes, scale, limits, colours)
+        _compass(axes, place)
+        fit_size(axes)
+    order = np.argsort(-shown, kind="stable")
+    highest, lowest = (", ".join(areas.names[area] for area in some) for some in (order[:3], order[:-4:-1]))
+    alt = f"{kind_of(areas)} of {len(areas):,} areas shaded by {_sentence(scale.title)}"
+    return Picture(figure, f"{alt}. Highest: {highest}; lowest: {lowest}.")
+
+
+def kind_of(areas: Areas) -> str:
+    """Say what is drawn: a map or, without outlines, a network."""
+    return "Network drawing" if areas.geometry is None else "Map"
+
+
+def drawn_how(areas: Areas) -> str:
+    """Return the sentence of a caption that explains a network drawing; empty for a map."""
+    return NO_MAP if areas.geometry is None else ""
+
+
+def _sentence(title: str) -> str:
+    return title[0].lower() + title[1:]
+
+
+def sheet(height: float, title: str, below: float = 0.0, axes: Axes | None = None) -> tuple[Figure, Axes]:
+    """Return a figure whose axes are in points, with 0 at the foot of the map and room for a legend below it.
+
+    Any ``axes`` given use the same units, scaled to the room there is: see `fit_size`.
+    """
+    top = TITLE if title else 0.0
+    if axes is None:
+        axes = Figure(figsize=(WIDTH / 72, (height + top) / 72)).add_axes((0, 0, 1, 1))
+    else:
+        axes.set_aspect("equal")
+    axes.set(xlim=(0, WIDTH), ylim=(-below, height - below + top))
+    axes.set_axis_off()
+    figure = figure_of(axes)
+    if title:
+        axes.text(8, height - below + top - 8, title, fontsize=min(13, 600 / len(title)), fontweight="bold", va="top")
+    return figure, axes
+
+
+def fit_size(axes: Axes) -> None:
+    """Scale text and lines by how much smaller or larger the axes are than a `sheet` of their own."""
+    axes.apply_aspect()
+    scale = axes.get_window_extent().width / figure_of(axes).dpi * 72 / WIDTH
+    if abs(scale - 1) < 1e-6:
+        return
+    for text in axes.texts:
+        text.set_fontsize(scale * float(text.get_fontsize()))
+    for line in axes.lines:
+        line.set(linewidth=scale * line.get_linewidth(), markersize=scale * line.get_markersize())
+    for patch in axes.patches:
+        patch.set_linewidth(scale * patch.get_linewidth())
+
+
+def _legend(axes: Axes, scale: Scale, limits: FloatArray, colours: list[str]) -> None:
+    """Draw a bar of the classes' colours, with their limits, a title, and words at the ends."""
+    left, width, top, height = 10.0, 262.0, -18.0, 12.0
+    step = width / len(colours)
+    axes.text(left, -4, scale.title, va="top")
+    for each, colour in enumerate(colours):
+        axes.add_patch(Rectangle((left + each * step, top - height), step, height, color=colour, linewidth=0))
+    axes.add_patch(Rectangle((left, top - height), width, height, fill=False, edgecolor=QUIET, linewidth=0.5))
+    for each, limit in enumerate(limits):
+        axes.text(left + each * step, top - height - 2, number(limit), fontsize=SMALL, va="top", ha="center")
+    for x, words, side in ((left, f"← {scale.low}", "left"), (left + width, f"{scale.high} →", "right")):
+        axes.text(x, top - height - 15, words, va="top", ha=side)
+
+
+def _compass(axes: Axes, place: Ground) -> None:
+    """Draw a scale bar and a north arrow."""
+    if not np.isfinite(place.kilometre):
+        return
+    right, y = WIDTH - 10.0, -30.0
+    length = 1 / round_step(place.kilometre / 48.0, (1, 2, 5, 10))  # the longest round length within 48 points
+    axes.plot([right - length * place.kilometre, right], [y, y], color=INK, linewidth=1.5, solid_capstyle="butt")
+    axes.text(right, y - 3, f"{length:g} km", fontsize=SMALL, va="top", ha="right")
+    axes.text(right, y + 6, "N ↑", ha="right")
+
+
+def _number(axes: Axes, place: Ground, numbered: Sequence[int], colours: Sequence[str]) -> None:
+    """Put 1, 2, 3 … on areas: in a white circle on the area or beside a small one, or inside a network's circle."""
+    if not len(numbered):
+        return
+    anchors, room = place.points[list(numbered)], place.room[list(numbered)]
+    text: dict[str, Any] = {
+        "fontsize": SMALL,
+        "fontweight": "bold",
+        "ha": "center",
+        "va": "center_baseline",
+        "zorder": 8,
+    }
+    if not place.is_map and room.min() > 1.6 * BADGE:
+        for each, (anchor, colour) in enumerate(zip(anchors, colours, strict=True), start=1):
+            axes.text(anchor[0], anchor[1], str(each), color=readable_on(colour), **text)
+        return
+    spots = free_spots(anchors, BADGE, np.array([[0.0, 0.0], [WIDTH, place.height]]), room < 2.2 * BADGE)
+    for each, (anchor, spot) in enumerate(zip(anchors, spots, strict=True), start=1):
+        if np.hypot(*(spot - anchor)) > BADGE:
+            axes.plot(*np.transpose([anchor, spot]), color=INK, linewidth=0.7, zorder=6)
+            axes.plot(*anchor, "o", color=INK, markersize=2.5, zorder=6)
+        axes.plot(*spot, "o", markersize=2 * BADGE, color="white", markeredgecolor=INK, markeredgewidth=0.7, zorder=7)
+        axes.text(spot[0], spot[1], str(each), **text)

@@ -1,0 +1,110 @@
+"""What a schedule asks: a map of how often each area appears, and the most and least likely pairs."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from judgemap.core.design.designs import extreme_pairs
+from judgemap.report.figures.colours import Scale
+from judgemap.report.figures.maps import choropleth
+from judgemap.report.figures.picture import Picture
+from judgemap.report.words.tables import Cell, Table, columns
+from judgemap.study.schedules import Schedule
+
+NAMES = {
+    "uniform": "uniform design",
+    "naive": "naive spatial design",
+    "principal": "principal component design",
+    "optimal": "optimal design",
+    "adaptive": "adaptive design",
+    "weights": "design with given weights",
+}
+"""What designs are called in a sentence."""
+
+
+def exposure_map(schedule: Schedule, title: str = "") -> Picture:
+    """Draw how often the design asks about each area, on average.
+
+    >>> import judgemap as jm
+    >>> picture = exposure_map(jm.schedule(jm.chicago(), "principal", 500, seed=1))
+    >>> picture.caption[:50]
+    'With the principal component design, areas come up'
+    """
+    scale = Scale("PuBuGn", f"Times asked, on average in {len(schedule):,} pairs", "rarely", "often")
+    picture = choropleth(schedule.areas, schedule.expected(), scale, title=title)
+    return replace(picture, caption=how_often(schedule))
+
+
+def likely_pairs(schedule: Schedule, count: int = 5) -> Table:
+    """List the most and least likely pairs: in how many draws each comes once, and how likely relative to uniform.
+
+    >>> import judgemap as jm
+    >>> table = likely_pairs(jm.schedule(jm.chicago(), "principal", 500, seed=1), count=2)
+    >>> len(table.rows)
+    4
+    """
+    areas, design = schedule.areas, schedule.design
+    size = len(design.areas)
+    n_pairs = size * (size - 1) // 2
+    count = max(1, min(count, n_pairs // 2))
+    rows = []
+    for word, pairs in zip(("most likely", "least likely"), extreme_pairs(design, count), strict=True):
+        for first, second in pairs.tolist():
+            chance = float(design.probability(first, second))
+            rows.append(
+                (
+                    Cell(word),
+                    Cell(areas.names[first]),
+                    Cell(areas.names[second]),
+                    Cell(f"{1 / chance:,.0f}" if chance else "never"),
+                    Cell(f"{chance * n_pairs:.2f}"),
+                )
+            )
+    heads = columns(["Pair", "Area", "Area"], ["One draw in", "Relative to uniform"])
+    return Table(f"The most and the least likely of {n_pairs:,} pairs", heads, tuple(rows))
+
+
+def how_alike(schedule: Schedule) -> str:
+    """Say how many pairs are about as likely as the most likely one, because the few listed may not stand out.
+
+    >>> import judgemap as jm
+    >>> how_alike(jm.schedule(jm.chicago(), "uniform", 77, seed=1))
+    'All 2,926 pairs are equally likely.'
+    """
+    design = schedule.design
+    size = len(design.areas)
+    n_pairs = size * (size - 1) // 2
+    stored = np.maximum(design.base + design.offsets.within(design.areas).values, 0.0)
+    plain = n_pairs - len(stored)
+    most = max(float(stored.max(initial=0.0)), design.base if plain else 0.0)
+    least = min(float(stored.min(initial=np.inf)), design.base if plain else np.inf)
+    if most - least < 1e-9 * most:
+        return f"All {n_pairs:,} pairs are equally likely."
+    alike = int((stored >= 0.95 * most).sum()) + plain * int(design.base >= 0.95 * most)
+    never = int((stored <= 1e-9 * most).sum()) + plain * int(design.base <= 1e-9 * most)
+    summary = f"Of {n_pairs:,} pairs, {alike:,} ({100 * alike / n_pairs:.0f} %) are within 5 % of the most likely"
+    return f"{summary}, and {never:,} are never asked." if never else f"{summary}."
+
+
+def how_often(schedule: Schedule) -> str:
+    """Say in a sentence how often areas come up: with the design, and in this list.
+
+    >>> import judgemap as jm
+    >>> how_often(jm.schedule(jm.chicago(), "uniform", 77, seed=1))[:61]
+    'With the uniform design, every area comes up 2.0 times on ave'
+    """
+    known = schedule.design.areas
+    expected, asked = schedule.expected()[known], schedule.asked()[known]
+    least, most = (known[place] for place in (int(expected.argmin()), int(expected.argmax())))
+    names = schedule.areas.names
+    everywhere = "every area" if len(known) == len(schedule.areas) else f"each of the {len(known):,} known areas"
+    if np.ptp(expected) < 0.005 * expected.mean():
+        summary = f"{everywhere} comes up {expected.mean():.1f} times on average"
+    else:
+        summary = (
+            f"areas come up {expected.min():.1f} times ({names[least]}) to {expected.max():.1f} times "
+            f"({names[most]}) on average"
+        )
+    low, high = int(asked.min()), int(asked.max())
+    drawn = f"{low} times each" if low == high else f"{low} to {high} times"
+    return f"With the {NAMES[schedule.name]}, {summary}; in this list, {drawn}."

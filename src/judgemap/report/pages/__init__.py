@@ -1,0 +1,1 @@
+"""Whole pages: briefings, plans, notebooks."""

@@ -1,0 +1,228 @@
+"""How a fit was made: paragraphs to paste into a paper, with the references that they cite."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from judgemap.core.model.prior import InverseGamma
+from judgemap.report.pages.briefing.limits import pair_counts
+from judgemap.report.words.text import counted, listed
+from judgemap.study.clusters import ClusterFit
+from judgemap.study.panel import PanelFit
+from judgemap.study.result import Fit
+
+REFERENCES: Mapping[str, str] = {
+    "Binder, 1978": "Binder, D. A. (1978). Bayesian cluster analysis. Biometrika, 65(1), 31–38.",
+    "Blei and Frazier, 2011": "Blei, D. M., and Frazier, P. I. (2011). Distance dependent Chinese restaurant "
+    "processes. Journal of Machine Learning Research, 12, 2461–2488.",
+    "Bradley and Terry, 1952": "Bradley, R. A., and Terry, M. E. (1952). Rank analysis of incomplete block designs: "
+    "I. The method of paired comparisons. Biometrika, 39(3/4), 324–345. doi:10.2307/2334029",
+    "Davidson, 1970": "Davidson, R. R. (1970). On extending the Bradley–Terry model to accommodate ties in paired "
+    "comparison experiments. Journal of the American Statistical Association, 65(329), 317–328.",
+    "Besag et al., 1991": "Besag, J., York, J., and Mollié, A. (1991). Bayesian image restoration, with two "
+    "applications in spatial statistics. Annals of the Institute of Statistical Mathematics 43, 1–20.",
+    "Sørbye and Rue, 2014": "Sørbye, S. H., and Rue, H. (2014). Scaling intrinsic Gaussian Markov random field priors "
+    "in spatial modelling. Spatial Statistics 8, 39–51.",
+    "Estrada and Hatano, 2008": "Estrada, E., and Hatano, N. (2008). Communicability in complex networks. Physical "
+    "Review E, 77, 036111. doi:10.1103/PhysRevE.77.036111",
+    "Neal, 2011": "Neal, R. M. (2011). MCMC using Hamiltonian dynamics. In S. Brooks, A. Gelman, G. L. Jones, and "
+    "X.-L. Meng (Eds.), Handbook of Markov Chain Monte Carlo (pp. 113–162). Chapman and Hall/CRC.",
+    "Polson et al., 2013": "Polson, N. G., Scott, J. G., and Windle, J. (2013). Bayesian inference for logistic models "
+    "using Pólya–Gamma latent variables. Journal of the American Statistical Association, 108(504), 1339–1349. "
+    "doi:10.1080/01621459.2013.829001",
+    "Rao and Kupper, 1967": "Rao, P. V., and Kupper, L. L. (1967). Ties in paired-comparison experiments: A "
+    "generalization of the Bradley–Terry model. Journal of the American Statistical Association, 62(317), 194–204.",
+    "Seymour, Sirl et al., 2022": "Seymour, R. G., Sirl, D., Preston, S. P., Dryden, I. L., Ellis, M. J. A., Perrat, "
+    "B., and Goulding, J. (2022). The Bayesian spatial Bradley–Terry model: Urban deprivation modelling in Tanzania. "
+    "Journal of the Royal Statistical Society Series C: Applied Statistics, 71(2), 288–308. doi:10.1111/rssc.12532",
+    "Seymour, Nyarko-Agyei et al., 2022": "Seymour, R., Nyarko-Agyei, A., McCabe, H., Severn, K., Sirl, D., Kypraios, "
+    "T., and Taylor, A. (2022). Comparative judgement modeling to map forced marriage at local levels. "
+    "arXiv:2212.01202",
+    "Shahbaba et al., 2014": "Shahbaba, B., Lan, S., Johnson, W. O., and Neal, R. M. (2014). Split Hamiltonian Monte "
+    "Carlo. Statistics and Computing, 24(3), 339–349. doi:10.1007/s11222-012-9373-1",
+    "Vehtari et al., 2021": "Vehtari, A., Gelman, A., Simpson, D., Carpenter, B., and Bürkner, P.-C. (2021). "
+    "Rank-normalization, folding, and localization: An improved R̂ for assessing convergence of MCMC (with "
+    "discussion). Bayesian Analysis, 16(2), 667–718. doi:10.1214/20-BA1221",
+    "Wade and Ghahramani, 2018": "Wade, S., and Ghahramani, Z. (2018). Bayesian cluster analysis: Point estimation and "
+    "credible balls (with discussion). Bayesian Analysis, 13(2), 559–626. doi:10.1214/17-BA1073",
+}
+"""Each reference, by the words that cite it."""
+
+KERNELS = {
+    "exponential": "exp(−d/ℓ) of the distance d between centroids",
+    "matern32": "(1 + √3 d/ℓ) exp(−√3 d/ℓ) of the distance d between centroids (Matérn 3/2)",
+    "squared-exponential": "exp(−d²/(2ℓ²)) of the distance d between centroids",
+    "graph-exponential": "exp(−d/ℓ) of the number d of borders crossed on the shortest path between areas",
+    "multi-resolution": "the mean of Matérn 3/2 correlations of the distance d between centroids, whose lengths double "
+    "from ℓ up to half the width of the map",
+}
+CAR = (
+    "The prior is an intrinsic conditional autoregression (Besag et al., 1991): the density of λ falls with the sum of "
+    "squared differences between neighbours, scaled so that α is the typical standard deviation (Sørbye and Rue, "
+    "2014); the level of each connected part of the map is N(0, α²)."
+)
+AFFINITIES = {
+    "communicability": "the (i, j) entry of the matrix exponential of the map's adjacency matrix (Estrada and Hatano, "
+    "2008)",
+    "window": "1 up to {length:g} borders away and 0 beyond",
+    "decay": "exp(−d/{length:g}), d the number of borders crossed",
+}
+
+
+def methods(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
+    """Return the methods paragraph of a fit and, if there is one, of a second model fitted to the same areas.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> text = methods(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100))[0]
+    >>> "Bradley and Terry, 1952" in text, "two chains of 100 draws" in text
+    (True, True)
+    """
+    paragraphs = [f"{_data(fit)} {_model(fit)} {_sampling(fit)} {_software(fit)}"]
+    if other is not None:
+        same = "same" if other.record.data.sha256 == fit.record.data.sha256 else "areas' other"
+        paragraphs.append(f"A second model was fitted to the {same} comparisons. {_prior(other)} {_sampling(other)}")
+    return tuple(paragraphs)
+
+
+def references(paragraphs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the references that the paragraphs cite, in alphabetical order.
+
+    >>> references(("As in Blei and Frazier (2011), and so (Bradley and Terry, 1952).",))[0][:13]
+    'Bradley, R. A'
+    """
+    text = " ".join(paragraphs)
+    return tuple(REFERENCES[key] for key in sorted(REFERENCES) if key in text)
+
+
+def _data(fit: Fit) -> str:
+    data, winner = fit.record.data, fit.record.winner_is
+    judges = f"{counted(data.judges, 'judge').capitalize()}" if data.judges else "Judges"
+    undecided = f", or calling them alike ({data.ties:,} ties)" if data.ties else ""
+    undecided += f"; {data.left_out:,} pairs that were shown but not decided were left out" if data.left_out else ""
+    seen = pair_counts(fit).per_area()
+    return (
+        f"{judges} made {data.comparisons:,} comparisons of {data.pairs:,} distinct pairs of "
+        f"{data.areas:,} areas, choosing in each the area with the {winner} rate{undecided}. Each area took part in "
+        f"{int(seen.min()):,} to {int(seen.max()):,} comparisons (median {np.median(seen):g})."
+    )
+
+
+def _model(fit: Fit) -> str:
+    risk = "−λ" if fit.record.winner_is == "lower" else "λ"
+    likelihood = (
+        "In the Bradley–Terry model (Bradley and Terry, 1952) the log-odds that area i is chosen over area j are "
+        f"λᵢ − λⱼ; risk is {risk}, centred on the mean of all areas."
+    )
+    return f"{likelihood} {_prior(fit)}{_panel(fit)}"
+
+
+def _panel(fit: Fit) -> str:
+    """Say what is assumed about judges and ties, and whose view the map shows; empty for the paper's model."""
+    if not isinstance(fit, PanelFit):
+        return " Ties are part of the model (Rao and Kupper, 1967)." if "theta" in fit.posterior else ""
+    settings = fit.settings
+    sentences = []
+    if fit.record.data.ties:
+        rule = "Davidson, 1970" if settings.ties == "davidson" else "Rao and Kupper, 1967"
+        sentences.append(f"Ties are part of the model ({rule}).")
+    if settings.differ:
+        prior = "σ²C" if settings.disagreement == "map" else "σ²I"
+        sentences.append(f"Each judge k has their own map, λ + uₖ, uₖ ~ N(0, {prior}), σ half-Cauchy(1).")
+    effects = [name for name in ("side", "attention", "lapses") if getattr(settings, name)]
+    if effects:
+        sentences.append(f"Effects by judge: {listed(effects)}.")
+    if settings.smoothness == "infer":
+        sentences.append(
+            "The covariance of λ is α²(ρC + (1 − ρ)I), ρ uniform; each area's own part is Student's t with 4 degrees "
+            "of freedom."
+        )
+    return " ".join(["", *sentences, fit.record.view.words, fit.words]).rstrip()
+
+
+def _prior(fit: Fit) -> str:
+    return _cluster_prior(fit) if isinstance(fit, ClusterFit) else _normal_prior(fit)
+
+
+def _normal_prior(fit: Fit) -> str:
+    correlation, variance = fit.record.correlation, fit.record.hyperparameters
+    if correlation is None or correlation.kind == "independent":
+        prior = "A priori, λ ~ N(0, α²I): areas are independent."
+    elif correlation.kind in KERNELS:
+        prior = (
+            f"A priori, λ ~ N(0, α²C) with correlation {KERNELS[correlation.kind]}, ℓ = {correlation.length:g} (cf. "
+            "Seymour, Sirl et al., 2022)."
+        )
+    elif correlation.kind == "car":
+        prior = CAR
+    elif correlation.kind != "communicability":
+        prior = f"A priori, λ ~ N(0, α²C) with a user-defined correlation C, {correlation.kind!r}."
+    else:
+        prior = (
+            "The prior is that of the Bayesian spatial Bradley–Terry model (Seymour, Sirl et al., 2022; Seymour, "
+            "Nyarko-Agyei et al., 2022): λ ~ N(0, α²C) with C = D^(−1/2) exp(A) D^(−1/2), where A is the adjacency "
+            "matrix of the areas and D the diagonal of exp(A)."
+        )
+    if not isinstance(variance, InverseGamma):
+        return f"{prior} α was fixed at {np.median(fit.alpha):.3g}.{_bridges(fit)}"
+    low, middle, high = np.quantile(fit.alpha, [0.025, 0.5, 0.975])
+    return (
+        f"{prior} α² has an inverse-gamma prior with shape {variance.shape:g} and scale {variance.scale:g}; the "
+        f"posterior median of α is {middle:.2f} (95 % credible interval {low:.2f} to {high:.2f}).{_bridges(fit)}"
+    )
+
+
+def _cluster_prior(fit: ClusterFit) -> str:
+    given, chosen = fit.settings, fit.chosen
+    affinity = AFFINITIES[given.affinity].format(length=given.length)
+    losses = {"vi": "variation of information (Wade and Ghahramani, 2018)", "binder": "Binder's loss (Binder, 1978)"}
+    among = f" among those of {chosen.n_clusters} clusters" if chosen.n_clusters else ""
+    chances = ", ".join(f"{k} ({chance:.3f})" for k, chance in fit.n_clusters.nlargest(3).items())
+    return (
+        "Areas were clustered by location and risk together (Seymour, Nyarko-Agyei et al., 2022) with a distance "
+        "dependent Chinese restaurant process (Blei and Frazier, 2011): area i links to area j with weight "
+        f"{affinity}, and to itself with weight β = {given.beta:g}; linked areas form a cluster. Within cluster k, "
+        f"λ ~ N(m_k, σ_k²), with a normal-inverse-gamma prior on (m_k, σ_k²), μ₀ = {given.mu0:g}, κ₀ = "
+        f"{given.kappa0:g}, a₀ = {given.a0:g}, b₀ = {given.b0:g}. The most likely numbers of clusters "
+        f"(posterior probability) are {chances}; the partition shown, of {fit.best.n_clusters} clusters, minimises "
+        f"the posterior expectation of the {losses[chosen.loss]}{among}.{_bridges(fit)}"
+    )
+
+
+def _bridges(fit: Fit) -> str:
+    joined = len(fit.map.bridges)
+    if not joined:
+        return ""
+    were = "was" if joined == 1 else "were"
+    return f" {counted(joined, 'link').capitalize()} between areas with no common border {were} added."
+
+
+def _sampling(fit: Fit) -> str:
+    checks, sizes, plan = fit.record.diagnostics, fit.posterior.sizes, fit.record.plan
+    thinned = f", keeping one in {plan.thin}" if plan.thin > 1 else ""
+    clustered = isinstance(fit, ClusterFit)
+    hmc = (
+        "Hamiltonian Monte Carlo (Neal, 2011)" if clustered else "split Hamiltonian Monte Carlo (Shahbaba et al., 2014)"
+    )
+    how = "Pólya–Gamma Gibbs sampling (Polson et al., 2013)" if fit.record.sampler == "gibbs" else hmc
+    links = " of the strengths and Gibbs sampling of the links" if clustered else ""
+    return (
+        f"The posterior was sampled by {how}{links}: {counted(sizes['chain'], 'chain')} of {sizes['draw']:,} "
+        f"draws{thinned}, after {plan.warmup:,} of warm-up. The largest rank-normalised split R̂ (Vehtari et al., "
+        f"2021) is {checks.rhat_max:.3f}, and the smallest effective sample sizes are {checks.ess_bulk_min:,.0f} "
+        f"(bulk) and {checks.ess_tail_min:,.0f} (tail). Estimates are posterior medians with equal-tailed 95 % "
+        "credible intervals."
+    )
+
+
+def _software(fit: Fit) -> str:
+    versions = dict(fit.record.versions)
+    own = versions.pop("judgemap")
+    names = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
+    if fit.record.sampler != "gibbs":
+        versions.pop("polyagamma", None)
+    others = ", ".join(f"{names.get(name, name)} {version}" for name, version in versions.items())
+    return (
+        f"Computed with judgemap {own} ({others}), seed {fit.record.seed}; the comparisons have SHA-256 "
+        f"{fit.record.data.sha256[:16]}."
+    )

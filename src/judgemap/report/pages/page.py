@@ -1,0 +1,114 @@
+"""One self-contained HTML page: words first, then pictures with text alternatives and tables; nothing is fetched.
+
+Pictures are `<img>` elements with the SVG in a data address, so their ids and styles cannot clash, each has its text
+alternative, and they print as lines, not dots.
+"""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from judgemap.report.figures.picture import Picture
+from judgemap.report.words.tables import Table
+from judgemap.study.verdict import Verdict
+
+NOTHING = Markup("")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """A heading, paragraphs in plain language, and what goes with them.
+
+    Facts by name, a picture, a table, remarks; points, each a heading and what it means; pictures side by side, each
+    under its own heading; a text to copy; a list of references.
+    """
+
+    heading: str
+    paragraphs: tuple[str, ...] = ()
+    picture: Picture | None = None
+    table: Table | None = None
+    facts: tuple[tuple[str, str], ...] = ()
+    remarks: tuple[str, ...] = ()
+    points: tuple[tuple[str, str], ...] = ()
+    gallery: tuple[tuple[str, Picture], ...] = ()
+    to_copy: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Front:
+    """The first printed page, which must make sense on its own: a few sentences, one picture, one table.
+
+    ``verdict`` says whether the fit can be used, and ``warning`` is a heading with sentences: a reader must see both
+    before any number. ``foot`` ends the page.
+    """
+
+    title: str
+    question: str
+    sentences: tuple[str, ...]
+    numbers: tuple[tuple[str, str], ...]
+    picture: Picture
+    table: Table
+    foot: str
+    notice: str = ""
+    warning: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+    byline: Markup = NOTHING
+    second: tuple[tuple[str, str], ...] = ()
+    """The points on the second printed page. With ``next_steps``, the two pages make sense on their own."""
+    next_steps: Markup = NOTHING
+
+
+def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Sequence[tuple[str, str]] = ()) -> str:
+    """Return a self-contained HTML page that can be emailed, printed, or opened offline.
+
+    Parameters
+    ----------
+    title
+        The page's heading.
+    sections
+        The page's content, in order.
+    notice
+        What a reader must know first, set apart at the top.
+    numbers
+        A few numbers to begin with, each (number, what it counts).
+
+    Examples
+    --------
+    >>> html = page("Wards", [Section("Why", ("Because we were asked.",))])
+    >>> "<h2" in html and "http" not in html
+    True
+    """
+    template = environment().get_template("page.html")
+    return template.render(title=title, sections=sections, notice=notice, numbers=numbers, svg_address=svg_address)
+
+
+def page_with_front(front: Front, sections: Sequence[Section]) -> str:
+    """Return an HTML page whose first printed page is ``front`` and nothing else."""
+    template = environment().get_template("briefing.html")
+    return template.render(title=front.title, front=front, sections=sections, svg_address=svg_address)
+
+
+def svg_address(picture: Picture) -> str:
+    """Return the picture as a data address, for the ``src`` of an image."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(picture.svg().encode()).decode()}"
+
+
+def _unbroken(value: object) -> object:
+    """Keep a number and its per cent sign on one line."""
+    return value.replace(" %", "\u00a0%") if isinstance(value, str) else value
+
+
+def environment() -> Environment:
+    """Return the environment of the report templates, which escapes what is put into them."""
+    return Environment(
+        finalize=_unbroken,
+        loader=PackageLoader("judgemap.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,321 @@
+"""What a plan says: sentences, tables, a picture, and one page."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from judgemap.core.simulate.trials import Interval
+from judgemap.report.figures.picture import (
+    BLUE,
+    DASHED,
+    FAINT,
+    INK,
+    QUIET,
+    Picture,
+    drawing,
+)
+from judgemap.report.figures.schedules import NAMES
+from judgemap.report.pages.judge_planning import judge_picture, judge_section
+from judgemap.report.pages.page import Section, page
+from judgemap.report.words.tables import Cell, Table, columns
+from judgemap.report.words.text import in_words
+from judgemap.study.folder import new_folder, write_whole
+from judgemap.study.judge_planning import JudgePlan
+from judgemap.study.planning import Needed, StudyPlan
+
+MARK = "plan.json"
+"""This file marks a folder as a plan's, so that no other folder is overwritten."""
+FILES = (MARK, "index.html", "plan.csv", "plan.svg", "judges.csv", "judges.svg")
+
+LOOKS = {
+    "uniform": (INK, "o", (0, (4, 2))),
+    "naive": (QUIET, "v", (0, (1, 1.5))),
+    "principal": ("#d98200", "s", "solid"),
+    "optimal": ("#2f8f5b", "^", "solid"),
+    "adaptive": (BLUE, "D", "solid"),
+}
+"""Colour, mark and line of each design: they differ in greyscale too."""
+
+SAME = {"sd": "the same uncertainty", "rank_error": "the same rank error"}
+"""The measures by which the sentences compare designs."""
+
+
+def sentences(plan: StudyPlan) -> list[str]:
+    """Say what the planned study gives, what each other design would save, and how many comparisons are enough."""
+    return [_gives(plan), *_savings(plan), *_enough(plan)]
+
+
+def at_planned(plan: StudyPlan) -> Table:
+    """Compare the designs at the planned number of comparisons, with 95 % Monte Carlo intervals."""
+    heads = columns(["Design"], ["Uncertainty (sd)", "Rank error", _found_heading(plan), "Comparisons for the same sd"])
+    rows = []
+    for design in plan.designs:
+        cells = [Cell(design), *_cells(plan, [plan.at_planned(design, each) for each in ("sd", "rank_error", "found")])]
+        if design == plan.reference:
+            cells.append(Cell(f"{plan.planned:,}"))
+        else:
+            cells.append(_number_needed(plan, plan.needed(design, "sd")))
+        rows.append(tuple(cells))
+    return Table(f"What {plan.planned:,} comparisons give, with 95 % Monte Carlo intervals", heads, tuple(rows))
+
+
+def by_length(plan: StudyPlan, design: str) -> Table:
+    """Compare shorter and longer studies with one design."""
+    lengths = ["Comparisons", f"Judges × {plan.per_judge}"]
+    heads = columns([], [*lengths, "Uncertainty (sd)", "Rank error", _found_heading(plan)])
+    measures = zip(*(plan.expected(design, each) for each in ("sd", "rank_error", "found")), strict=True)
+    rows = tuple(
+        (Cell(f"{length:,}"), Cell(f"{length / plan.per_judge:.3g}"), *_cells(plan, each))
+        for length, each in zip(plan.lengths, measures, strict=True)
+    )
+    return Table(f"Shorter and longer studies with the {NAMES[design]}", heads, rows)
+
+
+def utilities(plan: StudyPlan) -> Table:
+    """List the utilities at the planned number of comparisons, and their ratios to the reference on the same truths."""
+    against = f"against {plan.reference}"
+    heads = columns(["Design"], ["U1", against, "U2, median", "U2, robust", against])
+    rows = []
+    for design in plan.designs:
+        u1, u2, robust = (plan.at_planned(design, measure) for measure in ("u1", "u2", "u2_robust"))
+        ratios = [
+            Cell("1") if design == plan.reference else _cell(plan.against(design, measure), 2)
+            for measure in ("u1", "u2_robust")
+        ]
+        rows.append((Cell(design), _cell(u1, 4), ratios[0], _cell(u2, 0), _cell(robust, 0), ratios[1]))
+    return Table(f"Utilities of {plan.planned:,} comparisons, with 95 % Monte Carlo intervals", heads, tuple(rows))
+
+
+def curves(plan: StudyPlan) -> Picture:
+    """Draw uncertainty, rank error and worst areas found against the number of comparisons, one line per design."""
+    panels = {
+        "sd": "uncertainty of risk (sd)",
+        "rank_error": "rank error (places)",
+        "found": "chance to find the worst" if plan.top == 1 else f"found of the {in_words(plan.top)} worst",
+    }
+    with drawing(480, rows=len(panels)) as (figure, axes):
+        for each, (measure, label) in zip(axes, panels.items(), strict=True):
+            scale = plan.top if measure == "found" else 1
+            for design in plan.designs:
+                _line(each, plan, design, measure, scale)
+            each.set_ylabel(label)
+            each.axvline(plan.planned, **DASHED)
+            each.grid(axis="y", color=FAINT, linewidth=0.6)
+        axes[-1].set_ylim(top=plan.top)
+        axes[-1].set_xlabel("comparisons")
+        axes[-1].set_xticks(plan.lengths, [f"{length:,}" for length in plan.lengths])
+        figure.legend(
+            *axes[0].get_legend_handles_labels(),
+            loc="outside upper left",
+            ncols=4 if len(plan.designs) <= 4 else 3,
+            columnspacing=1.2,
+            frameon=False,
+            fontsize=9,
+        )
+    notes = "; ".join(
+        f"{design}: sd {plan.at_planned(design, 'sd').middle:.2f}, rank error "
+        f"{plan.at_planned(design, 'rank_error').middle:.1f}, found {_found(plan, design):.1f}"
+        for design in plan.designs
+    )
+    alt = (
+        f"Lines of uncertainty, rank error and worst areas found against {plan.lengths[0]:,} to {plan.lengths[-1]:,} "
+        f"comparisons. At {plan.planned:,} — {notes}."
+    )
+    caption = (
+        f"Means over {plan.record.simulations} simulated studies; bands are 95 % Monte Carlo intervals. All designs "
+        "were tried on the same truths, so differences between lines are more certain than the bands suggest. The "
+        f"dashed line marks the planned {plan.planned:,} comparisons."
+    )
+    return Picture(figure, alt, caption)
+
+
+def plan_page(plan: StudyPlan, people: JudgePlan | None = None) -> str:
+    """Return the plan as one self-contained page, with a section on judges who differ if ``people`` is given.
+
+    >>> import judgemap as jm
+    >>> html = plan_page(jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6))
+    >>> "100 comparisons (2 judges × 50)" in html
+    True
+    """
+    reference = plan.reference
+    best = min(plan.designs, key=lambda design: plan.at_planned(design, "sd").middle)
+    record = plan.record
+    lengths = [Section("How many are enough?", tuple(_enough(plan)), table=by_length(plan, reference))]
+    if best != reference:
+        lengths.append(Section(f"The same with the {NAMES[best]}", table=by_length(plan, best)))
+    facts = (
+        ("Areas", f"{record.areas:,}"),
+        ("True risks", record.truth),
+        ("Simulated studies", f"{record.simulations} under each design, all designs on the same truths"),
+        ("Analysis", "spatial Bradley-Terry model with α inferred, posterior sampled exactly"),
+        ("Seed", str(record.seed)),
+        ("Time", f"{record.seconds:.0f} seconds"),
+        ("Software", ", ".join(f"{name} {version}" for name, version in record.versions.items())),
+    )
+    return page(
+        "What to expect from this study",
+        [
+            Section("What the planned study gives", (_gives(plan),), picture=curves(plan), table=at_planned(plan)),
+            *([Section("Which pairs to ask", tuple(_savings(plan)))] if len(plan.designs) > 1 else []),
+            *lengths,
+            *([judge_section(people)] if people is not None else []),
+            Section("Utilities", (UTILITIES,), table=utilities(plan)),
+            Section("How this was done", (MEANT,), facts=facts, remarks=tuple(record.notes)),
+        ],
+        notice="These figures come from simulated studies. They are only as good as the guess at how much areas "
+        "differ, and they assume that judges answer as the model says.",
+        numbers=[
+            (f"{plan.planned:,}", f"comparisons, {plan.judges} judges × {plan.per_judge}"),
+            (f"{plan.at_planned(reference, 'sd').middle:.2f}", "uncertainty of risk (sd)"),
+            (f"{plan.at_planned(reference, 'rank_error').middle:.1f}", "places out in rank, on average"),
+            (f"{_found(plan, reference):.1f}", _found_words(plan)),
+        ],
+    )
+
+
+MEANT = (
+    "Uncertainty is the posterior standard deviation of an area's risk, averaged over the areas; a difference in risk "
+    "of 1 means that in about 73 of 100 comparisons the riskier area is judged riskier. Rank error is how many "
+    "places, on average, an area's estimated rank is from its true one. One of the k worst areas counts as found if "
+    "its estimate is among the k highest."
+)
+UTILITIES = (
+    "For statisticians: U1 is one over the trace of the posterior covariance of centred strengths, U2 the mean over "
+    "pairs of one over the posterior variance of a pair's probability. A few nearly certain pairs dominate the mean "
+    "in U2, so we give its median over studies, with a robust version alongside, 1 / median variance."
+)
+
+
+def save_plan(plan: StudyPlan, output: Path, people: JudgePlan | None = None) -> Path:
+    """Write one page if the name ends in .html, else a folder: index.html, plan.json, plan.csv, plan.svg.
+
+    With ``people`` the folder also holds judges.csv and judges.svg.
+    """
+    if output.suffix.lower() in (".html", ".htm"):
+        return write_whole(output, plan_page(plan, people).encode())
+    with new_folder(output, FILES) as draft:
+        (draft / "index.html").write_text(plan_page(plan, people), encoding="utf-8")
+        text = json.dumps(plan_record(plan, people), indent=2, ensure_ascii=False)
+        (draft / MARK).write_text(text + "\n", encoding="utf-8")
+        plan.to_frame().to_csv(draft / "plan.csv", index=False)
+        curves(plan).save(draft / "plan.svg")
+        if people is not None:
+            people.to_frame().to_csv(draft / "judges.csv", index=False)
+            judge_picture(people).save(draft / "judges.svg")
+    return output
+
+
+def plan_record(plan: StudyPlan, people: JudgePlan | None = None) -> dict[str, Any]:
+    """Return the plan as data for programs; ``judges_differ`` has the plan for judges who differ."""
+    return plan.to_dict() | ({} if people is None else {"judges_differ": people.to_dict()})
+
+
+def _gives(plan: StudyPlan) -> str:
+    sd, rank = (plan.at_planned(plan.reference, measure) for measure in ("sd", "rank_error"))
+    judges = "1 judge" if plan.judges == 1 else f"{plan.judges:,} judges"
+    return (
+        f"{plan.planned:,} comparisons ({judges} × {plan.per_judge}) with the {NAMES[plan.reference]} give each area's "
+        f"risk with a standard deviation of {sd.middle:.2f} ({sd.low:.2f}–{sd.high:.2f}), put an area "
+        f"{rank.middle:.1f} ({rank.low:.1f}–{rank.high:.1f}) places from its true rank, and {_finds(plan)}."
+    )
+
+
+def _finds(plan: StudyPlan) -> str:
+    """Say how many of the worst areas are found on average, and in an unlucky study."""
+    if plan.top == 1:
+        return f"find the worst area in {100 * _found(plan, plan.reference):.0f} % of studies"
+    shares = plan.curve(plan.reference, "found")[:, plan.lengths.index(plan.planned)]
+    unlucky = plan.top * np.quantile(shares, 0.1, method="inverted_cdf")
+    average = f"{_found(plan, plan.reference):.1f} of the {in_words(plan.top)} worst areas, on average"
+    return f"find {average}; one study in ten finds {unlucky:.0f} or fewer"
+
+
+def _savings(plan: StudyPlan) -> list[str]:
+    """Say what each other design saves according to the simulated curves, or that no gain can be seen."""
+    notes = []
+    for design in plan.designs:
+        if design == plan.reference:
+            continue
+        needed = {measure: plan.needed(design, measure) for measure in SAME}
+        gains = {measure: each.gain for measure, each in needed.items()}
+        name = NAMES[design].capitalize()
+        if not any(gains.values()):
+            middle, low, high = (_count(plan, each) for each in needed["sd"][:3])
+            notes.append(
+                f"{name}: no gain is visible in {plan.record.simulations} simulated studies; the same uncertainty "
+                f"takes {middle} ({low} to {high}) comparisons."
+            )
+        else:
+            notes.append(f"{name}: " + "; ".join(_verdict(plan, each, SAME[m]) for m, each in needed.items()) + ".")
+    return notes
+
+
+def _verdict(plan: StudyPlan, needed: Needed, same: str) -> str:
+    count = f"{_count(plan, needed.middle)} comparisons for {same}"
+    if needed.gain == 0:
+        return f"{count}, a difference that may be chance"
+    word = "fewer" if needed.gain > 0 else "more"
+    first, second = sorted(abs(_percent(plan, each)) for each in (needed.low, needed.high))
+    return f"{count}, {abs(_percent(plan, needed.middle)):.0f} % {word} ({first:.0f} to {second:.0f} %)"
+
+
+def _percent(plan: StudyPlan, comparisons: float) -> float:
+    """Return the percentage saved; a number outside the simulated lengths counts as the nearest of them."""
+    inside = min(max(comparisons, plan.lengths[0]), plan.lengths[-1])
+    return 100 * (1 - inside / plan.planned)
+
+
+def _enough(plan: StudyPlan) -> list[str]:
+    """Say how many comparisons find eight in ten of the worst areas."""
+    if plan.top < 5:
+        return []
+    wanted = round(0.8 * plan.top)
+    missed = 1 - wanted / plan.top
+    takes = [f"{_count(plan, plan.enough(each, 'missed', missed))} ({each})" for each in plan.designs]
+    these = f"{in_words(wanted)} of the {in_words(plan.top)} worst areas"
+    return [f"To find {these} on average takes {', '.join(takes)} comparisons."]
+
+
+def _count(plan: StudyPlan, comparisons: float, fewer: str = "fewer than ", more: str = "more than ") -> str:
+    if comparisons == 0:
+        return f"{fewer}{plan.lengths[0]:,}"
+    return f"{more}{plan.lengths[-1]:,}" if np.isinf(comparisons) else f"{comparisons:,.0f}"
+
+
+def _number_needed(plan: StudyPlan, needed: Needed) -> Cell:
+    middle, low, high = (_count(plan, each, "<", ">") for each in needed[:3])
+    return Cell(middle, f"{low}–{high}")
+
+
+def _cells(plan: StudyPlan, measures: Sequence[Interval]) -> list[Cell]:
+    sd, rank, top = measures
+    return [_cell(sd, 2), _cell(rank, 1), _cell(Interval(*(plan.top * each for each in top)), 1)]
+
+
+def _cell(each: Interval, digits: int) -> Cell:
+    return Cell(f"{each.middle:,.{digits}f}", f"{each.low:,.{digits}f}–{each.high:,.{digits}f}")
+
+
+def _found(plan: StudyPlan, design: str) -> float:
+    return plan.top * plan.at_planned(design, "found").middle
+
+
+def _found_heading(plan: StudyPlan) -> str:
+    return "Worst found" if plan.top == 1 else f"Worst {in_words(plan.top)} found"
+
+
+def _found_words(plan: StudyPlan) -> str:
+    return "chance to find the worst area" if plan.top == 1 else f"of the {in_words(plan.top)} worst areas found"
+
+
+def _line(axes: Axes, plan: StudyPlan, design: str, measure: str, scale: float) -> None:
+    colour, mark, line = LOOKS[design]
+    middle, low, high = scale * np.array(plan.expected(design, measure)).T
+    axes.fill_between(plan.lengths, low, high, color=colour, alpha=0.12, linewidth=0)
+    axes.plot(
+        plan.lengths, middle, color=colour, marker=mark, linestyle=line, markersize=4, linewidth=1.4, label=design
+    )

@@ -1,0 +1,191 @@
+"""Tables for people: the areas of highest risk, as plain text for a terminal or as rows for a page."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgemap.errors import StudyError
+from judgemap.report.words.clusters import number_sentence, partition_sentence
+from judgemap.report.words.text import percentage, signed, times_in_ten
+from judgemap.study.clusters import ClusterFit
+from judgemap.study.comparing import compare_many
+from judgemap.study.result import Fit
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value, and what goes beside it in smaller type, such as an interval."""
+
+    text: str
+    beside: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.beside})" if self.beside else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's heading; numbers are aligned right."""
+
+    heading: Cell
+    numeric: bool = False
+
+
+Heading = str | tuple[str, str]
+"""A column's heading, or a pair of the heading and what stands beside it in smaller type."""
+
+
+def columns(texts: Sequence[Heading], numbers: Sequence[Heading]) -> tuple[Column, ...]:
+    """Return columns of text, then columns of numbers.
+
+    >>> [str(column.heading) for column in columns(["Area"], [("Risk", "95 % interval")])]
+    ['Area', 'Risk (95 % interval)']
+    """
+    cells = [Cell(each) if isinstance(each, str) else Cell(*each) for each in (*texts, *numbers)]
+    return tuple(Column(cell, numeric=place >= len(texts)) for place, cell in enumerate(cells))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns and rows of cells, with a caption that says what they are.
+
+    >>> columns = (Column(Cell("Area")), Column(Cell("Risk"), numeric=True))
+    >>> print(Table("Areas", columns, ((Cell("Loop"), Cell("1.20")),)).text())
+    Area  Risk
+    ----  ----
+    Loop  1.20
+    """
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def text(self) -> str:
+        """Return the table in plain text, with its columns lined up."""
+        lines = [[str(column.heading) for column in self.columns], *([str(cell) for cell in row] for row in self.rows)]
+        widths = [max(_width(line[place]) for line in lines) for place in range(len(self.columns))]
+        lines.insert(1, ["-" * width for width in widths])
+        return "\n".join(self._line(line, widths) for line in lines)
+
+    def _line(self, words: Sequence[str], widths: Sequence[int]) -> str:
+        padded = []
+        for column, word, width in zip(self.columns, words, widths, strict=True):
+            space = " " * (width - _width(word))
+            padded.append(space + word if column.numeric else word + space)
+        return "  ".join(padded).rstrip()
+
+
+def highest_risk(fit: Fit, count: int = 10) -> Table:
+    """List the areas of highest risk, by posterior median, with 95 % intervals of risk and rank, and P(in the top ten).
+
+    An area's rank is its place among the medians, the number that `maps.risk_map` shows. With ten areas or fewer, when
+    all are in the top ten, the last column is the probability of having the highest risk.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> table = highest_risk(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), count=3)
+    >>> [str(column.heading) for column in table.columns]
+    ['Rank (95 % interval)', 'Area', 'Risk (95 % interval)', 'P(top ten)']
+    """
+    if count < 1:
+        raise StudyError(f"list at least one area, not {count}")
+    few = len(fit.map) <= 10
+    chances = (fit.p_top(1) if few else fit.areas.set_index("id")["p_top10"]).to_dict()
+    listed = fit.areas.sort_values("risk_median", ascending=False, kind="stable").head(count)
+    rows = tuple(
+        (
+            Cell(str(place), f"{area['rank_low']}–{area['rank_high']}"),
+            Cell(area["name"]),
+            Cell(signed(area["risk_median"]), f"{signed(area['risk_low'])} to {signed(area['risk_high'])}"),
+            Cell(percentage(chances[area["id"]])),
+        )
+        for place, area in enumerate(listed.to_dict("records"), start=1)
+    )
+    columns = (
+        Column(Cell("Rank", "95 % interval"), numeric=True),
+        Column(Cell("Area")),
+        Column(Cell("Risk", "95 % interval"), numeric=True),
+        Column(Cell("P(highest)" if few else "P(top ten)"), numeric=True),
+    )
+    return Table(f"The {len(rows)} areas of highest estimated risk", columns, rows)
+
+
+def highest_in_words(fit: Fit, count: int = 10) -> Table:
+    """List the areas of highest risk for decision makers: how often judges would pick each over an average area.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> table = highest_in_words(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), count=3)
+    >>> [str(column.heading) for column in table.columns][2]
+    'Picked as riskier than an average area'
+    """
+    numbers = highest_risk(fit, count)
+    order = np.argsort(-fit.areas["risk_median"].to_numpy(), kind="stable")
+    rows = tuple(
+        (rank, name, Cell(times_in_ten(fit.judged_riskier[area])), chance)
+        for (rank, name, _, chance), area in zip(numbers.rows, order, strict=False)
+    )
+    first, second, _, last = numbers.columns
+    picked = Column(Cell("Picked as riskier than an average area"), numeric=True)
+    return Table(numbers.caption, (first, second, picked, last), rows)
+
+
+def _width(text: str) -> int:
+    """Count the columns that text takes on a terminal: two for a wide letter, none for a combining mark."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
+
+
+def correlations(fits: dict[str, Fit]) -> Table:
+    """List the correlations between the posterior medians of every pair of fits, Pearson's and Spearman's.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> [str(cell) for cell in correlations({"one": fit, "two": fit}).rows[0]]
+    ['one', 'two', '1.000', '1.000']
+    """
+    rows = tuple(
+        (Cell(row["base"]), Cell(row["other"]), Cell(f"{row['pearson']:.3f}"), Cell(f"{row['spearman']:.3f}"))
+        for row in compare_many(fits).to_dict("records")
+    )
+    heads = columns(["Fit", "Against"], ["Pearson", "Spearman"])
+    return Table("Correlation of the areas' risks between fits", heads, rows)
+
+
+def cluster_table(fit: ClusterFit) -> Table:
+    """List the clusters of the partition shown, highest risk first: number of areas, mean risk with 95 % interval.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> table = cluster_table(jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100, thin=2))
+    >>> str(table.rows[0][0])
+    '1'
+    """
+    partition = fit.best
+    rows = []
+    for cluster, group in enumerate(partition.grouping.groups, start=1):
+        members = np.flatnonzero((partition.labels == cluster) & partition.placed)
+        surest = members[np.argsort(-partition.probability[members], kind="stable")][:3]
+        named = ", ".join(f"{fit.map.names[area]} ({percentage(partition.probability[area])})" for area in surest)
+        interval = f"{signed(group.low)} to {signed(group.high)}"
+        rows.append(
+            (
+                Cell(str(cluster)),
+                Cell(str(group.areas)),
+                Cell(signed(group.mean), interval),
+                Cell(group.level.value),
+                Cell(named or "none clearly"),
+            )
+        )
+    columns = (
+        Column(Cell("Cluster"), numeric=True),
+        Column(Cell("Areas"), numeric=True),
+        Column(Cell("Mean risk", "95 % interval"), numeric=True),
+        Column(Cell("Level")),
+        Column(Cell("Surest members", "probability")),
+    )
+    shown = partition.grouping
+    return Table(f"{number_sentence(shown.numbers)} {partition_sentence(shown)}", columns, tuple(rows))
