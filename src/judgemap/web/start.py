@@ -234,9 +234,10 @@ def compile_translations(source: Path, target: Path) -> None:
 
 
 def _is_there(data: Path) -> bool:
-    """Say whether a server has used a data folder: its database, which may be elsewhere, and its secret key."""
-    key = os.environ.get("JUDGEMAP_SECRET_KEY") or (data / "secret-key").is_file()
-    return bool(key and (os.environ.get("DATABASE_URL") or (data / DATABASE_FILES[0]).is_file()))
+    """Say whether a server has used a data folder: it has the database or, if that is PostgreSQL, the secret key."""
+    if os.environ.get("DATABASE_URL"):
+        return bool(os.environ.get("JUDGEMAP_SECRET_KEY")) or (data / "secret-key").is_file()
+    return (data / DATABASE_FILES[0]).is_file()
 
 
 def _keep_private(data: Path) -> None:

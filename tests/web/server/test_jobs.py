@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import IntegrityError, InterfaceError, OperationalError
 from django.utils import timezone
 
 from judgemap.web.dashboard.models import Forecast, PanelPlan
@@ -89,6 +90,66 @@ def test_cancelled(job):
     assert mine.cancel()
     with pytest.raises(CancelledError):
         mine.write()
+
+
+def test_what_is_worked_out_waits_for_the_database(monkeypatch):
+    monkeypatch.setattr(jobs, "SECONDS_BETWEEN_TRIES", 0.0)
+    errors = [OperationalError("server closed the connection"), InterfaceError("connection already closed"), None]
+    monkeypatch.setattr(jobs, "let_go", lambda: None)
+
+    def do() -> str:
+        if (error := errors.pop(0)) is not None:
+            raise error
+        return "stored"
+
+    assert jobs.outlast(do) == "stored"
+    errors[:] = [IntegrityError("twice"), None]
+    with pytest.raises(IntegrityError):
+        jobs.outlast(do)
+    monkeypatch.setattr(jobs, "LONGEST_OUTAGE", -1.0)
+    errors[:] = [OperationalError("away"), None]
+    with pytest.raises(OperationalError):
+        jobs.outlast(do)
+
+
+def test_a_job_is_finished_once_though_its_worker_did_not_hear_of_it(job):
+    mine = type(job).claim(job.pk)
+    mine.finish()
+    mine.finish()
+    type(job).objects.update(status="failed")
+    with pytest.raises(TakenAwayError):
+        mine.finish()
+
+
+def test_a_job_that_an_outage_ends_starts_again_a_few_times(job, monkeypatch):
+    def work(self):
+        raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(type(job), "work", work)
+    statuses = []
+    for _ in range(jobs.MOST_STARTS):
+        type(job).claim(job.pk).carry_out()
+        job.refresh_from_db()
+        statuses.append(job.status)
+    assert statuses == ["waiting"] * (jobs.MOST_STARTS - 1) + ["failed"]
+
+
+def test_no_job_is_lost_because_the_database_was_away(monkeypatch):
+    """After an outage, workers have time to report before anybody marks their jobs."""
+    waits = []
+
+    def act() -> None:
+        if waits:
+            worker.STOPPING.set()
+            return
+        raise OperationalError("away")
+
+    monkeypatch.setattr(worker.STOPPING, "wait", waits.append)
+    monkeypatch.setattr(worker, "let_go", lambda: None)
+    monkeypatch.setattr(worker, "close_old_connections", lambda: None)
+    worker._now_and_then(act)
+    worker.STOPPING.clear()
+    assert waits[0] >= jobs.SILENCE.total_seconds()
 
 
 def test_news_stop_where_the_worker_does(job, monkeypatch):

@@ -38,7 +38,7 @@ from judgemap.web.results.files import open_fit, pack
 from judgemap.web.results.forgetting import forget_withdrawn
 from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, FitView, words_of
 from judgemap.web.results.pages import whole_fits
-from judgemap.web.server.jobs import STOPPING, log_line
+from judgemap.web.server.jobs import STOPPING, log_line, outlast
 from judgemap.web.server.turns import delete_in_turns, insert_in_turns
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import StudyVersion
@@ -120,11 +120,15 @@ def keep(run: FitRun, fit: Fit) -> None:
     run.log += "".join(log_line(f"warning: {warning}") for warning in fit.warnings)
     archive = pack(fit)  # before the transaction: on SQLite, judges wait for that
     population = population_of(fit) if run.version.design == "adaptive" else None
-    with transaction.atomic():
-        if whole_fits(run.study).filter(pk=run.pk).exists():
-            keep_population(run, population)
-        FitFiles.objects.update_or_create(fit=run, defaults={"archive": archive})
-        run.finish("info", "rows", "findings", "data_sha256")
+
+    def store() -> None:
+        with transaction.atomic():
+            if whole_fits(run.study).filter(pk=run.pk).exists():
+                keep_population(run, population)
+            FitFiles.objects.update_or_create(fit=run, defaults={"archive": archive})
+            run.finish("info", "rows", "findings", "data_sha256")
+
+    outlast(store)
 
 
 def population_of(fit: Fit) -> Known | None:
@@ -158,10 +162,11 @@ def explain(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[None]:
     subject = Subject(run, fit, data)
     for what, step in steps(fit):
         run.log += log_line(_try(what, step, subject))
-        FitRun.objects.filter(pk=run.pk).update(log=run.log, heard_at=timezone.now())
-        forget_withdrawn(run, set(data.judges))
+        row = FitRun.objects.filter(pk=run.pk)
+        outlast(partial(row.update, log=run.log, heard_at=timezone.now()))
+        outlast(partial(forget_withdrawn, run, set(data.judges)))
         yield
-    FitRun.objects.filter(pk=run.pk).update(explained_at=timezone.now())
+    outlast(partial(FitRun.objects.filter(pk=run.pk).update, explained_at=timezone.now()))
 
 
 def steps(fit: Fit) -> list[tuple[str, Step]]:
@@ -210,7 +215,7 @@ def _try(what: str, step: Step, subject: Subject) -> str:
     if STOPPING.is_set():
         return f"no {what}: the worker was stopped before; fit again to get this"
     try:
-        step(subject)
+        outlast(partial(step, subject))
     except Exception:  # a picture that cannot be drawn must not cost the map
         run = subject.run
         logger.exception("%s of fit %s of %s failed", what, run.number, run.study.slug)
@@ -255,6 +260,7 @@ def _draw(subject: Subject) -> None:
         FitPicture(fit=run, name=name, svg=each.svg(), alt=each.alt, caption=each.caption)
         for name, each in drawn.items()
     ]
+    FitPicture.objects.filter(fit=run).delete()
     FitPicture.objects.bulk_create(rows)
 
 

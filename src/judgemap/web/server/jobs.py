@@ -14,13 +14,15 @@ A new kind of job is a model that inherits `Job` and has a `work`; the worker fi
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import Any, ClassVar, Self, TypeVar
 
 from django.apps import apps
 from django.conf import settings
-from django.db import OperationalError, connection, models
+from django.db import DatabaseError, InterfaceError, connection, models
 from django.db.models import F, Manager, Q, QuerySet, Value
 from django.db.models.functions import Concat
 from django.dispatch import Signal
@@ -28,11 +30,19 @@ from django.utils import timezone
 
 from judgemap.errors import StudyError
 from judgemap.web.server.forms import sentence
+from judgemap.web.server.outages import is_outage
 
 logger = logging.getLogger(__name__)
+Result = TypeVar("Result")
 SILENCE = timedelta(seconds=30)
 """A worker reports every two seconds; after this long without a report, it is presumed dead."""
 SECONDS_BETWEEN_NEWS = 1.0
+LONGEST_OUTAGE = 600.0
+"""For how many seconds a worker tries to store what it has worked out, while the database is away."""
+SECONDS_BETWEEN_TRIES = 1.0
+MOST_STARTS = 5
+"""How often a job begins, if the database goes away each time."""
+AWAY = "the database went away"
 STOPPING = threading.Event()
 """Set when this process has been asked to end."""
 HERE: set[tuple[type["Job"], int]] = set()
@@ -52,6 +62,32 @@ class StoppingError(Exception):
 
 class TakenAwayError(Exception):
     """The job was declared lost, or removed, while it was being done."""
+
+
+def outlast(do: Callable[[], Result]) -> Result:
+    """Do something with the database; while it is away, try again for minutes, unless this process has to end.
+
+    It may be done twice: a connection can break after the database has stored everything and before it says so.
+    """
+    until = time.monotonic() + LONGEST_OUTAGE
+    while True:
+        try:
+            return do()
+        except (DatabaseError, InterfaceError) as error:
+            over = STOPPING.is_set() or time.monotonic() > until
+            if (
+                over or connection.in_atomic_block or not is_outage(error)
+            ):  # whoever began the transaction does it again
+                raise
+            logger.warning("The database does not answer; the worker tries again.")
+            let_go()
+            STOPPING.wait(SECONDS_BETWEEN_TRIES)
+
+
+def let_go() -> None:
+    """Drop a broken connection; it may fail to close, even with an AttributeError from Django."""
+    with suppress(Exception):
+        connection.close()
 
 
 class Job(models.Model):
@@ -151,10 +187,12 @@ class Job(models.Model):
         """Write how far the job is, unless the database does not answer: it may be back before the job is done."""
         self.progress, self.said = progress, news
         try:
-            self.write()
-        except OperationalError:
+            self._report()
+        except (DatabaseError, InterfaceError) as error:
+            if not is_outage(error):
+                raise
             logger.warning("the database does not take news of %s", self)
-            connection.close()
+            let_go()
         self._told_at = time.monotonic()
 
     def write_line(self, text: str) -> None:
@@ -164,17 +202,26 @@ class Job(models.Model):
 
     def write(self) -> None:
         """Write progress into the database, and check whether somebody wants the job stopped."""
+        outlast(self._report)
+
+    def _report(self) -> None:
         if not self._mine().update(heard_at=timezone.now(), **self._fields("progress", "said", "log")):
             raise TakenAwayError
         if self._mine().filter(cancel_asked=True).exists():
             raise CancelledError
 
     def finish(self, *names: str) -> None:
-        """Mark the job done, and write the named fields in the same statement: all or nothing."""
+        """Mark the job done, and write the named fields in the same statement: all or nothing.
+
+        In a transaction of the caller's, it is the caller who has to `outlast` an outage.
+        """
         self.status, self.progress = self.Status.DONE, 1.0
         self.finished_at = self.heard_at = timezone.now()
         names = ("status", "progress", "said", "log", "finished_at", "heard_at", *names)
-        if not self._mine().update(**self._fields(*names)):
+        written = outlast(partial(self._mine().update, **self._fields(*names)))
+        if not written and not outlast(
+            self._mine(self.Status.DONE).exists
+        ):  # it may have been written, and not said so
             raise TakenAwayError
 
     def cancel(self) -> bool:
@@ -212,10 +259,14 @@ class Job(models.Model):
         except CancelledError:
             self._end(self.Status.CANCELLED, "Cancelled.")
         except StoppingError:
-            self._put_back()
+            text = "The server was stopped partway through; it starts again when the server is back."
+            self._put_back(f"the worker was stopped; the {self.NAME} waits for the next one", text)
         except StudyError as error:
             self._end(self.Status.FAILED, sentence(error))
-        except Exception:
+        except Exception as error:
+            if is_outage(error) and self.log.count(AWAY) < MOST_STARTS - 1:
+                self._put_back(f"{AWAY}; the {self.NAME} starts again", "The database went away; this starts again.")
+                return None
             logger.exception("%s broke down", self)
             text = "failed. This is our fault, not yours; the server's log has the details."
             self._end(self.Status.FAILED, f"The {self.NAME} {text} {self.AGAIN}")
@@ -227,9 +278,9 @@ class Job(models.Model):
         finally:
             HERE.discard((type(self), self.pk))
 
-    def _mine(self) -> "QuerySet[Self]":
+    def _mine(self, status: Status = Status.RUNNING) -> "QuerySet[Self]":
         """Return the row while it is still this worker's: neither lost nor taken by another worker since."""
-        return self._rows().filter(pk=self.pk, status=self.Status.RUNNING, started_at=self.started_at)
+        return self._rows().filter(pk=self.pk, status=status, started_at=self.started_at)
 
     @classmethod
     def _rows(cls) -> "Manager[Self]":
@@ -240,13 +291,14 @@ class Job(models.Model):
 
     def _end(self, status: Status, text: str) -> None:
         self.log += log_line(text)
-        self._mine().update(status=status, said=text[:400], log=self.log, finished_at=timezone.now())
+        ended = {"status": status, "said": text[:400], "log": self.log, "finished_at": timezone.now()}
+        outlast(partial(self._mine().update, **ended))
 
-    def _put_back(self) -> None:
+    def _put_back(self, line: str, text: str) -> None:
         """Leave the job to the next worker."""
-        self.log += log_line(f"the worker was stopped; the {self.NAME} waits for the next one")
-        text = "The server was stopped partway through; it starts again when the server is back."
-        self._mine().update(status=self.Status.WAITING, progress=0.0, started_at=None, said=text, log=self.log)
+        self.log += log_line(line)
+        waits = {"status": self.Status.WAITING, "progress": 0.0, "started_at": None, "said": text, "log": self.log}
+        outlast(partial(self._mine().update, **waits))
 
 
 def job_constraints(name: str) -> tuple[models.CheckConstraint, models.CheckConstraint]:

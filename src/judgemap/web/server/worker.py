@@ -10,12 +10,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from types import FrameType
 
-from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+from django.db import DatabaseError, InterfaceError, close_old_connections
 
-from judgemap.web.server.jobs import HERE, STOPPING, claim_next, kinds, worker_round
+from judgemap.web.server.jobs import HERE, SILENCE, STOPPING, claim_next, kinds, let_go, worker_round
 from judgemap.web.server.outages import is_outage
 
 logger = logging.getLogger(__name__)
@@ -89,14 +88,14 @@ def _now_and_then(act: Callable[[], None]) -> None:
             act()
         except (DatabaseError, InterfaceError) as error:
             _let_go(error, "The database does not answer; asking again later.")
+            STOPPING.wait(SILENCE.total_seconds())  # workers could not report either: none of them is lost yet
         STOPPING.wait(SECONDS_BETWEEN_ROUNDS)
 
 
 def _let_go(error: Exception, words: str) -> None:
     """Log that the database failed (an outage in one line, anything else with a traceback) and drop the connection."""
     logger.error(words, exc_info=not is_outage(error))
-    with suppress(Exception):  # a broken connection may fail to close, even with an AttributeError from Django
-        connection.close()
+    let_go()
 
 
 def _step() -> bool:

@@ -279,13 +279,13 @@ def test_cancelled_before_it_began(judged, ask, make):
 def test_news_on_the_way(judged, ask, make, monkeypatch):
     monkeypatch.setattr(jobs, "SECONDS_BETWEEN_NEWS", 0.0)
     seen = []
-    write = FitRun.write
+    write = FitRun._report
 
     def written(self):
         write(self)
         seen.append(FitRun.objects.values_list("progress", "said", "status").get(pk=self.pk))
 
-    monkeypatch.setattr(FitRun, "write", written)
+    monkeypatch.setattr(FitRun, "_report", written)
     make(ask(judged))
     shares = [share for share, _, _ in seen]
     assert shares == sorted(shares)

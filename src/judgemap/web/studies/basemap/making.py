@@ -132,6 +132,7 @@ def _put_together(extract: Extract, folder: Path) -> Path:
 def _store(job: BaseMap, made: Made) -> None:
     """Store the tiles, in short turns, and then let them replace any earlier base map."""
     rows = (BaseMapTile(base_map=job, level=n, column=x, row=y, content=tile) for n, x, y, tile in made.tiles)
+    remove_tiles(job)  # those of an earlier start, which an outage ended
     insert_in_turns(rows, lambda row: len(row.content))
     earlier = BaseMap.objects.filter(study=job.study_id).exclude(pk=job.pk)
     job.size, job.said = made.size, made.said[:400]
