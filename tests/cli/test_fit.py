@@ -7,12 +7,15 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import geopandas as gpd
+import numpy as np
 import pytest
 import shapely
 
 import judgemap as jm
+from judgemap.study.settings import FitSettings
 
 QUICK = ["--chains", "2", "--draws", "50", "--seed", "1"]
 
@@ -160,11 +163,11 @@ def test_from_the_shell(edges, comparisons, tmp_path):
     assert "Traceback" not in bad.stderr
 
 
-def drain(terminal):
+def drain(terminal, told):
     """Read on, so that the process is not held up; a closed terminal ends it."""
     with contextlib.suppress(OSError):
-        while os.read(terminal, 4096):
-            pass
+        while data := os.read(terminal, 4096):
+            told.append(data)
 
 
 def test_ctrl_c_keeps_what_was_drawn(edges, comparisons, tmp_path):
@@ -188,12 +191,17 @@ def test_ctrl_c_keeps_what_was_drawn(edges, comparisons, tmp_path):
         while b"ESS" not in shown:
             shown += os.read(terminal, 4096)
         process.send_signal(signal.SIGINT)
-        threading.Thread(target=drain, args=(terminal,), daemon=True).start()
+        told = []
+        listener = threading.Thread(target=drain, args=(terminal, told), daemon=True)
+        listener.start()
         out, _ = process.communicate(timeout=120)
-    assert process.returncode == 0
+    listener.join(timeout=60)
+    assert f"the draws made until then are in {tmp_path / 'results'}/" in b"".join(told).decode().replace("\r\n", "")
+    assert process.returncode == 130
     assert b"draws" in shown
     assert b"R-hat" in shown
-    assert "The run was interrupted" in out[out.index("Verdict: Not ready for use.") :]
+    assert "- The fit was stopped after" in out[out.index("Verdict:") :]
+    assert "The computation has not settled" not in out
     assert not jm.load_fit(tmp_path / "results").info["complete"]
 
 
@@ -226,3 +234,59 @@ def test_an_earlier_fit_is_overwritten_only_by_force(judgemap, edges, comparison
     assert {path.name: path.read_bytes() for path in (tmp_path / "results").iterdir()} == before
     assert judgemap(*words[:-1], "2", "--force").status == 0
     assert json.loads((tmp_path / "results" / "fit.json").read_text())["seed"] == 2
+
+
+def test_other_files_beside_a_fit_are_left_alone(judgemap, edges, comparisons, tmp_path, monkeypatch):
+    (tmp_path / "results").mkdir()
+    monkeypatch.chdir(tmp_path / "results")
+    words = ["fit", comparisons, *edges, "-o", ".", *QUICK]
+    assert judgemap(*words).status == 0
+    (tmp_path / "results" / "notes.txt").write_text("mine")
+    assert judgemap(*words, "--force", "--model", "clusters", "--sensitivity", "beta=1").status == 0
+    assert (tmp_path / "results" / "sensitivity.csv").exists()
+    assert judgemap(*words, "--force").status == 0
+    names = {"notes.txt", "areas.csv", "fit.json", "posterior.nc"}
+    assert {path.name for path in (tmp_path / "results").iterdir()} == names
+    assert jm.load_fit(tmp_path / "results").record.model == "spatial"
+
+
+def test_fewer_draws_than_areas_when_judges_differ(judgemap, edges, comparisons, tmp_path):
+    words = ["fit", comparisons, *edges, "-o", tmp_path / "results", "--judges", "differ"]
+    result = judgemap(*words, "--chains", "1", "--draws", "4", "--seed", "1")
+    assert result.status == 0, result.err
+    assert jm.load_fit(tmp_path / "results").verdict.headline == "Not ready for use"
+
+
+@pytest.mark.parametrize("error", [np.linalg.LinAlgError("Matrix is not positive definite"), KeyboardInterrupt()])
+def test_a_fit_is_saved_before_it_is_assessed(judgemap, edges, comparisons, tmp_path, monkeypatch, error):
+    def fail(*_given, **_more):
+        raise error
+
+    monkeypatch.setattr("judgemap.study.explain.reliability", fail)
+    result = judgemap("fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK)
+    words = "How far another panel would agree could not be assessed (Matrix is not positive definite)."
+    kept = jm.load_fit(tmp_path / "results")
+    if isinstance(error, KeyboardInterrupt):
+        assert result.status == 130
+        assert f"interrupted; the fit is in {tmp_path / 'results'}/, but was not assessed" in result.err
+        assert kept.record.verdict is None
+    else:
+        assert result.status == 0
+        assert words in result.out
+        assert words in kept.verdict.lines
+
+
+def test_ctrl_c_in_a_refit_keeps_the_fit_and_writes_no_table(judgemap, edges, comparisons, tmp_path, monkeypatch):
+    real = FitSettings.run
+
+    def run(settings, *given, **more):
+        fit = real(settings, *given, **more)
+        return fit if settings.chi == 0.1 else replace(fit, record=replace(fit.record, complete=False))
+
+    monkeypatch.setattr(FitSettings, "run", run)
+    words = ["fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK, "--sensitivity", "chi=1,2"]
+    result = judgemap(*words)
+    assert result.status == 130
+    assert f"the fit is in {tmp_path / 'results'}/, and there is no sensitivity.csv" in result.err
+    assert jm.load_fit(tmp_path / "results").record.complete
+    assert not (tmp_path / "results" / "sensitivity.csv").exists()

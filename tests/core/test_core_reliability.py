@@ -3,6 +3,7 @@ import pytest
 from scipy import optimize, stats
 
 from judgemap.core.assess.reliability import (
+    another_panel,
     pearson,
     separation,
     spearman,
@@ -100,3 +101,15 @@ def test_separation_nears_the_squared_correlation_with_the_truth():
         small.append(separation(found.strengths, found.errors * 2 / 3) - true)
     assert abs(np.mean(gaps)) < 0.03
     assert abs(np.mean(small)) > 0.03
+
+
+def test_another_panel_with_fewer_draws_than_areas():
+    """Estimate and error have equal variances, so that the two panels' r² is about 0.2; 30 draws of 40 areas say so."""
+    rng = np.random.default_rng(1)
+    estimate = rng.normal(scale=np.sqrt(0.5), size=40)
+    draws = estimate + rng.normal(scale=np.sqrt(0.5), size=(4000, 40))
+    many, few, four = (float(another_panel(rng, draws[:n], np.eye(40)).mean()) for n in (4000, 30, 4))
+    assert few == pytest.approx(many, abs=0.1)
+    assert 0 <= four <= 1
+    stuck = another_panel(rng, np.tile(estimate, (30, 1)), np.eye(40))
+    assert np.isfinite(stuck).all()

@@ -17,7 +17,7 @@ from judgemap.core.model.prior import (
     independent,
 )
 from judgemap.core.samplers.kernel import by_steps
-from judgemap.core.samplers.run import LONGEST_BLOCK, SAMPLERS, Plan, run, sample
+from judgemap.core.samplers.run import LONGEST_BLOCK, SAMPLERS, Draws, Plan, run, sample
 from judgemap.core.samplers.spatial import hmc
 from judgemap.core.simulate.trials import simulate_counts
 
@@ -93,6 +93,15 @@ def test_ctrl_c_returns_what_was_drawn():
     assert not draws.complete
     assert 200 <= draws.strengths.shape[1] < 40_000
     assert np.isfinite(draws.strengths).all()
+
+
+def test_ctrl_c_between_two_rounds_is_not_overlooked(monkeypatch):
+    def interrupt(draws):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Draws, "good", interrupt)
+    draws = draw(draws=100, most=400)
+    assert (draws.n_draws, draws.asked, draws.complete) == (100, 400, False)
 
 
 def test_ctrl_c_before_anything_was_drawn_is_passed_on():

@@ -28,6 +28,21 @@ def test_shown_pairs(tmp_path, square):
     np.testing.assert_array_equal(np.isnan(data.seconds), [False, True, False, True, False])
 
 
+def test_a_tie_or_a_skip_is_no_win_of_the_winner(tmp_path, square):
+    table = "winner,loser,outcome\na,b,left\nc,b,tie\na,c,skipped\nb,d,unknown\nd,a,\n"
+    data = jm.read_comparisons(write(tmp_path, table), square)
+    assert data.decided.tolist() == [True, False, False, False, True]
+    assert data.tied.tolist() == [False, True, False, False, False]
+    assert not data.sides
+
+
+def test_winners_beside_sides_must_agree_with_them(tmp_path, square):
+    table = "left,right,outcome,winner,loser\na,b,right,Beech,a\nc,b,tie,,\nc,a,left,,\n"
+    data = jm.read_comparisons(write(tmp_path, table), square)
+    assert data.decided.tolist() == [True, False, True]
+    assert data.sides
+
+
 def test_winners_and_losers(tmp_path, square):
     data = jm.read_comparisons(write(tmp_path, "winner,loser\na,b\nc,b\n"), square)
     np.testing.assert_array_equal(data.counts().excess(), [0.5, -1.0, 0.5, 0.0])
@@ -57,6 +72,16 @@ def test_numbers_with_a_decimal_point_are_ids(tmp_path):
         (HEADER + "1,a,b,left,nan\n", "comparisons.csv line 2: 'nan' is not a number of seconds"),
         (HEADER + "1,a,b,left,-1\n", "comparisons.csv line 2: '-1' is not a number of seconds"),
         (HEADER + "1,a,b\n", "comparisons.csv line 2: there are 3 cells where the header has 5"),
+        ("winner,loser,outcome\na,b,right\n", "comparisons.csv line 2: the outcome 'right' does not go with"),
+        ("winner,loser,outcome\na,b,won\n", "comparisons.csv line 2: the outcome 'won' does not go with"),
+        (
+            "left,right,outcome,winner\na,b,right,a\n",
+            "comparisons.csv line 2: the outcome is 'right', but the winner is 'a'",
+        ),
+        (
+            "left,right,outcome,winner,loser\na,b,tie,a,b\n",
+            "comparisons.csv line 2: the outcome is 'tie', but the loser is 'b'",
+        ),
         ("winner,loser\nE1,E2\n", "comparisons.csv and the map have no area in common: the table names 'E1'"),
     ],
 )

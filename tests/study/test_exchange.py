@@ -131,6 +131,9 @@ TABLES = {
     "item1,item2,outcome\nAsh,Elm,1\nElm,Fir,0\nElm,Fir,2\n": (Columns(), ["left", "right", "tie"]),
     "left,right,outcome,judge,seconds\nAsh,Elm,tie,a,2\nElm,Fir,skipped,b,\n": (Columns(), ["tie", "skipped"]),
     "a,b,best\nAsh,Elm,Elm\nElm,Fir,\n": (Columns(left="a", right="b", chosen="best"), ["right", "skipped"]),
+    "winner,loser,outcome\nAsh,Elm,\nElm,Fir,tie\nFir,Ash,skipped\n": (Columns(), ["left", "tie", "skipped"]),
+    "winner,loser,y\nAsh,Elm,1\nElm,Fir,2\n": (Columns(), ["left", "tie"]),
+    "left,right,outcome,winner,loser\nAsh,Elm,right,Elm,Ash\nElm,Fir,tie,,\n": (Columns(), ["right", "tie"]),
     "better,worse,who\nAsh,Elm,1\n": (Columns(winner="better", loser="worse", judge="who"), ["left"]),
     "winner,loser,home,away,y\nAsh,Elm,Elm,Ash,1\n": (Columns(left="home", right="away", outcome="y"), ["left"]),
 }
@@ -157,6 +160,12 @@ def test_tables(tmp_path, text):
         ("win,lost\n1,2\n3,\n", Columns(), "a.csv line 3: an area is missing"),
         ("win,lost\n1,1\n", Columns(), "a.csv line 2: '1' is compared with itself"),
         ("left,right,outcome\n1,2,lefty\n", Columns(), "line 2: 'lefty' is not an outcome .did you mean 'left'"),
+        ("winner,loser,outcome\n1,2,right\n", Columns(), "line 2: the outcome is 'right', but the winner is '1'"),
+        (
+            "left,right,outcome,winner,loser\n1,2,tie,1,2\n",
+            Columns(),
+            "line 2: the outcome is 'tie', but the winner is",
+        ),
         ("left,right,chosen\n1,2,3\n", Columns(), "line 2: '3' was chosen, but '1' and '2' were shown"),
     ],
 )

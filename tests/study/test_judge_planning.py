@@ -37,6 +37,16 @@ def test_hours_are_judges_times_answers_times_seconds(planned):
     assert slow.hours[2, 2] == pytest.approx(8 * 40 * 10 / 3600)
 
 
+def test_one_judge_is_one_judge(planned):
+    alone = jm.plan_judges(jm.chicago(), judges=1, per_judge=40, differ=0.5, seed=1, simulations=2)
+    assert (alone.judges, alone.planned) == ((1, 2, 4), (1, 40))
+    assert alone.hours[alone.at(1, 40)] == pytest.approx(40 * 4 / 3600)
+    assert (np.diff(alone.sd, axis=1) < 0).all()
+    assert "one judge with 40 answers gives the population's map" in judge_sentences(alone)[0]
+    assert "1 judge  " in judge_table(alone).text()
+    assert "1 judge × 40" in judge_picture(alone).alt
+
+
 def test_same_seed_same_numbers(planned):
     again = jm.plan_judges(jm.chicago(), judges=8, per_judge=40, differ=0.5, seed=1, simulations=3)
     np.testing.assert_array_equal(again.sd, planned.sd)

@@ -173,7 +173,7 @@ def test_an_interrupted_fit_keeps_its_draws(areas):
 
     fit = jm.fit_spatial(answers(areas, len(areas)), areas, seed=1, chains=4, warmup=2, draws=50, watch=watch)
     assert fit.posterior.sizes["draw"] == 6
-    assert "interrupted after 6 of 50 draws per chain" in fit.warnings[0]
+    assert "stopped after 6 of 50 draws per chain" in fit.warnings[0]
     assert any("Effective sample size" in text for text in fit.warnings)
 
 

@@ -1,5 +1,7 @@
 """Which model predicts a judge it has not seen, and the warning of fits that take judges as alike."""
 
+import os
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -48,6 +50,17 @@ def test_judges_who_differ_are_predicted_best_by_a_model_in_which_they_do(row):
     assert judged.words.startswith("'differ' (judgemap fit --judges differ) predicts a new judge's answers best")
     assert judged.judges.index.tolist() == [f"judge {number}" for number in range(6)]
     np.testing.assert_allclose(judged.judges.sum()["differ"], best["elpd"])
+
+
+def test_ctrl_c_in_any_fit_ends_the_comparison(row, monkeypatch):
+    def watch(draws, _wanted):
+        if draws.n_draws >= 10:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    real = FitSettings.run
+    monkeypatch.setattr(FitSettings, "run", lambda *given, **more: real(*given, **more, watch=watch))
+    with pytest.raises(KeyboardInterrupt):
+        jm.compare_models(panel(row, 3), row, seed=1, models=["alike", "differ"], **SHORT)
 
 
 def test_judges_who_agree_need_no_more(row):

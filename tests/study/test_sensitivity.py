@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,14 @@ def test_a_wider_prior_lets_the_variance_grow(refit):
     assert (table["pearson"].iloc[2:] > 0.9).all()
     assert table["sd_ratio"].iloc[2] < 1 < table["sd_ratio"].iloc[3]
     assert table["rank_change"].iloc[0] == 0
+
+
+def test_ctrl_c_in_a_refit_ends_the_table(refit):
+    """A run that was cut short must not stand beside whole ones."""
+    base = refit(jm.InverseGamma())
+    short = replace(base, record=replace(base.record, complete=False))
+    with pytest.raises(KeyboardInterrupt):
+        jm.variance_sensitivity(base, lambda prior: short, [("chi", [20.0])])
 
 
 def test_what_cannot_be_varied_is_told(refit):

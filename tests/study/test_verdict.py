@@ -31,6 +31,27 @@ def test_one_warning_about_the_draws_is_enough():
     assert "Effective sample size 26." in found.lines[1]
 
 
+STOPPED = "The fit was stopped after 500 of 1,000 draws per chain."
+
+
+def test_a_stopped_fit_is_said_to_be_stopped_and_may_have_settled():
+    found = judge_fit([STOPPED], USUAL, RELIABLE, AGREE, differ=False, stopped=True)
+    assert found.grade is Grade.CARE
+    assert found.lines[1].startswith(f"{STOPPED} By then the chains agreed")
+    found = judge_fit([STOPPED, "Too few."], USUAL, RELIABLE, AGREE, differ=False, stopped=True)
+    assert (found.grade, found.headline) == (Grade.NO, "Not ready for use")
+    assert found.lines[1] == f"{STOPPED} By then the computation had not settled. Too few."
+
+
+def test_what_could_not_be_assessed_is_said():
+    found = judge_fit([], USUAL, None, AGREE, differ=False, failed={Subject.RELIABILITY: "Singular matrix"})
+    assert found.grade is Grade.CARE
+    assert found.lines == [
+        "Use with care.",
+        "How far another panel would agree could not be assessed (Singular matrix).",
+    ]
+
+
 @pytest.mark.parametrize("p", [0.0, 0.007, EXTREME - 1e-6, 1 - EXTREME + 1e-6, 1.0])
 def test_an_unusual_measure_needs_care(p):
     found = verdict(checks=[*USUAL[:3], Measure(name="left", words="left", p=p)])

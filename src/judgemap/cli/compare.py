@@ -7,6 +7,7 @@ from typing import Annotated, cast
 import typer
 
 from judgemap.cli import inputs
+from judgemap.cli.progress import stoppable
 from judgemap.geo.maps import Areas
 from judgemap.study.comparison_files import read_comparisons
 from judgemap.study.comparisons import Direction
@@ -44,14 +45,15 @@ def compare(
     if output is not None:
         check_file(output)
     data = read_comparisons(comparisons, areas, cast("Direction", winner_is))
-    judged = compare_models(
-        data,
-        areas,
-        seed=inputs.choose_seed(seed),
-        models=None if models is None else [name.strip() for name in models.split(",")],
-        cores=cores or available_cores(),
-        model=model,
-    )
+    with stoppable():
+        judged = compare_models(
+            data,
+            areas,
+            seed=inputs.choose_seed(seed),
+            models=None if models is None else [name.strip() for name in models.split(",")],
+            cores=cores or available_cores(),
+            model=model,
+        )
     if output is not None:
         write_whole(output, judged.table.to_csv(index=False).encode())
     if as_json:

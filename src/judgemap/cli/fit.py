@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from judgemap.cli import inputs
-from judgemap.cli.progress import sampling_progress
+from judgemap.cli.progress import sampling_progress, stoppable, without_ctrl_c
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study import compiling
@@ -17,7 +17,7 @@ from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparison_files import read_comparisons
 from judgemap.study.comparisons import Direction
 from judgemap.study.explain import judge
-from judgemap.study.folder import check_folder, check_new
+from judgemap.study.folder import check_folder, check_new, write_whole
 from judgemap.study.panel import PanelFit
 from judgemap.study.record import NoteKind
 from judgemap.study.result import Fit
@@ -77,18 +77,25 @@ def fit(
     (check_folder if force else check_new)(output)
     data = read_comparisons(comparisons, areas, cast("Direction", winner_is))
     threads = cores or available_cores()
-    with sampling_progress() as watch:
+    with stoppable(), sampling_progress() as watch:
         result = settings.run(data, areas, cores=threads, memory=memory, watch=watch)
-    result = judge(result, data)
-    folder = result.save(output)
+    with without_ctrl_c():
+        folder = result.save(output)
+    with stoppable(f"the fit is in {folder}/, but was not assessed"):
+        result = judge(result, data)
+        result.save_verdict(folder)
     typer.echo(
         json.dumps(result.record.to_dict(), indent=2, ensure_ascii=False) if as_json else describe(result, folder)
     )
+    if not result.record.complete:
+        typer.echo(f"judgemap: the fit was stopped; the draws made until then are in {folder}/", err=True)
+        raise typer.Exit(130)
     if variations:
-        with sampling_progress() as watch:
+        kept = f"the fit is in {folder}/, and there is no sensitivity.csv"
+        with stoppable(kept), sampling_progress() as watch:
             again = partial(FitSettings.run, data=data, areas=areas, cores=threads, memory=memory, watch=watch)
             table = _vary(result, settings, variations, again)
-        table.to_csv(folder / "sensitivity.csv", index=False)
+        write_whole(folder / "sensitivity.csv", table.to_csv(index=False).encode())
         if not as_json:
             typer.echo("\n" + table.round(3).to_string(index=False) + f"\nThe table is in {folder}/sensitivity.csv")
     compiling.begin()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from judgemap.cli import inputs
-from judgemap.cli.progress import counting_progress
+from judgemap.cli.progress import counting_progress, stoppable
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.folder import check_file, check_folder
@@ -66,7 +66,7 @@ def plan(
 
         fitted = load_fit(pilot)
     people = None
-    try:
+    with stoppable():
         if judges_differ != 0 and (judges_differ is not None or len(areas) <= MOST_AREAS):
             people = plan_judges(
                 areas, judges, per_judge, seed=seed, differ=judges_differ, alpha=alpha, pilot=fitted, seconds=seconds
@@ -84,9 +84,6 @@ def plan(
                 cores=cores or available_cores(),
                 watch=watch,
             )
-    except KeyboardInterrupt:
-        typer.echo("judgemap: interrupted; nothing was written", err=True)
-        raise typer.Exit(130) from None
     if output is not None:
         from judgemap.report.pages.planning import save_plan
 

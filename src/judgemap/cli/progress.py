@@ -1,16 +1,38 @@
 """A progress bar on a terminal, silence elsewhere."""
 
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
+import typer
 
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.run import Draws, Watcher
 
 SECONDS_BETWEEN_NEWS = 0.5
+
+
+@contextmanager
+def stoppable(kept: str = "nothing was written") -> Iterator[None]:
+    """On Ctrl-C, say what is kept of the work, and exit with the status that a shell expects."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"judgemap: interrupted; {kept}", err=True)
+        raise typer.Exit(130) from None
+
+
+@contextmanager
+def without_ctrl_c() -> Iterator[None]:
+    """Ignore Ctrl-C while results are written: whoever presses it twice wants the draws made so far, too."""
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 @contextmanager

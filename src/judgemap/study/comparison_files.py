@@ -18,7 +18,8 @@ from judgemap.study.comparisons import ANSWERS, Comparisons, Direction
 def read_comparisons(path: str | Path, areas: Areas, winner_is: Direction = "lower") -> Comparisons:
     r"""Read comparisons.csv: ``judge,left,right,outcome[,seconds,answered_at,…]``, or ``winner,loser[,judge]``.
 
-    Areas are named by id or by exact name. An outcome is one of left, right, tie, skipped, unknown.
+    Areas are named by id or by exact name. An outcome is one of left, right, tie, skipped, unknown. A table of winners
+    and losers may have outcomes too: tie, skipped or unknown then say that neither won.
 
     >>> import tempfile, judgemap as jm
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -29,15 +30,16 @@ def read_comparisons(path: str | Path, areas: Areas, winner_is: Direction = "low
     (2, 1)
     """
     table = read_table(path)
-    if "winner" in table.columns or "loser" in table.columns:
+    named = "winner" in table.columns or "loser" in table.columns
+    if named and not {"left", "right", "outcome"} <= set(table.columns):
         table.require("winner", "loser")
-        first, second = "winner", "loser"
-        outcome = ["left"] * len(table.rows)
+        outcome = _outcomes_of_winners(table)
+        left, right = _positions(table, "winner", "loser", areas)
     else:
         table.require("left", "right", "outcome")
-        first, second = "left", "right"
         outcome = _outcomes(table)
-    left, right = _positions(table, first, second, areas)
+        left, right = _positions(table, "left", "right", areas)
+        _check_winners(table, outcome, areas)
     judge = [row.get("judge", "") for row in table.rows]
     data = Comparisons.from_words(areas.ids, judge, left, right, outcome, _seconds(table), winner_is)
     return replace(data, answered_at=np.array([_moment(row.get("answered_at", "")) for row in table.rows]))
@@ -54,6 +56,35 @@ def _outcomes(table: Table) -> list[str]:
         }
     )
     return outcomes
+
+
+def _outcomes_of_winners(table: Table) -> list[str]:
+    """Read the outcomes of a table of winners and losers, which need not have any: the winner counts as the left area.
+
+    'right' would be the winner's side to some and a win of the loser to others.
+    """
+    outcomes = [row.get("outcome") or "left" for row in table.rows]
+    table.refuse(
+        {
+            row: f"the outcome {outcome!r} does not go with a winner and a loser; leave it empty where the winner won, "
+            "and otherwise write tie, skipped or unknown"
+            for row, outcome in enumerate(outcomes)
+            if outcome not in ANSWERS or outcome == "right"
+        }
+    )
+    return outcomes
+
+
+def _check_winners(table: Table, outcomes: Sequence[str], areas: Areas) -> None:
+    """Refuse rows that name, beside the outcome, a winner or a loser that it contradicts; cells may be empty."""
+    lookup, mistakes = areas.lookup, {}
+    for row, (cells, outcome) in enumerate(zip(table.rows, outcomes, strict=True)):
+        sides = {"left": ("left", "right"), "right": ("right", "left")}.get(outcome)
+        for column, side in zip(("winner", "loser"), sides or (None, None), strict=True):
+            area = cells.get(column)
+            if area and (side is None or lookup.get(clean_label(area)) != lookup[clean_label(cells[side])]):
+                mistakes[row] = f"the outcome is {outcome!r}, but the {column} is {area!r}; correct one of them"
+    table.refuse(mistakes)
 
 
 def _moment(text: str) -> float:

@@ -77,10 +77,13 @@ class Columns:
     @property
     def enough(self) -> bool:
         """Whether the columns say who was compared with whom, and with what result."""
+        return self.sides or (self.winner is not None and self.loser is not None)
+
+    @property
+    def sides(self) -> bool:
+        """Whether the columns give two areas and which of them was chosen, not just winners and losers."""
         pair = self.left is not None and self.right is not None
-        return (self.winner is not None and self.loser is not None) or (
-            pair and (self.outcome is not None or self.chosen is not None)
-        )
+        return pair and (self.outcome is not None or self.chosen is not None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,20 +122,20 @@ def read_answers(rows: Sequence[Cells], columns: Columns, where: Sequence[str], 
     numbers = {"1": "left", "0": "right"} if ones == "first" else {"1": "right", "0": "left"}
     answers = []
     for cells, place in zip(rows, where, strict=True):
-        first, second = (
-            (columns.winner, columns.loser) if columns.winner and columns.loser else (columns.left, columns.right)
-        )
+        first, second = (columns.left, columns.right) if columns.sides else (columns.winner, columns.loser)
         left, right = _cell(cells, first), _cell(cells, second)
         if not left or not right:
             raise StudyError(f"{place}: an area is missing; fill it in, or remove the row")
         if left == right:
             raise StudyError(f"{place}: {left!r} is compared with itself; correct it, or remove the row")
-        if columns.winner and columns.loser:
-            outcome = "left"
-        elif columns.chosen:
+        if columns.sides and columns.chosen:
             outcome = _chosen(cells, columns, left, right, place)
         else:
-            outcome = _worded(_cell(cells, columns.outcome), numbers, place)
+            said = _cell(cells, columns.outcome)
+            outcome = _worded(said, numbers, place) if said or columns.sides else "left"
+        won = {"left": left, "right": right}.get(outcome)
+        if (winner := _cell(cells, columns.winner)) and winner != won and (columns.sides or outcome == "right"):
+            raise StudyError(f"{place}: the outcome is {outcome!r}, but the winner is {winner!r}; correct one of them")
         seconds, time = _cell(cells, columns.seconds), _cell(cells, columns.time)
         answers.append(Answer(_cell(cells, columns.judge), left, right, outcome, seconds, time))
     return answers

@@ -20,7 +20,7 @@ from judgemap.study.judges import judge_table, stands_out, surprising_answers
 from judgemap.study.record import NoteKind, json_value
 from judgemap.study.reliability import Reliability, reliability, reliability_over_time
 from judgemap.study.result import Fit
-from judgemap.study.verdict import Verdict, judge_fit
+from judgemap.study.verdict import Subject, Verdict, judge_fit
 
 BINS = 40
 TOPS = (1, 3, 5, 10, 20, 50)
@@ -31,6 +31,8 @@ WORK = 20_000_000
 """The most answers × draws in the predictive check."""
 LARGE = 3_000
 """With more areas than this, `judge` would take many minutes."""
+PARTS = {Subject.JUDGES: "judges", Subject.RELIABILITY: "reliability", Subject.CHECKS: "check"}
+"""What a verdict is based on, by the names that `findings.Findings` reads."""
 FIGURES = 5
 """Significant digits kept of every number that is not exact."""
 
@@ -98,9 +100,22 @@ class Explanation:
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the fit can be used, and why."""
-        found = Findings.from_dict(json_value(self._judged, FIGURES))
-        differ = any(note.kind is NoteKind.JUDGES_DIFFER for note in self.fit.record.notes)
-        return judge_fit(self.fit.warnings, found.checks, found.reliability, found.judges, differ=differ)
+        kept, failed = {}, {}
+        for subject, name in PARTS.items():
+            try:
+                kept[name] = self._assessed(name)
+            except (ValueError, ArithmeticError, MemoryError) as error:  # a matrix that is singular, draws without end
+                failed[subject] = str(error) or type(error).__name__
+        found = Findings.from_dict(json_value(kept, FIGURES))
+        return judge_fit(
+            self.fit.warnings,
+            found.checks,
+            found.reliability,
+            found.judges,
+            differ=any(note.kind is NoteKind.JUDGES_DIFFER for note in self.fit.record.notes),
+            stopped=not self.fit.record.complete,
+            failed=failed,
+        )
 
     @cached_property
     def risk_edges(self) -> FloatArray:
@@ -156,7 +171,7 @@ class Explanation:
             sampling = json_value(self.fit.sampling._asdict())
             return {"met": self.met, "sampling": sampling, "verdict": self.fit.verdict.to_dict()}
         rounded = {
-            **self._judged,
+            **{name: self._assessed(name) for name in PARTS.values()},
             "judges_note": self.judges_note,
             "surprises": self.surprises.to_dict("records"),
             "reliability_over_time": self.reliability_over_time.to_dict("records"),
@@ -171,19 +186,14 @@ class Explanation:
         told: dict[str, Any] = json_value(rounded, FIGURES) | json_value(exact) | of_clusters(self.fit)
         return told | {"met": self.met}  # a hundred thousand integers, which JSON takes as they are
 
-    @property
-    def _judged(self) -> dict[str, Any]:
-        """Return what a verdict is based on."""
-        judges = [{**row, "stands_out": self.stands_out[row["judge"]]} for row in self.judges.to_dict("records")]
-        return {
-            "judges": judges,
-            "reliability": {"note": self.reliability.note, **asdict(self.reliability)},
-            "check": {
-                "note": self.check.note,
-                "checks": self.check.checks.to_dict("records"),
-                "n_outside": self.check.n_outside,
-            },
-        }
+    def _assessed(self, part: str) -> Any:  # noqa: ANN401 - as `Findings` reads it
+        """Return one of the parts that a verdict is based on."""
+        if part == "judges":
+            return [{**row, "stands_out": self.stands_out[row["judge"]]} for row in self.judges.to_dict("records")]
+        if part == "reliability":
+            return {"note": self.reliability.note, **asdict(self.reliability)}
+        checks = self.check.checks.to_dict("records")
+        return {"note": self.check.note, "checks": checks, "n_outside": self.check.n_outside}
 
     def _areas(self) -> list[Any]:
         table = self.check.areas

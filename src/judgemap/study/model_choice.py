@@ -124,14 +124,14 @@ def leave_one_judge_out(
     data: Comparisons, areas: Areas, settings: FitSettings, cores: int = 1
 ) -> tuple[FloatArray, int]:
     """Return log p(a judge's answers | the others'), one entry per judge, and how many fits without a judge it took."""
-    fit = settings.run(data, areas, cores=cores)
+    fit = settings.run(data, areas, cores=cores).whole()
     with one_thread():
         chances = np.array([_chances(fit, data, judge) for judge in range(len(data.judges))])
     smoothed = [smooth_weights(-own) for own in chances]
     scores = np.array([logsumexp(each.log_weights + own) for each, own in zip(smoothed, chances, strict=True)])
     doubtful = np.flatnonzero([not each.k <= GOOD_K for each in smoothed])
     for judge in doubtful:
-        again = settings.run(data.without([data.judges[judge]]), areas, cores=cores)
+        again = settings.run(data.without([data.judges[judge]]), areas, cores=cores).whole()
         with one_thread():
             unseen = _chances(again, data, int(judge))
         scores[judge] = logsumexp(unseen) - np.log(len(unseen))

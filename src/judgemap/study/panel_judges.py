@@ -73,7 +73,7 @@ def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray | 
         if part in fit.posterior:
             low, middle, high = np.quantile(_draws(fit, part), [0.025, 0.5, 0.975], axis=0)
             columns |= {part: spread(middle), f"{part}_low": spread(low), f"{part}_high": spread(high)}
-    if judge_convergence(fit.warnings).grade is not Grade.SOUND:
+    if judge_convergence(fit.warnings, stopped=not fit.record.complete).grade is Grade.NO:
         nothing = np.full(len(data.judges), np.nan)
         columns |= dict.fromkeys((*CHANCES, "k_hat"), nothing)
         return columns | {"kind_note": np.where(known, UNSETTLED, "").tolist()}

@@ -28,7 +28,7 @@ from judgemap.core.types import FloatArray, IntArray
 from judgemap.display import Displayed, plots
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.folder import new_folder
+from judgemap.study.folder import FIT, new_folder, write_whole
 from judgemap.study.kept_draws import compressed, thinned
 from judgemap.study.priors import PRIORS, prior_covariance
 from judgemap.study.record import FitRecord
@@ -227,7 +227,7 @@ class Fit(Displayed):
         draws = self.sample_stats.sizes.get("draw", draws)  # the folder of a large map keeps only some draws of risk
         texts = []
         if not self.record.complete:
-            texts.append(f"The run was interrupted after {draws:,} of {self.record.plan.draws:,} draws per chain.")
+            texts.append(f"The fit was stopped after {draws:,} of {self.record.plan.draws:,} draws per chain.")
         broke_down = int(self.sample_stats.get("divergences", xr.DataArray(0)).sum())  # older fits did not count them
         if broke_down:
             proposals = self.posterior.sizes["chain"] * draws * self.record.plan.thin
@@ -253,7 +253,9 @@ class Fit(Displayed):
     @property
     def verdict(self) -> Verdict:
         """Whether the fit can be used: the verdict stored by `judged`, or else what the draws alone say."""
-        return self.record.verdict or judge_fit(self.warnings, None, None, None, differ=False)
+        return self.record.verdict or judge_fit(
+            self.warnings, None, None, None, differ=False, stopped=not self.record.complete
+        )
 
     def judged(self, verdict: Verdict) -> Self:
         """Return the same fit with a verdict, which is then saved with it."""
@@ -268,6 +270,12 @@ class Fit(Displayed):
         good = f"effective sample size at least {judged.ess_bulk_min:,.0f}, largest R-hat {judged.rhat_max:.3f}"
         return self.warnings[0] if self.warnings else f"The draws are good: {good}."
 
+    def whole(self) -> Self:
+        """Return the fit; if Ctrl-C cut it short, pass that on, so that nothing rests on part of the draws."""
+        if not self.record.complete:
+            raise KeyboardInterrupt
+        return self
+
     def save(self, folder: str | Path) -> Path:
         """Write areas.csv, areas.geojson (with a map), posterior.nc and fit.json into a folder, all or nothing.
 
@@ -277,6 +285,10 @@ class Fit(Displayed):
         with new_folder(Path(folder)) as draft:
             self._write(draft)
         return Path(folder)
+
+    def save_verdict(self, folder: str | Path) -> Path:
+        """Write fit.json again, into the folder of the same fit, with the verdict given since it was saved."""
+        return write_whole(Path(folder, FIT[0]), self._record_text().encode())
 
     def _write(self, folder: Path) -> None:
         self.areas.to_csv(folder / "areas.csv", index=False)
@@ -290,9 +302,10 @@ class Fit(Displayed):
             else:
                 encoding = compressed(dataset)
             dataset.to_netcdf(folder / "posterior.nc", mode="a", group=group, engine="h5netcdf", encoding=encoding)
-        (folder / "fit.json").write_text(
-            json.dumps(self.record.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+        (folder / FIT[0]).write_text(self._record_text(), encoding="utf-8")
+
+    def _record_text(self) -> str:
+        return json.dumps(self.record.to_dict(), indent=2, ensure_ascii=False) + "\n"
 
     def _group(self, group: str) -> xr.Dataset:
         if group == "constant_data":
@@ -301,7 +314,8 @@ class Fit(Displayed):
         return dataset
 
     def _attributes(self) -> dict[str, str]:
-        return {"inference_library": "judgemap", "judgemap": json.dumps(self.record.to_dict(), ensure_ascii=False)}
+        made = replace(self.record, verdict=None).to_dict()  # a verdict comes after the draws, and goes into fit.json
+        return {"inference_library": "judgemap", "judgemap": json.dumps(made, ensure_ascii=False)}
 
 
 def load_fit(folder: str | Path) -> Fit:

@@ -76,7 +76,7 @@ def variance_sensitivity(
     for name, values in variations:
         for value in values:
             other = _varied(prior, name, value)
-            fit = base if other == prior else refit(other)
+            fit = base if other == prior else refit(other).whole()
             rows.append({"parameter": name, "value": value, **_against(base, fit)})
     return pd.DataFrame(rows)
 
@@ -104,7 +104,7 @@ def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Var
         for value in values:
             changed: dict[str, Any] = {name: value}
             other = replace(settings, **changed)
-            fit = base if other == settings else refit(other)
+            fit = base if other == settings else refit(other).whole()
             rows.append({"parameter": name, "value": value, **_compare(base, fit)})
     return pd.DataFrame(rows)
 

@@ -61,6 +61,15 @@ HEADLINES = {
 """How a verdict begins; for a fit that cannot be used, the headline says why."""
 
 
+SUBJECTS = {
+    Subject.CONVERGENCE: "Whether the computation has settled",
+    Subject.CHECKS: "Whether the fit explains the answers",
+    Subject.RELIABILITY: "How far another panel would agree",
+    Subject.JUDGES: "Whether the judges agree",
+}
+"""What each subject is about, as the beginning of a sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ground:
     """What one rule found, in a sentence or two."""
@@ -134,28 +143,48 @@ def judge_fit(
     judges: Sequence[JudgeFinding] | None,
     *,
     differ: bool,
+    stopped: bool = False,
+    failed: Mapping[Subject, str] | None = None,
 ) -> Verdict:
     """Judge a fit by what was found about it; None stands for what was not checked.
 
-    ``differ`` says that judges differ more than chance explains, in a fit that assumes they do not.
+    ``differ`` says that judges differ more than chance explains, in a fit that assumes they do not; ``stopped``, that
+    the first warning is about a fit stopped early. ``failed`` says why a subject that was tried could not be assessed.
 
     >>> measures = [Measure(name="left", words="answers for the area on the left", p=0.007)]
     >>> found = ReliabilityFinding(split_half_full=0.84, judges=2, answers=800)
     >>> judge_fit([], measures, found, [JudgeFinding(judge="ann"), JudgeFinding(judge="bob")], differ=False).lines
     ['Use with care.', 'The fit does not explain the answers in every respect: the two sides are not chosen equally...']
     """
-    return Verdict(
-        (
-            judge_convergence(warnings),
-            judge_checks(checks),
-            judge_reliability(reliability),
-            judge_judges(judges, differ),
-        )
+    grounds = (
+        judge_convergence(warnings, stopped=stopped),
+        judge_checks(checks),
+        judge_reliability(reliability),
+        judge_judges(judges, differ),
     )
+    whys = failed or {}
+    return Verdict(tuple(_failed(each, whys[each.subject]) if each.subject in whys else each for each in grounds))
 
 
-def judge_convergence(warnings: Sequence[str]) -> Ground:
-    """Judge the computation: a single warning about the draws is enough to say no."""
+def _failed(ground: Ground, why: str) -> Ground:
+    return Ground(ground.subject, Grade.CARE, f"{SUBJECTS[ground.subject]} could not be assessed ({why}).")
+
+
+def judge_convergence(warnings: Sequence[str], *, stopped: bool = False) -> Ground:
+    """Judge the computation: a single warning about the draws is enough to say no.
+
+    A fit that was ``stopped``, as its first warning says, may have settled by then.
+
+    >>> judge_convergence(["The fit was stopped after 500 of 1,000 draws per chain."], stopped=True).text
+    'The fit was stopped after 500 of 1,000 draws per chain. By then the chains agreed, and there were enough draws...'
+    """
+    if stopped and len(warnings) == 1:
+        settled = "By then the chains agreed, and there were enough draws; its seed alone does not reproduce it."
+        words = f"{warnings[0]} {settled}"
+        return Ground(Subject.CONVERGENCE, Grade.CARE, words)
+    if stopped:
+        words = f"{warnings[0]} By then the computation had not settled. {' '.join(warnings[1:])}"
+        return Ground(Subject.CONVERGENCE, Grade.NO, words)
     if warnings:
         words = f"The computation has not settled, so the numbers may change. {' '.join(warnings)}"
         return Ground(Subject.CONVERGENCE, Grade.NO, words)

@@ -13,6 +13,9 @@ from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.likelihood import information, log_likelihood, score
 from judgemap.core.types import FloatArray
 
+TINY, LEAST_SHRUNK = 1e-30, 1e-6
+"""Keep a covariance positive definite if its draws hardly differ."""
+
 
 class Estimates(NamedTuple):
     """Centred strengths and their standard errors."""
@@ -93,7 +96,7 @@ def another_panel(rng: np.random.Generator, draws: ArrayLike, prior_precision: F
     ``draws`` are of the population's map λ, (draws, areas), whose posterior is nearly N(m, V); ``prior_precision`` is
     C⁻¹/α². The information about λ from a panel of this size is J = V⁻¹ − C⁻¹/α². A similar panel of other judges would
     estimate m′ = V(Jλ + ε), ε ~ N(0, J): nearer to the prior than the truth, and off because of its judges and noise.
-    With V = LLᵀ and LᵀC⁻¹L/α² = Q diag(s) Qᵀ, m′ = LQ[(1 − s)QᵀL⁻¹λ + √(1 − s) z], z ~ N(0, I).
+    With V = LLᵀ (`_covariance_root`) and LᵀC⁻¹L/α² = Q diag(s) Qᵀ, m′ = LQ[(1 − s)QᵀL⁻¹λ + √(1 − s) z], z ~ N(0, I).
 
     Reliability in the usual sense is the correlation of two such estimates, the square root of this. The r² of m with
     the population's map itself is `squared_correlations` of the same draws, and higher.
@@ -106,7 +109,7 @@ def another_panel(rng: np.random.Generator, draws: ArrayLike, prior_precision: F
     """
     values = np.asarray(draws, dtype=np.float64)
     mean = values.mean(axis=0)
-    L = np.linalg.cholesky(np.cov(values, rowvar=False))
+    L = _covariance_root(values)
     s, Q = np.linalg.eigh(L.T @ prior_precision @ L)
     kept = np.clip(1 - s, 0.0, 1.0)
     white = np.linalg.solve(L, values.T)
@@ -115,6 +118,23 @@ def another_panel(rng: np.random.Generator, draws: ArrayLike, prior_precision: F
     with np.errstate(invalid="ignore", divide="ignore"):
         result: FloatArray = (theirs @ mine) ** 2 / ((theirs**2).sum(axis=1) * (mine @ mine))
     return result
+
+
+def _covariance_root(values: FloatArray) -> FloatArray:
+    """L with LLᵀ the draws' covariance S, shrunk if there are too few draws to give a variance in every direction.
+
+    Then it is (1 − δ)S + δμI, where μ is the mean variance and δ the share that is least expected to be wrong, so that
+    no direction looks certain only because no draw happened to differ in it. Source: Ledoit and Wolf (2004).
+    """
+    S = np.cov(values, rowvar=False).astype(np.float64)
+    try:
+        return np.linalg.cholesky(S).astype(np.float64)
+    except np.linalg.LinAlgError:
+        squares = ((values - values.mean(axis=0)) ** 2).sum(axis=1)
+        mean = np.trace(S) / len(S)
+        noise = ((squares**2).mean() - (S**2).sum()) / len(values)
+        share = np.clip(noise / max(((S - mean * np.eye(len(S))) ** 2).sum(), TINY), LEAST_SHRUNK, 1.0)
+        return np.linalg.cholesky((1 - share) * S + max(share * mean, TINY) * np.eye(len(S))).astype(np.float64)
 
 
 def stepped_up(correlation: ArrayLike) -> FloatArray:

@@ -281,6 +281,8 @@ def run(
             pool.shutdown(cancel_futures=True)
             if store.filled < FEWEST:
                 raise
+            if store.filled == store.size:  # stopped while it was decided whether to go on
+                store.size = max(store.size, plan.most)
     return store.so_far()
 
 

@@ -27,9 +27,10 @@ def judge_sentences(plan: JudgePlan) -> list[str]:
     judges, answers = plan.planned
     row, column = plan.at(judges, answers)
     sd, endless = plan.sd[row, column], plan.sd[-1, column]
+    give = "gives" if judges == 1 else "each give"
     first = (
         f"If judges differ from each other by {plan.differ:.2g} of how far areas differ, {counted(judges, 'judge')} "
-        f"with {answers:,} answers each give the population's map with a standard deviation of {sd:.2f}, a correlation "
+        f"with {answers:,} answers {give} the population's map with a standard deviation of {sd:.2f}, a correlation "
         f"of {plan.correlation[row, column]:.2f} with the truth, in {_hours(plan.hours[row, column])}."
     )
     doubled = (
@@ -41,7 +42,7 @@ def judge_sentences(plan: JudgePlan) -> list[str]:
 
 def judge_table(plan: JudgePlan) -> Table:
     """Tabulate uncertainty, correlation and the judges' hours by the number of judges and answers each."""
-    heads = columns([], ["Answers each", *(f"{judges:,} judges" for judges in plan.judges)])
+    heads = columns([], ["Answers each", *(_judges(number) for number in plan.judges)])
     rows = [
         (
             Cell(f"{answers:,}"),
@@ -93,7 +94,7 @@ def judge_picture(plan: JudgePlan) -> Picture:
     row, column = plan.at(judges, answers)
     alt = (
         f"Lines of uncertainty of the population’s map against {plan.per_judge[0]:,} to {plan.per_judge[-1]:,} answers "
-        f"of each of {plan.judges[0]:,} to {plan.judges[-1]:,} judges. {judges:,} judges × {answers:,}: "
+        f"of each of {plan.judges[0]:,} to {plan.judges[-1]:,} judges. {_judges(judges)} × {answers:,}: "
         f"{plan.sd[row, column]:.2f}; twice the answers {plan.sd[row + 1, column]:.2f}, twice the judges "
         f"{plan.sd[row, column + 1]:.2f}."
     )
@@ -112,6 +113,10 @@ def judge_section(plan: JudgePlan) -> Section:
         picture=judge_picture(plan),
         table=judge_table(plan),
     )
+
+
+def _judges(number: int) -> str:
+    return f"{number:,} {'judge' if number == 1 else 'judges'}"
 
 
 def _where_it_ends(plan: JudgePlan, judges: int) -> str:
