@@ -22,6 +22,7 @@ from judgemap.web.judge.scheduling import REPEAT, draw_pair, draw_repeat
 from judgemap.web.server.erasing import erase_after_commit
 from judgemap.web.server.limits import Brake
 from judgemap.web.server.tokens import hashed, make_name, make_token, tidy_code, withdrawal_code
+from judgemap.web.studies.actions import locked
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Study, StudyVersion
 
@@ -67,6 +68,7 @@ def invite(study: Study, count: int, by: Researcher | None = None, group: JudgeG
     """Make personal links for a number of judges, and record who asked for them."""
     invited = [Invited(make_name(), make_token()) for _ in range(count)]
     with transaction.atomic():
+        study = locked(study)
         if group is not None:
             check_room(group, count)
         Judge.objects.bulk_create([_new_judge(study, each, group) for each in invited])

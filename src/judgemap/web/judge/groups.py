@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Judge, JudgeGroup
+from judgemap.web.studies.actions import locked
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Study
 
@@ -30,7 +31,7 @@ class GroupRow:
 def keep_group(study: Study, name: str, quota: int | None, by: Researcher | None = None) -> JudgeGroup:
     """Make a group, or change the quota of the existing one with that name."""
     with transaction.atomic():
-        study = Study.objects.select_for_update(of=("self",)).get(pk=study.pk)
+        study = locked(study)
         group = JudgeGroup.objects.filter(study=study, name=name).first()
         if group is None and JudgeGroup.objects.filter(study=study).count() >= MOST_GROUPS:
             raise StudyError(

@@ -17,6 +17,7 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Answer, Judge
 from judgemap.web.results.models import AutoFit, BriefingWords, FitRun, excluded_from
 from judgemap.web.server.jobs import log_line
+from judgemap.web.studies.actions import locked
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Study
 
@@ -49,7 +50,7 @@ def ask_for_fit(
     """
     chosen = set(only)
     with transaction.atomic():
-        study = _locked(study)
+        study = locked(study)
         unwanted = {*left_out, *excluded_from(study)} - chosen
         _check(study, settings, unwanted | chosen)
         return _ask(study, settings, by, {"left_out": sorted(unwanted), "only": sorted(chosen), "note": note[:200]})
@@ -67,7 +68,7 @@ def again(run: FitRun, by: Researcher | None = None) -> FitRun:
     settings = FitSettings.from_dict(run.settings)
     judges = {"left_out": run.left_out, "only": run.only, "note": run.note}
     with transaction.atomic():
-        study = _locked(run.study)
+        study = locked(run.study)
         _check(study, settings, set())
         return _ask(study, settings, by, judges)
 
@@ -110,7 +111,7 @@ def ask_where_due(**_: object) -> list[FitRun]:
         if not _is_due(each):
             continue
         with transaction.atomic():
-            study = _locked(each.study)
+            study = locked(each.study)
             now = AutoFit.objects.select_related("study").filter(pk=each.pk).first()
             if now is not None and _is_due(now) and has_decided(study):
                 judges = {"left_out": excluded_from(study), "only": [], "note": f"every {now.every:,} answers"}
@@ -191,10 +192,6 @@ def _ask(study: Study, settings: FitSettings, by: Researcher | None, judges: dic
     return run
 
 
-def _locked(study: Study) -> Study:
-    return Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=study.pk)
-
-
 def other_priors(settings: FitSettings) -> list[FitSettings]:
     """Return the same settings with other priors: of α² for a fit without clusters, of β for one with clusters.
 
@@ -221,7 +218,7 @@ def let_judges_differ(run: FitRun, by: Researcher | None = None) -> FitRun:
 def _once(run: FitRun, settings: FitSettings, by: Researcher | None, note: str) -> FitRun:
     """Ask for a fit of the same answers and judges as ``run``, or return it if it is done or under way."""
     with transaction.atomic():
-        study = _locked(run.study)
+        study = locked(run.study)
         return _made_of_same(run, settings) or ask_for_fit(study, settings, by, run.left_out, run.only, note)
 
 

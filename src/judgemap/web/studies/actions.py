@@ -138,10 +138,10 @@ def edit_study(study: Study, definition: StudyDefinition, author: Researcher | N
     """
     _check_languages(definition)
     packed = prepare_design(definition.design, load_graph(study.version), definition.recommended)
-    read = _editable(study)
+    read = state_of(study)
     with transaction.atomic():
-        study = _locked(study)
-        if _editable(study) != read:
+        study = locked(study)
+        if state_of(study) != read:
             raise StudyError(_("Someone else has changed this study. Reload the page and make your change again."))
         if study.status == Study.Status.CLOSED:
             raise StudyError(
@@ -157,7 +157,7 @@ def edit_study(study: Study, definition: StudyDefinition, author: Researcher | N
     return version
 
 
-def _editable(study: Study) -> tuple[object, ...]:
+def state_of(study: Study) -> tuple[object, ...]:
     """Return what tells two states of a study's definition apart."""
     return study.current_id, study.answers_until, study.join_code
 
@@ -173,7 +173,7 @@ def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None
         graph = _with_edge_changed(load_graph(before), a.position, b.position)
         packed = prepare_design(before.design, graph, before.recommended)
         with transaction.atomic():
-            study = _locked(study)
+            study = locked(study)
             if study.status == Study.Status.CLOSED:
                 raise StudyError(
                     _("study %(slug)s is closed; its edges stay as they are") % {"slug": f"{study.slug!r}"}
@@ -242,7 +242,7 @@ def definition_of(study: Study, version: StudyVersion | None = None) -> StudyDef
 
 def _move(study: Study, status: Study.Status, by: Researcher | None, allowed: set[Study.Status]) -> Study:
     with transaction.atomic():
-        study = _locked(study)
+        study = locked(study)
         if study.status == status:
             return study
         if study.status not in allowed:
@@ -258,8 +258,12 @@ def _move(study: Study, status: Study.Status, by: Researcher | None, allowed: se
     return study
 
 
-def _locked(study: Study) -> Study:
-    return Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=study.pk)
+def locked(study: Study) -> Study:
+    """Lock a study's row and read it again; refuse one that was deleted, or made again from its file, meanwhile."""
+    found = Study.objects.select_for_update(of=("self",)).select_related("current").filter(pk=study.pk).first()
+    if found is None or found.deleted_at is not None:
+        raise StudyError(_("this study was deleted or made again meanwhile; reload the page"))
+    return found
 
 
 def _add_version(
@@ -360,7 +364,7 @@ def share_study(study: Study, email: str, by: Researcher, *, to_read: bool = Fal
     if colleague is None:
         raise StudyError(_("no researcher here has this address; invite them under Researchers first"))
     with transaction.atomic():
-        study = _locked(study)
+        study = locked(study)
         if colleague == study.owner:
             raise StudyError(_("this is the study's owner"))
         now, before = (study.readers, study.colleagues) if to_read else (study.colleagues, study.readers)
@@ -373,7 +377,7 @@ def share_study(study: Study, email: str, by: Researcher, *, to_read: bool = Fal
 def unshare_study(study: Study, colleague_id: str, by: Researcher) -> None:
     """Stop sharing a study with a colleague; nothing happens if it was not shared."""
     with transaction.atomic():
-        study = _locked(study)
+        study = locked(study)
         known = colleague_id.isdecimal() and len(colleague_id) < 19
         for shared in (study.colleagues, study.readers):
             for colleague in shared.filter(pk=colleague_id if known else -1):
@@ -385,7 +389,7 @@ def give_study(study: Study, email: str) -> Researcher:
     """Make a researcher the owner of a study; the previous owner stays on as a colleague."""
     owner = find_researcher(email)
     with transaction.atomic():
-        study = _locked(study)
+        study = locked(study)
         if study.owner is not None and study.owner != owner:
             study.colleagues.add(study.owner)
         study.colleagues.remove(owner)

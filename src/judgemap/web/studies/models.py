@@ -288,7 +288,7 @@ class Draft(Job):
     chosen = models.JSONField(default=dict)
     """What was filled in about the upload: columns, reference system, remedies, title and question."""
     replaces = models.ForeignKey(Study, models.SET_NULL, null=True, related_name="+")
-    """An earlier draft of the same upload, whose texts are kept; it is removed when this one is done."""
+    """An earlier draft of the same upload, whose place the new one takes with all that people made in it."""
     study = models.ForeignKey(Study, models.SET_NULL, null=True, related_name="made_by")
     """The study that was made."""
 

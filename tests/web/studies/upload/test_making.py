@@ -10,8 +10,13 @@ import shapely
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from judgemap.study.definition import parse_definition
+from judgemap.web.judge.actions import invite
+from judgemap.web.judge.groups import keep_group
+from judgemap.web.judge.models import Answer
+from judgemap.web.studies.actions import change_edge, change_study, find_study, open_study, share_study
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.models import BaseMap, BaseMapTile, Draft, Study, Upload
+from judgemap.web.studies.upload import drafts
 from judgemap.web.studies.upload.actions import MOST_KEPT
 from judgemap.web.studies.upload.files import inspect_file
 
@@ -175,6 +180,83 @@ def test_one_can_go_back_from_the_map_and_make_the_draft_again(clients, uploaded
     assert (again.slug, again.version.consent) == (first.slug, "My own words")
     assert again.areas.get(position=0).name == "W0"
     assert not Study.objects.filter(pk=first.pk).exists()
+
+
+def test_all_that_people_made_in_a_draft_moves_to_the_one_made_again(clients, uploaded, make, people):
+    first = make(uploaded).context["study"]
+    share_study(first, people["teammate"].email, people["owner"])
+    share_study(first, people["stranger"].email, people["owner"], to_read=True)
+    change_study(first, people["owner"], {"access": "open", "thanks": "Ta"})
+    first.refresh_from_db()
+    group = keep_group(first, "Police", 5)
+    invited = invite(first, 2, group=group)
+    joined = change_edge(first, first.areas.get(code="W0"), first.areas.get(code="W2"))
+    assert joined is not None
+    study = make(uploaded, contiguity="rook", name="code").context["study"]
+    assert study.pk != first.pk
+    assert (study.slug, study.join_code, study.version.thanks) == (first.slug, first.join_code, "Ta")
+    assert (list(study.colleagues.all()), list(study.readers.all())) == ([people["teammate"]], [people["stranger"]])
+    assert {each.name for each in study.judges.filter(group=group)} == {each.name for each in invited}
+    assert study.judge_groups.get().join_code == group.join_code
+    assert [0, 2] in load_graph(study.version).edges.tolist()
+
+
+class Meanwhile:
+    """Something that happens while a draft is being made again: just after its map was read."""
+
+    def __init__(self, monkeypatch, happens) -> None:
+        read = drafts.read_with_regions
+
+        def read_and_let_it_happen(*given):
+            found = read(*given)
+            happens()
+            return found
+
+        monkeypatch.setattr(drafts, "read_with_regions", read_and_let_it_happen)
+
+
+def test_a_study_that_is_opened_meanwhile_stays_with_its_answers(clients, uploaded, make, visit, monkeypatch):
+    first = make(uploaded).context["study"]
+
+    def happens() -> None:
+        judge = visit(of=open_study(first))
+        assert judge.answer("left").status_code == 200
+
+    Meanwhile(monkeypatch, happens)
+    page = make(uploaded, contiguity="rook")
+    assert page.context["study"].pk != first.pk
+    assert "so it stays as it is, and this is a separate draft." in page.content.decode()
+    first.refresh_from_db()
+    assert (first.status, first.slug, Answer.objects.filter(pair__judge__study=first).count()) == (
+        "open",
+        "hidden-harm",
+        1,
+    )
+
+
+def test_what_is_edited_while_a_draft_is_made_again_is_kept(clients, uploaded, make, people, monkeypatch):
+    first = make(uploaded).context["study"]
+
+    def happens() -> None:
+        change_study(find_study(first.slug), people["teammate"], {"title": "Theirs", "consent": "Their words"})
+        invite(first, 1)
+
+    Meanwhile(monkeypatch, happens)
+    study = make(uploaded, question="Mine?").context["study"]
+    assert (study.version.title, study.version.consent, study.version.question) == ("Theirs", "Their words", "Mine?")
+    assert (study.slug, study.judges.count(), Study.objects.count()) == (first.slug, 1, 1)
+
+
+def test_neighbours_changed_while_a_draft_is_made_again_refuse_it(clients, uploaded, make, carry_out, monkeypatch):
+    first = make(uploaded).context["study"]
+    ends = first.areas.get(code="W0"), first.areas.get(code="W2")
+    Meanwhile(monkeypatch, lambda: change_edge(first, *ends))
+    clients["owner"].post(uploaded, CHOSEN)
+    job = Draft.objects.latest("pk")
+    carry_out(job)
+    job.refresh_from_db()
+    assert (job.status, job.said[:41]) == ("failed", "Somebody changed neighbours in the draft ")
+    assert Study.objects.get().pk == first.pk
 
 
 def odd_collection() -> bytes:

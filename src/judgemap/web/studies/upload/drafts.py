@@ -1,15 +1,18 @@
 """Making a draft, as a worker does it: from an uploaded map, or as a copy of another study."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date
 from functools import partial
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from judgemap.errors import StudyError
 from judgemap.study.definition import AreasSource, StudyDefinition, without_edges
-from judgemap.web.studies.actions import WholeMap, create_study, definition_of, store_study
+from judgemap.web.server.jobs import outlast
+from judgemap.web.server.tokens import make_token
+from judgemap.web.studies.actions import WholeMap, create_study, definition_of, edit_study, state_of, store_study
 from judgemap.web.studies.areas import edges_in
 from judgemap.web.studies.basemap.making import copy_base_map, move_base_map
 from judgemap.web.studies.designs import recommended_design
@@ -25,12 +28,21 @@ READING = 0.15
 """About how much of the work is reading the file, as a share."""
 SOURCE = ("id", "name", "crs", "contiguity")
 TEXTS = ("title", "question", "direction")
+READY = "Your draft is ready."
+APART = (
+    "The earlier draft was opened to judges or deleted meanwhile, so it stays as it is, and this is a separate draft."
+)
+MAP = {
+    "versions", "areas", "drawing", "tiles", "edges", "acts", "base_maps", "extracts", "fits", "counts", "panel_plan",
+    "population_map",
+}  # fmt: skip
+"""What belongs to a draft's map and goes with it; everything else that points at the study was made by people."""
 
 
 def make_draft(draft: Draft) -> None:
     """Make the study that a draft asks for, and finish the draft."""
+    draft.said = READY
     draft.study = _copied(draft) if draft.copy_of is not None else _from_upload(draft)
-    draft.said = "Your draft is ready."
     draft.finish("study")
 
 
@@ -38,7 +50,8 @@ def _from_upload(draft: Draft) -> Study:
     upload = draft.upload
     if upload is None:
         raise StudyError("the file is no longer there; upload it again")
-    definition = define(upload, draft.chosen, draft.replaces)
+    then = definition_of(draft.replaces) if draft.replaces is not None else None
+    definition = define(upload, draft.chosen, then)
     options = {key: draft.chosen.get(key, "") for key in (*SOURCE, "layer", "region")}
     extra = [list(pair) for pair in definition.areas.extra_edges]
     more = {"extra_edges": extra, "remedies": draft.chosen.get("remedies", {})}
@@ -50,8 +63,8 @@ def _from_upload(draft: Draft) -> Study:
 
     study = create_study(definition, areas, draft.asked_by, partial(_hear, draft, READING, 1.0), regions)
     record(study, draft.asked_by, "map read", {"file": upload.name, "notes": list(areas.notes)})
-    if draft.replaces is not None:
-        _take_place_of(study, draft.replaces)
+    if draft.replaces is not None and then is not None and not _take_place_of(study, draft.replaces, then):
+        draft.said = APART
     return study
 
 
@@ -61,14 +74,15 @@ def _hear(draft: Draft, first: float, last: float, share: float, doing: str) -> 
         draft.tell(first + (last - first) * share, doing)
 
 
-def define(upload: Upload, chosen: dict[str, Any], replaced: Study | None = None) -> StudyDefinition:
+def define(upload: Upload, chosen: dict[str, Any], replaced: StudyDefinition | None = None) -> StudyDefinition:
     """Define an upload's study by what was chosen, with the texts of its study.toml or of the draft it replaces."""
     source = AreasSource(file=upload.name, **{key: chosen.get(key, "") for key in SOURCE})
     until = chosen.get("answers_until")
     texts = {key: chosen[key] for key in TEXTS} | {"answers_until": date.fromisoformat(until) if until else None}
     definition = StudyDefinition(areas=source, **texts)
     if replaced is not None:
-        definition = replace(definition_of(replaced), areas=source, **texts)
+        source = replace(source, extra_edges=replaced.areas.extra_edges, removed_edges=replaced.areas.removed_edges)
+        definition = replace(replaced, areas=source, **texts)
     elif upload.definition:
         given = parse_toml(upload.definition)
         source = replace(source, extra_edges=given.areas.extra_edges, removed_edges=given.areas.removed_edges)
@@ -77,18 +91,49 @@ def define(upload: Upload, chosen: dict[str, Any], replaced: Study | None = None
     return definition
 
 
-def _take_place_of(study: Study, replaced: Study) -> None:
-    """Put a new draft in the place of an earlier one that nobody has opened."""
-    slug = replaced.slug
-    colleagues = list(replaced.colleagues.all())
-    if replaced.status != Study.Status.DRAFT:
-        return
-    move_base_map(replaced, study)
-    remove_study(replaced)
-    with transaction.atomic():
-        study.slug = slug
-        study.save(update_fields=["slug"])
-        study.colleagues.set(colleagues)
+def _take_place_of(study: Study, replaced: Study, then: StudyDefinition) -> bool:
+    """Put a new draft in the place of an earlier one, with all that people made in that; False if it is no draft now.
+
+    ``then`` is what the earlier draft was when the work began; what was edited since is edited in the new one too.
+    """
+    while True:
+        seen = Study.objects.select_related("current").filter(pk=replaced.pk).first()
+        if seen is None:
+            return False
+        now = definition_of(seen)
+        if now.areas != then.areas:
+            remove_study(study)
+            raise StudyError("somebody changed neighbours in the draft while it was made again; make it again")
+        before = ((each.name, getattr(then, each.name), getattr(now, each.name)) for each in fields(now))
+        if edited := {name: value for name, old, value in before if old != value}:
+            edit_study(study, replace(definition_of(study), **edited), seen.version.author)
+            study.refresh_from_db()
+        then = now
+        with transaction.atomic():
+            earlier = Study.objects.select_for_update(of=("self",)).filter(pk=replaced.pk).first()
+            if earlier is None or earlier.status != Study.Status.DRAFT or earlier.deleted_at is not None:
+                return False
+            if state_of(earlier) != state_of(seen):
+                continue
+            _hand_over(earlier, study)
+        outlast(partial(remove_study, earlier))
+        return True
+
+
+def _hand_over(earlier: Study, study: Study) -> None:
+    """Give a study the name, the link and the people of an earlier draft, which nobody sees from here on."""
+    move_base_map(earlier, study)
+    for relation in Study._meta.related_objects:  # noqa: SLF001 - Django's
+        if relation.get_accessor_name() not in MAP:
+            model, name = relation.field.model, relation.field.name
+            model._base_manager.filter(**{name: earlier}).update(**{name: study})  # noqa: SLF001 - Django's
+    study.slug, study.join_code, study.owner = earlier.slug, earlier.join_code, earlier.owner
+    study.colleagues.set(earlier.colleagues.all())
+    study.readers.set(earlier.readers.all())
+    earlier.slug, earlier.join_code, earlier.owner = make_token().lower(), None, None
+    earlier.deleted_at = timezone.now()
+    for each in (earlier, study):
+        each.save(update_fields=["slug", "join_code", "owner", "deleted_at"])
 
 
 def _copied(draft: Draft) -> Study:

@@ -21,7 +21,7 @@ from judgemap.web.studies.keeping import EndOfAnswersField
 from judgemap.web.studies.models import Draft, Upload
 from judgemap.web.studies.regions import MANY
 from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload, look_again, parse_toml, read_toml
-from judgemap.web.studies.upload.drafts import define
+from judgemap.web.studies.upload.drafts import READY, define
 
 PATIENCE = timedelta(seconds=5)
 """Workers look several times a second: if a draft waits longer than this, there is none, or it is busy."""
@@ -85,6 +85,8 @@ def making(request: HttpRequest, draft: int) -> HttpResponse:
     if job.status == Draft.Status.DONE:
         if job.study is None:
             return redirect("studies:list")
+        if job.said != READY:
+            messages.warning(request, job.said)
         return _lead_on(request, reverse("studies:map", args=[job.study.slug]))
     alone = job.status == Draft.Status.WAITING and job.asked_at < timezone.now() - PATIENCE
     context = {"draft": job, "no_worker": alone}
