@@ -59,10 +59,10 @@ def report(name: str, draws: Draws, seconds: float) -> dict[str, float]:
     return {"seconds": seconds} | sizes
 
 
-def whole(name: str, model: PanelModel, plan: Plan, sampler: str = "hmc") -> dict[str, float]:
+def whole(name: str, model: PanelModel, plan: Plan) -> dict[str, float]:
     """Time a whole fit."""
     began = time.process_time()
-    draws = sample_panel(np.random.default_rng(1), model, sampler, plan)
+    draws = sample_panel(np.random.default_rng(1), model, plan)
     return report(name, draws, time.process_time() - began)
 
 
@@ -96,8 +96,6 @@ def main() -> None:
             for rule in (None, TieRule.RAO_KUPPER):
                 name = f"76 areas, {judges} judges, {'ties' if rule else 'no ties'}"
                 results[name] = whole(name, simulated(76, judges, answers, rule), plan)
-        name = "76 areas, 12 judges, no ties, Gibbs"
-        results[name] = whole(name, simulated(76, 12, 160, None), Plan(chains=2, warmup=50, draws=400), "gibbs")
         if arguments.large:
             name = "452 areas, 200 judges of 100 answers"
             results[name] = whole(name, simulated(452, 200, 100, None), Plan(chains=8, warmup=20, draws=60))

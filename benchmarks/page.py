@@ -40,10 +40,6 @@ def _ess(study: str, other: str, figure: str) -> Callable[[Figures], float]:
     return lambda found: found[study]["hmc, 8 chains"][figure] / found[study][other][figure]
 
 
-def _per_second(row: Figures) -> float:
-    return float(row["median area"] / row["seconds"])
-
-
 RATIOS = (
     Ratio("default sampler to Gibbs, median area", "samplers", _ess("Nottinghamshire", "gibbs, 1 chains", ESS[1])),
     Ratio("default sampler to Gibbs, log α²", "samplers", _ess("Nottinghamshire", "gibbs, 1 chains", ESS[2])),
@@ -67,14 +63,6 @@ RATIOS = (
         "a model with ties to one without",
         "judges",
         lambda found: found["ties"]["with ties"] / found["ties"]["without"],
-    ),
-    Ratio(
-        "judges who differ: default sampler to Gibbs, median area",
-        "judges",
-        lambda found: (
-            _per_second(found["76 areas, 12 judges, no ties"])
-            / _per_second(found["76 areas, 12 judges, no ties, Gibbs"])
-        ),
     ),
 )
 

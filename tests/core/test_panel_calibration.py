@@ -7,11 +7,13 @@ worst statistic with a bound passed with probability 1e-3 by an exact sampler.
 
 from dataclasses import dataclass
 
+import judges_gibbs as panel_gibbs
 import numpy as np
 import pytest
 from calibration import geweke_limit, normal_scores, uniformity
 from panel_quadrature import log_chances
-from scipy.special import logit
+from scipy import linalg
+from scipy.special import logit, ndtri_exp
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.model.graph import AreaGraph
@@ -26,11 +28,11 @@ from judgemap.core.model.judges import (
 )
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import InverseGamma, communicability
-from judgemap.core.samplers.judges import gibbs as panel_gibbs
 from judgemap.core.samplers.judges import hmc as panel_hmc
 from judgemap.core.samplers.judges import layout as panel_layout
 from judgemap.core.samplers.judges import pilot as panel_pilot
 from judgemap.core.samplers.judges.smoothness import roughness
+from judgemap.core.samplers.judges.target import parameters
 from judgemap.core.simulate.judges import Panel, draw_panel, simulate_panel
 
 pytestmark = pytest.mark.statistical
@@ -113,7 +115,7 @@ class Hmc:
         self.target = panel_pilot.first_target(model, layout, factors)
 
     def advance(self, rng, panels, steps):
-        q = np.hstack([panel_hmc.to_coordinates(self.target, panel) for panel in panels])
+        q = np.hstack([to_coordinates(self.target, panel) for panel in panels])
         state = panel_hmc.start(rng, self.target, q, self._roughness(panels))
         return panels_of(panel_hmc.transition(self.target, 3).advance(rng, state, steps, steps)[1], panels)
 
@@ -128,6 +130,39 @@ class Hmc:
         """From the truth to a hub, and from there to each of the draws, as many steps: see `smallest_p`."""
         hub = self.advance(rng, [truth], steps)[0]
         return self.advance(rng, [hub] * draws, steps)
+
+
+def to_coordinates(target, panel):
+    """Find the coordinates q of one panel: the inverse of `read`."""
+    layout, at, part = target.layout, target.coordinates, target.sections
+    values = dict(panel.scales)
+    if "tie_chance" in values:
+        values["tie_chance"] = float(logit(values["tie_chance"]))
+    q = np.zeros((target.size, 1))
+    x = np.array([values[scale.name] for scale in target.scales])
+    q[part["scales"], 0] = linalg.solve_triangular(at.scale_factor, x - at.scale_mean, lower=True)
+    point = parameters(target, q)
+    w = linalg.solve(at.V, panel.strengths)[:, None] / point.alpha
+    q[part["map"]] = (w - point.map.centre) / point.map.root
+    if target.model.parts.disagreement is not None:
+        point = parameters(target, q)
+        v = linalg.solve(target.model.parts.disagreement.covariance.factor, panel.views[layout.order].T) / point.sigma
+        seen = [
+            (np.swapaxes(V, 1, 2) @ v.T[b.judges, :, None]).reshape(-1, 1)
+            for b, (_, V) in zip(layout.blocks, at.views, strict=True)
+        ]
+        q[part["views"]] = (np.concatenate(seen) - point.views.centre) / point.views.root
+    if point.side is not None:
+        w = (panel.side[layout.order] - values["lean"])[:, None] / np.exp(values["log_side"] / 2)
+        q[part["side"]] = (w - point.side.centre) / point.side.root
+    if point.attention is not None:
+        w = (panel.attention[layout.order] - 1)[:, None] / np.exp(values["log_attention"] / 2)
+        q[part["attention"]] = (w - point.attention.centre) / point.attention.root
+    if target.model.parts.lapses is not None:
+        rest = target.model.parts.lapses.rest
+        z = -ndtri_exp(rest * np.log1p(-panel.lapse[layout.order]))[:, None]  # the inverse of `lapse_rate`
+        q[part["lapses"]] = (z - at.lapse_mean) / at.lapse_sd
+    return q
 
 
 class Gibbs:

@@ -8,6 +8,7 @@ wrong too: without its volume a scale runs away, and its standard error with it.
 import functools
 from dataclasses import replace
 
+import judges_gibbs as panel_gibbs
 import numpy as np
 import pytest
 from panel_quadrature import exact_moments, sample_means
@@ -31,7 +32,6 @@ from judgemap.core.model.prior import (
     independent,
 )
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
-from judgemap.core.samplers.judges import gibbs as panel_gibbs
 from judgemap.core.samplers.judges import hmc as panel_hmc
 from judgemap.core.samplers.judges import pilot as panel_pilot
 from judgemap.core.samplers.judges import views as panel_views
@@ -41,6 +41,7 @@ from judgemap.core.samplers.run import Plan
 pytestmark = pytest.mark.statistical
 
 LIMIT = 5.0
+SAMPLERS = {"hmc": sample_panel, "gibbs": panel_gibbs.sample_by_gibbs}
 PLANS = {"hmc": Plan(chains=32, warmup=40, draws=250), "gibbs": Plan(chains=2, warmup=50, draws=1200)}
 PAIR = independent(2)
 NEIGHBOURS = communicability(AreaGraph(2, [[0, 1]]))
@@ -87,7 +88,7 @@ def exact_answer(name):
 def moment_errors(sampler, name, plans=PLANS):
     """Difference of each moment from the exact one, in Monte Carlo standard errors."""
     model, exact = MODELS[name][0], exact_answer(name)
-    draws = sample_panel(np.random.default_rng(1), model, sampler, plans[sampler])
+    draws = SAMPLERS[sampler](np.random.default_rng(1), model, plans[sampler])
     series = sample_means(draws, model.parts)
     assert series.keys() == exact.keys()
     errors = {}
@@ -119,11 +120,6 @@ CASES = [
 def test_agrees_with_integration(sampler, name):
     errors = moment_errors(sampler, name)
     assert largest(errors) < LIMIT, errors
-
-
-def test_gibbs_has_no_davidson():
-    with pytest.raises(ValueError, match="no Gibbs sampler for Davidson's ties"):
-        sample_panel(np.random.default_rng(1), MODELS["Davidson's ties"][0], "gibbs")
 
 
 # Planted bugs. Each must be caught by comparison with the integral, in short runs.

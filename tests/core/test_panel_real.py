@@ -8,6 +8,7 @@ import csv
 
 import numpy as np
 import pytest
+from judges_gibbs import sample_by_gibbs
 from synthetic import delaunay_map
 
 from judgemap.core.model.counts import count_judged
@@ -87,8 +88,8 @@ def test_a_simulated_panel_is_recovered():
 def test_both_samplers_agree():
     """Means of strengths and scales on the sibling: 5 standard errors, false alarm below 1e-4."""
     _, model = sibling()
-    hmc = sample_panel(np.random.default_rng(1), model, "hmc", Plan(chains=32, warmup=50, draws=300), cores=2)
-    gibbs = sample_panel(np.random.default_rng(2), model, "gibbs", Plan(chains=4, warmup=300, draws=4000), cores=2)
+    hmc = sample_panel(np.random.default_rng(1), model, Plan(chains=32, warmup=50, draws=300), cores=2)
+    gibbs = sample_by_gibbs(np.random.default_rng(2), model, Plan(chains=4, warmup=300, draws=4000), cores=2)
     pairs = {name: (hmc[name], gibbs[name]) for name in ("log_variance", "log_disagreement", "tie_chance")}
     for a, b in [(hmc.centred, gibbs.centred), *pairs.values()]:
         error = np.sqrt(a.var(axis=(0, 1)) / ess_bulk(a) + b.var(axis=(0, 1)) / ess_bulk(b))

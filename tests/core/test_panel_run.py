@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judges_gibbs import sample_by_gibbs
 from synthetic import delaunay_map
 
 from judgemap.core.model.counts import JudgedCounts, count_judged, count_pairs
@@ -24,7 +25,7 @@ from judgemap.core.model.prior import (
     independent,
 )
 from judgemap.core.samplers.diagnostics import ess_bulk
-from judgemap.core.samplers.judges.run import PANEL_SAMPLERS, sample_panel
+from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.run import Plan, sample
 from judgemap.core.simulate.judges import draw_panel, simulate_panel
 
@@ -41,9 +42,9 @@ def study(parts, answers=(30, 20, 9, 1), seed=1):
     return PanelModel(counts, MAP, InverseGamma(), parts)
 
 
-@pytest.mark.parametrize("sampler", PANEL_SAMPLERS)
-def test_everything_has_its_array(sampler):
-    draws = sample_panel(np.random.default_rng(1), study(EVERYTHING), sampler, SHORT)
+@pytest.mark.parametrize("draw", [sample_panel, sample_by_gibbs])
+def test_everything_has_its_array(draw):
+    draws = draw(np.random.default_rng(1), study(EVERYTHING), SHORT)
     shapes = {name: array.shape[2:] for name, array in draws.arrays.items()}
     assert shapes.pop("divergences", ()) == ()
     assert shapes == {
@@ -60,26 +61,26 @@ def test_everything_has_its_array(sampler):
     np.testing.assert_allclose(draws["panel_strengths"], panel, atol=1e-4)
 
 
-@pytest.mark.parametrize("sampler", PANEL_SAMPLERS)
-def test_same_seed_same_draws_on_any_number_of_cores(sampler):
-    one, two = (sample_panel(np.random.default_rng(3), study(EVERYTHING), sampler, SHORT, cores) for cores in (1, 3))
+@pytest.mark.parametrize("draw", [sample_panel, sample_by_gibbs])
+def test_same_seed_same_draws_on_any_number_of_cores(draw):
+    one, two = (draw(np.random.default_rng(3), study(EVERYTHING), SHORT, cores) for cores in (1, 3))
     for name in one.arrays:
         np.testing.assert_array_equal(one[name], two[name])
 
 
-@pytest.mark.parametrize("sampler", PANEL_SAMPLERS)
+@pytest.mark.parametrize("draw", [sample_panel, sample_by_gibbs])
 @pytest.mark.parametrize("answers", [(40,), (25, 0, 12), (1, 1, 1), (0, 0)])
-def test_odd_panels(sampler, answers):
-    draws = sample_panel(np.random.default_rng(1), study(EVERYTHING, answers), sampler, SHORT)
+def test_odd_panels(draw, answers):
+    draws = draw(np.random.default_rng(1), study(EVERYTHING, answers), SHORT)
     assert draws["views"].shape[2] == len(answers)
     assert np.isfinite(draws["strengths"]).all()
 
 
-@pytest.mark.parametrize("sampler", PANEL_SAMPLERS)
-def test_all_answers_ties(sampler):
+@pytest.mark.parametrize("draw", [sample_panel, sample_by_gibbs])
+def test_all_answers_ties(draw):
     counts = count_judged([0, 1, 1], [0, 1, 2], [1, 2, 3], [0, 0, 0], n_areas=12, n_judges=2)
     model = PanelModel(counts, MAP, InverseGamma(), Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(MAP)))
-    draws = sample_panel(np.random.default_rng(1), model, sampler, SHORT)
+    draws = draw(np.random.default_rng(1), model, SHORT)
     assert np.isfinite(draws["strengths"]).all()
 
 
@@ -121,5 +122,3 @@ def test_mistakes():
         PanelModel(counts, independent(2), InverseGamma(), Parts(disagreement=Disagreement(MAP)))
     with pytest.raises(ValueError, match="must be a positive number"):
         Disagreement(MAP, scale=0.0)
-    with pytest.raises(ValueError, match="there is no sampler 'nuts'"):
-        sample_panel(np.random.default_rng(1), PanelModel(counts, independent(2), InverseGamma()), "nuts")

@@ -183,10 +183,15 @@ BAD = {
     ),
     "no such choice": ([("ann", "a", "b", "left")], {"judges": "differ!"}, "there is no judges 'differ!'"),
     "no truth value": ([("ann", "a", "b", "left")], {"side": "yes"}, "side must be true or false"),
-    "Davidson by Gibbs": (
+    "ties by Gibbs": (
         [("ann", "a", "b", "left"), ("bob", "b", "c", "tie")],
-        {"ties": "davidson", "sampler": "gibbs"},
-        "no Gibbs sampler for Davidson's ties",
+        {"ties": "model", "sampler": "gibbs"},
+        "--sampler gibbs is for one shared view without ties; leave it out",
+    ),
+    "judges by Gibbs": (
+        [("ann", "a", "b", "left"), ("bob", "b", "c", "right")],
+        {"judges": "differ", "sampler": "gibbs"},
+        "--sampler gibbs is for one shared view without ties; leave it out",
     ),
 }
 

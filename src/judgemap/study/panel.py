@@ -332,17 +332,15 @@ def run_panel(
     model: str, data: Comparisons, areas: Areas, prior: tuple[Covariance, VariancePrior], panel: PanelSettings, run: Run
 ) -> PanelFit:
     """Count, build the model, sample, assess, record."""
+    if run.sampler != "hmc":
+        raise StudyError(f"--sampler {run.sampler} is for one shared view without ties; leave it out", field="sampler")
     covariance, variance = prior
     parts = panel.parts(data, covariance)
-    if parts.ties is TieRule.DAVIDSON and run.sampler == "gibbs":
-        raise StudyError(
-            "there is no Gibbs sampler for Davidson's ties; choose the sampler hmc, or the ties 'model'", field="ties"
-        )
     used, silent = with_answers(data) if panel.by_judge else (data, ())
     pairs = data.counts() if parts.ties else data.counts().decided()
     counts = used.by_judge() if panel.by_judge else as_one_judge(pairs)
     built = PanelModel(counts, covariance, variance, parts)
-    draws, seconds = run.timed(lambda rng: sample_panel(rng, built, run.sampler, run.plan, run.cores, run.watch))
+    draws, seconds = run.timed(lambda rng: sample_panel(rng, built, run.plan, run.cores, run.watch))
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
     scalars = name_scalars(samples, draws, parts.ties, variance)
     sign = -1.0 if data.winner_is == "lower" else 1.0

@@ -1,36 +1,12 @@
-"""Slice draws of single numbers, and interwoven draws of the scale of many effects."""
+"""Slice draws of single numbers."""
 
 from collections.abc import Callable
 
 import numpy as np
 
-from judgemap.core.types import FloatArray
-
 SLICE_WIDTH = 1.0
 MOST_STEPS = 200
 """The most steps out, and the most shrinks; a slice that needs more is given up."""
-
-
-def interweave(
-    rng: np.random.Generator,
-    log_prior: Callable[[FloatArray], FloatArray],
-    old: float,
-    effects: tuple[float, float],
-    along: Callable[[float], tuple[float, float]],
-) -> tuple[float, float]:
-    """Draw x = log s² given effects E = sw (their number and Σ E²), then given w; return both draws.
-
-    With w = E e^{−x/2} at the first draw, ``along`` returns A and B of the likelihood exp(Bs − As²/2) of the second.
-    """
-    count, size = effects
-    kept = slice_sample(rng, old, lambda x: float(log_prior(np.array(x)) - count * x / 2 - size * np.exp(-x) / 2))
-    square, linear = along(kept)
-    moved = slice_sample(
-        rng,
-        kept,
-        lambda x: float(log_prior(np.array(x)) + linear * np.exp(x / 2) - square * np.exp(x) / 2),
-    )
-    return kept, moved
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from judgemap.core.model.judges import PanelModel
 from judgemap.core.model.outcomes import add_up
@@ -22,12 +21,10 @@ from judgemap.core.samplers.judges.target import (
     common,
     gradient,
     lapse_rate,
-    lapse_score,
     log_density,
     parameters,
 )
 from judgemap.core.samplers.kernel import Arrays, Kernel, broke_down, by_steps
-from judgemap.core.simulate.judges import Panel
 from judgemap.core.types import FloatArray, IntArray
 
 QUARTER_TURN = np.pi / 2
@@ -207,35 +204,3 @@ def _views(target: Target, state: State, point: Point) -> FloatArray:
         seen.append(np.swapaxes(v, 0, 1).reshape(areas, -1))
     views = (disagreement.covariance.factor @ np.concatenate(seen, axis=1)).reshape(areas, -1, chains) * point.sigma
     return np.ascontiguousarray(views.T)
-
-
-def to_coordinates(target: Target, panel: Panel) -> FloatArray:
-    """Find the coordinates q of one panel: the inverse of `read`."""
-    layout, at, part = target.layout, target.coordinates, target.sections
-    values = dict(panel.scales)
-    if "tie_chance" in values:
-        values["tie_chance"] = float(logit(values["tie_chance"]))
-    q = np.zeros((target.size, 1))
-    x = np.array([values[scale.name] for scale in target.scales])
-    q[part["scales"], 0] = linalg.solve_triangular(at.scale_factor, x - at.scale_mean, lower=True)
-    point = parameters(target, q)
-    w = linalg.solve(at.V, panel.strengths)[:, None] / point.alpha
-    q[part["map"]] = (w - point.map.centre) / point.map.root
-    if target.model.parts.disagreement is not None:
-        point = parameters(target, q)
-        v = linalg.solve(target.model.parts.disagreement.covariance.factor, panel.views[layout.order].T) / point.sigma
-        seen = [
-            (np.swapaxes(V, 1, 2) @ v.T[b.judges, :, None]).reshape(-1, 1)
-            for b, (_, V) in zip(layout.blocks, at.views, strict=True)
-        ]
-        q[part["views"]] = (np.concatenate(seen) - point.views.centre) / point.views.root
-    if point.side is not None:
-        w = (panel.side[layout.order] - values["lean"])[:, None] / np.exp(values["log_side"] / 2)
-        q[part["side"]] = (w - point.side.centre) / point.side.root
-    if point.attention is not None:
-        w = (panel.attention[layout.order] - 1)[:, None] / np.exp(values["log_attention"] / 2)
-        q[part["attention"]] = (w - point.attention.centre) / point.attention.root
-    if target.model.parts.lapses is not None:
-        z = lapse_score(target.model.parts.lapses, panel.lapse[layout.order])[:, None]
-        q[part["lapses"]] = (z - at.lapse_mean) / at.lapse_sd
-    return q

@@ -1,18 +1,12 @@
 """Draw from the posterior of the panel model."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from judgemap.core.model.judges import PanelModel
-from judgemap.core.samplers.judges import gibbs as panel_gibbs
 from judgemap.core.samplers.judges import hmc as panel_hmc
-from judgemap.core.samplers.kernel import Kernel
 from judgemap.core.samplers.run import Draws, Plan, Watcher, run
 from judgemap.core.threads import one_thread
 
-PANEL_SAMPLERS: dict[str, Callable[..., Kernel]] = {"hmc": panel_hmc.kernel, "gibbs": panel_gibbs.kernel}
-"""The samplers of the panel model, by name. The first is faster at every size and handles every part."""
 MOST_VIEWS = 200_000_000
 """Judges' views are kept if all their draws together are at most this many numbers, 800 MB."""
 
@@ -20,12 +14,11 @@ MOST_VIEWS = 200_000_000
 def sample_panel(
     rng: np.random.Generator,
     model: PanelModel,
-    sampler: str = "hmc",
     plan: Plan | None = None,
     cores: int = 1,
     watch: Watcher | None = None,
 ) -> Draws:
-    """Draw from the posterior of ``model`` with the named sampler.
+    """Draw from the posterior of ``model``.
 
     Returns those of these arrays, (chain, draw, …), that the model's parts call for:
 
@@ -57,10 +50,8 @@ def sample_panel(
     >>> draws["views"].shape
     (2, 20, 2, 3)
     """
-    if sampler not in PANEL_SAMPLERS:
-        raise ValueError(f"there is no sampler '{sampler}'; choose one of {', '.join(PANEL_SAMPLERS)}")
     plan = plan or Plan()
     keep = plan.chains * max(plan.draws, plan.most) * model.n_judges * model.n_areas <= MOST_VIEWS
     with one_thread():
-        kernel = PANEL_SAMPLERS[sampler](model, keep_views=keep)
+        kernel = panel_hmc.kernel(model, keep_views=keep)
         return run(rng, kernel, (np.arange(plan.chains),), plan, cores, watch)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, log_ndtr, ndtri_exp
+from scipy.special import expit, log_ndtr
 
 from judgemap.core.model import outcomes
 from judgemap.core.model.judges import Lapses, PanelModel
@@ -177,12 +177,6 @@ def lapse_rate(lapses: Lapses, z: FloatArray) -> FloatArray:
     """ε = 1 − Φ(−z)^{1/rest}, which is Beta(1, rest) if z ~ N(0, 1)."""
     rate: FloatArray = -np.expm1(log_ndtr(-z) / lapses.rest)
     return rate
-
-
-def lapse_score(lapses: Lapses, rate: FloatArray) -> FloatArray:
-    """Invert `lapse_rate`."""
-    score: FloatArray = -ndtri_exp(lapses.rest * np.log1p(-rate))
-    return score
 
 
 def gradient(target: Target, q: FloatArray, point: Point) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Collapsed Pólya-Gamma Gibbs for the panel model: slower than `panel_hmc`, and an independent check on it.
+"""Collapsed Pólya-Gamma Gibbs for the panel model: the oracle that the default sampler of judges is tested against.
 
 With answers (y₁, y₂, t) in each row, Rao and Kupper's θ = 2 artanh p, A = y₁ + t and B = y₂ + t:
 
@@ -6,7 +6,7 @@ With answers (y₁, y₂, t) in each row, Rao and Kupper's θ = 2 artanh p, A = 
     z₁ ~ PG(A, η − θ), z₂ ~ PG(B, η + θ);   z = z₁ + z₂,  κ = (A − B)/2 + θ(z₁ − z₂)
 
 after which the likelihood of η is Gaussian, exp(κη − zη²/2). In e = X_k(λ + u_k) it has weights Z = a²z and linear term
-κ_e = a(κ − z x b). Views are as in `panel_layout`, u_k entering as σ B_k w_k. The map is drawn with them integrated
+κ_e = a(κ − z x b). Views are as in `judges.layout`, u_k entering as σ B_k w_k. The map is drawn with them integrated
 out, and they are drawn given the map, P_k = I + σ²B_kᵀZB_k:
 
     λ ~ N(Q⁻¹h, Q⁻¹),  Q = C⁻¹/α² + Σ X_kᵀ[Z − σ²ZB_k P_k⁻¹ B_kᵀZ]X_k,   h = Σ X_kᵀ[κ_e − σ²ZB_k P_k⁻¹ B_kᵀκ_e]
@@ -14,10 +14,11 @@ out, and they are drawn given the map, P_k = I + σ²B_kᵀZB_k:
 
 Every scale s of effects sw is drawn twice (interweaving): given sw, then given w; with only one of the two it mixes
 very slowly. Sides and attention are Gaussian given the rest. Lapses: the number of attentive answers is binomial, then
-ε_k ~ Beta. Davidson's ties have no such weights, so this sampler does not support them.
-Source: Polson, Scott and Windle (2013); Yu and Meng (2011) for interweaving.
+ε_k ~ Beta. Davidson's ties have no such weights.
+Source: Polson, Scott and Windle (2013); Yu and Meng (2011) for interweaving. Not a test module itself.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,8 +42,10 @@ from judgemap.core.samplers.judges.scales import Scale, scales
 from judgemap.core.samplers.judges.smoothness import Roughness, redraw, roughness
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
 from judgemap.core.samplers.polyagamma import draw_polyagamma
-from judgemap.core.samplers.slices import interweave, slice_sample
+from judgemap.core.samplers.run import Draws, Plan, run
+from judgemap.core.samplers.slices import slice_sample
 from judgemap.core.simulate.judges import Panel, draw_panel
+from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray, IntArray
 
 
@@ -82,12 +85,16 @@ class Setup:
     scales: dict[str, Scale]
 
 
+def sample_by_gibbs(rng: np.random.Generator, model: PanelModel, plan: Plan, cores: int = 1) -> Draws:
+    """Draw what `sample_panel` draws."""
+    with one_thread():
+        return run(rng, kernel(model, keep_views=True), (np.arange(plan.chains),), plan, cores)
+
+
 def build_setup(model: PanelModel) -> Setup:
     """Lay out the data."""
     if model.parts.ties is TieRule.DAVIDSON:
-        raise ValueError(
-            "there is no Gibbs sampler for Davidson's ties; choose the sampler hmc, or Rao and Kupper's ties"
-        )
+        raise ValueError("there is no Gibbs sampler for Davidson's ties")
     layout, disagreement = lay_out(model), model.parts.disagreement
     views = build_views(layout, disagreement.covariance.factor) if disagreement is not None else []
     used = [np.any(B, axis=1).reshape(-1, 1) for B, _ in views]
@@ -285,6 +292,28 @@ def draw_gaussian(rng: np.random.Generator, precision: FloatArray, linear: Float
     half, _ = lapack.dtrtrs(factor, linear, lower=1)
     draw: FloatArray = lapack.dtrtrs(factor, half + rng.standard_normal(len(linear)), lower=1, trans=1)[0]
     return draw
+
+
+def interweave(
+    rng: np.random.Generator,
+    log_prior: Callable[[FloatArray], FloatArray],
+    old: float,
+    effects: tuple[float, float],
+    along: Callable[[float], tuple[float, float]],
+) -> tuple[float, float]:
+    """Draw x = log s² given effects E = sw (their number and Σ E²), then given w; return both draws.
+
+    With w = E e^{−x/2} at the first draw, ``along`` returns A and B of the likelihood exp(Bs − As²/2) of the second.
+    """
+    count, size = effects
+    kept = slice_sample(rng, old, lambda x: float(log_prior(np.array(x)) - count * x / 2 - size * np.exp(-x) / 2))
+    square, linear = along(kept)
+    moved = slice_sample(
+        rng,
+        kept,
+        lambda x: float(log_prior(np.array(x)) + linear * np.exp(x / 2) - square * np.exp(x) / 2),
+    )
+    return kept, moved
 
 
 def draw_variances(rng: np.random.Generator, setup: Setup, state: State, weights: Weights) -> State:
