@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 import judgemap as jm
 from judgemap.report.figures.picture import Picture
-from judgemap.report.pages.briefing import About, briefing, front, limits
+from judgemap.report.pages.briefing import About, briefing, front
+from judgemap.report.pages.finish import fill_in
 from judgemap.report.pages.page import Section, page
-from judgemap.report.words.own import fill_in
 from judgemap.report.words.text import times_in_ten
 from judgemap.study.definition import OwnWords
 from judgemap.study.explain import Explanation, judge
@@ -263,11 +263,11 @@ def test_the_briefing_says_whose_view_the_map_is(settled, document):
         (fit, "The twelve judges are a sample of that population, with views that differ"),
         (fit.seen_by("panel"), "another panel of twelve judges would give a different map"),
     ):
-        point = dict(limits.points(seen, About()))["Whose view it is"]
+        point = dict(front.points(seen, About()))["Whose view it is"]
         assert point.startswith(seen.record.view.words)
         assert sample in point
     note = Note(NoteKind.JUDGES_DIFFER, "Judges differ.")
-    doubted = limits.points(replace(settled, record=replace(settled.record, notes=(note,))), About())
+    doubted = front.points(replace(settled, record=replace(settled.record, notes=(note,))), About())
     assert "Here judges differ more than chance explains" in dict(doubted)["How far judges disagree"]
 
 

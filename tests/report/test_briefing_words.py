@@ -10,7 +10,12 @@ import pytest
 
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
-from judgemap.report.pages.briefing import About, briefing, front, limits, methods
+from judgemap.report.pages.briefing import (
+    About,
+    briefing,
+    front,
+    methods,
+)
 from judgemap.report.pages.briefing.methods import REFERENCES
 from judgemap.study.comparisons import Comparisons
 
@@ -33,7 +38,7 @@ def ring():
 
 
 def points_of(fit, about=None, clusters=None):
-    return dict(limits.points(fit, about or About(), clusters))
+    return dict(front.points(fit, about or About(), clusters))
 
 
 def test_three_sentences_to_read_aloud(any_fit, clustered):
@@ -116,7 +121,7 @@ def test_areas_that_were_never_compared(ring):
 def test_areas_that_were_seldom_compared_are_named_with_their_number(ring):
     data = compared(ring, [(0, 1), (1, 2), (0, 2), (3, 4), (3, 0)] * 8 + [(5, 4), (5, 0)])
     fit = jm.fit_spatial(data, ring, **SHORT)
-    seen = limits.pair_counts(fit).per_area()
+    seen = front.pair_counts(fit).per_area()
     assert seen.tolist() == [25, 16, 16, 16, 9, 2]
     assert "fewer than half as many: Fir (2)." in points_of(fit)["Much about areas that were rarely compared"]
     assert (

@@ -21,8 +21,8 @@ from judgemap.report.figures.picture import (
     Picture,
 )
 from judgemap.report.pages.briefing import About, Gallery, briefing
+from judgemap.report.pages.briefing.about import HEADINGS, MARK, write_figures
 from judgemap.report.pages.briefing.document import OF_JUDGES
-from judgemap.report.pages.briefing.gallery import HEADINGS, MARK, write_figures
 from judgemap.study.explain import Explanation
 
 STORED = Path(__file__).with_name("images")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.report.figures import checks, judging, sensitivity
+from judgemap.report.figures import fit as figures
+from judgemap.report.figures import judges
 from judgemap.report.figures.picture import WIDTH
 
 
@@ -16,15 +17,15 @@ def table(fit, study):
 def test_every_picture_has_words_and_the_width_of_the_others(fit, study, table):
     check = jm.predictive_check(fit, study.data, seed=1, draws=100)
     pictures = [
-        judging.times_by_judge(study.data),
-        judging.left_shares(table),
-        judging.mean_squares(table),
-        judging.agreement(table),
-        checks.rank_plot(fit),
-        checks.predictive_check(fit, check),
-        checks.check_intervals(check),
-        sensitivity.sensitivity_scatter(fit, {"again": fit}),
-        sensitivity.sensitivity_maps({"one": fit, "two": fit, "three": fit}),
+        judges.times_by_judge(study.data),
+        judges.left_shares(table),
+        judges.mean_squares(table),
+        judges.agreement(table),
+        figures.rank_plot(fit),
+        figures.predictive_check(fit, check),
+        figures.check_intervals(check),
+        figures.sensitivity_scatter(fit, {"again": fit}),
+        figures.sensitivity_maps({"one": fit, "two": fit, "three": fit}),
     ]
     for picture in pictures:
         assert picture.figure.get_figwidth() * 72 == pytest.approx(WIDTH)
@@ -35,40 +36,40 @@ def test_every_picture_has_words_and_the_width_of_the_others(fit, study, table):
 
 
 def test_judges_are_named_with_their_numbers(study, table, words):
-    shown = words(judging.times_by_judge(study.data))
+    shown = words(judges.times_by_judge(study.data))
     twelve = table.set_index("judge").loc["12"]
     assert f"12: 1063, {twelve['seconds_median']:.1f} s" in shown
-    assert {"1", "12"} <= set(words(judging.agreement(table)))
+    assert {"1", "12"} <= set(words(judges.agreement(table)))
 
 
 def test_a_judge_who_stands_out_is_named(table, words):
     odd = table.copy()
     odd.loc[3, ["infit", "infit_z", "outfit"]] = [2.5, 9.0, 4.0]
-    picture = judging.mean_squares(odd)
+    picture = judges.mean_squares(odd)
     assert "4 answered further from the others" in picture.caption
     assert "4" in words(picture)
-    assert "No judge stands out" in judging.mean_squares(table).caption
+    assert "No judge stands out" in judges.mean_squares(table).caption
 
 
 def test_what_cannot_be_drawn_is_told(fit, study, table):
     with pytest.raises(jm.StudyError, match="sides were not recorded"):
-        judging.left_shares(table.assign(left_share=np.nan))
+        judges.left_shares(table.assign(left_share=np.nan))
     with pytest.raises(jm.StudyError, match="only one judge"):
-        judging.mean_squares(table.assign(infit=np.nan))
+        judges.mean_squares(table.assign(infit=np.nan))
     with pytest.raises(jm.StudyError, match="agreement with others cannot be drawn"):
-        judging.agreement(table.assign(agreement=np.nan))
+        judges.agreement(table.assign(agreement=np.nan))
     one_chain = jm.fit_spatial(study.data, study.areas, seed=1, chains=1, draws=50)
     with pytest.raises(jm.StudyError, match="two chains"):
-        checks.rank_plot(one_chain)
+        figures.rank_plot(one_chain)
 
 
 def test_ranks_of_chains_that_agree_are_level(fit):
     rng = np.random.default_rng(1)
     values = rng.normal(size=(4, 1000))
-    counts = checks._rank_counts(values)
+    counts = figures._rank_counts(values)
     assert counts.sum(axis=0).tolist() == [200] * 20
     assert counts.sum(axis=1).tolist() == [1000] * 4
-    shifted = checks._rank_counts(values + np.array([[0.0], [0.0], [0.0], [3.0]]))
+    shifted = figures._rank_counts(values + np.array([[0.0], [0.0], [0.0], [3.0]]))
     assert shifted[3, -1] > 3 * counts[3, -1]
 
 
@@ -76,16 +77,16 @@ def test_areas_outside_their_interval_are_counted(fit, study):
     check = jm.predictive_check(fit, study.data, seed=1, draws=100)
     moved = check.areas.copy()
     moved.loc[0, "observed"] = moved.loc[0, "high"] + 0.1
-    picture = checks.predictive_check(fit, type(check)(moved, check.checks))
+    picture = figures.predictive_check(fit, type(check)(moved, check.checks))
     outside = int(((moved["observed"] < moved["low"]) | (moved["observed"] > moved["high"])).sum())
     assert f"{outside} of 77 areas lie outside" in picture.caption
 
 
 def test_maps_without_boundaries_are_networks(bare_fit):
-    picture = sensitivity.sensitivity_maps({"all": bare_fit, "again": bare_fit})
+    picture = figures.sensitivity_maps({"all": bare_fit, "again": bare_fit})
     assert picture.alt.startswith("Network drawings of the risk of 14 areas by 2 fits")
 
 
 def test_fits_of_other_areas_are_refused(fit, bare_fit):
     with pytest.raises(jm.StudyError, match="different areas"):
-        sensitivity.sensitivity_scatter(fit, {"other": bare_fit})
+        figures.sensitivity_scatter(fit, {"other": bare_fit})

@@ -21,7 +21,7 @@ from judgemap.report.figures.colours import (
     RISK,
     Scale,
 )
-from judgemap.report.figures.ground import ground
+from judgemap.report.figures.maps import ground
 from judgemap.report.figures.picture import MISSED
 
 MAPS = {

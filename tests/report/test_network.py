@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.report.figures.network import classical_scaling, layout, stress
+from judgemap.report.figures.layout import classical_scaling, layout, stress
 
 
 def grid(width, height):

@@ -7,8 +7,8 @@ import pytest
 
 import judgemap as jm
 from judgemap.report.pages.briefing import About, briefing
+from judgemap.report.pages.finish import find_renderer, write_pdf
 from judgemap.report.pages.page import Section, page
-from judgemap.report.pages.pdf import find_renderer, write_pdf
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.ticker import MaxNLocator
 
-from judgemap.report.figures.ticks import STEPS, round_limits, round_step
+from judgemap.report.figures.colours import STEPS, round_limits, round_step
 
 
 def test_limits_are_those_of_matplotlib():

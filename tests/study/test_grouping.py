@@ -3,8 +3,8 @@
 import pytest
 
 import judgemap as jm
-from judgemap.report.figures.colours import NEUTRAL, lightness
-from judgemap.report.words.clusters import area_colour, cluster_colours, numbers_of_clusters
+from judgemap.report.figures.colours import NEUTRAL, area_colour, cluster_colours, lightness
+from judgemap.report.words.text import numbers_of_clusters
 from judgemap.study.grouping import PLACED, Level
 
 

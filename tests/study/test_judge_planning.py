@@ -3,7 +3,7 @@ import pytest
 
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
-from judgemap.report.pages.judge_planning import (
+from judgemap.report.pages.planning import (
     judge_picture,
     judge_section,
     judge_sentences,

@@ -226,7 +226,7 @@ def test_the_command_says_what_is_on():
 
 def test_the_briefing_says_whose_view_it_is(fit):
     from judgemap.report.pages.briefing import About
-    from judgemap.report.pages.briefing.limits import points
+    from judgemap.report.pages.briefing.front import points
     from judgemap.report.pages.briefing.methods import methods
 
     text = " ".join(methods(fit))

@@ -101,8 +101,7 @@ def _to_json(planned: "StudyPlan", people: "JudgePlan | None") -> str:
 
 def describe(planned: "StudyPlan", people: "JudgePlan | None" = None) -> str:
     """Say what to expect, in sentences and tables."""
-    from judgemap.report.pages.judge_planning import judge_sentences, judge_table
-    from judgemap.report.pages.planning import at_planned, by_length, sentences
+    from judgemap.report.pages.planning import at_planned, by_length, judge_sentences, judge_table, sentences
 
     record = planned.record
     tried = f"{record.simulations} simulated studies under each of {len(planned.designs)} designs"

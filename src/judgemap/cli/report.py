@@ -71,7 +71,7 @@ def report(
     if output is not None:
         check_file(output)
     if figures is not None:
-        from judgemap.report.pages.briefing.gallery import MARK
+        from judgemap.report.pages.briefing.about import MARK
 
         check_folder(figures, MARK)
     fit = open_fit(results, view)
@@ -87,7 +87,7 @@ def report(
             typer.echo(f"The briefing is {path}")
         typer.echo("\n".join(verdict_lines(verdict(fit, about))).rstrip())
     if figures is not None:
-        from judgemap.report.pages.briefing.gallery import write_figures
+        from judgemap.report.pages.briefing.about import write_figures
 
         drawn = gallery.everything
         typer.echo(f"{len(drawn)} figures are in {write_figures(drawn, figures, width)}/")
@@ -136,7 +136,7 @@ def _write(html: str, output: Path, *, pdf: bool) -> list[Path]:
     if output.suffix.lower() != ".pdf":
         written.append(write_whole(output, html.encode()))
     if pdf or not written:
-        from judgemap.report.pages.pdf import write_pdf
+        from judgemap.report.pages.finish import write_pdf
 
         written.append(write_pdf(html, output.with_suffix(".pdf")))
     return written

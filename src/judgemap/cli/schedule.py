@@ -108,17 +108,13 @@ def _known(areas: Areas, knows: Path | None, home: str | None, around: int) -> l
 
 def describe(drawn: "Schedule") -> str:
     """Say how often areas are asked about, and name the most and the least likely pairs."""
-    from judgemap.report.figures.schedules import (
-        NAMES,
-        how_alike,
-        how_often,
-        likely_pairs,
-    )
+    from judgemap.report.figures.schedules import how_alike, how_often, likely_pairs
+    from judgemap.report.words import text
 
     size = len(drawn.design.areas)
     repeats = int((drawn.repeat_of > 0).sum())
     planned = f", {repeats} of them planned repeats" if repeats else ""
-    lines = [f"{len(drawn):,} pairs of {size:,} areas by the {NAMES[drawn.name]}{planned}, seed {drawn.seed}."]
+    lines = [f"{len(drawn):,} pairs of {size:,} areas by the {text.DESIGNS[drawn.name]}{planned}, seed {drawn.seed}."]
     if drawn.name != "uniform":
         lines += ["", likely_pairs(drawn).text(), ""]
     return "\n".join([*lines, how_alike(drawn), how_often(drawn), *(f"Note: {note}" for note in drawn.areas.notes)])

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import pytest
 
 from judgemap.geo.basemap.tiles import WORLD, _pack
-from judgemap.report.figures.streets import ANNEX
+from judgemap.report.pages.finish import ANNEX
 from judgemap.web.results.models import FitFiles
 from judgemap.web.studies.models import BaseMap, BaseMapTile, Study
 

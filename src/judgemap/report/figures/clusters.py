@@ -10,11 +10,11 @@ from matplotlib.patches import Rectangle
 
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.report.figures.colours import CHANCE
-from judgemap.report.figures.ground import ground
+from judgemap.report.figures.colours import CHANCE, UNPLACED, UNPLACED_WORDS, area_colour, cluster_colours
 from judgemap.report.figures.maps import (
     drawn_how,
     fit_size,
+    ground,
     kind_of,
     sheet,
 )
@@ -29,20 +29,9 @@ from judgemap.report.figures.picture import (
     drawing,
     style,
 )
-from judgemap.report.words.clusters import (
-    UNPLACED,
-    UNPLACED_WORDS,
-    area_colour,
-    cluster_colours,
-    number_sentence,
-    partition_sentence,
-)
-from judgemap.report.words.text import capital, percentage, signed
+from judgemap.report.words.text import MODELS, capital, number_sentence, partition_sentence, percentage, signed
 from judgemap.study.clusters import ClusterFit, Partition
 from judgemap.study.result import Fit
-
-NAMES = {"clusters": "clustering"}
-"""What a model is called in a sentence, if that differs from its short name."""
 
 LINE = 15.0
 """Height of a line of the map's legend, in points."""
@@ -183,7 +172,7 @@ def against_spatial(fit: Fit, spatial: Fit) -> Picture:
     pairs = [(each.areas["risk_median"].to_numpy(), each.areas["risk_sd"].to_numpy() ** 2) for each in (spatial, fit)]
     correlation = float(np.corrcoef(pairs[0][0], pairs[1][0])[0, 1])
     ratio = float(np.median(pairs[1][1] / pairs[0][1]))
-    one, other = (NAMES.get(each.record.model, each.record.model) for each in (fit, spatial))
+    one, other = (MODELS[each.record.model][0] for each in (fit, spatial))
     with drawing(190, columns=2) as (figure, panels):
         for axes, column, name in zip(panels, range(2), ("posterior median", "posterior variance"), strict=True):
             x, y = pairs[0][column], pairs[1][column]

@@ -7,13 +7,47 @@ Values fall into a few classes with round limits: a reader can match seven steps
 not a continuous shade.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from judgemap.core.types import FloatArray, IntArray
-from judgemap.report.figures.ticks import round_limits, round_step
+from judgemap.study.grouping import Level
+
+STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+def round_step(least: float, steps: tuple[float, ...] = STEPS) -> float:
+    """Return the smallest round number that is at least ``least``: one of ``steps``, times a power of ten.
+
+    >>> round_step(0.23), round_step(0.23, (1, 2, 5, 10)), round_step(3000)
+    (0.25, 0.5, 5000.0)
+    """
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(step * power for step in steps if step * power >= least * (1 - 1e-9))
+
+
+def round_limits(least: float, most: float, count: int = 7) -> FloatArray:
+    """Return round limits that contain a range, in at most about ``count`` equal steps.
+
+    >>> round_limits(0.1, 2.9)
+    array([0. , 0.5, 1. , 1.5, 2. , 2.5, 3. ])
+
+    A range of one value, however large, is widened on each side by half of it, or by 0.5 if it is below 1.
+
+    >>> round_limits(1e30, 1e30)[[0, -1]]
+    array([4.0e+29, 1.6e+30])
+    """
+    if most - least <= 1e-9 * max(1.0, abs(most)):
+        margin = max(1.0, abs(most)) / 2
+        least, most = least - margin, most + margin
+    step = round_step((most - least) / count)
+    first, last = math.floor(least / step + 1e-9), math.ceil(most / step - 1e-9)
+    limits: FloatArray = step * np.arange(first, last + 1, dtype=np.float64)
+    return limits
+
 
 CLASSES = 7
 SPAN = (0.06, 0.98)
@@ -166,3 +200,32 @@ CHANCE = Scale("BuPu", "Probability", "unlikely", "nearly certain", (0, 0.05, 0.
 LIKENESS = Scale("YlGn", "Correlation before any data", "tells nothing", "tells much", (0, 0.05, 0.1, 0.2, 0.4, 0.7, 1))
 RANK = Scale("Oranges", "Median rank (1 is the highest risk)", "lower risk", "higher risk")
 RANK_WIDTH = Scale("GnBu", "Width of the 95 % interval of rank", "rank well known", "rank hardly known")
+
+
+STRENGTHS = ((0.95, 1.0), (0.8, 0.78), (0.65, 0.56), (0.0, 0.36))
+"""Pairs of a least probability that an area belongs to its cluster, and how strongly it is then coloured."""
+UNPLACED = "#ffffff"
+"""The colour of an area that is not clearly in any cluster."""
+UNPLACED_WORDS = "no clear cluster"
+
+
+def cluster_colours(levels: Sequence[Level]) -> list[str]:
+    """Return a colour for each cluster: shades of red above the average, grey near it, shades of blue below it."""
+    above, below = (sum(level is each for level in levels) for each in (Level.ABOVE, Level.BELOW))
+    colours = RISK.around(below, above)
+    red, blue = iter(colours[::-1][:above]), iter(colours[:below][::-1])
+    return [next(red) if level is Level.ABOVE else next(blue) if level is Level.BELOW else NEUTRAL for level in levels]
+
+
+def strength(probability: float) -> float:
+    """Return how strongly an area is coloured, given the probability that it belongs to its cluster.
+
+    >>> strength(0.99), strength(0.5)
+    (1.0, 0.36)
+    """
+    return next(each for least, each in STRENGTHS if probability >= least)
+
+
+def area_colour(colour: str, probability: float, *, placed: bool) -> str:
+    """Return the colour of an area in a cluster: the less likely it belongs there, the fainter."""
+    return faded(colour, strength(probability)) if placed else UNPLACED

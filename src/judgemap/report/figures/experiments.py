@@ -22,15 +22,9 @@ from judgemap.report.words.tables import (
     Table,
     columns,
 )
-from judgemap.report.words.text import measured
+from judgemap.report.words.text import DESIGNS, measured
 from judgemap.study.experiments.runner import Results, Row
 
-DESIGNS = {
-    "uniform": "uniform",
-    "naive": "naive spatial",
-    "principal": "principal component",
-    "optimal": "optimal (ours)",
-}
 SAMPLERS = {
     "gibbs": "Pólya-Gamma Gibbs (the paper's)",
     "single-site": "single site",
@@ -89,7 +83,7 @@ def _scheduling_table(summary: Sequence[Row], sets: int) -> Table:
     heads = columns(["Design"], [*u1, *u2])
     rows = tuple(
         (
-            Cell(DESIGNS[row["design"]]),
+            Cell(_design(row)),
             Cell(f"{row['u1_mean']:.4f}", f"{row['u1_min']:.4f}–{row['u1_max']:.4f}"),
             _ratio(row, "u1"),
             Cell(f"{row['u2_mean']:,.0f}"),
@@ -100,6 +94,10 @@ def _scheduling_table(summary: Sequence[Row], sets: int) -> Table:
         for row in summary
     )
     return Table(f"Utility of each design over {sets:,} sets of strengths", heads, rows)
+
+
+def _design(row: Row) -> str:
+    return DESIGNS[row["design"]].removesuffix(" design")
 
 
 def _ratio(row: Row, measure: str) -> Cell:
@@ -140,7 +138,9 @@ def _clustering_table(summary: Sequence[Row], sets: int) -> Table:
 
 
 def _scheduling_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
-    values = {name: np.array([row["u1"] for row in rows if row["design"] == name]) for name in DESIGNS}
+    values = {
+        name: np.array([row["u1"] for row in rows if row["design"] == name]) for name in {row["design"] for row in rows}
+    }
     others = [row for row in summary if row["design"] != "uniform"]
     with drawing(60 + 50 * len(others)) as (figure, [axes]):
         for place, row in enumerate(reversed(others), start=1):
@@ -149,10 +149,10 @@ def _scheduling_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
             axes.plot(row["u1_ratio"], place, "D", color=INK, markersize=6, zorder=5)
         axes.axvline(1, **DASHED)
         axes.set_xscale("log")
-        name_rows(axes, [DESIGNS[row["design"]] for row in others])
+        name_rows(axes, [_design(row) for row in others])
         _plain_ticks(axes, (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10))
         axes.set_xlabel("U1 against the uniform design, one dot per set")
-    results = "; ".join(f"{DESIGNS[row['design']]} {row['u1_ratio']:.3f}" for row in others)
+    results = "; ".join(f"{_design(row)} {row['u1_ratio']:.3f}" for row in others)
     caption = "The diamond is the geometric mean, the bar its 95 % interval."
     return Picture(figure, f"Utility U1 against the uniform design: {results}.", caption)
 

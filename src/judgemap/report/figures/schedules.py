@@ -9,17 +9,8 @@ from judgemap.report.figures.colours import Scale
 from judgemap.report.figures.maps import choropleth
 from judgemap.report.figures.picture import Picture
 from judgemap.report.words.tables import Cell, Table, columns
+from judgemap.report.words.text import DESIGNS
 from judgemap.study.schedules import Schedule
-
-NAMES = {
-    "uniform": "uniform design",
-    "naive": "naive spatial design",
-    "principal": "principal component design",
-    "optimal": "optimal design",
-    "adaptive": "adaptive design",
-    "weights": "design with given weights",
-}
-"""What designs are called in a sentence."""
 
 
 def exposure_map(schedule: Schedule, title: str = "") -> Picture:
@@ -107,4 +98,4 @@ def how_often(schedule: Schedule) -> str:
         )
     low, high = int(asked.min()), int(asked.max())
     drawn = f"{low} times each" if low == high else f"{low} to {high} times"
-    return f"With the {NAMES[schedule.name]}, {summary}; in this list, {drawn}."
+    return f"With the {DESIGNS[schedule.name]}, {summary}; in this list, {drawn}."

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgemap.errors import StudyError
-from judgemap.report.words.clusters import number_sentence, partition_sentence
-from judgemap.report.words.text import percentage, signed, times_in_ten
+from judgemap.report.words.text import number_sentence, partition_sentence, percentage, signed, times_in_ten
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_many
 from judgemap.study.result import Fit

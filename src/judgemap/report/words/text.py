@@ -3,6 +3,26 @@
 import unicodedata
 from collections.abc import Sequence
 
+from judgemap.study.grouping import Grouping
+
+DESIGNS = {
+    "uniform": "uniform design",
+    "naive": "naive spatial design",
+    "principal": "principal component design",
+    "optimal": "optimal design",
+    "adaptive": "adaptive design",
+    "weights": "design with given weights",
+}
+"""What designs are called in a sentence."""
+MODELS = {
+    "spatial": ("spatial", "neighbouring areas are assumed to have similar risk, unless the answers suggest otherwise"),
+    "clusters": (
+        "clustering",
+        "neighbouring areas are assumed to share a level of risk, in clusters whose number the answers decide",
+    ),
+    "standard": ("standard", "an area tells us nothing about its neighbours"),
+}
+"""What a model is called in a sentence, and what it assumes."""
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
@@ -152,3 +172,53 @@ def measured(value: float) -> str:
     """
     decimals = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
     return f"{value:,.{decimals}f}".replace("-", "−")
+
+
+RARE = 0.02
+"""Numbers of clusters less probable than this are pooled, at either end."""
+
+
+def numbers_of_clusters(numbers: Sequence[tuple[int, float]]) -> str:
+    """Write the distribution of the number of clusters, with rare numbers at either end pooled.
+
+    >>> numbers_of_clusters([(1, 0.001), (2, 0.06), (3, 0.31), (4, 0.38), (5, 0.18), (6, 0.06), (7, 0.009)])
+    '2: 6 %, 3: 31 %, 4: 38 %, 5: 18 %, 6: 6 %, more: < 1 %'
+    """
+    known = sorted(numbers)
+    usual = [k for k, chance in known if chance >= RARE]
+    fewest, most = usual[0], usual[-1]
+    fewer = sum(chance for k, chance in known if k < fewest)
+    more = sum(chance for k, chance in known if k > most)
+    parts = [f"fewer: {percentage(fewer)}"] if fewer >= RARE / 4 else []
+    parts += [f"{k}: {percentage(chance)}" for k, chance in known if fewest <= k <= most]
+    parts += [f"more: {percentage(more)}"] if more >= RARE / 4 else []
+    return ", ".join(parts)
+
+
+def number_sentence(numbers: Sequence[tuple[int, float]]) -> str:
+    """Say how many clusters there may be.
+
+    >>> number_sentence([(2, 0.2), (3, 0.8)])
+    'The number of clusters is uncertain; by probability, 2: 20 %, 3: 80 %.'
+    """
+    if len(numbers) == 1:
+        return f"In every draw there {'is one cluster' if numbers[0][0] == 1 else f'are {numbers[0][0]} clusters'}."
+    return f"The number of clusters is uncertain; by probability, {numbers_of_clusters(numbers)}."
+
+
+def partition_sentence(shown: Grouping) -> str:
+    """Say how probable the partition shown on a map is.
+
+    >>> from judgemap.study.grouping import Group
+    >>> groups = [Group(3, 1.0, 0.5, 1.5), Group(4, -1.0, -1.5, -0.5)]
+    >>> partition_sentence(Grouping(groups, 0.003, 0.81, [(2, 0.06), (3, 0.94)]))
+    'The grouping shown has two clusters (probability 6 %). Exactly this grouping has a probability of < 1 %; for 81 %
+    of pairs of areas it is expected to be right about whether they belong together.'
+    """
+    count = len(shown.groups)
+    clusters = "one cluster" if count == 1 else f"{in_words(count)} clusters"
+    return (
+        f"The grouping shown has {clusters} (probability {percentage(shown.number_chance)}). Exactly this grouping has "
+        f"a probability of {percentage(shown.chance)}; for {percentage(shown.agreement)} of pairs of areas it is "
+        "expected to be right about whether they belong together."
+    )

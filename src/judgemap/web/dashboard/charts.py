@@ -7,7 +7,7 @@ screen.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judgemap.report.figures.ticks import round_step
+from judgemap.report.figures.colours import round_step
 from judgemap.report.words.text import plain
 
 Point = tuple[float, float]

@@ -140,7 +140,7 @@ def work_out(plan: PanelPlan) -> dict[str, Any]:
 
 def result_of(made: "JudgePlan") -> dict[str, Any]:
     """Return what the page shows of a plan, ready for JSON."""
-    from judgemap.report.pages.judge_planning import judge_sentences, judge_table
+    from judgemap.report.pages.planning import judge_sentences, judge_table
 
     table = judge_table(made)
     kept: dict[str, Any] = json_value(made.to_dict())

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from judgemap.report.figures.ticks import round_step
+from judgemap.report.figures.colours import round_step
 from judgemap.report.words.text import (
     number,
     percentage,

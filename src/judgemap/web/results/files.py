@@ -24,7 +24,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.core.types import IntArray
 from judgemap.errors import StudyError
-from judgemap.report.words.own import fill_in
+from judgemap.report.pages.finish import fill_in
 from judgemap.study.comparisons import Comparisons
 from judgemap.study.definition import OwnWords, write_definition
 from judgemap.study.panel_settings import View
@@ -112,7 +112,7 @@ def words(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 
 
 def _show(request: HttpRequest, study: Study, run: FitRun, form: WordsForm) -> HttpResponse:
-    from judgemap.report.pages.pdf import find_renderer
+    from judgemap.report.pages.finish import find_renderer
 
     context = {
         "form": form,
@@ -179,7 +179,7 @@ def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
     elif kind == "netcdf":
         path.write_bytes(kept_file(run, "posterior.nc"))
     elif kind == "pdf":
-        from judgemap.report.pages.pdf import write_pdf
+        from judgemap.report.pages.finish import write_pdf
 
         text = _briefing(run)
         if not text:

@@ -14,11 +14,9 @@ from judgemap.report.figures.colours import (
     RANK_WIDTH,
     RISK,
     UNCERTAINTY,
-    Scale,
-)
-from judgemap.report.words.clusters import (
     UNPLACED,
     UNPLACED_WORDS,
+    Scale,
     area_colour,
     cluster_colours,
 )

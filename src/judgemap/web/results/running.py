@@ -303,7 +303,7 @@ def findings_of(fit: Fit, explanation: Explanation) -> dict[str, Any]:
 
 
 def _layout(fit: Fit) -> list[list[float]]:
-    from judgemap.report.figures.network import layout
+    from judgemap.report.figures.layout import layout
 
     points = layout(fit.map.graph) * [1, -1]
     points -= (points.min(axis=0) + points.max(axis=0)) / 2

@@ -9,8 +9,7 @@ from django.utils.translation import gettext as _
 
 from judgemap.core.assess.reliability import likeness
 from judgemap.core.types import FloatArray
-from judgemap.report.figures.colours import RISK
-from judgemap.report.figures.ticks import round_limits, round_step
+from judgemap.report.figures.colours import RISK, round_limits, round_step
 from judgemap.report.words.text import number, signed
 from judgemap.study.findings import RiskRow
 from judgemap.web.results.layers import by_risk, interval

@@ -2,7 +2,7 @@
 
 import json
 
-from judgemap.report.figures.streets import add_streets
+from judgemap.report.pages.finish import add_streets
 from judgemap.web.results.layers import by_risk, layer_makers
 from judgemap.web.results.models import FitRun
 from judgemap.web.studies.basemap.pictures import Frame, layers

@@ -13,8 +13,8 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.report.figures.badges import free_spots
-from judgemap.report.figures.ticks import round_step
+from judgemap.report.figures.colours import round_step
+from judgemap.report.figures.layout import free_spots
 from judgemap.web.studies.areas import edges_in
 from judgemap.web.studies.display import stored_path
 from judgemap.web.studies.models import Area, Drawing, Edge, Study, StudyVersion

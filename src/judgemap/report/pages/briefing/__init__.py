@@ -1,7 +1,6 @@
 """The briefing: what a decision maker reads. A front page that stands on its own, then the details behind it."""
 
-from judgemap.report.pages.briefing.about import About, read_about
+from judgemap.report.pages.briefing.about import About, Gallery, read_about
 from judgemap.report.pages.briefing.document import briefing
-from judgemap.report.pages.briefing.gallery import Gallery
 
 __all__ = ["About", "Gallery", "briefing", "read_about"]

@@ -4,21 +4,21 @@ from datetime import date
 
 import numpy as np
 
+from judgemap.core.samplers.diagnostics import GOOD_ESS, GOOD_RHAT
 from judgemap.errors import StudyError
-from judgemap.report.figures import clusters
-from judgemap.report.pages.briefing import front, limits, methods, second
-from judgemap.report.pages.briefing.about import About
-from judgemap.report.pages.briefing.diagnostics import diagnostics
-from judgemap.report.pages.briefing.gallery import HEADINGS, THIS, Gallery
+from judgemap.report.figures.picture import Picture
+from judgemap.report.pages import finish
+from judgemap.report.pages.briefing import front, methods
+from judgemap.report.pages.briefing.about import HEADINGS, THIS, About, Gallery
 from judgemap.report.pages.page import Front, Section, page_with_front
-from judgemap.report.words import own as own_words
 from judgemap.report.words import tables
-from judgemap.report.words.clusters import number_sentence, partition_sentence
-from judgemap.report.words.text import capital, counted, isolated
+from judgemap.report.words.tables import Cell, Table, columns
+from judgemap.report.words.text import MODELS, capital, counted, isolated, number_sentence, partition_sentence
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import compare_fits
 from judgemap.study.comparisons import Comparisons, Outcome
 from judgemap.study.result import Fit
+from judgemap.study.settings import SAMPLER_NAMES
 
 FOOT = (
     "Read the map as a ranking, with intervals: it is not a count of cases and says nothing about any individual. "
@@ -79,9 +79,9 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
         numbers=front.numbers(fit, about),
         picture=gallery["risk"],
         table=tables.highest_in_words(fit),
-        byline=own_words.byline(about.words, about.made),
-        second=second.points(fit, about, other, clustered),
-        next_steps=own_words.next_steps(about.words),
+        byline=finish.byline(about.words, about.made),
+        second=front.second_points(fit, about, other, clustered),
+        next_steps=finish.next_steps(about.words),
         foot=f"{fit.record.view.words} {FOOT}",
         notice=about.notice,
         warning=front.warning(other),
@@ -94,7 +94,7 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
         *((_otherwise(fit, about, gallery),) if about.others else ()),
         _who(fit, about, gallery),
         _in_numbers(fit),
-        Section("What the map cannot say", points=limits.points(fit, about, clustered)),
+        Section("What the map cannot say", points=front.points(fit, about, clustered)),
         _how(fit, other),
         _methods(fit, other),
         _appendix(about, gallery),
@@ -148,7 +148,7 @@ def _clusters(fit: ClusterFit, gallery: Gallery) -> tuple[Section, Section]:
 
 
 def _two_models(fit: Fit, other: Fit, gallery: Gallery) -> Section:
-    names = [clusters.NAMES.get(each.record.model, each.record.model) for each in (fit, other)]
+    names = [MODELS[each.record.model][0] for each in (fit, other)]
     text = f"Each area's risk under the {names[0]} and the {names[1]} model: on the line, the two agree."
     same = fit.record.data.sha256 == other.record.data.sha256
     different = ("The two fits use different comparisons, so both the model and the data differ.",)
@@ -215,12 +215,6 @@ def _days(first: date, last: date) -> str:
 
 
 def _how(fit: Fit, other: Fit | None) -> Section:
-    believed = {
-        "spatial": "neighbouring areas are assumed to have similar risk, unless the answers suggest otherwise",
-        "clusters": "neighbouring areas are assumed to share a level of risk, in clusters whose number is estimated "
-        "from the answers",
-        "standard": "an area tells us nothing about its neighbours",
-    }
     winner = fit.record.winner_is
     steps = [
         ("Ask", f"Each judge saw two areas at a time and chose the one with the {winner} rate, many times over."),
@@ -232,7 +226,7 @@ def _how(fit: Fit, other: Fit | None) -> Section:
             "Place",
             (
                 "Each area is given a risk: the larger the difference between two, the more often the riskier one is "
-                f"judged riskier. In this model, {believed.get(fit.record.model, fit.record.model)}."
+                f"judged riskier. In this model, {MODELS[fit.record.model][1]}."
             ),
         ),
         (
@@ -244,8 +238,7 @@ def _how(fit: Fit, other: Fit | None) -> Section:
         ),
     ]
     if other is not None:
-        name = clusters.NAMES.get(other.record.model, other.record.model)
-        new = believed.get(other.record.model, other.record.model)
+        name, new = MODELS[other.record.model]
         steps.append(("Try another model", f"A second model, the {name} one, was fitted too. In it, {new}."))
     return Section("How it was done", points=tuple(steps))
 
@@ -265,3 +258,81 @@ def _appendix(about: About, gallery: Gallery) -> Section:
     pictures = [(HEADINGS[name], gallery[name]) for name in gallery.names if name not in elsewhere]
     text = "Figures not shown above. 'judgemap report --figures' writes every figure as SVG and PDF."
     return Section("All other figures", (text,), gallery=(*pictures, *about.pictures))
+
+
+def diagnostics(fit: Fit, other: Fit | None, gallery: Gallery) -> list[Section]:
+    """Return the last sections of a briefing, for one fit or two."""
+    if other is None:
+        return [_of(fit, "Diagnostics", gallery["traces"]), _record(fit, "The record of the fit", front.notes(fit))]
+    sections: list[Section] = []
+    told: set[str] = set()  # a note that both fits share is printed once
+    second = "cluster-traces" if gallery.clusters is other else "traces-2"
+    for each, traces in ((fit, gallery["traces"]), (other, gallery[second])):
+        name = MODELS[each.record.model][0]
+        new = tuple(note for note in front.notes(each) if note not in told)
+        told.update(new)
+        sections.append(_of(each, f"Diagnostics: the {name} model", traces))
+        sections.append(_record(each, f"The record: the {name} model", new))
+    return sections
+
+
+def sampling_verdict(fit: Fit) -> str:
+    """Say whether the draws can be relied on.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> sampling_verdict(jm.fit_spatial(data, areas, seed=1, chains=4, draws=500))[:48]
+    'The sampling checks found no problem: four chain'
+    """
+    checks = fit.record.diagnostics
+    if fit.warnings:
+        return "The sampling checks found a problem: " + " ".join(fit.warnings)
+    chains = counted(fit.posterior.sizes["chain"], "chain")
+    return (
+        f"The sampling checks found no problem: {chains} from different starting points agree (largest R-hat "
+        f"{checks.rhat_max:.3f}; it should be at most {GOOD_RHAT}), and the effective sample size of every area is "
+        f"at least {checks.ess_bulk_min:,.0f} ({GOOD_ESS} is needed)."
+    )
+
+
+def worst(fit: Fit, count: int = 5) -> Table:
+    """List the areas with the smallest bulk effective sample sizes, with their R-hat and tail sizes."""
+    agreement, bulk, tail = fit.sampling
+    rows = tuple(
+        (
+            Cell(fit.map.names[area]),
+            Cell(f"{agreement[area]:.3f}"),
+            Cell(f"{bulk[area]:,.0f}"),
+            Cell(f"{tail[area]:,.0f}"),
+        )
+        for area in np.argsort(bulk, kind="stable")[:count]
+    )
+    heads = columns(["Area"], ["R-hat", "ESS, bulk", "ESS, tail"])
+    return Table(f"The {len(rows)} of {len(fit.map):,} areas with the smallest effective sample size", heads, rows)
+
+
+def _of(fit: Fit, heading: str, traces: Picture) -> Section:
+    return Section(heading, (sampling_verdict(fit),), picture=traces, table=worst(fit))
+
+
+def _record(fit: Fit, heading: str, notes: tuple[str, ...]) -> Section:
+    record, checks, plan = fit.record, fit.record.diagnostics, fit.record.plan
+    chains, draws = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]
+    given = ", ".join(f"{name} {value}" for name, value in record.assumed.items() if name != "affinity")
+    facts = (
+        ("Model", "{} Bradley-Terry: {}".format(*MODELS[record.model])),
+        ("Prior", f"{record.prior}; {given}"),
+        ("Risk", record.risk),
+        ("Sampler", SAMPLER_NAMES[record.sampler]),
+        ("Draws", f"{chains} chains of {draws:,} draws, after {plan.warmup:,} warm-up draws"),
+        ("Seed", str(record.seed)),
+        ("Largest R-hat", f"{checks.rhat_max:.3f} (should be at most {GOOD_RHAT})"),
+        (
+            "Smallest effective sample size",
+            f"{checks.ess_bulk_min:,.0f}, for {checks.ess_bulk_min_of} (should be at least {GOOD_ESS})",
+        ),
+        ("Time", f"{record.seconds:.2f} seconds"),
+        ("Software", ", ".join(f"{name} {version}" for name, version in record.versions.items())),
+        ("Data", f"SHA-256 {record.data.sha256}"),
+    )
+    return Section(heading, facts=facts, remarks=notes)

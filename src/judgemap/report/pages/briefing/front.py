@@ -2,17 +2,27 @@
 
 import numpy as np
 
+from judgemap.core.model.counts import PairCounts
+from judgemap.core.types import IntArray
 from judgemap.report.pages.briefing.about import About
 from judgemap.report.words.text import (
+    MODELS,
     capital,
     counted,
     in_words,
     isolated,
     listed,
+    number_sentence,
     per_cent,
+    percentage,
+    signed,
+    times_in_ten,
 )
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.comparing import leaders
+from judgemap.study.panel import PanelFit
+from judgemap.study.panel_settings import View
+from judgemap.study.record import NoteKind
 from judgemap.study.result import Fit
 from judgemap.study.verdict import Verdict
 
@@ -123,3 +133,284 @@ def _mind(fit: Fit) -> str:
     least = isolated(fit.map.names[int(spread.argmax())])
     known = f", and we know least about {least}" if np.ptp(spread) > 1e-6 * spread.max() else ""
     return f"This is a ranking of areas as the judges see them, not a count of cases: {doubt}{known}."
+
+
+Point = tuple[str, str]
+SHORT = ("What the judges do not know", "The exact order of areas", "How far judges disagree", "Whose view it is",
+         "Anything about an individual")  # fmt: skip
+"""Headings of the limits that somebody who reads only two pages needs to know."""
+
+
+def second_points(fit: Fit, about: About, other: Fit | None, clusters: ClusterFit | None) -> tuple[Point, ...]:
+    """Return what the second page says, in points.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> second_points(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), About(), None, None)[0][0]
+    'What the numbers mean'
+    """
+    found = [("What the numbers mean", meaning(fit))]
+    apart = None if other is None else disagreement(fit, other)
+    found += [("Where two models disagree", apart)] if apart else []
+    found += [("Groups of areas", groups(clusters))] if clusters is not None else []
+    found += [point for point in points(fit, about) if point[0] in SHORT]
+    return tuple(found)
+
+
+def meaning(fit: Fit) -> str:
+    """Say in plain terms how far the highest and the lowest areas are from the average."""
+    order, chance = order_of(fit), fit.judged_riskier
+    high, low = order[0], order[-1]
+    return (
+        f"Judges would pick {isolated(fit.map.names[high])} as riskier than an average area "
+        f"{times_in_ten(chance[high])}, and {isolated(fit.map.names[low])}, the lowest, {times_in_ten(chance[low])}. "
+        "An average area would be picked 5 times in 10. This shows how sure judges are of the order, not how many "
+        "times more cases an area has."
+    )
+
+
+def disagreement(fit: Fit, other: Fit) -> str:
+    """Say which areas two fits put first if these differ; otherwise return an empty string."""
+    first = leaders(fit, other)
+    if first is None:
+        return ""
+    one, two = (MODELS[each.record.model][0] for each in (fit, other))
+    models = f"the {one} model puts {isolated(first[0])} first, the {two} model {isolated(first[1])}"
+    return f"Two fits disagree about the area of highest risk: {models}. Do not rely on either being the highest."
+
+
+def groups(fit: ClusterFit) -> str:
+    """Say how many clusters there may be, and how many areas could belong to more than one."""
+    between = len(fit.best.between)
+    doubt = f" {between:,} of {len(fit.map):,} areas could belong to more than one." if between else ""
+    return f"Neighbouring areas of similar risk form clusters. {number_sentence(fit.best.grouping.numbers)}{doubt}"
+
+
+def points(fit: Fit, about: About, clusters: ClusterFit | None = None) -> tuple[Point, ...]:
+    """Return what the map cannot say: for each point, a heading and the sentences that explain it.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> points(fit, About(data=data))[0][0]
+    'How many cases there are'
+    """
+    these = [_relative(fit), _knowledge(fit, about), _order(fit), _few(fit), _neighbours(fit)]
+    these += [_left_out(fit)] if fit.record.data.left_out else []
+    these += [_clusters(clusters)] if clusters is not None else []
+    return (*these, _whose(fit), _why(about), _person())
+
+
+def notes(fit: Fit) -> tuple[str, ...]:
+    """Return the notes of a fit, except those that name judges."""
+    return tuple(note.text for note in fit.record.notes if not note.names_judges)
+
+
+def pair_counts(fit: Fit) -> PairCounts:
+    """Return the pair counts that a fit was made from."""
+    where = {area: place for place, area in enumerate(fit.map.ids)}
+    ends = [[where[str(each)] for each in fit.observed_data[end].to_numpy()] for end in ("first", "second")]
+    columns = [fit.observed_data[name].to_numpy() for name in ("n", "wins", "ties") if name in fit.observed_data]
+    return PairCounts(len(fit.map), np.array(ends[0]), np.array(ends[1]), *columns)
+
+
+def _relative(fit: Fit) -> Point:
+    order, names = order_of(fit), fit.map.names
+    high, low = order[0], order[-1]
+    chosen, other = (low, high) if fit.record.winner_is == "lower" else (high, low)
+    chance = float(fit.choice_chances(np.array([chosen]), np.array([other]))[0])
+    gap = signed(fit.areas["risk_median"].iloc[high] - fit.areas["risk_median"].iloc[low])
+    return (
+        "How many cases there are",
+        (
+            f"Risk here is relative: 0 is the average of these {len(names):,} areas. If every area had twice the "
+            f"cases, the map would look the same. {isolated(names[high])} and {isolated(names[low])} are {gap} apart: "
+            f"a judge would find {isolated(names[high])} the riskier of the two in {per_cent(chance)} of comparisons. "
+            "It does not mean that many times as many cases."
+        ),
+    )
+
+
+def _knowledge(fit: Fit, about: About) -> Point:
+    judges, made = fit.record.data.judges, fit.record.data.comparisons
+    heading = "What the judges do not know"
+    rests = (
+        "The map shows what judges know and believe. Where they know little, it shows little; if they share a "
+        "mistaken belief, so does the map."
+    )
+    if judges == 0:
+        return heading, f"{rests} The data do not record who answered, so we do not know how many people it rests on."
+    if judges == 1:
+        return heading, f"{rests} One judge made all {made:,} comparisons: this is one person's view."
+    out = f" Answers from {counted(about.left_out, 'other judge')} were left out." if about.left_out else ""
+    busiest = ""
+    if np.isfinite(about.largest_share):
+        share = percentage(about.largest_share)
+        busiest = f", and the busiest of them made {share} of the comparisons"
+    return heading, f"{rests} It rests on {counted(judges, 'judge')}{busiest}.{out}"
+
+
+def _order(fit: Fit) -> Point:
+    order, names, table = order_of(fit), fit.map.names, fit.areas
+    first, second = order[0], order[1]
+    ahead = float((fit.risk[:, first] > fit.risk[:, second]).mean())
+    sentences = [
+        (
+            f"Ranks overlap. {isolated(names[first])} has a higher risk than {isolated(names[second])}, the next one "
+            f"down, with probability {percentage(ahead)}."
+        )
+    ]
+    if len(order) > TOP:
+        last = table.iloc[order[TOP - 1]]
+        outside = int((table["p_top10"].to_numpy()[order[TOP:]] >= 1 - SURE).sum())
+        sure = surely_top(fit)
+        these = f"{in_words(sure)} are" if sure > 1 else f"{'one' if sure else 'none'} is"
+        sentences += [
+            (
+                f"Of the ten listed, {these} among the ten highest with a probability above 95 %; "
+                f"{counted(outside, 'area')} outside the list could belong there (probability 5 % or more)."
+            ),
+            f"Number ten, {isolated(last['name'])}, could rank from {last['rank_low']} to {last['rank_high']} (95 %).",
+        ]
+    return "The exact order of areas", " ".join(sentences)
+
+
+def _few(fit: Fit) -> Point:
+    counts = pair_counts(fit)
+    seen = counts.per_area()
+    heading = "Much about areas that were rarely compared"
+    never, middle = np.flatnonzero(seen == 0), int(np.median(seen))
+    sentences = []
+    if len(never):
+        one = len(never) == 1
+        rests = "on the assumptions alone"
+        if fit.record.model != "standard":
+            rests = f"on {'its' if one else 'their'} neighbours alone"
+        was = f"{'was' if one else 'were'} never compared and {'rests' if one else 'rest'}"
+        sentences.append(f"{capital(counted(len(never), 'area'))} {was} {rests}: {_names(fit, never)}.")
+    rare = np.flatnonzero((seen > 0) & (seen < middle / 2))
+    rare = rare[np.argsort(seen[rare], kind="stable")]
+    told = [f"{isolated(fit.map.names[area])} ({seen[area]})" for area in rare[:5]]
+    if len(rare):
+        more = f" and {in_words(len(rare) - 5)} more" if len(rare) > 5 else ""
+        sentences.append(
+            f"The median area took part in {middle:,} comparisons, but these areas in fewer than half as many: "
+            f"{', '.join(told)}{more}."
+        )
+    elif not len(never):
+        least = int(seen.argmin())
+        sentences.append(
+            f"The median area took part in {middle:,} comparisons; {isolated(fit.map.names[least])} took part in the "
+            f"fewest, {seen[least]:,}."
+        )
+    parts = len(set(counts.components()[seen > 0].tolist()))
+    if parts > 1:
+        sentences.append(
+            f"The areas fall into {parts:,} groups that were never compared with each other: how one group ranks "
+            "against another is an assumption, not a judgement."
+        )
+    return heading, " ".join(sentences)
+
+
+def _neighbours(fit: Fit) -> Point:
+    heading = "Sharp steps between neighbours"
+    if fit.record.model == "standard":
+        return heading, (
+            "In this model an area tells us nothing about its neighbours: an area with few comparisons stays "
+            "uncertain, and steps between neighbours may be chance."
+        )
+    seen = pair_counts(fit).per_area()
+    area = int(seen.argmin())
+    around = fit.map.graph.edges[(fit.map.graph.edges == area).any(axis=1)]
+    beside = around[around != area]
+    fewest = f"the fewest comparisons ({seen[area]:,})"
+    leans = f" {isolated(fit.map.names[area])}, with {fewest}, leans on its "
+    leans += f"neighbours {_names(fit, beside)}." if len(beside) > 1 else f"neighbour {_names(fit, beside)}."
+    joined = [f"{_name_of(fit, each.a)} with {_name_of(fit, each.b)}" for each in fit.map.bridges]
+    across = f" Areas with no shared border were linked to the nearest area: {listed(joined)}." if joined else ""
+    shared = "share a level" if fit.record.model == "clusters" else "have similar risk"
+    return heading, (
+        f"The model assumes that neighbouring areas {shared}, so an answer about one area also tells us something "
+        "about those around it. An area that differs from all its neighbours is pulled towards them."
+        f"{leans if len(beside) else ''}{across}"
+    )
+
+
+def _left_out(fit: Fit) -> Point:
+    data = fit.record.data
+    if data.ties:
+        left = f"{data.left_out:,} were skipped or not answered. They are left out; ties are part of the model."
+    else:
+        left = (
+            f"{data.left_out:,} have no winner (tied, skipped or unanswered). They are left out, although a tie "
+            "suggests that two areas are alike."
+        )
+    return ("What judges left undecided", f"Of {data.shown:,} pairs shown, {left}")
+
+
+def _clusters(fit: ClusterFit) -> Point:
+    doubtful = [fit.map.names[each.area] for each in fit.best.between]
+    between = (
+        f" {capital(counted(len(doubtful), 'area'))} could belong to another cluster (probability 20 % or more): "
+        f"{listed(doubtful)}."
+        if doubtful
+        else ""
+    )
+    return (
+        "Where one cluster ends",
+        (
+            "Clusters are a way to read the map, not borders on the ground. "
+            f"{number_sentence(fit.best.grouping.numbers)}{between}"
+        ),
+    )
+
+
+def _whose(fit: Fit) -> Point:
+    if isinstance(fit, PanelFit) and fit.settings.differ:
+        return "Whose view it is", f"{fit.record.view.words} {_sample(fit)}"
+    many = fit.record.data.judges != 1
+    first = "that all judges see the same order of areas, and" if many else "that"
+    differ = any(note.kind is NoteKind.JUDGES_DIFFER for note in fit.record.notes)
+    here = " Here judges differ more than chance explains, so they are." if differ else ""
+    return (
+        "How far judges disagree",
+        f"The intervals assume {first} that every answer is independent. Where that fails, they are too narrow.{here}",
+    )
+
+
+def _sample(fit: PanelFit) -> str:
+    """Say what a sample of judges can and cannot tell us."""
+    judges, ratio = counted(fit.record.data.judges, "judge"), float(np.median(fit.sigma / fit.alpha))
+    if fit.record.view is View.PANEL:
+        return f"It does not say what other judges would see: another panel of {judges} would give a different map."
+    return (
+        f"The {judges} are a sample of that population, with views that differ from the common one by about "
+        f"{ratio:.2f} of how far areas differ. The intervals allow for that, but not for a different kind of judge. "
+        "More judges would narrow them more than more answers from the same judges."
+    )
+
+
+def _why(about: About) -> Point:
+    when = f" in {about.last:%B %Y}" if about.last else " when the judges were asked"
+    return (
+        "Why, and until when",
+        f"The map does not show what causes the risk or what would lower it. It shows how things stood{when}.",
+    )
+
+
+def _person() -> Point:
+    return (
+        "Anything about an individual",
+        (
+            "A high risk for an area says nothing about any person, family or community who lives there, and a low "
+            "risk is no reason to turn anyone away."
+        ),
+    )
+
+
+def _names(fit: Fit, places: IntArray) -> str:
+    return listed([fit.map.names[area] for area in places])
+
+
+def _name_of(fit: Fit, area: str) -> str:
+    return isolated(fit.map.names[int(fit.map.index([area])[0])])

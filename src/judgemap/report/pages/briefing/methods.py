@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from judgemap.core.model.prior import InverseGamma
-from judgemap.report.pages.briefing.limits import pair_counts
+from judgemap.report.pages.briefing.front import pair_counts
 from judgemap.report.words.text import counted, listed
 from judgemap.study.clusters import ClusterFit
 from judgemap.study.panel import PanelFit
