@@ -32,7 +32,7 @@ def write_study(data: Path) -> tuple[str, int]:
 
     from judgemap.core.model.graph import AreaGraph
     from judgemap.geo.maps import Areas
-    from judgemap.study.definition import StudyDefinition
+    from judgemap.study.data.definition import StudyDefinition
     from judgemap.web.accounts.models import Researcher
     from judgemap.web.judge import actions as judging
     from judgemap.web.judge.models import Answer, Judge, Pair

@@ -19,9 +19,9 @@ from scipy.spatial import Delaunay
 
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
-from judgemap.study.experiments.backends import on_cores
-from judgemap.study.experiments.runner import Job, conduct
-from judgemap.study.experiments.scheduling import DESIGNS, Scheduling
+from judgemap.study.simulations.backends import on_cores
+from judgemap.study.simulations.runner import Job, conduct
+from judgemap.study.simulations.scheduling import DESIGNS, Scheduling
 
 ROOT = Path(__file__).resolve().parents[1]
 EDGES = ROOT.parent / "shared" / "data" / "nottinghamshire" / "edges.csv"

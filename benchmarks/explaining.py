@@ -15,7 +15,7 @@ from pathlib import Path
 
 import judgemap as jm
 from judgemap.report.pages.briefing import About, Gallery, briefing
-from judgemap.study.explain import Explanation
+from judgemap.study.assess.explain import Explanation
 
 RESULTS = Path(__file__).parent / "results" / "explaining.json"
 OF_THE_PAGES = ("traces", "ranks", "win-rates", "variance-against-median", "alpha")

@@ -27,7 +27,7 @@ import numpy as np
 import shapely
 from playwright.sync_api import Browser, sync_playwright
 
-from judgemap.study.example import chicago
+from judgemap.study.data.example import chicago
 from judging import Judge, Server
 
 RESULTS = Path(__file__).with_name("results") / "first_view.json"

@@ -34,7 +34,7 @@ from pathlib import Path
 import numpy as np
 from judgemap.web import start
 start.use_data_folder(Path(sys.argv[1]))
-from judgemap.study.comparisons import Comparisons
+from judgemap.study.data.comparisons import Comparisons
 from judgemap.web.demo.study import store_answers
 from judgemap.web.studies.actions import find_study
 from judgemap.web.studies.models import Area
@@ -51,7 +51,7 @@ import sys
 from pathlib import Path
 from judgemap.web import start
 start.use_data_folder(Path(sys.argv[1]))
-from judgemap.web.judge.export import export_study
+from judgemap.web.people.export import export_study
 from judgemap.web.studies.actions import find_study
 export_study(find_study("bench"), Path(sys.argv[1], sys.argv[2]))
 """

@@ -40,7 +40,7 @@ from pathlib import Path
 from judgemap.web import start
 start.use_data_folder(Path(sys.argv[1])); start.migrate()
 from judgemap.geo.maps import read_areas
-from judgemap.study.definition import StudyDefinition
+from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.judge.actions import give_consent, invite
 from judgemap.web.studies.actions import create_study, open_study
 areas = read_areas(sys.argv[2], id="id", name="name", bridge="none")

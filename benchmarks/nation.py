@@ -31,9 +31,9 @@ from judgemap.core.samplers.large.smoothers import Communicability
 from judgemap.core.samplers.run import Draws
 from judgemap.core.threads import one_thread
 from judgemap.geo.maps import Areas
-from judgemap.study import fit as fitting
-from judgemap.study.comparisons import Comparisons
-from judgemap.study.settings import FitSettings
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit import fitting
+from judgemap.study.fit.settings import FitSettings
 
 RESULTS = Path(__file__).parent / "results" / "nation.json"
 SIZES = (76, 452, 2_000, 7_600)
@@ -120,7 +120,7 @@ def measure(areas: Areas, answers: int, folder: Path | None = None) -> dict[str,
 
 def write(fit: jm.Fit, folder: Path) -> dict[str, object]:
     """Time the files of a fit."""
-    from judgemap.study.downloads import write_download
+    from judgemap.study.export.downloads import write_download
 
     timed: dict[str, object] = {}
     for name, work in {

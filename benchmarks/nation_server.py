@@ -114,13 +114,13 @@ def put_study(data: Path, n_areas: int) -> Any:  # noqa: ANN401 - a study
 
     Each has six neighbours, as in a map of rows of 180.
     """
+    from judgemap.geo.drawing.outlines import draw_areas
+    from judgemap.geo.drawing.squares import MadeTile
     from judgemap.geo.maps import read_areas
-    from judgemap.study.definition import StudyDefinition
+    from judgemap.study.data.definition import StudyDefinition
     from judgemap.web.accounts.models import Researcher
     from judgemap.web.studies.actions import WholeMap, store_study
-    from judgemap.web.studies.display import draw_areas
     from judgemap.web.studies.models import Area
-    from judgemap.web.studies.tiles import MadeTile
 
     write_hexagons(data / "hundred.gpkg", 100)
     drawn = draw_areas(read_areas(data / "hundred.gpkg", id="code", name="name"))
@@ -204,7 +204,7 @@ def answer_all(study: Any, n_answers: int) -> list[str]:  # noqa: ANN401 - a stu
 def small_study(data: Path) -> str:
     """Make a study of 100 areas; return the link of a judge."""
     from judgemap.geo.maps import read_areas
-    from judgemap.study.definition import StudyDefinition
+    from judgemap.study.data.definition import StudyDefinition
     from judgemap.web.judge.actions import give_consent, invite
     from judgemap.web.studies.actions import create_study, open_study
 
@@ -222,8 +222,8 @@ def keep_fit(study: Any, n_answers: int) -> None:  # noqa: ANN401 - a study
     from django.utils import timezone
 
     import judgemap as jm
-    from judgemap.study.record import json_value
-    from judgemap.study.settings import FitSettings
+    from judgemap.study.fit.record import json_value
+    from judgemap.study.fit.settings import FitSettings
     from judgemap.web.results.models import FitRun
     from judgemap.web.results.running import keep_findings
 

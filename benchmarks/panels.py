@@ -38,9 +38,9 @@ from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.run import Plan, sample
 from judgemap.core.simulate.judges import Panel, simulate_panel
 from judgemap.core.simulate.misbehaviour import UNEQUAL
-from judgemap.study.experiments.robustness import cover
-from judgemap.study.judges import SURE
-from judgemap.study.panel_judges import DRAWS, NEAR_NOTHING
+from judgemap.study.assess.judges import SURE
+from judgemap.study.assess.panel_judges import DRAWS, NEAR_NOTHING
+from judgemap.study.simulations.robustness import cover
 
 ALPHA, ANSWERS, ORDINARY, EACH = 3.0, 2000, 20, 50
 SETTINGS = [(judges, ratio) for judges in (12, 50) for ratio in (0.25, 0.5)]

@@ -23,8 +23,8 @@ import geopandas
 import shapely
 
 from judgemap.errors import StudyError
+from judgemap.geo.drawing.outlines import draw_areas
 from judgemap.web import start
-from judgemap.web.studies.display import draw_areas
 from judgemap.web.studies.upload.files import inspect_file, read_file
 from judgemap.web.studies.upload.reading import UNREADABLE
 

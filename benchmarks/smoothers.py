@@ -24,10 +24,10 @@ from judgemap.core.model.prior import InverseGamma
 from judgemap.core.samplers.large.model import LargeModel, find_centre
 from judgemap.core.samplers.large.smoothers import Independent, Smoother
 from judgemap.core.threads import Workers, one_thread
-from judgemap.study.comparisons import Comparisons
-from judgemap.study.priors import Prior
-from judgemap.study.result import evenly
-from judgemap.study.settings import FitSettings
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.draws import evenly
+from judgemap.study.fit.priors import Prior
+from judgemap.study.fit.settings import FitSettings
 from ties import dar_es_salaam
 
 RESULTS = Path(__file__).parent / "results" / "smoothers.json"

@@ -16,8 +16,8 @@ import numpy as np
 
 import judgemap as jm
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
-from judgemap.study.comparisons import Comparisons, Outcome
-from judgemap.study.result import evenly
+from judgemap.study.data.comparisons import Comparisons, Outcome
+from judgemap.study.fit.draws import evenly
 
 RULES = {"leave-out": None, "model": TieRule.RAO_KUPPER, "davidson": TieRule.DAVIDSON}
 DRAWS = 200

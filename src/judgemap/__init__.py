@@ -20,85 +20,85 @@ if TYPE_CHECKING:
     from judgemap.geo.maps import Areas as Areas
     from judgemap.geo.maps import read_areas as read_areas
     from judgemap.geo.maps import read_edges as read_edges
-    from judgemap.study.checks import PredictiveCheck as PredictiveCheck
-    from judgemap.study.checks import predictive_check as predictive_check
-    from judgemap.study.clusters import ClusterFit as ClusterFit
-    from judgemap.study.clusters import fit_clusters as fit_clusters
-    from judgemap.study.comparing import FitComparison as FitComparison
-    from judgemap.study.comparing import compare_fits as compare_fits
-    from judgemap.study.comparing import compare_many as compare_many
-    from judgemap.study.comparison_files import read_comparisons as read_comparisons
-    from judgemap.study.comparisons import Comparisons as Comparisons
-    from judgemap.study.example import chicago as chicago
-    from judgemap.study.example import example_study as example_study
-    from judgemap.study.example import simulate_study as simulate_study
-    from judgemap.study.fit import fit_spatial as fit_spatial
-    from judgemap.study.fit import fit_standard as fit_standard
-    from judgemap.study.judge_planning import JudgePlan as JudgePlan
-    from judgemap.study.judge_planning import plan_judges as plan_judges
-    from judgemap.study.judges import judge_table as judge_table
-    from judgemap.study.judges import surprising_answers as surprising_answers
-    from judgemap.study.judges import time_histogram as time_histogram
-    from judgemap.study.model_choice import ModelComparison as ModelComparison
-    from judgemap.study.model_choice import compare_models as compare_models
-    from judgemap.study.panel import PanelFit as PanelFit
-    from judgemap.study.planning import StudyPlan as StudyPlan
-    from judgemap.study.planning import plan as plan
-    from judgemap.study.priors import prior_covariance as prior_covariance
-    from judgemap.study.reliability import Reliability as Reliability
-    from judgemap.study.reliability import reliability as reliability
-    from judgemap.study.reliability import reliability_over_time as reliability_over_time
-    from judgemap.study.result import Fit as Fit
-    from judgemap.study.result import load_fit as load_fit
-    from judgemap.study.schedules import Schedule as Schedule
-    from judgemap.study.schedules import schedule as schedule
-    from judgemap.study.sensitivity import cluster_sensitivity as cluster_sensitivity
-    from judgemap.study.sensitivity import variance_sensitivity as variance_sensitivity
-    from judgemap.study.settings import ClusterSettings as ClusterSettings
+    from judgemap.study.assess.checks import PredictiveCheck as PredictiveCheck
+    from judgemap.study.assess.checks import predictive_check as predictive_check
+    from judgemap.study.assess.comparing import FitComparison as FitComparison
+    from judgemap.study.assess.comparing import compare_fits as compare_fits
+    from judgemap.study.assess.comparing import compare_many as compare_many
+    from judgemap.study.assess.judges import judge_table as judge_table
+    from judgemap.study.assess.judges import surprising_answers as surprising_answers
+    from judgemap.study.assess.judges import time_histogram as time_histogram
+    from judgemap.study.assess.model_choice import ModelComparison as ModelComparison
+    from judgemap.study.assess.model_choice import compare_models as compare_models
+    from judgemap.study.assess.reliability import Reliability as Reliability
+    from judgemap.study.assess.reliability import reliability as reliability
+    from judgemap.study.assess.reliability import reliability_over_time as reliability_over_time
+    from judgemap.study.assess.sensitivity import cluster_sensitivity as cluster_sensitivity
+    from judgemap.study.assess.sensitivity import variance_sensitivity as variance_sensitivity
+    from judgemap.study.data.comparisons import Comparisons as Comparisons
+    from judgemap.study.data.comparisons import read_comparisons as read_comparisons
+    from judgemap.study.data.example import chicago as chicago
+    from judgemap.study.data.example import example_study as example_study
+    from judgemap.study.data.example import simulate_study as simulate_study
+    from judgemap.study.fit.clusters import ClusterFit as ClusterFit
+    from judgemap.study.fit.clusters import fit_clusters as fit_clusters
+    from judgemap.study.fit.fitting import fit_spatial as fit_spatial
+    from judgemap.study.fit.fitting import fit_standard as fit_standard
+    from judgemap.study.fit.judges import PanelFit as PanelFit
+    from judgemap.study.fit.priors import prior_covariance as prior_covariance
+    from judgemap.study.fit.result import Fit as Fit
+    from judgemap.study.fit.result import load_fit as load_fit
+    from judgemap.study.fit.settings import ClusterSettings as ClusterSettings
+    from judgemap.study.plan.judge_planning import JudgePlan as JudgePlan
+    from judgemap.study.plan.judge_planning import plan_judges as plan_judges
+    from judgemap.study.plan.planning import StudyPlan as StudyPlan
+    from judgemap.study.plan.planning import plan as plan
+    from judgemap.study.plan.schedules import Schedule as Schedule
+    from judgemap.study.plan.schedules import schedule as schedule
 
 _HOMES = {
     "Areas": "geo.maps",
-    "ClusterFit": "study.clusters",
-    "ClusterSettings": "study.settings",
-    "Comparisons": "study.comparisons",
-    "Fit": "study.result",
-    "FitComparison": "study.comparing",
+    "ClusterFit": "study.fit.clusters",
+    "ClusterSettings": "study.fit.settings",
+    "Comparisons": "study.data.comparisons",
+    "Fit": "study.fit.result",
+    "FitComparison": "study.assess.comparing",
     "FixedVariance": "core.model.prior",
     "InverseGamma": "core.model.prior",
-    "JudgePlan": "study.judge_planning",
+    "JudgePlan": "study.plan.judge_planning",
     "ListOptions": "core.design.schedule",
-    "ModelComparison": "study.model_choice",
-    "PanelFit": "study.panel",
-    "PredictiveCheck": "study.checks",
-    "Reliability": "study.reliability",
-    "Schedule": "study.schedules",
+    "ModelComparison": "study.assess.model_choice",
+    "PanelFit": "study.fit.judges",
+    "PredictiveCheck": "study.assess.checks",
+    "Reliability": "study.assess.reliability",
+    "Schedule": "study.plan.schedules",
     "StudyError": "errors",
-    "StudyPlan": "study.planning",
-    "chicago": "study.example",
-    "cluster_sensitivity": "study.sensitivity",
-    "compare_fits": "study.comparing",
-    "compare_many": "study.comparing",
-    "compare_models": "study.model_choice",
-    "example_study": "study.example",
-    "fit_clusters": "study.clusters",
-    "fit_spatial": "study.fit",
-    "fit_standard": "study.fit",
-    "judge_table": "study.judges",
-    "load_fit": "study.result",
-    "plan": "study.planning",
-    "plan_judges": "study.judge_planning",
-    "predictive_check": "study.checks",
-    "prior_covariance": "study.priors",
+    "StudyPlan": "study.plan.planning",
+    "chicago": "study.data.example",
+    "cluster_sensitivity": "study.assess.sensitivity",
+    "compare_fits": "study.assess.comparing",
+    "compare_many": "study.assess.comparing",
+    "compare_models": "study.assess.model_choice",
+    "example_study": "study.data.example",
+    "fit_clusters": "study.fit.clusters",
+    "fit_spatial": "study.fit.fitting",
+    "fit_standard": "study.fit.fitting",
+    "judge_table": "study.assess.judges",
+    "load_fit": "study.fit.result",
+    "plan": "study.plan.planning",
+    "plan_judges": "study.plan.judge_planning",
+    "predictive_check": "study.assess.checks",
+    "prior_covariance": "study.fit.priors",
     "read_areas": "geo.maps",
-    "read_comparisons": "study.comparison_files",
+    "read_comparisons": "study.data.comparisons",
     "read_edges": "geo.maps",
-    "reliability": "study.reliability",
-    "reliability_over_time": "study.reliability",
-    "schedule": "study.schedules",
-    "simulate_study": "study.example",
-    "surprising_answers": "study.judges",
-    "time_histogram": "study.judges",
-    "variance_sensitivity": "study.sensitivity",
+    "reliability": "study.assess.reliability",
+    "reliability_over_time": "study.assess.reliability",
+    "schedule": "study.plan.schedules",
+    "simulate_study": "study.data.example",
+    "surprising_answers": "study.assess.judges",
+    "time_histogram": "study.assess.judges",
+    "variance_sensitivity": "study.assess.sensitivity",
 }
 """Where each exported name lives. Loaded when first used: imports for maps and pictures take seconds."""
 

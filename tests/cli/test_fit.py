@@ -15,7 +15,7 @@ import pytest
 import shapely
 
 import judgemap as jm
-from judgemap.study.settings import FitSettings
+from judgemap.study.fit.settings import FitSettings
 
 QUICK = ["--chains", "2", "--draws", "50", "--seed", "1"]
 
@@ -262,7 +262,7 @@ def test_a_fit_is_saved_before_it_is_assessed(judgemap, edges, comparisons, tmp_
     def fail(*_given, **_more):
         raise error
 
-    monkeypatch.setattr("judgemap.study.explain.reliability", fail)
+    monkeypatch.setattr("judgemap.study.assess.explain.reliability", fail)
     result = judgemap("fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK)
     words = "How far another panel would agree could not be assessed (Matrix is not positive definite)."
     kept = jm.load_fit(tmp_path / "results")

@@ -3,7 +3,7 @@
 import json
 
 import judgemap as jm
-from judgemap.study.explain import Explanation
+from judgemap.study.assess.explain import Explanation
 
 QUICK = ["--chains", "2", "--draws", "50", "--seed", "1"]
 

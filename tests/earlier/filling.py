@@ -214,7 +214,7 @@ def make_web_fits(keys: dict[str, Any]) -> None:
     from judgemap.web.fits import actions
     from judgemap.web.fits.models import FitRun
 
-    from judgemap.study.settings import FitSettings
+    from judgemap.study.fit.settings import FitSettings
     from judgemap.web.dashboard.actions import ask_for_forecast
     from judgemap.web.dashboard.models import Forecast
     from judgemap.web.studies.actions import find_study
@@ -238,7 +238,7 @@ def lose_a_fit(keys: dict[str, Any], worker: "subprocess.Popen[bytes]") -> None:
     from judgemap.web.fits.models import FitRun
     from judgemap.web.tokens import withdrawal_code
 
-    from judgemap.study.settings import FitSettings
+    from judgemap.study.fit.settings import FitSettings
     from judgemap.web.judge.actions import withdraw
     from judgemap.web.studies.actions import close_study, find_study
 
@@ -255,7 +255,7 @@ def leave_things_waiting(keys: dict[str, Any]) -> None:
     from judgemap.web.fits.actions import ask_for_fit, set_auto_fit
     from judgemap.web.fits.models import FitRun
 
-    from judgemap.study.settings import FitSettings
+    from judgemap.study.fit.settings import FitSettings
     from judgemap.web.accounts.models import Researcher
     from judgemap.web.dashboard.actions import ask_for_forecast
     from judgemap.web.studies.actions import find_study

@@ -7,7 +7,7 @@ import pytest
 
 from judgemap.geo.adjacency import border_graph
 from judgemap.geo.maps import read_areas, read_edges
-from judgemap.study.example import chicago
+from judgemap.study.data.example import chicago
 
 DAR = Path(__file__).parents[3] / "shared" / "data" / "dar_es_salaam"
 

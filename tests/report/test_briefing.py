@@ -15,9 +15,9 @@ from judgemap.report.pages.briefing import About, briefing, front
 from judgemap.report.pages.finish import fill_in
 from judgemap.report.pages.page import Section, page
 from judgemap.report.words.text import times_in_ten
-from judgemap.study.definition import OwnWords
-from judgemap.study.explain import Explanation, judge
-from judgemap.study.record import Note, NoteKind
+from judgemap.study.assess.explain import Explanation, judge
+from judgemap.study.data.definition import OwnWords
+from judgemap.study.fit.record import Note, NoteKind
 
 QUESTION = "Which of the two has the LOWER rate?"
 

@@ -17,7 +17,7 @@ from judgemap.report.pages.briefing import (
     methods,
 )
 from judgemap.report.pages.briefing.methods import REFERENCES
-from judgemap.study.comparisons import Comparisons
+from judgemap.study.data.comparisons import Comparisons
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 SHORT = {"seed": 1, "chains": 2, "draws": 60}

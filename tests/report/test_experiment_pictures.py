@@ -4,11 +4,11 @@ import pytest
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.report.figures.experiments import remarks, summary_picture, summary_table
-from judgemap.study.experiments.clustering import Clustering
-from judgemap.study.experiments.robustness import Robustness
-from judgemap.study.experiments.runner import Job, Results, SetResult
-from judgemap.study.experiments.scalability import Scalability
-from judgemap.study.experiments.scheduling import Scheduling
+from judgemap.study.simulations.clustering import Clustering
+from judgemap.study.simulations.robustness import Robustness
+from judgemap.study.simulations.runner import Job, Results, SetResult
+from judgemap.study.simulations.scalability import Scalability
+from judgemap.study.simulations.scheduling import Scheduling
 
 MAP = AreaGraph(3, [[0, 1], [1, 2]])
 

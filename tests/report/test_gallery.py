@@ -23,7 +23,7 @@ from judgemap.report.figures.picture import (
 from judgemap.report.pages.briefing import About, Gallery, briefing
 from judgemap.report.pages.briefing.about import HEADINGS, MARK, write_figures
 from judgemap.report.pages.briefing.document import OF_JUDGES
-from judgemap.study.explain import Explanation
+from judgemap.study.assess.explain import Explanation
 
 STORED = Path(__file__).with_name("images")
 OF_THE_PAPER = {

@@ -20,7 +20,7 @@ from judgemap.report.pages.planning import (
     sentences,
     utilities,
 )
-from judgemap.study.schedules import read_weights
+from judgemap.study.plan.schedules import read_weights
 
 
 @pytest.fixture(scope="module")

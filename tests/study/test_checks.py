@@ -4,7 +4,7 @@ from scipy.special import expit
 
 import judgemap as jm
 from judgemap.core.simulate.trials import answer, draw_pairs
-from judgemap.study.comparisons import Comparisons, Outcome
+from judgemap.study.data.comparisons import Comparisons, Outcome
 
 SHORT = {"seed": 1, "chains": 4, "draws": 200}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.study.comparing import compare_many
+from judgemap.study.assess.comparing import compare_many
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
-from judgemap.study.comparisons import ANSWERS, Comparisons, Outcome
+from judgemap.study.data.comparisons import ANSWERS, Comparisons, Outcome
 
 HEADER = "judge,left,right,outcome,seconds\n"
 

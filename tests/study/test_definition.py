@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgemap.errors import StudyError
-from judgemap.study.definition import (
+from judgemap.study.data.definition import (
     AreasSource,
     OwnWords,
     StudyDefinition,

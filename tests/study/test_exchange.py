@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 
 import judgemap as jm
 from judgemap.errors import StudyError
-from judgemap.study import interface_files
-from judgemap.study.exchange import Answer, Columns, Imported, guess_columns, import_table, save_import
-from judgemap.study.interface_files import import_interface
+from judgemap.study.data import exchange as interface_files
+from judgemap.study.data.exchange import (
+    Answer,
+    Columns,
+    Imported,
+    guess_columns,
+    import_interface,
+    import_table,
+    save_import,
+)
 
 ITEMS = [
     {"item_id": str(number), "name": name, "display_name": name.title(), "image_path": "x.png", "created_date": "2024"}

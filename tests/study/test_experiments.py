@@ -16,13 +16,18 @@ from judgemap.core.design.optimal import optimal
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import communicability
 from judgemap.errors import StudyError
-from judgemap.study.experiments import backends
-from judgemap.study.experiments.backends import on_cluster, on_cores
-from judgemap.study.experiments.clustering import MEASURES, Clustering
-from judgemap.study.experiments.robustness import Robustness, cover
-from judgemap.study.experiments.runner import Job, conduct, run_set, stored_seed
-from judgemap.study.experiments.scalability import BUILDERS, Scalability
-from judgemap.study.experiments.scheduling import DESIGNS, Scheduling, ratio_interval
+from judgemap.study.simulations import backends
+from judgemap.study.simulations.backends import on_cluster, on_cores
+from judgemap.study.simulations.clustering import MEASURES, Clustering
+from judgemap.study.simulations.robustness import Robustness, cover
+from judgemap.study.simulations.runner import (
+    Job,
+    conduct,
+    run_set,
+    stored_seed,
+)
+from judgemap.study.simulations.scalability import BUILDERS, Scalability
+from judgemap.study.simulations.scheduling import DESIGNS, Scheduling, ratio_interval
 
 RING = AreaGraph(8, [[i, (i + 1) % 8] for i in range(8)])
 SMALL = Scheduling(comparisons=40, chains=2, draws=25)

@@ -12,8 +12,8 @@ import judgemap as jm
 from judgemap.cli.fit import fit as fit_command
 from judgemap.cli.main import app
 from judgemap.errors import StudyError
-from judgemap.study.clusters import ClusterFit
-from judgemap.study.settings import ClusterSettings, FitSettings
+from judgemap.study.fit.clusters import ClusterFit
+from judgemap.study.fit.settings import ClusterSettings, FitSettings
 
 QUICK = {"chains": 2, "warmup": 20, "draws": 40, "thin": 1, "seed": 3}
 

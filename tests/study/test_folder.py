@@ -7,14 +7,14 @@ import sys
 import pytest
 
 from judgemap.errors import StudyError
-from judgemap.study.folder import check_folder, check_new, new_folder
+from judgemap.study.fit.folder import check_folder, check_new, new_folder
 
 OLD = {"fit.json": "old", "areas.csv": "old", "posterior.nc": "old", "clusters.csv": "old"}
 NEW = {"fit.json": "new", "areas.csv": "new", "posterior.nc": "new", "areas.geojson": "new"}
 MINE = {"notes.txt": "mine", ".hidden": "mine"}
 KILLED = """
 import os, pathlib, signal, sys
-from judgemap.study.folder import new_folder
+from judgemap.study.fit.folder import new_folder
 steps = int(sys.argv[2])
 def counting(step):
     def run(*given, **more):

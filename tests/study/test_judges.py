@@ -12,9 +12,14 @@ from judgemap.core.assess.misfit import mean_squares, share_interval
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import FixedVariance, independent
 from judgemap.core.simulate.trials import answer, draw_pairs
-from judgemap.study.comparisons import Comparisons, Outcome
-from judgemap.study.judges import others_chances, stands_out, surprising_answers, time_histogram
-from judgemap.study.quick_fit import Belief, quick_fit
+from judgemap.study.assess.judges import (
+    others_chances,
+    stands_out,
+    surprising_answers,
+    time_histogram,
+)
+from judgemap.study.assess.quick_fit import Belief, quick_fit
+from judgemap.study.data.comparisons import Comparisons, Outcome
 
 
 def tell(areas, rows):

@@ -9,14 +9,14 @@ import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.run import Plan
 from judgemap.errors import StudyError
-from judgemap.study import explain, kept_draws, large
-from judgemap.study import fit as fitting
-from judgemap.study.comparisons import Comparisons
-from judgemap.study.provenance import data_notes
-from judgemap.study.record import NoteKind
-from judgemap.study.run import LARGE, LARGE_PLAN
-from judgemap.study.settings import FitSettings
-from judgemap.study.verdict import Verdict
+from judgemap.study.assess import explain
+from judgemap.study.assess.verdict import Verdict
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit import draws as kept_draws
+from judgemap.study.fit import fitting, large
+from judgemap.study.fit.provenance import data_notes
+from judgemap.study.fit.record import NoteKind
+from judgemap.study.fit.settings import LARGE, LARGE_PLAN, FitSettings
 
 QUICK = {"chains": 4, "warmup": 5, "draws": 8}
 SIDE = 12
@@ -150,7 +150,7 @@ def test_what_large_maps_cannot_have_is_refused_in_a_sentence(areas, monkeypatch
     data = answers(areas, len(areas))
     with pytest.raises(StudyError, match="the sampler 'gibbs' cannot be used on a map of 145 areas"):
         jm.fit_spatial(data, areas, seed=1, sampler="gibbs", **QUICK)
-    monkeypatch.setattr("judgemap.study.panel_settings.DENSE_LIMIT", 100)
+    monkeypatch.setattr("judgemap.study.fit.settings.DENSE_LIMIT", 100)
     with pytest.raises(StudyError, match=r"judges: with more than 100 areas judges and ties cannot be .* leave it out"):
         jm.fit_spatial(data, areas, seed=1, judges="differ", **QUICK)
     outcome = data.outcome.copy()

@@ -13,14 +13,14 @@ from judgemap.core.assess.importance import GOOD_K
 from judgemap.core.assess.kinds import kind_chances
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
-from judgemap.study import explain, model_choice, panel_judges
-from judgemap.study.comparisons import Comparisons
-from judgemap.study.heterogeneity import LEVEL
-from judgemap.study.judges import SURE, stands_out
-from judgemap.study.parameters import parameters
-from judgemap.study.record import NoteKind
-from judgemap.study.settings import FitSettings
-from judgemap.study.verdict import Subject
+from judgemap.study.assess import explain, model_choice, panel_judges
+from judgemap.study.assess.heterogeneity import LEVEL
+from judgemap.study.assess.judges import SURE, stands_out
+from judgemap.study.assess.parameters import parameters
+from judgemap.study.assess.verdict import Subject
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.record import NoteKind
+from judgemap.study.fit.settings import FitSettings
 
 SHORT = {"chains": 4, "warmup": 50, "draws": 100}
 

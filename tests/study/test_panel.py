@@ -8,10 +8,9 @@ import pytest
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
-from judgemap.study.comparisons import Comparisons
-from judgemap.study.panel_settings import View
-from judgemap.study.record import NoteKind
-from judgemap.study.settings import FitSettings
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.record import NoteKind
+from judgemap.study.fit.settings import FitSettings, View
 
 SHORT = {"chains": 4, "warmup": 50, "draws": 50}
 

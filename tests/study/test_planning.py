@@ -8,8 +8,8 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.core.simulate import trials as simulation
 from judgemap.core.simulate.trials import Merits, answer
 from judgemap.report.pages.planning import sentences
-from judgemap.study.comparisons import Comparisons
-from judgemap.study.planning import DESIGNS, PlanRecord
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.plan.planning import DESIGNS, PlanRecord
 
 N = 12
 CHANCE = (N**2 - 1) / (3 * N)
@@ -111,7 +111,7 @@ def test_a_pilots_worst_areas_are_the_worst_of_its_truths(ring, winner_is):
     strengths[4] = -6.0 if winner_is == "lower" else 6.0
     pilot = fitted(ring, strengths, alpha=3.0, winner_is=winner_is)
     assert pilot.areas["risk_median"].argmax() == 4
-    from judgemap.study.planning import TruthSource
+    from judgemap.study.plan.planning import TruthSource
 
     source = TruthSource.make(ring, None, pilot)
     drawn = np.array([source.draw(np.random.default_rng(k), None) for k in range(50)])

@@ -10,8 +10,8 @@ import rdata
 
 import judgemap as jm
 from judgemap.errors import StudyError
-from judgemap.study.exchange import save_import
-from judgemap.study.r_files import import_speedybbt
+from judgemap.study.data.exchange import save_import
+from judgemap.study.data.r_files import import_speedybbt
 
 R = Path(__file__).parent / "r"
 RING = (("1", "2"), ("1", "6"), ("2", "3"), ("3", "4"), ("4", "5"), ("5", "6"))

@@ -8,7 +8,13 @@ import pytest
 
 import judgemap as jm
 from judgemap.core.model.prior import FixedVariance
-from judgemap.study.record import Correlation, FitRecord, Note, NoteKind, json_value
+from judgemap.study.fit.record import (
+    Correlation,
+    FitRecord,
+    Note,
+    NoteKind,
+    json_value,
+)
 
 NOTES = (
     Note(NoteKind.MAP, "Borders that nearly meet, or overlap, were treated as shared: 'a' and 'b'."),

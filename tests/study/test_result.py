@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.study.comparisons import Comparisons
-from judgemap.study.priors import PRIORS
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.priors import PRIORS
 
 COLUMNS = [
     "id", "name", "risk_median", "risk_mean", "risk_sd", "risk_low", "risk_high", "rank_median", "rank_low",

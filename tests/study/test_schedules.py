@@ -7,7 +7,12 @@ import judgemap as jm
 from judgemap.core.design import designs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import communicability
-from judgemap.study.schedules import DESIGNS, known_around, read_known, read_weights
+from judgemap.study.plan.schedules import (
+    DESIGNS,
+    known_around,
+    read_known,
+    read_weights,
+)
 
 FREE = jm.ListOptions(connected=False, balanced_sides=False, spacing=0)
 
@@ -217,7 +222,7 @@ def test_what_a_judge_knows_of_a_large_map(ring, monkeypatch, design):
     """The same probabilities as from the whole map, without looking at it; optimal: for these areas alone."""
     knows = known_around(ring, "w3", 5)
     whole = jm.schedule(ring, design, 40, seed=1, knows=knows)
-    monkeypatch.setattr("judgemap.study.schedules.OPTIMAL_LIMIT", 6)
+    monkeypatch.setattr("judgemap.study.plan.schedules.OPTIMAL_LIMIT", 6)
     local = jm.schedule(ring, design, 40, seed=1, knows=knows)
     assert set(local.left) | set(local.right) == {"w1", "w2", "w3", "w4", "w5"}
     first, second = np.triu_indices(5, 1)

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 import judgemap as jm
 from judgemap.errors import StudyError
-from judgemap.study.downloads import wide_draws
-from judgemap.study.speedybbt import export_speedybbt
+from judgemap.study.export.downloads import wide_draws
+from judgemap.study.export.speedybbt import export_speedybbt
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from scipy.special import expit, log_expit
 
 import judgemap as jm
 from judgemap.core.samplers.diagnostics import ess_bulk
-from judgemap.study.comparisons import Comparisons
+from judgemap.study.data.comparisons import Comparisons
 
 pytestmark = pytest.mark.statistical
 

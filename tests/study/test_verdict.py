@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from judgemap.core.assess.predictive import EXTREME
-from judgemap.study.findings import JudgeFinding, Measure, ReliabilityFinding
-from judgemap.study.verdict import Grade, Subject, Verdict, judge_fit
+from judgemap.study.assess.findings import JudgeFinding, Measure, ReliabilityFinding
+from judgemap.study.assess.verdict import (
+    Grade,
+    Subject,
+    Verdict,
+    judge_fit,
+)
 
 AGREE = [JudgeFinding(judge=name) for name in ("ann", "bob", "cy")]
 USUAL = [Measure(name=name, words=name, p=0.4) for name in ("areas", "pairs", "left", "triads")]

@@ -18,8 +18,9 @@ from django.db import connection
 from django.test import Client
 
 from judgemap.core.model.graph import AreaGraph
+from judgemap.geo.drawing.outlines import draw_areas
 from judgemap.geo.maps import Areas
-from judgemap.study.definition import StudyDefinition
+from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.access import ASKED
 from judgemap.web.judge import actions as judging
@@ -29,7 +30,6 @@ from judgemap.web.server import encryption, jobs
 from judgemap.web.server.jobs import Job
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.studies import actions, maps
-from judgemap.web.studies.display import draw_areas
 from judgemap.web.studies.models import Study
 
 SIDE = 4

@@ -74,7 +74,7 @@ def restore(
     Example: judgemap study restore studies-monday.sqlite3 --data new-folder
     """
     connect(data, create=True)
-    from judgemap.web.judge.retention import remove_due
+    from judgemap.web.people.retention import remove_due
     from judgemap.web.server import encryption, restoring
 
     asked = copy.is_file() and encryption.needs_passphrase(copy)

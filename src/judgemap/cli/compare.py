@@ -8,10 +8,9 @@ import typer
 
 from judgemap.cli import inputs
 from judgemap.cli.progress import stoppable
+from judgemap.core.threads import available_cores
 from judgemap.geo.maps import Areas
-from judgemap.study.comparison_files import read_comparisons
-from judgemap.study.comparisons import Direction
-from judgemap.study.run import available_cores
+from judgemap.study.data.comparisons import Direction, read_comparisons
 
 
 @inputs.with_areas
@@ -39,8 +38,8 @@ def compare(
 
     Example: judgemap compare comparisons.csv --areas wards.gpkg --models alike,differ --seed 1
     """
-    from judgemap.study.folder import check_file, write_whole
-    from judgemap.study.model_choice import compare_models
+    from judgemap.study.assess.model_choice import compare_models
+    from judgemap.study.fit.folder import check_file, write_whole
 
     if output is not None:
         check_file(output)

@@ -55,7 +55,7 @@ def export(
 
     Example: judgemap export results -o for-r --as speedybbt --comparisons comparisons.csv
     """
-    from judgemap.study.downloads import kind_of, write_download
+    from judgemap.study.export.downloads import kind_of, write_download
 
     if results == Path("speedybbt") and not results.exists():
         raise StudyError(
@@ -77,8 +77,8 @@ def export(
 
 
 def _for_speedybbt(results: Path, output: Path, comparisons: Path | None) -> None:
-    from judgemap.study.comparison_files import read_comparisons
-    from judgemap.study.speedybbt import export_speedybbt
+    from judgemap.study.data.comparisons import read_comparisons
+    from judgemap.study.export.speedybbt import export_speedybbt
 
     if comparisons is None:
         raise StudyError("speedyBBT needs the data; say where it is: --comparisons comparisons.csv")
@@ -97,9 +97,9 @@ def _given_map(areas: Path | None, id_column: str | None) -> Areas | None:
 def _archive(
     results: Path, output: Path, comparisons: Path | None, study: Path | None, judges: str, areas: Areas | None
 ) -> None:
-    from judgemap.study.comparison_files import read_comparisons
-    from judgemap.study.definition import read_definition
-    from judgemap.study.replication import Judges, replication
+    from judgemap.study.data.comparisons import read_comparisons
+    from judgemap.study.data.definition import read_definition
+    from judgemap.study.export.replication import Judges, replication
 
     if comparisons is None:
         raise StudyError("a replication archive includes the data; say where it is: --comparisons comparisons.csv")

@@ -10,19 +10,12 @@ import typer
 
 from judgemap.cli import inputs
 from judgemap.cli.progress import sampling_progress, stoppable, without_ctrl_c
+from judgemap.core.threads import available_cores
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study import compiling
-from judgemap.study.clusters import ClusterFit
-from judgemap.study.comparison_files import read_comparisons
-from judgemap.study.comparisons import Direction
-from judgemap.study.explain import judge
-from judgemap.study.folder import check_folder, check_new, write_whole
-from judgemap.study.panel import PanelFit
-from judgemap.study.record import NoteKind
-from judgemap.study.result import Fit
-from judgemap.study.run import available_cores
-from judgemap.study.sensitivity import (
+from judgemap.study.assess.explain import judge
+from judgemap.study.assess.sensitivity import (
     NUMBERS,
     VARIANCE_NUMBERS,
     Variation,
@@ -30,14 +23,20 @@ from judgemap.study.sensitivity import (
     read_variation,
     variance_sensitivity,
 )
-from judgemap.study.settings import FitSettings
+from judgemap.study.data.comparisons import Direction, read_comparisons
+from judgemap.study.fit.clusters import ClusterFit
+from judgemap.study.fit.folder import check_folder, check_new, write_whole
+from judgemap.study.fit.judges import PanelFit
+from judgemap.study.fit.record import NoteKind
+from judgemap.study.fit.result import Fit
+from judgemap.study.fit.settings import FitSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
 
-    from judgemap.study.verdict import Verdict
+    from judgemap.study.assess.verdict import Verdict
 
 
 @inputs.with_areas

@@ -7,8 +7,15 @@ from typing import Annotated, cast
 import typer
 
 from judgemap.errors import StudyError
-from judgemap.study.comparisons import Direction
-from judgemap.study.exchange import Columns, Imported, Side, all_notes, import_table, save_import
+from judgemap.study.data.comparisons import Direction
+from judgemap.study.data.exchange import (
+    Columns,
+    Imported,
+    Side,
+    all_notes,
+    import_table,
+    save_import,
+)
 
 app = typer.Typer(
     name="import",
@@ -35,7 +42,7 @@ def speedybbt(
 
     Example: judgemap import speedybbt forcedMarriage.rda -o wards
     """
-    from judgemap.study.r_files import import_speedybbt
+    from judgemap.study.data.r_files import import_speedybbt
 
     _finish(import_speedybbt(files, _side(ones)), output, winner_is)
 
@@ -54,7 +61,7 @@ def interface(
 
     Example: judgemap import interface database_export.zip -o wards
     """
-    from judgemap.study.interface_files import ItemId, import_interface
+    from judgemap.study.data.exchange import ItemId, import_interface
 
     if item_id not in ("item_id", "name", "display_name"):
         raise StudyError(f"--id is one of item_id, name and display_name, not {item_id!r}")

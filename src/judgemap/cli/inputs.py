@@ -10,8 +10,13 @@ import typer
 
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas, read_areas, read_edges, read_names
-from judgemap.study.setting import Setting
-from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings, draw_seed
+from judgemap.study.fit.settings import (
+    DEFAULTS,
+    SETTINGS,
+    FitSettings,
+    Setting,
+    draw_seed,
+)
 
 Options = dict[str, tuple[Any, Any]]
 """A command's options: the annotation and the default of each, by name."""

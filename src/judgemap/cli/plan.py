@@ -8,17 +8,17 @@ import typer
 
 from judgemap.cli import inputs
 from judgemap.cli.progress import counting_progress, stoppable
+from judgemap.core.threads import available_cores
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.folder import check_file, check_folder
-from judgemap.study.judge_planning import MOST_AREAS, SECONDS, plan_judges
-from judgemap.study.planning import DESIGNS
-from judgemap.study.planning import plan as simulate
-from judgemap.study.run import available_cores
+from judgemap.study.fit.folder import check_file, check_folder
+from judgemap.study.plan.judge_planning import MOST_AREAS, SECONDS, plan_judges
+from judgemap.study.plan.planning import DESIGNS
+from judgemap.study.plan.planning import plan as simulate
 
 if TYPE_CHECKING:
-    from judgemap.study.judge_planning import JudgePlan
-    from judgemap.study.planning import StudyPlan
+    from judgemap.study.plan.judge_planning import JudgePlan
+    from judgemap.study.plan.planning import StudyPlan
 
 
 @inputs.with_areas
@@ -62,7 +62,7 @@ def plan(
     _check_output(output)
     seed, fitted = inputs.choose_seed(seed), None
     if pilot is not None:
-        from judgemap.study.result import load_fit
+        from judgemap.study.fit.result import load_fit
 
         fitted = load_fit(pilot)
     people = None

@@ -7,7 +7,7 @@ import typer
 
 from judgemap.cli import inputs
 from judgemap.geo.maps import Areas
-from judgemap.study.priors import PRIORS, prior_covariance
+from judgemap.study.fit.priors import PRIORS, prior_covariance
 
 
 @inputs.with_areas

@@ -10,7 +10,7 @@ import typer
 from judgemap.errors import StudyError
 
 if TYPE_CHECKING:
-    from judgemap.study.result import Fit
+    from judgemap.study.fit.result import Fit
 
 
 def report(
@@ -66,7 +66,7 @@ def report(
     from judgemap.cli.fit import verdict_lines
     from judgemap.report.pages.briefing import Gallery, briefing, read_about
     from judgemap.report.pages.briefing.front import verdict
-    from judgemap.study.folder import check_file, check_folder
+    from judgemap.study.fit.folder import check_file, check_folder
 
     if output is not None:
         check_file(output)
@@ -95,7 +95,7 @@ def report(
 
 def open_fit(folder: Path, view: str | None = None) -> "Fit":
     """Read a fit, in a given ``view``, from a folder that a user named; a `StudyError` says what is wrong with it."""
-    from judgemap.study.result import load_fit
+    from judgemap.study.fit.result import load_fit
 
     if not folder.exists():
         raise StudyError(f"there is no folder {folder}; check its name, or make a fit with 'judgemap fit'")
@@ -130,7 +130,7 @@ def _named(against: list[str]) -> "dict[str, Fit]":
 
 
 def _write(html: str, output: Path, *, pdf: bool) -> list[Path]:
-    from judgemap.study.folder import write_whole
+    from judgemap.study.fit.folder import write_whole
 
     written = []
     if output.suffix.lower() != ".pdf":

@@ -10,12 +10,19 @@ from judgemap.cli import inputs
 from judgemap.core.design.schedule import ListOptions
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.folder import check_file
-from judgemap.study.schedules import ALPHA, DESIGNS, DIFFER, known_around, read_known, read_weights
-from judgemap.study.schedules import schedule as draw
+from judgemap.study.fit.folder import check_file
+from judgemap.study.plan.schedules import (
+    ALPHA,
+    DESIGNS,
+    DIFFER,
+    known_around,
+    read_known,
+    read_weights,
+)
+from judgemap.study.plan.schedules import schedule as draw
 
 if TYPE_CHECKING:
-    from judgemap.study.schedules import Schedule
+    from judgemap.study.plan.schedules import Schedule
 
 
 @inputs.with_areas

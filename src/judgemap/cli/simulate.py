@@ -10,12 +10,12 @@ import typer
 
 from judgemap.cli import inputs
 from judgemap.cli.progress import counting_progress
+from judgemap.core.threads import available_cores
 from judgemap.geo.maps import Areas
-from judgemap.study.folder import write_whole
-from judgemap.study.run import available_cores
+from judgemap.study.fit.folder import write_whole
 
 if TYPE_CHECKING:
-    from judgemap.study.experiments.runner import Experiment, Results
+    from judgemap.study.simulations.runner import Experiment, Results
 
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the sets, the table and the picture.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A small trial run; other options still apply.")]
@@ -74,7 +74,7 @@ def scalability(
 
     Example: judgemap simulate scalability --edges edges.csv -o scalability --seed 1
     """
-    from judgemap.study.experiments.scalability import Scalability
+    from judgemap.study.simulations.scalability import Scalability
 
     small = {"sets": 2, "draws": 150}
     _simulate(Scalability, small, areas, run, sets=sets, comparisons=comparisons, alpha=alpha)
@@ -103,7 +103,7 @@ def clustering(
 
     Example: judgemap simulate clustering --areas wards.gpkg -o clustering --seed 1
     """
-    from judgemap.study.experiments.clustering import Clustering
+    from judgemap.study.simulations.clustering import Clustering
 
     given = {"comparisons": comparisons, "beta": beta, "kappa0": kappa0, "a0": a0, "b0": b0}
     _simulate(Clustering, {"sets": 4, "draws": 200}, areas, run, sets=sets, **given)
@@ -128,7 +128,7 @@ def scheduling(
 
     Example: judgemap simulate scheduling --areas wards.gpkg -o scheduling --seed 1
     """
-    from judgemap.study.experiments.scheduling import Scheduling
+    from judgemap.study.simulations.scheduling import Scheduling
 
     given = {"comparisons": comparisons, "alpha": alpha, "sampler": sampler, "warmup": warmup}
     _simulate(Scheduling, {"sets": 20, "draws": 100}, areas, run, sets=sets, **given)
@@ -156,7 +156,7 @@ def robustness(
 
     Example: judgemap simulate robustness --areas wards.gpkg -o robustness --seed 1
     """
-    from judgemap.study.experiments.robustness import Robustness
+    from judgemap.study.simulations.robustness import Robustness
 
     named = None if behaviours is None else tuple(each.strip() for each in behaviours.split(",") if each.strip())
     given = {"comparisons": comparisons, "judges": judges, "alpha": alpha, "behaviours": named}
@@ -176,7 +176,7 @@ def _simulate(
 
     Options given on the command line override ``small``, which --quick uses; both override the study's defaults.
     """
-    from judgemap.study.experiments import backends, runner
+    from judgemap.study.simulations import backends, runner
 
     wanted = {"sets": sets, "chains": run.chains, "draws": run.draws, **given}
     settings: dict[str, Any] = small if run.quick else {}

@@ -28,7 +28,7 @@ def new(
     Example: judgemap study new wards/study.toml --owner anna@example.org
     """
     connect(data, create=True)
-    from judgemap.study.definition import read_definition, read_study_areas
+    from judgemap.study.data.definition import read_definition, read_study_areas
     from judgemap.web.accounts.actions import find_researcher
     from judgemap.web.studies.actions import create_study
 
@@ -77,7 +77,7 @@ def invite(
     """
     connect(data)
     from judgemap.web.judge.actions import invite as make_links
-    from judgemap.web.judge.groups import group_named
+    from judgemap.web.people.groups import group_named
     from judgemap.web.server.public_address import check_address
     from judgemap.web.studies.actions import find_study
 
@@ -98,7 +98,7 @@ def list_studies(data: DataFolder = DATA, *, as_json: AsJson = False) -> None:
     Example: judgemap study list --json
     """
     connect(data)
-    from judgemap.web.judge.inviting import studies_overview
+    from judgemap.web.people.inviting import studies_overview
 
     studies = studies_overview()
     if as_json:
@@ -211,7 +211,7 @@ def export(
     Example: judgemap study export wards -o wards.zip
     """
     connect(data)
-    from judgemap.web.judge.export import export_study
+    from judgemap.web.people.export import export_study
     from judgemap.web.studies.actions import find_study
     from judgemap.web.studies.log import record
 
@@ -236,7 +236,7 @@ def retain(
     Example: judgemap study retain wards --until 2027-06-30
     """
     connect(data)
-    from judgemap.web.judge.retention import keep_promises, retention_lines
+    from judgemap.web.people.retention import keep_promises, retention_lines
     from judgemap.web.studies.actions import find_study
     from judgemap.web.studies.backups import delete_all_stale
     from judgemap.web.studies.keeping import set_end

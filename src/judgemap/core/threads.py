@@ -1,5 +1,6 @@
 """Keep BLAS to one thread: small matrices are faster that way, and rounding does not depend on the number of cores."""
 
+import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -53,3 +54,8 @@ def one_thread() -> AbstractContextManager[object]:
 def _libraries() -> ThreadpoolController:
     """Find the libraries once: scanning everything a process has loaded takes as long as a small fit's warm-up."""
     return ThreadpoolController()
+
+
+def available_cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

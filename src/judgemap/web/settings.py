@@ -192,6 +192,7 @@ INSTALLED_APPS = [
     "judgemap.web.accounts",
     "judgemap.web.studies",
     "judgemap.web.judge",
+    "judgemap.web.people",
     "judgemap.web.results",
     "judgemap.web.dashboard",
     "judgemap.web.api",

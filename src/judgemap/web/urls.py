@@ -3,14 +3,14 @@
 from django.urls import include, path
 
 from judgemap.web.api.urls import interface
-from judgemap.web.judge.urls import inviting_urls, preview_urls
+from judgemap.web.judge.urls import preview_urls
 from judgemap.web.results.urls import fits_urls
 from judgemap.web.server.health import healthz
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("", include("judgemap.web.judge.urls")),
-    path("", include(inviting_urls)),
+    path("", include("judgemap.web.people.urls")),
     path("", include("judgemap.web.studies.urls")),
     path("", include(preview_urls, namespace="preview")),
     path("", include("judgemap.web.dashboard.urls")),

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import judgemap as jm
-from judgemap.study.definition import parse_definition
+from judgemap.study.data.definition import parse_definition
 from judgemap.web.api import access, urls
 from judgemap.web.api.endpoints import api
 from judgemap.web.api.models import SCOPES, ApiToken

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from judgemap.study.settings import SETTINGS
+from judgemap.study.fit.settings import SETTINGS
 from judgemap.web.api.endpoints import api
 from judgemap.web.api.reference import write_reference
 

@@ -11,10 +11,10 @@ from django.db import transaction
 from django.test import override_settings
 from django.utils import timezone
 
-from judgemap.study.definition import StudyDefinition
-from judgemap.study.explain import Explanation
-from judgemap.study.record import json_value
-from judgemap.study.settings import FitSettings
+from judgemap.study.assess.explain import Explanation
+from judgemap.study.data.definition import StudyDefinition
+from judgemap.study.fit.record import json_value
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge import queries, scheduling

@@ -6,7 +6,7 @@ from django.db import transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgemap.study.comparisons import OUTCOMES, Outcome
+from judgemap.study.data.comparisons import OUTCOMES, Outcome
 from judgemap.web.dashboard import counting
 from judgemap.web.dashboard.models import JudgeTally
 from judgemap.web.judge import actions as judging

@@ -10,14 +10,14 @@ from django.urls import reverse
 import judgemap as jm
 from judgemap.errors import StudyError
 from judgemap.report.words.text import share
-from judgemap.study.findings import Findings
-from judgemap.study.judges import judge_table
+from judgemap.study.assess.findings import Findings
+from judgemap.study.assess.judges import judge_table
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.counting import count
 from judgemap.web.dashboard.judges import judge_rows
 from judgemap.web.judge import actions as judging
-from judgemap.web.judge.export import export_files
 from judgemap.web.judge.models import Judge, UnknownArea
+from judgemap.web.people.export import export_files
 from judgemap.web.results.files import open_fit
 from judgemap.web.results.models import Exclusion, FitRun, FitView
 from judgemap.web.studies.models import Act

@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 import judgemap as jm
-from judgemap.study.findings import Findings, ReliabilityFinding
-from judgemap.study.reliability import reliability
-from judgemap.study.verdict import reliability_words
+from judgemap.study.assess.findings import Findings, ReliabilityFinding
+from judgemap.study.assess.reliability import reliability
+from judgemap.study.assess.verdict import reliability_words
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard import reliability as reliability_page
 from judgemap.web.dashboard.models import Forecast

@@ -12,7 +12,7 @@ import pytest
 
 from judgemap.cli.demo import describe
 from judgemap.errors import StudyError
-from judgemap.study.example import PER_JUDGE, chicago, simulate_study
+from judgemap.study.data.example import PER_JUDGE, chicago, simulate_study
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.demo.study import HASTY, prepare_demo, with_ties
 from judgemap.web.demo.visits import Visitor

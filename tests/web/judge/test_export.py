@@ -16,10 +16,10 @@ import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.definition import parse_definition
+from judgemap.study.data.definition import parse_definition
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.judge.export import export_study
 from judgemap.web.judge.models import Pair
+from judgemap.web.people.export import export_study
 from judgemap.web.results.models import Exclusion
 from judgemap.web.studies import actions
 

@@ -11,10 +11,10 @@ from town_making import CREDIT, town
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.basemap.tiles import unpack
+from judgemap.geo.drawing.outlines import draw_areas
 from judgemap.geo.maps import Areas
-from judgemap.web.judge.export import base_map_files
+from judgemap.web.people.export import base_map_files
 from judgemap.web.studies.actions import create_study
-from judgemap.web.studies.display import draw_areas
 from judgemap.web.studies.models import BaseMap, BaseMapTile
 
 GZIP = {"accept-encoding": "gzip, deflate, br"}

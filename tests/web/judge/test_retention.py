@@ -9,9 +9,9 @@ from django.core import mail
 from django.utils import timezone
 
 from judgemap.errors import StudyError
-from judgemap.study.definition import parse_definition
-from judgemap.web.judge import retention
+from judgemap.study.data.definition import parse_definition
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
+from judgemap.web.people import retention
 from judgemap.web.studies import actions
 from judgemap.web.studies.keeping import certificate_of, set_end
 from judgemap.web.studies.models import Act, Study

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from judgemap.study.example import chicago
+from judgemap.study.data.example import chicago
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="install axe-playwright-python")
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from judgemap.study.comparisons import Comparisons
-from judgemap.study.explain import Explanation
-from judgemap.study.parameters import parameters
-from judgemap.study.record import json_value
-from judgemap.study.result import Fit
-from judgemap.study.settings import FitSettings
+from judgemap.study.assess.explain import Explanation
+from judgemap.study.assess.parameters import parameters
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.record import json_value
+from judgemap.study.fit.result import Fit
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results import files, running
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.study.comparisons import Outcome
-from judgemap.study.explain import Explanation
+from judgemap.study.assess.explain import Explanation
+from judgemap.study.data.comparisons import Outcome
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Pair

@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 from django.urls import reverse
 
-from judgemap.study.panel_settings import View
-from judgemap.study.record import Note, NoteKind
-from judgemap.study.settings import FitSettings
+from judgemap.study.fit.record import Note, NoteKind
+from judgemap.study.fit.settings import FitSettings, View
 from judgemap.web.judge import scheduling
 from judgemap.web.judge.models import PopulationMap
 from judgemap.web.results import actions, running

@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from judgemap.report.figures.colours import RISK
-from judgemap.study.comparing import compare_fits
+from judgemap.study.assess.comparing import compare_fits
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.side_by_side import change_limits, draw_scatter
 from judgemap.web.studies.models import Act

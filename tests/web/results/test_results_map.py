@@ -17,9 +17,9 @@ from judgemap.report.figures.colours import (
     RISK,
     UNCERTAINTY,
 )
-from judgemap.study.comparisons import Outcome
-from judgemap.study.settings import FitSettings
-from judgemap.web.judge.export import export_study
+from judgemap.study.data.comparisons import Outcome
+from judgemap.study.fit.settings import FitSettings
+from judgemap.web.people.export import export_study
 from judgemap.web.results.layers import make_layers
 from judgemap.web.results.risk_map import Asked
 

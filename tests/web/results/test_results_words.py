@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
-from judgemap.study.verdict import Verdict
+from judgemap.study.assess.verdict import Verdict
 
 
 def test_a_fit_that_does_not_converge_says_what_to_do(run, page, made, text_of):

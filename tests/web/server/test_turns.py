@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, connections
 
 from judgemap.errors import StudyError
-from judgemap.web.judge.inviting import studies_overview
+from judgemap.web.people.inviting import studies_overview
 from judgemap.web.server import turns
 from judgemap.web.server.backup import snapshot
 from judgemap.web.studies import actions

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from judgemap.errors import StudyError
-from judgemap.study.definition import StudyDefinition
+from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.judge.models import Answer, Pair
 from judgemap.web.studies import actions, keeping, limits
 from judgemap.web.studies.areas import load_areas, load_graph

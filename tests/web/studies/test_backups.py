@@ -10,8 +10,8 @@ import pytest
 from django.utils import timezone
 
 from judgemap.errors import StudyError
-from judgemap.web.judge import retention
 from judgemap.web.judge.models import Answer
+from judgemap.web.people import retention
 from judgemap.web.server import backup, restoring
 from judgemap.web.server.copying import file_database
 from judgemap.web.server.encryption import Key, Lock, is_encrypted, make_key

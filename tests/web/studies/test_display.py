@@ -11,10 +11,10 @@ from shapely.affinity import affine_transform
 
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
+from judgemap.geo.drawing.outlines import draw_areas, stored_path, svg_path
+from judgemap.geo.drawing.scenes import LARGEST, Simplified
+from judgemap.geo.drawing.squares import Square, packed, packed_rings
 from judgemap.geo.maps import Areas
-from judgemap.web.studies.display import draw_areas, stored_path, svg_path
-from judgemap.web.studies.scenes import LARGEST, Simplified
-from judgemap.web.studies.squares import Square, packed, packed_rings
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,11 @@ import pytest
 import shapely
 from django.urls import reverse
 
-from judgemap.web.studies import actions, display, tiles
+from judgemap.geo.drawing import outlines as display
+from judgemap.geo.drawing import squares as tiles
+from judgemap.geo.drawing.squares import Square
+from judgemap.web.studies import actions
 from judgemap.web.studies.models import Edge, Tile
-from judgemap.web.studies.squares import Square
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ def test_an_act_is_not_given_to_somebody_else_but_outlives_its_researcher(owned,
 def test_the_definition_is_handed_out_as_it_is_read(owned, clients):
     import tomllib
 
-    from judgemap.study.definition import parse_definition
+    from judgemap.study.data.definition import parse_definition
 
     response = clients["owner"].get(f"/studies/{owned.slug}/study.toml")
     assert parse_definition(tomllib.loads(response.content.decode())) == definition_of(owned)

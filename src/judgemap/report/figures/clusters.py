@@ -30,8 +30,8 @@ from judgemap.report.figures.picture import (
     style,
 )
 from judgemap.report.words.text import MODELS, capital, number_sentence, partition_sentence, percentage, signed
-from judgemap.study.clusters import ClusterFit, Partition
-from judgemap.study.result import Fit
+from judgemap.study.fit.clusters import ClusterFit, Partition
+from judgemap.study.fit.result import Fit
 
 LINE = 15.0
 """Height of a line of the map's legend, in points."""

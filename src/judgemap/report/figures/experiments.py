@@ -23,7 +23,7 @@ from judgemap.report.words.tables import (
     columns,
 )
 from judgemap.report.words.text import DESIGNS, measured
-from judgemap.study.experiments.runner import Results, Row
+from judgemap.study.simulations.runner import Results, Row
 
 SAMPLERS = {
     "gibbs": "Pólya-Gamma Gibbs (the paper's)",

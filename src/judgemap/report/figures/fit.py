@@ -36,10 +36,10 @@ from judgemap.report.figures.picture import (
     name_rows,
 )
 from judgemap.report.words.text import capital, counted, listed, number, shortened
-from judgemap.study import checks
-from judgemap.study.checks import PredictiveCheck
-from judgemap.study.comparisons import Comparisons
-from judgemap.study.result import Fit
+from judgemap.study.assess import checks
+from judgemap.study.assess.checks import PredictiveCheck
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.result import Fit
 
 CHAINS = (BLUE, "#d98200", "#2f8f5b", "#a03a7d", "#6b6f1d", "#56a8d8", "#8a4b2a", "#6a6f7a")
 TRACED = 250

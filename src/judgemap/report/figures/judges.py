@@ -19,8 +19,8 @@ from judgemap.report.figures.picture import (
     name_rows,
 )
 from judgemap.report.words.text import listed
-from judgemap.study.comparisons import Comparisons
-from judgemap.study.judges import time_histogram
+from judgemap.study.assess.judges import time_histogram
+from judgemap.study.data.comparisons import Comparisons
 
 MOST = 40
 """How many judges one picture shows: those with the most answers."""

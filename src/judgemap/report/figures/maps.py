@@ -41,7 +41,7 @@ from judgemap.report.figures.picture import (
     style,
 )
 from judgemap.report.words.text import number
-from judgemap.study.result import Fit
+from judgemap.study.fit.result import Fit
 
 MARGIN = 6.0
 TALLEST = 400.0

@@ -10,7 +10,7 @@ from judgemap.report.figures.maps import choropleth
 from judgemap.report.figures.picture import Picture
 from judgemap.report.words.tables import Cell, Table, columns
 from judgemap.report.words.text import DESIGNS
-from judgemap.study.schedules import Schedule
+from judgemap.study.plan.schedules import Schedule
 
 
 def exposure_map(schedule: Schedule, title: str = "") -> Picture:

@@ -16,8 +16,8 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from judgemap.errors import StudyError
-from judgemap.study.definition import OwnWords
-from judgemap.study.folder import check_file, write_whole
+from judgemap.study.data.definition import OwnWords
+from judgemap.study.fit.folder import check_file, write_whole
 
 BYLINE, STEPS = "byline", "next-steps"
 

@@ -27,12 +27,12 @@ from judgemap.report.words.tables import (
     highest_risk,
 )
 from judgemap.report.words.text import counted
-from judgemap.study.clusters import ClusterFit
-from judgemap.study.comparisons import OUTCOMES, Comparisons
-from judgemap.study.panel import PanelFit
-from judgemap.study.planning import StudyPlan
-from judgemap.study.result import Fit
-from judgemap.study.schedules import Schedule
+from judgemap.study.data.comparisons import OUTCOMES, Comparisons
+from judgemap.study.fit.clusters import ClusterFit
+from judgemap.study.fit.judges import PanelFit
+from judgemap.study.fit.result import Fit
+from judgemap.study.plan.planning import StudyPlan
+from judgemap.study.plan.schedules import Schedule
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from judgemap.report.figures.picture import Picture
 from judgemap.report.words.tables import Table
-from judgemap.study.verdict import Verdict
+from judgemap.study.assess.verdict import Verdict
 
 NOTHING = Markup("")
 

@@ -21,9 +21,9 @@ from judgemap.report.figures.picture import (
 from judgemap.report.pages.page import Section, page
 from judgemap.report.words.tables import Cell, Table, columns
 from judgemap.report.words.text import DESIGNS, counted, in_words
-from judgemap.study.folder import new_folder, write_whole
-from judgemap.study.judge_planning import JudgePlan
-from judgemap.study.planning import Needed, StudyPlan
+from judgemap.study.fit.folder import new_folder, write_whole
+from judgemap.study.plan.judge_planning import JudgePlan
+from judgemap.study.plan.planning import Needed, StudyPlan
 
 MARK = "plan.json"
 """This file marks a folder as a plan's, so that no other folder is overwritten."""

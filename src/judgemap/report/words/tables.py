@@ -8,9 +8,9 @@ import numpy as np
 
 from judgemap.errors import StudyError
 from judgemap.report.words.text import number_sentence, partition_sentence, percentage, signed, times_in_ten
-from judgemap.study.clusters import ClusterFit
-from judgemap.study.comparing import compare_many
-from judgemap.study.result import Fit
+from judgemap.study.assess.comparing import compare_many
+from judgemap.study.fit.clusters import ClusterFit
+from judgemap.study.fit.result import Fit
 
 
 @dataclass(frozen=True, slots=True)

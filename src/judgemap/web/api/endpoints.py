@@ -9,12 +9,12 @@ from ninja.errors import AuthenticationError, ValidationError
 from ninja.responses import codes_4xx
 
 from judgemap.errors import StudyError
-from judgemap.study.definition import write_definition
+from judgemap.study.data.definition import write_definition
 from judgemap.web.api import schemas
 from judgemap.web.api.access import ApiError, TokenAuth, problem, study_for, token_of
 from judgemap.web.api.actions import studies_of_token
 from judgemap.web.api.cursor import read_latest, read_page
-from judgemap.web.judge.export import geojson, table, time
+from judgemap.web.people.export import geojson, table, time
 from judgemap.web.results.files import COLUMNS, kept_file
 from judgemap.web.results.models import FitRun
 from judgemap.web.studies.actions import definition_of

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal, get_type_hints
 
 from ninja import Field, Schema
 
-from judgemap.study.settings import SETTINGS, FitSettings
+from judgemap.study.fit.settings import SETTINGS, FitSettings
 from judgemap.web.judge.models import OUTCOMES
 
 Outcome = Literal["left", "right", "tie", "skipped", "unknown"]

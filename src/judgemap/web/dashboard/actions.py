@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
-from judgemap.study.settings import FitSettings
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.dashboard.models import Forecast, PanelPlan
 from judgemap.web.judge.models import Judge

@@ -23,7 +23,7 @@ from django.db.models import Exists, Max, OuterRef, QuerySet
 from numpy.typing import NDArray
 
 from judgemap.core.types import BoolArray, IntArray
-from judgemap.study.comparisons import Comparisons, Outcome
+from judgemap.study.data.comparisons import Comparisons, Outcome
 from judgemap.web.dashboard.models import JudgeTally
 from judgemap.web.judge.comparisons import SIDES, History, area_ids
 from judgemap.web.judge.models import Answer, Judge, Pair

@@ -17,9 +17,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.core.assess.misfit import share_interval
 from judgemap.errors import StudyError
-from judgemap.study.comparisons import Comparisons, Outcome
-from judgemap.study.findings import JudgeFinding
-from judgemap.study.judges import time_histogram, time_quartiles
+from judgemap.study.assess.findings import JudgeFinding
+from judgemap.study.assess.judges import time_histogram, time_quartiles
+from judgemap.study.data.comparisons import Comparisons, Outcome
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, bar_chart, spark
 from judgemap.web.dashboard.counting import Counted, count

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from judgemap.core.types import IntArray
-from judgemap.study.comparisons import Outcome
+from judgemap.study.data.comparisons import Outcome
 from judgemap.web.dashboard.charts import Chart, bar_chart
 from judgemap.web.dashboard.maps import LAYERS, NEVER, SHADES, AreaMap, area_map
 from judgemap.web.dashboard.numbers import HOUR, Numbers, numbers_of

@@ -13,7 +13,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from judgemap.core.types import BoolArray, FloatArray, IntArray
-from judgemap.study.comparisons import Comparisons, Outcome
+from judgemap.study.data.comparisons import Comparisons, Outcome
 from judgemap.web.dashboard.counting import Counted, count
 from judgemap.web.dashboard.models import StudyCounts
 from judgemap.web.judge.models import Judge

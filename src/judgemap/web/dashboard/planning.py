@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.report.words.text import plain
-from judgemap.study.record import json_value
-from judgemap.study.schedules import DIFFER
+from judgemap.study.fit.record import json_value
+from judgemap.study.plan.schedules import DIFFER
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.dashboard.models import PanelPlan
@@ -25,7 +25,7 @@ from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
 if TYPE_CHECKING:
-    from judgemap.study.judge_planning import JudgePlan
+    from judgemap.study.plan.judge_planning import JudgePlan
 
 MOST_JUDGES, MOST_ANSWERS = 200, 500
 MANY, FEW = 12, 4
@@ -119,7 +119,7 @@ def usual_study(study: Study) -> dict[str, int]:
 
 def work_out(plan: PanelPlan) -> dict[str, Any]:
     """Work out the grid."""
-    from judgemap.study.judge_planning import SECONDS, plan_judges
+    from judgemap.study.plan.judge_planning import SECONDS, plan_judges
     from judgemap.web.judge.comparisons import load_comparisons
     from judgemap.web.results.files import open_fit
     from judgemap.web.studies.areas import load_areas

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
 from judgemap.report.words.text import plain
-from judgemap.study.findings import ForecastFinding, ReliabilityFinding
-from judgemap.study.verdict import reliability_words
+from judgemap.study.assess.findings import ForecastFinding, ReliabilityFinding
+from judgemap.study.assess.verdict import reliability_words
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.dashboard.models import Forecast
@@ -24,7 +24,7 @@ from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
 if TYPE_CHECKING:
-    from judgemap.study.planning import StudyPlan
+    from judgemap.study.plan.planning import StudyPlan
 
 COLUMNS = ("Answers", "Measure", "Value", "95 % interval")
 TIMES = 2
@@ -227,7 +227,7 @@ def _or_dash(value: float | None) -> str:
 
 def simulate(forecast: Forecast) -> dict[str, Any]:
     """Simulate studies shorter and longer than the one that was fitted."""
-    from judgemap.study.planning import plan
+    from judgemap.study.plan.planning import plan
     from judgemap.web.results.files import open_fit
 
     pilot = open_fit(forecast.fit)

@@ -13,10 +13,15 @@ from django.utils import timezone
 
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.study.comparisons import Comparisons, Outcome
-from judgemap.study.definition import StudyDefinition
-from judgemap.study.example import PER_JUDGE, SimulatedStudy, chicago, simulate_study
-from judgemap.study.settings import FitSettings
+from judgemap.study.data.comparisons import Comparisons, Outcome
+from judgemap.study.data.definition import StudyDefinition
+from judgemap.study.data.example import (
+    PER_JUDGE,
+    SimulatedStudy,
+    chicago,
+    simulate_study,
+)
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.demo.languages import TRANSLATIONS
 from judgemap.web.judge.actions import invite

@@ -14,7 +14,6 @@ from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge import fastpath, queries
 from judgemap.web.judge.fastpath import in_one_commit
-from judgemap.web.judge.groups import check_room
 from judgemap.web.judge.models import Answer, Consent, Judge, JudgeGroup, Pair, UnknownArea, judge_withdraws
 from judgemap.web.judge.places import gazetteer, known_areas
 from judgemap.web.judge.refusals import Refused
@@ -70,7 +69,7 @@ def invite(study: Study, count: int, by: Researcher | None = None, group: JudgeG
     with transaction.atomic():
         study = locked(study)
         if group is not None:
-            check_room(group, count)
+            _check_room(group, count)
         Judge.objects.bulk_create([_new_judge(study, each, group) for each in invited])
         record(study, by, "invited", {"judges": count} | ({"group": group.name} if group else {}))
     return invited
@@ -89,7 +88,7 @@ def join(study: Study, group: JudgeGroup | None = None, place: str = "") -> Invi
     with transaction.atomic():
         if group is not None:
             try:
-                check_room(group, 1)
+                _check_room(group, 1)
             except StudyError:
                 raise Refused("full") from None
         _new_judge(study, invited, group).save(force_insert=True)
@@ -404,3 +403,17 @@ def _store(judge: Judge, pair: Pair, before: Answer | None, given: GivenAnswer, 
         judge.judged += int(given.outcome != "unknown") - int(before is not None and before.outcome != "unknown")
         if judge.judged > max(judge.study.version.maximum, counted):
             raise Refused("maximum")
+
+
+def _check_room(group: JudgeGroup, count: int) -> None:
+    """Refuse more judges than a group's quota; call it in the transaction that adds them."""
+    quota = JudgeGroup.objects.select_for_update().values_list("quota", flat=True).get(pk=group.pk)
+    if quota is None:
+        return
+    # Somebody who withdrew leaves room for another judge.
+    room = max(quota - Judge.objects.filter(group=group, withdrawn_at=None).count(), 0)
+    if count > room:
+        text = (
+            f"the group {group.name} takes {quota:,} judges and has room for {room:,}; ask for fewer or raise its quota"
+        )
+        raise StudyError(text, field="group")

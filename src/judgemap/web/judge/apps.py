@@ -1,4 +1,4 @@
-"""The app's label, and what it listens to."""
+"""The app's label."""
 
 from django.apps import AppConfig
 
@@ -8,12 +8,3 @@ class JudgeConfig(AppConfig):
 
     name = "judgemap.web.judge"
     label = "judge"
-
-    def ready(self) -> None:
-        """Have the worker remove answers after their last day; remove them with their study."""
-        from judgemap.web.judge.retention import keep_promises, remove_judges
-        from judgemap.web.server.jobs import worker_round
-        from judgemap.web.studies.removal import study_goes
-
-        worker_round.connect(keep_promises)
-        study_goes.connect(remove_judges)

@@ -16,7 +16,13 @@ from django.db.models.expressions import Func
 from numpy.typing import NDArray
 
 from judgemap.core.types import BoolArray, FloatArray, IntArray
-from judgemap.study.comparisons import OUTCOMES, Comparisons, Direction, Outcome, judge_codes
+from judgemap.study.data.comparisons import (
+    OUTCOMES,
+    Comparisons,
+    Direction,
+    Outcome,
+    judge_codes,
+)
 from judgemap.web.judge.models import Pair
 from judgemap.web.studies.models import Area, Study
 

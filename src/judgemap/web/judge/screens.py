@@ -8,9 +8,9 @@ from typing import Any
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext as _
 
+from judgemap.geo.drawing.outlines import svg_path
 from judgemap.web.judge.actions import has_consented
 from judgemap.web.judge.models import Answer, Judge, Pair
-from judgemap.web.studies.display import svg_path
 from judgemap.web.studies.models import Area, Study
 
 VIEW = 0.25

@@ -1,8 +1,13 @@
-"""The judge's addresses, and those of the researchers' pages about judges."""
+"""The judge's addresses."""
 
 from django.urls import path, register_converter
 
-from judgemap.web.judge import ground, inviting, places_page, preview, views
+from judgemap.web.judge import (
+    ground,
+    places_page,
+    preview,
+    views,
+)
 from judgemap.web.studies.basemap import pages as base_map
 from judgemap.web.studies.basemap.serving import PlacesConverter
 
@@ -25,16 +30,6 @@ urlpatterns = [
     path("s/<slug:code>/", views.join, name="join"),
     path("withdraw", views.withdraw, name="withdraw"),
 ]
-inviting_urls = (
-    [
-        path("studies/<slug:slug>/judges", inviting.judges, name="judges"),
-        path("studies/<slug:slug>/judges/groups", inviting.groups, name="groups"),
-        path("studies/<slug:slug>/judges/reminders", inviting.reminders, name="reminders"),
-        path("studies/<slug:slug>/judges.csv", inviting.links_csv, name="links_csv"),
-        path("studies/<slug:slug>/export", inviting.export, name="export"),
-    ],
-    "inviting",
-)
 preview_urls = (
     [
         path("try/<slug:token>/", preview.home, name="home"),

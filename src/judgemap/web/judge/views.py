@@ -14,6 +14,7 @@ from django.utils import translation
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from judgemap.geo.drawing.outlines import stored_path, svg_path
 from judgemap.web.accounts.adapter import place_hash
 from judgemap.web.judge import actions
 from judgemap.web.judge.forms import read_answer, read_positions
@@ -25,7 +26,6 @@ from judgemap.web.judge.screens import Place, counter, language_of, pair_json, p
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.markdown import render_markdown
 from judgemap.web.server.tokens import withdrawal_code
-from judgemap.web.studies.display import stored_path, svg_path
 from judgemap.web.studies.models import Area, Study
 
 JudgeView = Callable[[HttpRequest, Judge, str], HttpResponse]

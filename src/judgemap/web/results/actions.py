@@ -10,9 +10,8 @@ from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
-from judgemap.study.definition import OwnWords
-from judgemap.study.run import LARGE
-from judgemap.study.settings import FitSettings
+from judgemap.study.data.definition import OwnWords
+from judgemap.study.fit.settings import LARGE, FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Answer, Judge
 from judgemap.web.results.models import AutoFit, BriefingWords, FitRun, excluded_from

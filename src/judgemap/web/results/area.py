@@ -16,8 +16,8 @@ from judgemap.report.words.text import (
     signed,
     times_in_ten,
 )
-from judgemap.study.findings import AreaFinding, RiskRow
-from judgemap.study.grouping import is_placed
+from judgemap.study.assess.findings import AreaFinding, RiskRow
+from judgemap.study.assess.grouping import is_placed
 from judgemap.web.results.layers import by_risk, cluster_text, interval, levels_of
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, read_area_findings, read_findings

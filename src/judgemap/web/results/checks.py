@@ -6,8 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from judgemap.report.words.text import measured, percentage
-from judgemap.study.findings import Measure
-from judgemap.study.verdict import judge_checks
+from judgemap.study.assess.findings import Measure
+from judgemap.study.assess.verdict import judge_checks
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, pictures_of, read_findings, show_page
 from judgemap.web.studies.models import Study

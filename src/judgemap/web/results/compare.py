@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.study.settings import FitSettings
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.results.actions import GONE, other_priors, try_other_priors
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, read_findings, show_page, title_of

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_safe
 
 from judgemap.core.samplers.diagnostics import GOOD_ESS, GOOD_RHAT
 from judgemap.report.words.text import signed
-from judgemap.study.findings import RiskRow, SamplingFinding
-from judgemap.study.record import GOOD_GAP
+from judgemap.study.assess.findings import RiskRow, SamplingFinding
+from judgemap.study.fit.record import GOOD_GAP
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import fit_page, pictures_of, read_findings, show_page
 from judgemap.web.results.whose import SeenMap

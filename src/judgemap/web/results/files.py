@@ -25,13 +25,12 @@ from django.views.decorators.http import require_POST, require_safe
 from judgemap.core.types import IntArray
 from judgemap.errors import StudyError
 from judgemap.report.pages.finish import fill_in
-from judgemap.study.comparisons import Comparisons
-from judgemap.study.definition import OwnWords, write_definition
-from judgemap.study.panel_settings import View
-from judgemap.study.settings import FitSettings
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.data.definition import OwnWords, write_definition
+from judgemap.study.fit.settings import FitSettings, View
 from judgemap.web.judge.comparisons import History, area_ids, direction, microseconds, moment_of
-from judgemap.web.judge.export import table
 from judgemap.web.judge.models import Pair
+from judgemap.web.people.export import table
 from judgemap.web.results import actions
 from judgemap.web.results.models import FitFiles, FitRun, FitView, words_of
 from judgemap.web.results.pages import fit_page, show_page, verdict_of
@@ -45,7 +44,7 @@ from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import Study
 
 if TYPE_CHECKING:
-    from judgemap.study.result import Fit
+    from judgemap.study.fit.result import Fit
 
 ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
 """The policy of a page that may load nothing from elsewhere."""
@@ -188,12 +187,12 @@ def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
             )
         write_pdf(text, path)
     elif kind == "replication":
-        from judgemap.study.replication import replication
+        from judgemap.study.export.replication import replication
 
         definition = write_definition(replace(definition_of(study, run.version), briefing=words_of(study)))
         replication(open_fit(run), answers_of(run), definition, path, areas=load_areas(run.version))
     else:
-        from judgemap.study.downloads import write_download
+        from judgemap.study.export.downloads import write_download
 
         write_download(open_fit(run).seen_by(seen.view), kind, path)
 
@@ -262,7 +261,7 @@ def open_fit(run: FitRun) -> "Fit":
 @lru_cache(maxsize=4)
 def _open_fit(key: int, notes: tuple[str, ...]) -> "Fit":
     del notes
-    from judgemap.study.result import load_fit
+    from judgemap.study.fit.result import load_fit
 
     files = FitFiles.objects.filter(fit=key).first()
     if files is None:

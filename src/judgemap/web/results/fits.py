@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.study.comparisons import Direction
-from judgemap.study.settings import FitSettings
+from judgemap.study.data.comparisons import Direction
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.results import actions
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun
 from judgemap.web.results.pages import find_run

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from judgemap.study.panel_settings import PanelSettings
+from judgemap.study.fit.settings import PanelSettings
 from judgemap.web.judge.models import Answer, Judge, PopulationMap
 from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, FitView
 from judgemap.web.server.jobs import log_line

@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from judgemap.study.findings import Findings, JudgeFinding
+from judgemap.study.assess.findings import Findings, JudgeFinding
 from judgemap.web.results.models import FitRun, FitView
 from judgemap.web.results.pages import fit_page, read_findings, show_page
 from judgemap.web.results.side_by_side import Compared, Side, compare_maps, draw_maps

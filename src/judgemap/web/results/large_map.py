@@ -6,7 +6,7 @@ from dataclasses import replace
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
-from judgemap.study.findings import RiskRow
+from judgemap.study.assess.findings import RiskRow
 from judgemap.web.results.area import describe_area, highest
 from judgemap.web.results.layers import Layer, by_risk, layer_makers, top_chances
 from judgemap.web.results.models import FitRun

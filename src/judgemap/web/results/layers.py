@@ -21,8 +21,8 @@ from judgemap.report.figures.colours import (
     cluster_colours,
 )
 from judgemap.report.words.text import number, percentage, signed
-from judgemap.study.findings import Findings, RiskRow
-from judgemap.study.grouping import Level, is_placed, rough_levels
+from judgemap.study.assess.findings import Findings, RiskRow
+from judgemap.study.assess.grouping import Level, is_placed, rough_levels
 
 CHANCES = ["0", "5", "25", "50", "75", "95", "100 %"]
 NOTHING = Findings()

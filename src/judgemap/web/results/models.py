@@ -9,9 +9,9 @@ from django.db.models import F, Q, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from judgemap.study.definition import NO_WORDS, OwnWords
-from judgemap.study.record import FitRecord, NoteKind
-from judgemap.study.settings import FitSettings
+from judgemap.study.data.definition import NO_WORDS, OwnWords
+from judgemap.study.fit.record import FitRecord, NoteKind
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Judge
 from judgemap.web.server.jobs import SILENCE, Job, job_constraints, log_line
 from judgemap.web.studies.models import Study, StudyVersion

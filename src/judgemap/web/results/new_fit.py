@@ -12,10 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from judgemap.errors import StudyError
-from judgemap.study.panel_settings import PanelSettings
-from judgemap.study.run import LARGE
-from judgemap.study.setting import MODELS, Setting
-from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
+from judgemap.study.fit.settings import DEFAULTS, LARGE, MODELS, SETTINGS, FitSettings, PanelSettings, Setting
 from judgemap.web.judge.models import Judge, JudgeGroup
 from judgemap.web.results import actions
 from judgemap.web.results.models import FitRun, excluded_from

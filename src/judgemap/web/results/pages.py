@@ -10,11 +10,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
-from judgemap.study.findings import AreaFindings, Findings
-from judgemap.study.panel_settings import View as MapView
-from judgemap.study.record import DataFacts
-from judgemap.study.settings import DEFAULTS, SETTINGS, FitSettings
-from judgemap.study.verdict import Verdict, judge_fit
+from judgemap.study.assess.findings import AreaFindings, Findings
+from judgemap.study.assess.verdict import Verdict, judge_fit
+from judgemap.study.fit.record import DataFacts
+from judgemap.study.fit.settings import DEFAULTS, SETTINGS, FitSettings
+from judgemap.study.fit.settings import View as MapView
 from judgemap.web.results.models import FitArea, FitPicture, FitRun, excluded_from
 from judgemap.web.studies.access import View, study_page
 from judgemap.web.studies.models import Study

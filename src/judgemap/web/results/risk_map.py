@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 
 from judgemap.report.words.text import number_sentence, partition_sentence, percentage, signed
-from judgemap.study.findings import Findings, RiskRow
+from judgemap.study.assess.findings import Findings, RiskRow
 from judgemap.web.results.area import describe_area, highest
 from judgemap.web.results.layers import Layer, by_risk, interval, make_layers, places
 from judgemap.web.results.models import FitRun

@@ -16,20 +16,25 @@ from django.utils import timezone
 from judgemap.core.design.adaptive_judges import Known
 from judgemap.core.samplers.diagnostics import worst_so_far
 from judgemap.core.samplers.run import Draws
+from judgemap.core.threads import available_cores
 from judgemap.errors import StudyError
+from judgemap.geo.drawing.squares import UNITS
 from judgemap.report.figures.picture import Picture
 from judgemap.report.pages.briefing import About, Gallery, briefing
-from judgemap.study.clusters import ClusterFit
-from judgemap.study.explain import FIGURES, Explanation, of_clusters
-from judgemap.study.explain import LARGE as EXPLAINED
-from judgemap.study.large import GIGABYTE, choose_dense, free_memory, needed_memory
-from judgemap.study.panel import PanelFit
-from judgemap.study.panel_settings import View
-from judgemap.study.parameters import parameters
-from judgemap.study.record import json_value
-from judgemap.study.result import Fit
-from judgemap.study.run import LARGE, available_cores
-from judgemap.study.settings import FitSettings
+from judgemap.study.assess.explain import FIGURES, Explanation, of_clusters
+from judgemap.study.assess.explain import LARGE as EXPLAINED
+from judgemap.study.assess.parameters import parameters
+from judgemap.study.fit.clusters import ClusterFit
+from judgemap.study.fit.judges import PanelFit
+from judgemap.study.fit.large import (
+    GIGABYTE,
+    choose_dense,
+    free_memory,
+    needed_memory,
+)
+from judgemap.study.fit.record import json_value
+from judgemap.study.fit.result import Fit
+from judgemap.study.fit.settings import LARGE, FitSettings, View
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, PopulationMap
 from judgemap.web.judge.scheduling import pack_population
@@ -42,10 +47,9 @@ from judgemap.web.server.jobs import STOPPING, log_line, outlast
 from judgemap.web.server.turns import delete_in_turns, insert_in_turns
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import StudyVersion
-from judgemap.web.studies.squares import UNITS
 
 if TYPE_CHECKING:
-    from judgemap.study.comparisons import Comparisons
+    from judgemap.study.data.comparisons import Comparisons
 
 logger = logging.getLogger(__name__)
 Step = Callable[["Subject"], None]
@@ -325,7 +329,7 @@ def warm_up() -> None:
 
     from judgemap.core.model.graph import AreaGraph
     from judgemap.geo.maps import Areas
-    from judgemap.study.comparisons import Comparisons
+    from judgemap.study.data.comparisons import Comparisons
 
     boxes = geopandas.GeoSeries([shapely.box(i, 0, i + 1, 1) for i in range(3)], crs="EPSG:4326")
     areas = Areas(("a", "b", "c"), ("A", "B", "C"), AreaGraph(3, np.array([[0, 1], [1, 2]])), boxes)

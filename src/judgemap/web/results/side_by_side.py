@@ -11,7 +11,7 @@ from judgemap.core.assess.reliability import likeness
 from judgemap.core.types import FloatArray
 from judgemap.report.figures.colours import RISK, round_limits, round_step
 from judgemap.report.words.text import number, signed
-from judgemap.study.findings import RiskRow
+from judgemap.study.assess.findings import RiskRow
 from judgemap.web.results.layers import by_risk, interval
 from judgemap.web.studies.maps import Ground, Point
 

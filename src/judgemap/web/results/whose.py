@@ -10,8 +10,8 @@ from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from judgemap.study.findings import AreaFinding, RiskRow
-from judgemap.study.panel_settings import View
+from judgemap.study.assess.findings import AreaFinding, RiskRow
+from judgemap.study.fit.settings import View
 from judgemap.web.results.models import FitRun, FitView
 from judgemap.web.results.pages import read_findings
 from judgemap.web.studies.models import Study

@@ -16,22 +16,22 @@ from django.utils.translation import gettext as _
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.geo.drawing.outlines import Drawings, draw_areas
+from judgemap.geo.drawing.squares import MadeTile
 from judgemap.geo.maps import Areas
-from judgemap.study.definition import StudyDefinition
+from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.accounts.actions import find_researcher
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.tokens import make_token
 from judgemap.web.server.turns import delete_in_turns, insert_in_turns
 from judgemap.web.studies.areas import load_graph, source_of
 from judgemap.web.studies.designs import prepare_design
-from judgemap.web.studies.display import Drawings, draw_areas
 from judgemap.web.studies.keeping import change_end, check_end
 from judgemap.web.studies.limits import check_limits, check_size
 from judgemap.web.studies.log import record
 from judgemap.web.studies.maps import draw_paths
 from judgemap.web.studies.models import Area, Drawing, Edge, Study, StudyVersion, Tile
 from judgemap.web.studies.regions import MANY, regions_in
-from judgemap.web.studies.tiles import MadeTile
 
 VERSION_FIELDS = (
     "title", "question", "direction", "example", "consent", "instructions", "thanks", "design", "recommended",

@@ -5,7 +5,7 @@ from django.db.models import F, Q, QuerySet
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.maps import Areas
-from judgemap.study.definition import AreasSource
+from judgemap.study.data.definition import AreasSource
 from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
 
 

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judgemap.study.definition import MOST_REPEATS, TEXTS
+from judgemap.study.data.definition import MOST_REPEATS, TEXTS
 from judgemap.web.server.forms import StudyForm
 from judgemap.web.studies.designs import can_run, recommended_design
 from judgemap.web.studies.keeping import EndOfAnswersField

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
-from judgemap.study.definition import TEXTS, StudyDefinition
+from judgemap.study.data.definition import TEXTS, StudyDefinition
 from judgemap.web.studies.upload.reading import MOST_AREAS
 
 LONGEST = {

@@ -13,12 +13,12 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString
 
 from judgemap.core.model.graph import AreaGraph
+from judgemap.geo.drawing.outlines import stored_path
+from judgemap.geo.drawing.squares import EARTH, UNITS
 from judgemap.report.figures.colours import round_step
 from judgemap.report.figures.layout import free_spots
 from judgemap.web.studies.areas import edges_in
-from judgemap.web.studies.display import stored_path
 from judgemap.web.studies.models import Area, Drawing, Edge, Study, StudyVersion
-from judgemap.web.studies.squares import EARTH, UNITS
 
 MARGIN = 12
 WIDE = 1.35

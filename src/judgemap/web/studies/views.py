@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.study.definition import TEXTS, write_definition
+from judgemap.study.data.definition import TEXTS, write_definition
 from judgemap.web.server.forms import sentence
 from judgemap.web.server.markdown import render_markdown
 from judgemap.web.server.tokens import whole_address

@@ -7,8 +7,8 @@ from functools import lru_cache
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from judgemap.geo.drawing.outlines import svg_path
 from judgemap.web.studies.access import study_page
-from judgemap.web.studies.display import svg_path
 from judgemap.web.studies.models import Area, Study, Tile
 
 SPECK = 4

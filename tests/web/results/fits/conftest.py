@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from judgemap.study.settings import FitSettings
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results import actions, running

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from judgemap.errors import StudyError
-from judgemap.study.settings import FitSettings
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Judge
 from judgemap.web.results import actions
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun

@@ -8,7 +8,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgemap.study.settings import FitSettings
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun
 from judgemap.web.results.new_fit import FitForm
 from judgemap.web.server import worker

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from judgemap.study.settings import FitSettings
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.results import actions
 from judgemap.web.results.models import AutoFit, FitRun
 from judgemap.web.studies.models import Act

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from judgemap.study.settings import FitSettings
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.actions import withdraw
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Judge, Pair

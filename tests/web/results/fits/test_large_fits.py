@@ -3,8 +3,8 @@
 import pytest
 
 from judgemap.errors import StudyError
-from judgemap.study import large
-from judgemap.study.settings import FitSettings
+from judgemap.study.fit import large
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.results import running
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from judgemap.errors import StudyError
-from judgemap.study.settings import FitSettings
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.results import running
 from judgemap.web.results.actions import ask_for_fit, cancel_fit

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.maps import Areas
-from judgemap.study.settings import FitSettings
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.results.actions import ask_for_fit
 from judgemap.web.results.files import KINDS
 from judgemap.web.results.models import FitRun

@@ -9,10 +9,10 @@ import pytest
 import shapely
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from judgemap.study.definition import parse_definition
+from judgemap.study.data.definition import parse_definition
 from judgemap.web.judge.actions import invite
-from judgemap.web.judge.groups import keep_group
 from judgemap.web.judge.models import Answer
+from judgemap.web.people.groups import keep_group
 from judgemap.web.studies.actions import change_edge, change_study, find_study, open_study, share_study
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.models import BaseMap, BaseMapTile, Draft, Study, Upload

@@ -15,13 +15,12 @@ from judgemap.geo.csvfiles import read_table
 from judgemap.report.figures import clusters, judges, maps
 from judgemap.report.figures import fit as figures
 from judgemap.report.figures.picture import COLUMN, Picture
-from judgemap.study.clusters import ClusterFit
-from judgemap.study.comparison_files import read_comparisons
-from judgemap.study.comparisons import Comparisons
-from judgemap.study.definition import NO_WORDS, OwnWords, read_definition
-from judgemap.study.explain import Explanation
-from judgemap.study.folder import EXCHANGE, new_folder
-from judgemap.study.result import Fit
+from judgemap.study.assess.explain import Explanation
+from judgemap.study.data.comparisons import Comparisons, read_comparisons
+from judgemap.study.data.definition import NO_WORDS, OwnWords, read_definition
+from judgemap.study.fit.clusters import ClusterFit
+from judgemap.study.fit.folder import EXCHANGE, new_folder
+from judgemap.study.fit.result import Fit
 
 
 @dataclass(frozen=True, slots=True, eq=False)

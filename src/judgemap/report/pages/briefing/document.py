@@ -14,11 +14,11 @@ from judgemap.report.pages.page import Front, Section, page_with_front
 from judgemap.report.words import tables
 from judgemap.report.words.tables import Cell, Table, columns
 from judgemap.report.words.text import MODELS, capital, counted, isolated, number_sentence, partition_sentence
-from judgemap.study.clusters import ClusterFit
-from judgemap.study.comparing import compare_fits
-from judgemap.study.comparisons import Comparisons, Outcome
-from judgemap.study.result import Fit
-from judgemap.study.settings import SAMPLER_NAMES
+from judgemap.study.assess.comparing import compare_fits
+from judgemap.study.data.comparisons import Comparisons, Outcome
+from judgemap.study.fit.clusters import ClusterFit
+from judgemap.study.fit.result import Fit
+from judgemap.study.fit.settings import SAMPLER_NAMES
 
 FOOT = (
     "Read the map as a ranking, with intervals: it is not a count of cases and says nothing about any individual. "

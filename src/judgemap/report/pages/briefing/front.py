@@ -18,13 +18,13 @@ from judgemap.report.words.text import (
     signed,
     times_in_ten,
 )
-from judgemap.study.clusters import ClusterFit
-from judgemap.study.comparing import leaders
-from judgemap.study.panel import PanelFit
-from judgemap.study.panel_settings import View
-from judgemap.study.record import NoteKind
-from judgemap.study.result import Fit
-from judgemap.study.verdict import Verdict
+from judgemap.study.assess.comparing import leaders
+from judgemap.study.assess.verdict import Verdict
+from judgemap.study.fit.clusters import ClusterFit
+from judgemap.study.fit.judges import PanelFit
+from judgemap.study.fit.record import NoteKind
+from judgemap.study.fit.result import Fit
+from judgemap.study.fit.settings import View
 
 SURE = 0.95
 """The probability above which the briefing states that an area is among the highest."""

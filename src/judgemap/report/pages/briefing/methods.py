@@ -7,9 +7,9 @@ import numpy as np
 from judgemap.core.model.prior import InverseGamma
 from judgemap.report.pages.briefing.front import pair_counts
 from judgemap.report.words.text import counted, listed
-from judgemap.study.clusters import ClusterFit
-from judgemap.study.panel import PanelFit
-from judgemap.study.result import Fit
+from judgemap.study.fit.clusters import ClusterFit
+from judgemap.study.fit.judges import PanelFit
+from judgemap.study.fit.result import Fit
 
 REFERENCES: Mapping[str, str] = {
     "Binder, 1978": "Binder, D. A. (1978). Bayesian cluster analysis. Biometrika, 65(1), 31–38.",

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
-from judgemap.study.definition import StudyDefinition, parse_definition
+from judgemap.study.data.definition import StudyDefinition, parse_definition
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.studies.keeping import check_end
 from judgemap.web.studies.limits import check_limits

@@ -9,7 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from judgemap.errors import StudyError
-from judgemap.study.definition import AreasSource, StudyDefinition, without_edges
+from judgemap.geo.drawing.squares import MadeTile
+from judgemap.study.data.definition import AreasSource, StudyDefinition, without_edges
 from judgemap.web.server.jobs import outlast
 from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.actions import WholeMap, create_study, definition_of, edit_study, state_of, store_study
@@ -20,7 +21,6 @@ from judgemap.web.studies.limits import check_limits
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Draft, Study, Upload
 from judgemap.web.studies.removal import remove_study
-from judgemap.web.studies.tiles import MadeTile
 from judgemap.web.studies.upload.actions import parse_toml
 from judgemap.web.studies.upload.files import read_with_regions
 

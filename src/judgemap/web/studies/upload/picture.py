@@ -6,7 +6,7 @@ import numpy as np
 import shapely
 
 from judgemap.geo.boundaries import in_one_piece, unwrapped
-from judgemap.web.studies.display import svg_path
+from judgemap.geo.drawing.outlines import svg_path
 
 if TYPE_CHECKING:
     import geopandas

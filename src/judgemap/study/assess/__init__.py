@@ -1,0 +1,1 @@
+"""What is said about a fit: checks, judges, reliability, and one verdict."""

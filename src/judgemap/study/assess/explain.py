@@ -1,0 +1,254 @@
+"""Everything said about a fit beyond its tables, computed once; pages and pictures only format it."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgemap.core.assess.posterior import p_tops
+from judgemap.core.types import FloatArray, IntArray
+from judgemap.study.assess.checks import PredictiveCheck, predictive_check
+from judgemap.study.assess.findings import Findings
+from judgemap.study.assess.judges import judge_table, stands_out, surprising_answers
+from judgemap.study.assess.reliability import Reliability, reliability, reliability_over_time
+from judgemap.study.assess.verdict import Subject, Verdict, judge_fit
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.clusters import ClusterFit
+from judgemap.study.fit.record import NoteKind, json_value
+from judgemap.study.fit.result import Fit
+
+BINS = 40
+TOPS = (1, 3, 5, 10, 20, 50)
+OVER_TIME = ["answers", "judges", "bayes", "bayes_low", "bayes_high", "ssr", "split_half", "split_half_full"]
+SEED = 1
+"""The seed for splits and replicates, so that the same fit always gets the same explanation."""
+WORK = 20_000_000
+"""The most answers × draws in the predictive check."""
+LARGE = 3_000
+"""With more areas than this, `judge` would take many minutes."""
+PARTS = {Subject.JUDGES: "judges", Subject.RELIABILITY: "reliability", Subject.CHECKS: "check"}
+"""What a verdict is based on, by the names that `findings.Findings` reads."""
+FIGURES = 5
+"""Significant digits kept of every number that is not exact."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What is said about a fit: its judges, their answers, its reliability, what each area won, how it was sampled.
+
+    ``data`` are the comparisons that were fitted. Each part is computed when first used, and cached: a briefing uses
+    little of it, the pages of a study use all.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> told = Explanation(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data)
+    >>> told.reliability.judges, list(told.top), told.density.shape
+    (12, [1, 3, 5, 10, 20, 50], (77, 40))
+    """
+
+    fit: Fit
+    data: Comparisons
+
+    @cached_property
+    def judges(self) -> pd.DataFrame:
+        """See `jm.judge_table`."""
+        return judge_table(self.fit, self.data)
+
+    @cached_property
+    def stands_out(self) -> Mapping[str, list[str]]:
+        """What to look at in each judge's answers, one sentence each."""
+        return stands_out(self.judges)
+
+    @cached_property
+    def surprises(self) -> pd.DataFrame:
+        """The least expected answers, with the areas' median risks."""
+        risk = dict(zip(self.fit.map.ids, np.median(self.fit.risk, axis=0).tolist(), strict=True))
+        table = surprising_answers(self.fit, self.data).drop(columns=["row", "outcome"])
+        return table.assign(chosen_risk=table["chosen"].map(risk), other_risk=table["other"].map(risk))
+
+    @cached_property
+    def reliability(self) -> Reliability:
+        """See `jm.reliability`; with fewer splits if the map is large."""
+        splits = int(np.clip(10_000 // len(self.fit.map), 20, 100))
+        return reliability(self.fit, self.data, seed=SEED, splits=splits)
+
+    @cached_property
+    def reliability_over_time(self) -> pd.DataFrame:
+        """How reliability grew, in the order in which judges answered; the last row is `reliability` itself."""
+        order, splits = np.argsort(self.data.answered_at, kind="stable"), int(np.clip(1500 // len(self.fit.map), 5, 20))
+        # The last point covers all answers, for which `reliability` has more splits and the fit's own draws. Use it, so
+        # that a card beside the chart shows the same number.
+        rows = reliability_over_time(self.fit, self.data, seed=SEED, order=order, splits=splits, last=self.reliability)[
+            OVER_TIME
+        ]
+        if np.isfinite(self.reliability.another_panel):
+            # Earlier points come from quick fits, which assume that judges are alike; their `bayes` is not comparable.
+            rows[["bayes", "bayes_low", "bayes_high"]] = np.nan
+        return rows
+
+    @cached_property
+    def check(self) -> PredictiveCheck:
+        """Whether the model could have produced these answers."""
+        draws = int(np.clip(WORK // max(len(self.data), 1), 100, 500))
+        return predictive_check(self.fit, self.data, seed=SEED, draws=draws)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the fit can be used, and why."""
+        kept, failed = {}, {}
+        for subject, name in PARTS.items():
+            try:
+                kept[name] = self._assessed(name)
+            except (ValueError, ArithmeticError, MemoryError) as error:  # a matrix that is singular, draws without end
+                failed[subject] = str(error) or type(error).__name__
+        found = Findings.from_dict(json_value(kept, FIGURES))
+        return judge_fit(
+            self.fit.warnings,
+            found.checks,
+            found.reliability,
+            found.judges,
+            differ=any(note.kind is NoteKind.JUDGES_DIFFER for note in self.fit.record.notes),
+            stopped=not self.fit.record.complete,
+            failed=failed,
+        )
+
+    @cached_property
+    def risk_edges(self) -> FloatArray:
+        """The edges of `density`'s bins, so wide that the outermost areas' curves fall to nothing within them."""
+        low, high = np.quantile(self.fit.risk, [0.001, 0.999], axis=0)
+        least, most = float(low.min()), float(high.max())
+        margin = max(most - least, 1.0) / BINS
+        return np.linspace(least - margin, most + margin, BINS + 1)
+
+    @cached_property
+    def density(self) -> IntArray:
+        """The draws of each area's risk per bin, in thousandths."""
+        draws, size = self.fit.risk.shape
+        least, most = self.risk_edges[[0, -1]]
+        place = np.clip(((self.fit.risk - least) * (BINS / (most - least))).astype(np.int64), 0, BINS - 1)
+        counts = np.bincount((np.arange(size) * BINS + place).ravel(), minlength=size * BINS).reshape(size, BINS)
+        shares: IntArray = np.rint(1000 * counts / draws).astype(np.int64)
+        return shares
+
+    @cached_property
+    def top(self) -> Mapping[int, FloatArray]:
+        """P(among the k areas of highest risk), by k."""
+        return p_tops(self.fit.risk, [k for k in TOPS if k < len(self.fit.map)])
+
+    @cached_property
+    def met(self) -> list[list[list[int]]]:
+        """The areas that each area was compared with, the most frequent first, as `findings.Met` reads them."""
+        return _met(self.fit)
+
+    @property
+    def judges_note(self) -> str:
+        """What the table of judges cannot say, in a sentence, or the empty string."""
+        if len(self.judges) == 0:
+            return "The answers do not name their judges, so we can say nothing about judges."
+        missing = []
+        if self.judges["infit"].isna().all():
+            missing.append("only one judge has made decisions, so agreement with others cannot be checked")
+        if self.judges["left_share"].isna().all():
+            missing.append("no answer was for the area on the right, so side preferences cannot be checked")
+        if self.judges["seconds_median"].isna().all():
+            missing.append("no times were recorded")
+        text = "; ".join(missing)
+        return f"{text[0].upper()}{text[1:]}." if text else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as the database stores it, by the names that `findings.Findings` reads.
+
+        ``areas`` has one entry per area, in order: id, wins, losses, win_rate with its predictive interval win_low,
+        win_high (None if an area was never compared), density. For a map of thousands of areas there are only ``met``,
+        ``sampling`` and a ``verdict`` on the draws, because the other parts refit the answers many times.
+        """
+        if len(self.fit.map) > LARGE:
+            sampling = json_value(self.fit.sampling._asdict())
+            return {"met": self.met, "sampling": sampling, "verdict": self.fit.verdict.to_dict()}
+        rounded = {
+            **{name: self._assessed(name) for name in PARTS.values()},
+            "judges_note": self.judges_note,
+            "surprises": self.surprises.to_dict("records"),
+            "reliability_over_time": self.reliability_over_time.to_dict("records"),
+            "areas": self._areas(),
+            "risk_edges": self.risk_edges,
+        }
+        exact = {
+            "verdict": self.verdict.to_dict(),
+            "top": self.top,
+            "sampling": self.fit.sampling._asdict(),
+        }
+        told: dict[str, Any] = json_value(rounded, FIGURES) | json_value(exact) | of_clusters(self.fit)
+        return told | {"met": self.met}  # a hundred thousand integers, which JSON takes as they are
+
+    def _assessed(self, part: str) -> Any:  # noqa: ANN401 - as `Findings` reads it
+        """Return one of the parts that a verdict is based on."""
+        if part == "judges":
+            return [{**row, "stands_out": self.stands_out[row["judge"]]} for row in self.judges.to_dict("records")]
+        if part == "reliability":
+            return {"note": self.reliability.note, **asdict(self.reliability)}
+        checks = self.check.checks.to_dict("records")
+        return {"note": self.check.note, "checks": checks, "n_outside": self.check.n_outside}
+
+    def _areas(self) -> list[Any]:
+        table = self.check.areas
+        columns = {
+            "id": table["id"],
+            "wins": table["wins"],
+            "losses": table["comparisons"] - table["wins"],
+            "win_rate": table["observed"],
+            "win_low": table["low"],
+            "win_high": table["high"],
+            "riskier": self.fit.judged_riskier,
+        }
+        return pd.DataFrame(columns).assign(density=self.density.tolist()).to_dict("records")
+
+
+def of_clusters(fit: Fit) -> dict[str, Any]:
+    """Return what must accompany a map of clusters, as the database stores it; nothing for other models.
+
+    ``grouping`` says how probable the partition is; ``between`` has, for each area that lies between two clusters, the
+    other one and its probability, and None for all other areas.
+    """
+    if not isinstance(fit, ClusterFit):
+        return {}
+    others = {each.area: (int(each.other), float(each.other_probability)) for each in fit.best.between}
+    told: dict[str, Any] = json_value(
+        {"grouping": asdict(fit.best.grouping), "between": [others.get(area) for area in range(len(fit.map))]}
+    )
+    return told
+
+
+def judge(fit: Fit, data: Comparisons) -> Fit:
+    """Return the fit with its verdict, which for a map of thousands of areas rests on the draws alone.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=2)
+    >>> judge(jm.fit_spatial(data, areas, seed=1, chains=4, draws=500), data).verdict.headline
+    'Sound'
+    """
+    if len(fit.map) > LARGE:
+        return fit
+    with ThreadPoolExecutor(1) as beside:
+        table = beside.submit(lambda: fit.areas)  # mostly sorting, which another core can do meanwhile
+        verdict = Explanation(fit, data).verdict
+        table.result()
+    return fit.judged(verdict)
+
+
+def _met(fit: Fit) -> list[list[list[int]]]:
+    pairs = fit.observed_data
+    position = {area: place for place, area in enumerate(fit.map.ids)}
+    first, second = ([position[area] for area in pairs[end].to_numpy().tolist()] for end in ("first", "second"))
+    won, lost = pairs["wins"].to_numpy(), (pairs["n"] - pairs["wins"]).to_numpy()
+    owner = np.concatenate([first, second])
+    rows = np.column_stack([np.concatenate(ends) for ends in ((second, first), (won, lost), (lost, won))])
+    order = np.lexsort((rows[:, 0], -rows[:, 1] - rows[:, 2], owner))
+    met = rows[order].tolist()
+    ends = np.cumsum(np.bincount(owner, minlength=len(fit.map))).tolist()
+    return [met[start:end] for start, end in pairwise([0, *ends])]

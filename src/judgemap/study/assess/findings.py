@@ -1,0 +1,304 @@
+"""The stored explanation of a fit, typed, for the pages that read it. Quick to import: no tables, no arrays.
+
+`explain.Explanation.to_dict` writes these names. Fields that a database of an earlier version lacks get their default
+here, and extra ones are ignored.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
+
+from judgemap.core.assess.predictive import EXTREME
+from judgemap.study.assess.grouping import Group, Grouping
+
+Kind = TypeVar("Kind")
+
+
+class RiskRow(TypedDict):
+    """A row of the table of areas, as in areas.csv; with the area's cluster in a fit of clusters."""
+
+    id: str
+    name: str
+    risk_median: float
+    risk_mean: float
+    risk_sd: float
+    risk_low: float
+    risk_high: float
+    rank_median: int
+    rank_low: int
+    rank_high: int
+    p_top10: float
+    cluster: NotRequired[int]
+    probability: NotRequired[float]
+
+
+class Met(NamedTuple):
+    """Another area, by position, and how often this one won and lost against it."""
+
+    other: int
+    won: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaFinding:
+    """What an area won, what the fit expects of it, and the draws of its risk by bin, in thousandths."""
+
+    wins: int = 0
+    losses: int = 0
+    win_rate: float | None = None
+    win_low: float | None = None
+    win_high: float | None = None
+    riskier: float | None = None
+    """P(a judge picks it as riskier than an average area)."""
+    density: Sequence[float] = ()
+
+    @property
+    def unexpected(self) -> tuple[float, float, float] | None:
+        """The area's win rate and the interval that the fit expects, if the one is outside the other."""
+        if self.win_rate is None or self.win_low is None or self.win_high is None:
+            return None
+        outside = not self.win_low <= self.win_rate <= self.win_high
+        return (self.win_rate, self.win_low, self.win_high) if outside else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaFindings:
+    """Everything stored about one area; ``between`` is another cluster it may belong to, with the probability."""
+
+    area: AreaFinding = AreaFinding()
+    met: Sequence[Met] = ()
+    between: tuple[int, float] | None = None
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> "AreaFindings":
+        """Read the area's entries of ``areas``, ``met`` and ``between``, any of which may be missing."""
+        between = kept.get("between")
+        return cls(
+            area=_read(AreaFinding, kept.get("areas", {})),
+            met=[Met(*each) for each in kept.get("met", ())],
+            between=(between[0], between[1]) if between else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """Something counted in the answers, and in answers simulated from the fit; see `checks.PredictiveCheck`."""
+
+    words: str
+    name: str = ""
+    observed: float | None = None
+    expected: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+
+    @property
+    def unusual(self) -> bool:
+        """Whether the model does not fit by this measure."""
+        return self.p is not None and not EXTREME <= self.p <= 1 - EXTREME
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeFinding:
+    """How well a judge agrees with the others, and what a researcher should look at; see `judges.judge_table`."""
+
+    judge: str
+    agreement: float | None = None
+    agreement_expected: float | None = None
+    infit: float | None = None
+    outfit: float | None = None
+    stands_out: Sequence[str] = ()
+    distance: float | None = None
+    """From the population's map, in a fit in which judges differ; `panel_judges` explains this and what follows."""
+    distance_low: float | None = None
+    distance_high: float | None = None
+    p_little: float | None = None
+    p_reversed: float | None = None
+    p_another_view: float | None = None
+    kind_note: str = ""
+    """Why these three cannot be determined, and what to do; empty if they can."""
+
+    @property
+    def told_apart(self) -> list[tuple[str, float]]:
+        """What kind of judge the model suggests, in words, each with its probability; the likeliest first.
+
+        >>> JudgeFinding(judge="ann", p_little=0.02, p_another_view=0.7).told_apart
+        [('another view', 0.7), ('little information', 0.02)]
+        """
+        chances = {
+            "little information": self.p_little,
+            "the other way round": self.p_reversed,
+            "another view": self.p_another_view,
+        }
+        known = [(words, chance) for words, chance in chances.items() if chance is not None]
+        return sorted(known, key=lambda each: -each[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surprise:
+    """An answer that the fit considers unlikely."""
+
+    judge: str
+    chosen_name: str
+    other_name: str
+    probability: float
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReliabilityFinding:
+    """How reliable the estimates are, from all answers or the first of them; see `reliability.Reliability`."""
+
+    note: str = ""
+    answers: int = 0
+    judges: int = 0
+    bayes: float | None = None
+    bayes_low: float | None = None
+    bayes_high: float | None = None
+    ssr: float | None = None
+    split_half: float | None = None
+    split_half_full: float | None = None
+    splits: int = 0
+    another_panel: float | None = None
+    """Squared correlation with the estimates of another panel, by a model in which judges differ."""
+
+    @property
+    def bayes_interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of ``bayes``."""
+        return None if self.bayes_low is None or self.bayes_high is None else (self.bayes_low, self.bayes_high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingFinding:
+    """How well each area's risk was sampled."""
+
+    rhat: Sequence[float | None] = ()
+    ess_bulk: Sequence[float | None] = ()
+    ess_tail: Sequence[float | None] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A parameter that belongs to no area or judge: symbol, meaning, posterior median, 95 % interval."""
+
+    symbol: str
+    words: str
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What is stored about a fit, or the parts asked for; the rest are empty, as they are before a worker is done.
+
+    ``layout`` has a point for each area if there is no map; see `explain.Explanation` for the rest.
+
+    >>> kept = {"check": {"note": "It fits.", "checks": [{"words": "wins", "p": 0.001}]}, "top": {"3": [0.5, 0.1]}}
+    >>> findings = Findings.from_dict(kept)
+    >>> findings.check_note, findings.checks[0].unusual, findings.top, findings.reliability
+    ('It fits.', True, {3: [0.5, 0.1]}, None)
+    """
+
+    warnings: Sequence[str] = ()
+    top: Mapping[int, Sequence[float]] = field(default_factory=dict)
+    layout: Sequence[Sequence[float]] = ()
+    risk_edges: Sequence[float] = ()
+    areas: Sequence[AreaFinding] = ()
+    check_note: str = ""
+    checks: Sequence[Measure] = ()
+    judges: Sequence[JudgeFinding] = ()
+    judges_note: str = ""
+    surprises: Sequence[Surprise] = ()
+    reliability: ReliabilityFinding | None = None
+    reliability_over_time: Sequence[ReliabilityFinding] = ()
+    sampling: SamplingFinding = SamplingFinding()
+    parameters: Sequence[Parameter] = ()
+    between: Sequence[Sequence[float] | None] = ()
+    """The other cluster that each area may belong to, with the probability."""
+    grouping: Grouping | None = None
+    verdict: Mapping[str, Any] | None = None
+    """As `verdict.Verdict.from_dict` reads it."""
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> "Findings":
+        """Read what `explain.Explanation.to_dict` wrote, or some of its parts."""
+        check = kept.get("check", {})
+        return cls(
+            **{
+                name: kept[name]
+                for name in ("warnings", "layout", "risk_edges", "judges_note", "between", "verdict")
+                if name in kept
+            },
+            top={int(k): chances for k, chances in kept.get("top", {}).items()},
+            areas=_read_each(AreaFinding, kept.get("areas", ())),
+            check_note=check.get("note", ""),
+            checks=_read_each(Measure, check.get("checks", ())),
+            judges=_read_each(JudgeFinding, kept.get("judges", ())),
+            surprises=_read_each(Surprise, kept.get("surprises", ())),
+            reliability=_read(ReliabilityFinding, kept["reliability"]) if kept.get("reliability") else None,
+            reliability_over_time=_read_each(ReliabilityFinding, kept.get("reliability_over_time", ())),
+            sampling=_read(SamplingFinding, kept.get("sampling", {})),
+            parameters=_read_each(Parameter, kept.get("parameters", ())),
+            grouping=_grouping(kept["grouping"]) if kept.get("grouping") else None,
+        )
+
+
+class Expected(NamedTuple):
+    """What to expect of a study of some length: the mean over simulated studies, with its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastFinding:
+    """What more answers would bring: ``expected`` has each measure's expectation at each number of ``comparisons``.
+
+    The measures are sd, rank_error and found; see `planning.StudyPlan`. An unknown expectation is None.
+
+    >>> expected = {"sd": [[0.8, None, None], [0.6, 0.5, 0.7]]}
+    >>> kept = {"answers": 50, "comparisons": [50, 100], "top": 3, "expected": expected}
+    >>> forecast = ForecastFinding.from_dict(kept)
+    >>> forecast.at(50), forecast.at(75)
+    ({'sd': Expected(mean=0.8, low=0.8, high=0.8)}, None)
+    """
+
+    answers: int
+    comparisons: Sequence[int]
+    top: int
+    expected: Mapping[str, Sequence[Expected | None]]
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> "ForecastFinding":
+        """Read what is stored of a plan; without an interval, the mean stands for both ends."""
+        expected = {
+            name: [None if mean is None else Expected(mean, *(mean if end is None else end for end in (low, high)))
+                   for mean, low, high in rows]
+            for name, rows in kept["expected"].items()
+        }  # fmt: skip
+        return cls(answers=kept["answers"], comparisons=kept["comparisons"], top=kept["top"], expected=expected)
+
+    def at(self, answers: int) -> dict[str, Expected] | None:
+        """Return what to expect at a number of answers, by measure; None if that is not known."""
+        if answers not in self.comparisons:
+            return None
+        there = {name: rows[self.comparisons.index(answers)] for name, rows in self.expected.items()}
+        known = {name: each for name, each in there.items() if each is not None}
+        return known if len(known) == len(there) else None
+
+
+def _grouping(kept: Mapping[str, Any]) -> Grouping:
+    numbers = [(int(k), float(chance)) for k, chance in kept["numbers"]]
+    return Grouping(_read_each(Group, kept["groups"]), kept["chance"], kept["agreement"], numbers)
+
+
+def _read(kind: type[Kind], kept: Mapping[str, Any]) -> Kind:
+    names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in kept.items() if name in names})
+
+
+def _read_each(kind: type[Kind], kept: Sequence[Mapping[str, Any]]) -> list[Kind]:
+    return [_read(kind, each) for each in kept]

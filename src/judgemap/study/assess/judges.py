@@ -1,0 +1,278 @@
+"""How each judge answered: how much, how fast, with which habits, and whether in agreement with the others.
+
+A judge is compared with the *other* judges. For each judge the model is fitted to all others' answers (quickly, see
+`study.quick_fit`), and gives each of the judge's decided answers a probability p = P(this area chosen | the others'
+answers), allowing for uncertain strengths. The fit has not seen the answer, so for a judge who follows the model
+E[(y − p)²] = p(1 − p) exactly, however large the judge's share of all answers. If p came from a fit to all answers,
+residuals would be too small, and a judge with most of the answers could not stand out at all.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from judgemap.core.assess.misfit import mean_squares, share_interval
+from judgemap.core.model.prior import FixedVariance
+from judgemap.core.threads import one_thread
+from judgemap.core.types import FloatArray, IntArray
+from judgemap.errors import StudyError
+from judgemap.study.assess.quick_fit import (
+    Belief,
+    belief_of,
+    check_areas,
+    quick_fit,
+    whole_fit,
+)
+from judgemap.study.data.comparisons import Comparisons, Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from judgemap.study.fit.result import Fit
+
+SURE = 0.9
+"""A statement about a judge is made only if it is more probable than this."""
+STEPS = (0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
+"""Possible widths of a histogram's bins, in seconds."""
+
+
+def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
+    """Return one row per judge; ``data`` are the comparisons that were fitted.
+
+    ``comparisons`` (pairs shown), ``decided``, ``ties``, ``skipped``, ``unknown``, and ``undecided``, the share of the
+    last three in all answers. ``seconds_median`` with quartiles ``seconds_low``, ``seconds_high``. ``left``, and
+    ``left_share`` of the decided with Wilson's 95 % interval; nan if no answer is 'right', because a table of winners
+    and losers does not record sides.
+
+    ``infit``, ``outfit``: see `core.misfit.mean_squares`, with probabilities from the other judges' answers (see the
+    module docstring); ``infit_z``, ``outfit_z``: (mean square − 1) / standard deviation. ``agreement``: share of
+    decided answers that the other judges' fit considers more likely than not, with Wilson's interval;
+    ``agreement_expected``: the mean of max(p, 1 − p), which a judge who follows the model would reach on average. All
+    are nan if there is only one judge.
+
+    ``repeats``: how often the same judge decided a pair again; ``consistency``: the share of these with the same answer
+    as before. A `PanelFit` adds the columns of `panel_judges.judge_columns`.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> table = judge_table(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data)
+    >>> table.loc[11, ["comparisons", "infit", "agreement"]].astype(float).round(2).tolist()
+    [1063.0, 0.95, 0.79]
+    """
+    import pandas as pd
+
+    check_areas(fit, data)
+    low, middle, high = time_quartiles(data).T
+    repeats, same = data.repeats()
+    with np.errstate(invalid="ignore"):
+        again = {"repeats": repeats, "consistency": same / repeats}
+    return pd.DataFrame(
+        {
+            "judge": data.judges,
+            **_outcomes(data),
+            "seconds_median": middle,
+            "seconds_low": low,
+            "seconds_high": high,
+            **_against_others(data, belief_of(fit)),
+            **again,
+            **fit.judge_columns(data),
+        }
+    )
+
+
+def others_chances(data: Comparisons, belief: Belief) -> FloatArray:
+    """P(the pair's first area is chosen | other judges' answers) for every decided answer; nan if there are none.
+
+    α² is estimated from all answers together, strengths are not. Answers without a judge's name get no probability
+    here, but count among the others' answers.
+
+    >>> from judgemap.core.model.prior import FixedVariance, independent
+    >>> data = Comparisons.from_words(("a", "b"), ("x", "y", "y"), [0, 0, 0], [1, 1, 1], ("left",) * 3)
+    >>> others_chances(data, Belief(independent(2), FixedVariance(9.0))).round(2)
+    array([0.9 , 0.83, 0.83])
+    """
+    chance = np.full(len(data), np.nan)
+    if not data.decided.any():
+        return chance
+    everybody = whole_fit(data, belief)
+    same_variance = belief._replace(variance=FixedVariance(everybody.variance))
+    for own in _groups(np.where(data.decided, data.judge, -1)):
+        others = data.decided.copy()
+        others[own] = False
+        if others.any():
+            fit = quick_fit(data.counts_of(others), same_variance, everybody)
+            pairs, place = np.unique(data.pairs.number[own], return_inverse=True)
+            chance[own] = fit.chances(data.pairs.first[pairs], data.pairs.second[pairs])[place]
+    return chance
+
+
+def surprising_answers(fit: "Fit", data: Comparisons, most: int = 30) -> "pd.DataFrame":
+    """List the decided answers that are least likely according to the fit of all answers, least likely first.
+
+    ``probability`` is the posterior mean of P(this area is chosen); ``row`` is the comparison's position in the table.
+    Expect a few: of 1,000 answers with probability 5 %, about fifty occur.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> surprising_answers(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, most=1).shape
+    (1, 9)
+    """
+    import pandas as pd
+
+    check_areas(fit, data)
+    first, second, number = data.pairs
+    chance = fit.choice_chances(first, second)[number]
+    probability = np.where(data.first_won, chance, 1 - chance)
+    decided = np.flatnonzero(data.decided)
+    rows = decided[np.argsort(probability[decided], kind="stable")[:most]]
+    left_won = data.outcome[rows] == Outcome.LEFT
+    chosen, other = np.where(left_won, [data.left[rows], data.right[rows]], [data.right[rows], data.left[rows]])
+    ids, names = np.array(fit.map.ids, dtype=object), np.array(fit.map.names, dtype=object)
+    return pd.DataFrame(
+        {
+            "row": rows,
+            "judge": data.judge_names[rows],
+            "chosen": ids[chosen],
+            "other": ids[other],
+            "chosen_name": names[chosen],
+            "other_name": names[other],
+            "outcome": data.outcome_words[rows],
+            "probability": probability[rows],
+            "seconds": data.seconds[rows],
+        }
+    )
+
+
+class TimeHistogram(NamedTuple):
+    """How many comparisons took how long: ``counts`` (judges, bins); the last bin includes everything longer."""
+
+    judges: tuple[str, ...]
+    edges: FloatArray
+    counts: IntArray
+
+
+def time_histogram(data: Comparisons, bins: int = 30) -> TimeHistogram:
+    """Count times in bins of a round width, ``bins`` of which cover 97 % of all; answers without a time are left out.
+
+    >>> seconds = np.array([0.4, 2.2, 2.3, 1000.0])
+    >>> data = Comparisons.from_words(("a", "b"), ("x",) * 4, [0] * 4, [1] * 4, ("tie",) * 4, seconds)
+    >>> time_histogram(data, bins=3).counts
+    array([[1, 0, 3]])
+    """
+    timed = np.isfinite(data.seconds) & (data.judge >= 0)
+    seconds, size = data.seconds[timed], len(data.judges)
+    if len(seconds) == 0:
+        raise StudyError("no comparison has a time (the column 'seconds' is absent or empty), so there is no histogram")
+    long = float(np.quantile(seconds, 0.97, method="lower"))
+    width = next((step for step in STEPS if step * bins >= long), STEPS[-1])
+    place = np.minimum((seconds / width).astype(np.int64), bins - 1)
+    counts = np.bincount(data.judge[timed] * bins + place, minlength=size * bins).reshape(size, bins)
+    return TimeHistogram(data.judges, width * np.arange(bins + 1.0), counts)
+
+
+def time_quartiles(data: Comparisons) -> FloatArray:
+    """Return the quartiles of each judge's times, one row per judge; nan if a judge has none.
+
+    >>> data = Comparisons.from_words(("a", "b"), ("x",) * 3, [0] * 3, [1] * 3, ("tie",) * 3, [1.0, 2.0, 4.0])
+    >>> time_quartiles(data)
+    array([[1.5, 2. , 3. ]])
+    """
+    quartiles = np.full((len(data.judges), 3), np.nan)
+    for own in _groups(np.where(np.isfinite(data.seconds), data.judge, -1)):
+        quartiles[data.judge[own[0]]] = np.quantile(data.seconds[own], [0.25, 0.5, 0.75])
+    return quartiles
+
+
+def stands_out(table: "pd.DataFrame") -> dict[str, list[str]]:
+    """Say, in one sentence each, what a researcher should look at in each judge's answers; for most, nothing.
+
+    An infit or a share of left choices must be more than 3.3 standard deviations off, and by enough to matter. Of
+    judges who answer as the model says, fewer than 1 % are pointed out; 3 % of those who gave most of the answers
+    themselves. Outfit is not used, because a single slip can make it large.
+    """
+    usual = float(table["seconds_median"].median())
+    return {row["judge"]: list(_sentences(row, usual)) for row in table.to_dict("records")}
+
+
+def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
+    yield from _kind_sentences(row)
+    told = np.isfinite(row.get("p_reversed", np.nan))  # a model of judges says what kind this one is
+    if row["agreement_high"] < 0.5 and not told:
+        yield (
+            f"Disagreed with the other judges in {1 - row['agreement']:.0%} of answers: perhaps the question was "
+            "read the other way round."
+        )
+    elif row["infit_z"] > 3.3 and row["infit"] > 1.2 and not told:
+        yield f"Answers are further from the other judges' than chance explains (infit {row['infit']:.2f}; 1 is usual)."
+    if abs(row["left_share"] - 0.5) * 2 * np.sqrt(row["decided"]) > 3.3 and abs(row["left_share"] - 0.5) > 0.1:
+        side = "left" if row["left_share"] > 0.5 else "right"
+        yield f"Chose the {side} area in {max(row['left_share'], 1 - row['left_share']):.0%} of answers."
+    if row["comparisons"] >= 10 and row["seconds_median"] < min(usual / 3, 2.0):
+        yield f"Half of the answers took less than {row['seconds_median']:.1f} seconds."
+    if row["repeats"] >= 5 and row["consistency"] <= 0.5:
+        yield f"Saw {row['repeats']:,} pairs again, and answered only {row['consistency']:.0%} of them the same way."
+    if row["comparisons"] >= 10 and row["undecided"] > 0.5:
+        yield f"Left undecided {row['undecided']:.0%} of the pairs."
+
+
+def _kind_sentences(row: dict[Any, Any]) -> Iterator[str]:
+    """Say what kind of judge a model of judges who differ considers this one to be; nan if it does not know them."""
+    if row.get("p_reversed", 0.0) > SURE:
+        yield f"Answers the other way round (probability {row['p_reversed']:.0%}): perhaps the question was misread."
+    if row.get("p_little", 0.0) > SURE:
+        yield f"Answers carry little information about any map (probability {row['p_little']:.0%})."
+    if row.get("p_another_view", 0.0) > SURE:
+        yield f"Answers follow a map unrelated to the other judges' (probability {row['p_another_view']:.0%})."
+
+
+def _groups(code: IntArray) -> Iterator[IntArray]:
+    """Yield the positions of each judge's code; −1 means no judge."""
+    order = np.argsort(code, kind="stable")
+    cuts = np.flatnonzero(np.diff(code[order])) + 1
+    yield from (own for own in np.split(order, cuts) if len(own) and code[own[0]] >= 0)
+
+
+def _outcomes(data: Comparisons) -> dict[str, FloatArray | IntArray]:
+    left, right, ties, skipped, unknown, still_open = data.outcomes_by_judge().T
+    shown, decided, undecided = data.outcomes_by_judge().sum(axis=1), left + right, ties + skipped + unknown
+    low, high = share_interval(left, decided)
+    sides = np.where((decided > 0) & data.sides, 1.0, np.nan)
+    with np.errstate(invalid="ignore"):
+        share = undecided / (shown - still_open)
+    return {
+        "comparisons": shown,
+        "decided": decided,
+        "ties": ties,
+        "skipped": skipped,
+        "unknown": unknown,
+        "undecided": share,
+        "left": left,
+        "left_share": sides * left / np.maximum(decided, 1),
+        "left_low": sides * low,
+        "left_high": sides * high,
+    }
+
+
+def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:
+    with one_thread():
+        chance = others_chances(data, belief)
+    known = np.isfinite(chance)
+    p, won, judge, size = chance[known], data.first_won[known], data.judge[known], len(data.judges)
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    squares = mean_squares(won, p, judge, size)
+    n = np.bincount(judge, minlength=size)
+    agreed = np.bincount(judge, won == (p > 0.5), size)
+    low, high = share_interval(agreed, n)
+    there = np.where(n > 0, 1.0, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return {
+            "infit": squares.infit,
+            "infit_z": (squares.infit - 1) / squares.infit_sd,
+            "outfit": squares.outfit,
+            "outfit_z": (squares.outfit - 1) / squares.outfit_sd,
+            "agreement": agreed / n,
+            "agreement_low": there * low,
+            "agreement_high": there * high,
+            "agreement_expected": np.bincount(judge, np.maximum(p, 1 - p), size) / n,
+        }

@@ -1,0 +1,241 @@
+"""How reliable the estimates are: whether other judges, or more answers, would give the same map.
+
+Three figures, all between 0 (noise) and 1 (certain), all estimating the squared correlation over areas between estimate
+and truth: the posterior's own (`bayes`), scale separation reliability (`ssr`), and split halves scaled up
+(`split_half_full`). `core.reliability` explains each. `bayes` is for the fitted model, including what it borrows from
+neighbours; `ssr` is for separate estimates of each area, as other tools report it, and so is lower; only split halves
+reflect differences between judges, and they are lower if judges differ.
+"""
+
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from judgemap.core.approximate.gaussian import Gaussian
+from judgemap.core.assess.reliability import (
+    another_panel,
+    pearson,
+    separation,
+    squared_correlations,
+    stepped_up,
+    unpooled,
+)
+from judgemap.core.model.prior import FixedVariance
+from judgemap.core.threads import one_thread
+from judgemap.core.types import BoolArray, FloatArray, IntArray
+from judgemap.errors import StudyError
+from judgemap.study.assess.quick_fit import (
+    Belief,
+    belief_of,
+    check_areas,
+    quick_fit,
+    whole_fit,
+)
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.judges import PanelFit
+from judgemap.study.fit.result import Fit
+
+FEWEST = 10
+"""With fewer decided answers than this, nothing is said about reliability."""
+QUICK_DRAWS = 400
+SSR_LIMIT = 3_000
+"""With more areas than this, estimating them one by one would take minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """How reliable the estimates are; nan if that cannot be determined.
+
+    ``bayes`` with its 95 % interval; ``ssr``; ``split_half``, Pearson's correlation between the estimates of two halves
+    of the judges (the median over ``splits`` splits, and the range that contains 95 % of them);
+    ``split_half_full`` = 2r/(1 + r) of that median. For a fit in which judges differ, also the expected squared
+    correlation of its estimate with the ``population``'s map and with the estimate that ``another_panel`` of the same
+    size would give.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> figures = jm.reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1, splits=10)
+    >>> figures.answers, figures.judges, figures.bayes_low < figures.bayes < figures.bayes_high
+    (1848, 12, True)
+    """
+
+    answers: int
+    judges: int
+    bayes: float
+    bayes_low: float
+    bayes_high: float
+    ssr: float
+    split_half: float
+    split_half_low: float
+    split_half_high: float
+    split_half_full: float
+    splits: int
+    population: float = float("nan")
+    another_panel: float = float("nan")
+
+    @property
+    def note(self) -> str:
+        """One sentence: what the figures say, or why they are missing."""
+        if self.answers < FEWEST:
+            some = "1 decided answer" if self.answers == 1 else f"{self.answers:,} decided answers"
+            return f"With {some} it is too early to judge reliability; collect at least {FEWEST}."
+        known = f"estimate and truth are expected to share {self.bayes:.0%} of their variation"
+        if self.judges < 2:
+            return f"According to the model, {known}; with one judge we cannot tell whether others would agree."
+        if not np.isfinite(self.split_half):
+            return f"According to the model, {known}; half of these judges have too few answers to compare."
+        halves = f"two halves of the {self.judges:,} judges agree with correlation {self.split_half:.2f}"
+        panels = ""
+        if np.isfinite(self.another_panel):
+            panels = f"; the estimates of another panel of the same size would share {self.another_panel:.0%}"
+        return f"According to the model, {known}{panels}; {halves}."
+
+
+def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) -> Reliability:
+    """Say how reliable a fit's estimates are; ``data`` are the comparisons that were fitted.
+
+    ``bayes`` comes from the fit's own draws. Halves are fitted quickly, with the fit's prior and the α² of all answers;
+    if there are no more than ``splits`` different ways to halve the judges, each is used once.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> figures = reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=200), data, seed=1, splits=20)
+    >>> figures.note
+    'According to the model, estimate and truth are expected to share 96% of their variation; two halves of...'
+    """
+    check_areas(fit, data)
+    answers, rng = data.where(data.decided), np.random.default_rng(seed)
+    belief = belief_of(fit)
+    with one_thread():
+        whole = whole_fit(data, belief)
+        measured = _measure(rng, answers, belief, splits, whole, fit.risk)
+        if not isinstance(fit, PanelFit) or not fit.settings.differ or len(answers) < FEWEST:
+            return measured
+        population = fit.strengths
+        # Uncertainty about the map's scale α makes whole draws larger or smaller, which does not affect correlations.
+        other = another_panel(rng, population * (np.median(fit.alpha) / fit.alpha)[:, None], fit.prior_precision)
+        known = squared_correlations(population)
+        return replace(measured, population=float(known.mean()), another_panel=float(other.mean()))
+
+
+def reliability_over_time(
+    fit: Fit,
+    data: Comparisons,
+    *,
+    seed: int,
+    order: ArrayLike | None = None,
+    points: int = 10,
+    splits: int = 20,
+    last: Reliability | None = None,
+) -> pd.DataFrame:
+    """Show how reliability grew: `Reliability` after 1/points, 2/points … of the decided answers, one row each.
+
+    ``order`` lists the rows of ``data`` in the order in which they were answered; by default, the table's order. Every
+    row comes from quick fits with the fit's prior, so the last differs slightly from `reliability`; with that as
+    ``last``, it is the last row.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> reliability_over_time(fit, data, seed=1, points=2, splits=4)["answers"].tolist()
+    [924, 1848]
+    """
+    check_areas(fit, data)
+    if points < 1:
+        raise StudyError(f"there must be at least one point in time, not {points}")
+    answers, belief, rng = data.where(data.decided), belief_of(fit), np.random.default_rng(seed)
+    when = _moments(data, order)
+    lengths = np.unique([-(-len(answers) * point // points) for point in range(1, points + 1)])
+    rows, whole = [], None
+    with one_thread():
+        for length in lengths if last is None else lengths[:-1]:
+            early = answers.where(when < length)
+            whole = quick_fit(early.counts_of(early.decided), belief, whole)
+            rows.append(_measure(rng, early, belief, splits, whole, whole.draw(rng, QUICK_DRAWS)))
+    return pd.DataFrame([asdict(each) for each in (rows if last is None else [*rows, last])])
+
+
+def split_half(rng: np.random.Generator, answers: Comparisons, belief: Belief, splits: int) -> FloatArray:
+    """Correlate the estimates of random halves of the judges, many times; empty if there are fewer than two judges.
+
+    Halves have equal numbers of judges (if their number is odd, one half has one more), not of answers. Source: Bisson
+    et al. (2016), who use a hundred splits.
+    """
+    return _split_half(rng, answers, belief, splits, quick_fit(answers.counts_of(answers.decided), belief))
+
+
+def _split_half(
+    rng: np.random.Generator, answers: Comparisons, belief: Belief, splits: int, whole: Gaussian
+) -> FloatArray:
+    active = np.unique(answers.judge[answers.judge >= 0])
+    if len(active) < 2:
+        return np.empty(0)
+    same = belief._replace(variance=FixedVariance(whole.variance))
+    correlations = []
+    for half in _halves(rng, active, splits):
+        inside = _marked(half, answers.judge)
+        sides = (inside, ~inside & (answers.judge >= 0))
+        one, two = (quick_fit(answers.counts_of(side), same, whole).mean for side in sides)
+        correlations.append(pearson(one, two))
+    return np.array(correlations)
+
+
+def _marked(some: IntArray, judge: IntArray) -> BoolArray:
+    """Say for each answer whether its judge is among ``some``."""
+    chosen = np.zeros(int(judge.max(initial=0)) + 1, dtype=np.bool_)
+    chosen[some] = True
+    return (judge >= 0) & chosen[judge]
+
+
+def _measure(
+    rng: np.random.Generator, answers: Comparisons, belief: Belief, splits: int, whole: Gaussian, draws: FloatArray
+) -> Reliability:
+    """Compute the figures, given a quick fit of all these answers and draws of the strengths."""
+    n_judges = len(np.unique(answers.judge[answers.judge >= 0]))
+    if len(answers) < FEWEST:
+        nan = float("nan")
+        return Reliability(len(answers), n_judges, nan, nan, nan, nan, nan, nan, nan, nan, splits=0)
+    squared = squared_correlations(draws)
+    halves = _split_half(rng, answers, belief, splits, whole)
+    low, middle, high = np.quantile(halves, [0.025, 0.5, 0.975]) if len(halves) else [float("nan")] * 3
+    bayes_low, bayes_high = np.quantile(squared, [0.025, 0.975])
+    counts = answers.counts_of(answers.decided)
+    return Reliability(
+        answers=len(answers),
+        judges=n_judges,
+        bayes=float(squared.mean()),
+        bayes_low=float(bayes_low),
+        bayes_high=float(bayes_high),
+        ssr=separation(*unpooled(counts)) if len(answers.ids) <= SSR_LIMIT else float("nan"),
+        split_half=float(middle),
+        split_half_low=float(low),
+        split_half_high=float(high),
+        split_half_full=float(stepped_up(middle)),
+        splits=len(halves),
+    )
+
+
+def _halves(rng: np.random.Generator, judges: IntArray, splits: int) -> list[IntArray]:
+    """Choose one half of the judges, ``splits`` times, or every possible split once if there are no more than that."""
+    size, half = len(judges), len(judges) // 2
+    distinct = comb(size, half) // (2 if size % 2 == 0 else 1)
+    if distinct > splits:
+        return [rng.permutation(judges)[:half] for _ in range(splits)]
+    chosen = [np.array(each) for each in combinations(judges.tolist(), half)]
+    # For an even number of judges, every half's complement comes up in the second half of the list.
+    return chosen[:distinct]
+
+
+def _moments(data: Comparisons, order: ArrayLike | None) -> IntArray:
+    """Return each decided answer's position in time, starting from 0."""
+    rows = np.arange(len(data)) if order is None else np.asarray(order, dtype=np.int64)
+    if not np.array_equal(np.sort(rows), np.arange(len(data))):
+        raise StudyError(f"the order of answers must name each of the {len(data):,} comparisons once")
+    when = np.empty(len(data), dtype=np.int64)
+    when[rows] = np.arange(len(data))
+    place: IntArray = np.argsort(np.argsort(when[data.decided]))
+    return place

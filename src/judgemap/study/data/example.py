@@ -1,0 +1,79 @@
+"""A simulated study on a real map, Chicago's: a known truth, twelve judges, and their answers."""
+
+from dataclasses import dataclass
+from importlib import resources
+
+import geopandas
+import numpy as np
+
+from judgemap.core.model.prior import communicability
+from judgemap.core.simulate.trials import answer, draw_pairs
+from judgemap.core.types import FloatArray
+from judgemap.geo.maps import Areas, areas_from_frame
+from judgemap.study.data.comparisons import Comparisons, Direction
+
+PER_JUDGE = (11, 27, 62, 344, 131, 1, 36, 81, 8, 3, 81, 1063)
+"""How many comparisons each of the twelve judges of the Nottinghamshire study made (Seymour et al., Table 3)."""
+
+ALPHA = 3.0
+
+SPELLINGS = {"OHARE": "O'Hare", "MCKINLEY PARK": "McKinley Park"}
+"""Names whose spelling is lost in the file's capitals."""
+
+
+def chicago() -> Areas:
+    """Return Chicago's 77 community areas, by their official numbers, from the map that comes with libpysal.
+
+    The file does not state its reference system, which is EPSG:3435, Illinois East in feet.
+
+    >>> areas = chicago()
+    >>> len(areas), areas.names[areas.lookup["76"]]
+    (77, "O'Hare")
+    """
+    path = resources.files("libpysal") / "examples" / "chicago" / "Chicago77.shp"
+    frame = geopandas.read_file(str(path)).set_crs("EPSG:3435")
+    frame["COMMUNITY"] = [SPELLINGS.get(name, name.title()) for name in frame["COMMUNITY"]]
+    return areas_from_frame(frame, id="AREA_NUMBE", name="COMMUNITY")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimulatedStudy:
+    """The areas, the judges' answers, and the true risk behind them."""
+
+    areas: Areas
+    data: Comparisons
+    true_risk: FloatArray
+
+
+def simulate_study(rng: np.random.Generator, areas: Areas, winner_is: Direction = "lower") -> SimulatedStudy:
+    """Draw strengths from the spatial prior with α = 3, and let twelve judges compare uniformly drawn pairs.
+
+    >>> study = simulate_study(np.random.default_rng(1), chicago())
+    >>> len(study.data), len(study.data.per_judge())
+    (1848, 12)
+    """
+    strengths = ALPHA * communicability(areas.graph).draw(rng, 1)[0]
+    strengths -= strengths.mean()
+    pairs = draw_pairs(rng, len(areas), sum(PER_JUDGE))
+    left_won = answer(rng, pairs, strengths)
+    data = Comparisons.from_words(
+        ids=areas.ids,
+        judge=np.repeat([str(judge) for judge in range(1, len(PER_JUDGE) + 1)], PER_JUDGE).tolist(),
+        left=pairs[:, 0],
+        right=pairs[:, 1],
+        outcome=np.where(left_won, "left", "right").tolist(),
+        seconds=np.round(rng.lognormal(np.log(4.0), 0.6, len(pairs)), 1),
+        winner_is=winner_is,
+    )
+    return SimulatedStudy(areas, data, -strengths if winner_is == "lower" else strengths)
+
+
+def example_study(seed: int) -> tuple[Areas, Comparisons]:
+    """Return Chicago's 77 community areas and a simulated study on them.
+
+    >>> areas, data = example_study(seed=1)
+    >>> len(areas), data.counts().total
+    (77, 1848)
+    """
+    study = simulate_study(np.random.default_rng(seed), chicago())
+    return study.areas, study.data

@@ -1,0 +1,1 @@
+"""A fit for other programs and other people."""

@@ -1,0 +1,1 @@
+"""Fits: their settings, how they are run, recorded and kept."""

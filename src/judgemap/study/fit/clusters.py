@@ -1,0 +1,310 @@
+"""Clusters of areas, by location and risk together: the fit, its partition, and what a council can use."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Unpack
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from judgemap.core.assess import partitions as clustering
+from judgemap.core.assess.partitions import Between, minimise_binder, minimise_vi, order_by_risk
+from judgemap.core.assess.predictive import Shown
+from judgemap.core.model.clusters import ClusterPrior
+from judgemap.core.model.outcomes import decided_odds
+from judgemap.core.samplers.clusters.kernel import ClusterModel
+from judgemap.core.samplers.diagnostics import GOOD_RHAT
+from judgemap.core.samplers.run import CLUSTER_SAMPLERS, sample_clusters
+from judgemap.core.types import BoolArray, FloatArray, IntArray
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.study.assess.grouping import Group, Grouping, is_placed
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.draws import (
+    diagnose,
+    evenly,
+    named_draws,
+    named_pairs,
+    named_statistics,
+)
+from judgemap.study.fit.fitting import checked_counts
+from judgemap.study.fit.provenance import begin_record, data_notes
+from judgemap.study.fit.record import (
+    GOOD_GAP,
+    Note,
+    NoteKind,
+    PartitionChoice,
+)
+from judgemap.study.fit.result import (
+    WORK,
+    Fit,
+    tie_sentence,
+)
+from judgemap.study.fit.settings import (
+    CLUSTER_PLAN,
+    LOSSES,
+    ClusterSettings,
+    PanelSettings,
+    Run,
+    RunOptions,
+    settle,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """One partition of the areas, with clusters numbered from 1, the highest risk."""
+
+    labels: IntArray
+    """The cluster of each area."""
+    belongs: FloatArray
+    """P(area belongs to cluster), (areas, clusters)."""
+    between: tuple[Between, ...]
+    """Areas that lie between two clusters, the most uncertain first."""
+    expected_loss: float
+    grouping: Grouping
+    """How credible it is: its probability, and the level of each cluster."""
+    placed: BoolArray
+    """Whether each area can be shown as part of its cluster; see `grouping.is_placed`."""
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters."""
+        return len(self.belongs[0])
+
+    @property
+    def probability(self) -> FloatArray:
+        """The probability that each area belongs to its cluster."""
+        return self.belongs[np.arange(len(self.labels)), self.labels - 1]
+
+
+class ClusterFit(Fit):
+    """A fit of the clustering model: a `Fit` that also knows about clusters.
+
+    ``posterior`` has ``cluster`` (chain, draw, area), whose labels have meaning only within a draw, ``n_clusters`` and
+    ``log_posterior`` instead of ``alpha2``, and ``theta`` (Rao and Kupper's θ) if there are ties.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_clusters(data, areas, seed=1, chains=2, warmup=50, draws=50, thin=1)
+    >>> list(fit.clusters.columns), fit.co_clustering.shape
+    (['id', 'name', 'cluster', 'probability'], (77, 77))
+    >>> round(float(fit.n_clusters.sum()), 6)
+    1.0
+    """
+
+    @property
+    def labels(self) -> IntArray:
+        """Draws of partitions, (draws, areas), one chain after another."""
+        values: IntArray = self.posterior["cluster"].to_numpy().astype(np.int64)
+        return values.reshape(-1, values.shape[2])
+
+    @property
+    def n_clusters(self) -> pd.Series:
+        """P(k clusters), by k."""
+        chances = dict(self.record.n_clusters or {})
+        return pd.Series(chances, name="probability").rename_axis("n_clusters")
+
+    @cached_property
+    def co_clustering(self) -> FloatArray:
+        """P(i and j share a cluster), (areas, areas)."""
+        return clustering.co_clustering(self.labels)
+
+    def partition(self, n_clusters: int | None = None, loss: str = "vi") -> Partition:
+        """Find the partition with the least expected loss: variation of information ('vi') or Binder's ('binder').
+
+        ``n_clusters`` asks for the best one with that many clusters.
+        """
+        if n_clusters is not None and not 1 <= n_clusters <= len(self.map):
+            raise StudyError(
+                f"{len(self.map):,} areas cannot make {n_clusters:,} clusters; ask for 1 to {len(self.map):,}"
+            )
+        if loss not in LOSSES:
+            raise StudyError(f"there is no loss {loss!r}; choose {' or '.join(map(repr, LOSSES))}")
+        search = minimise_vi if loss == "vi" else minimise_binder
+        best = search(self.labels, n_clusters)
+        risk = np.median(self.risk, axis=0)
+        labels = order_by_risk(best.partition, risk)
+        belongs = clustering.membership(labels, self.labels)
+        grouping = self._grouping(labels)
+        levels = [grouping.groups[label - 1].level for label in labels]
+        own = belongs[np.arange(len(labels)), labels - 1]
+        placed = np.array([is_placed(*each) for each in zip(levels, risk, own, strict=True)])
+        between = tuple(clustering.between(labels, belongs))
+        return Partition(labels, belongs, between, best.loss, grouping, placed)
+
+    def _grouping(self, labels: IntArray) -> Grouping:
+        """Say how probable a partition is, and where its clusters lie."""
+        ends = np.quantile(clustering.risk_of_clusters(labels, self.risk), [0.5, 0.025, 0.975], axis=0).T
+        sizes = np.bincount(labels)[1:].tolist()
+        same = (clustering.canonical_draws(self.labels) == clustering.canonical(labels)).all(axis=1)
+        return Grouping(
+            groups=tuple(Group(size, *map(float, each)) for size, each in zip(sizes, ends, strict=True)),
+            chance=float(same.mean()),
+            agreement=1 - clustering.expected_binder(labels, self.co_clustering) if len(labels) > 1 else 1.0,
+            numbers=tuple(sorted((self.record.n_clusters or {}).items())),
+        )
+
+    def with_partition(self, n_clusters: int | None, loss: str) -> "ClusterFit":
+        """Return the same fit with a different partition, which `best`, `clusters` and its folder then show."""
+        other = replace(self, record=replace(self.record, partition=PartitionChoice(n_clusters, loss)))
+        return other.remembering(sampling=self.sampling)
+
+    @property
+    def settings(self) -> ClusterSettings:
+        """What was assumed about clusters."""
+        assumed = self.record.hyperparameters
+        return assumed if isinstance(assumed, ClusterSettings) else ClusterSettings()
+
+    @property
+    def chosen(self) -> PartitionChoice:
+        """Which partition is shown."""
+        return self.record.partition or PartitionChoice()
+
+    @cached_property
+    def best(self) -> Partition:
+        """The partition to show: that of least expected variation of information, unless another was chosen."""
+        return self.partition(self.chosen.n_clusters, self.chosen.loss)
+
+    def clusters_of(self, partition: Partition) -> pd.DataFrame:
+        """One row per area: id, name, cluster (1 = highest risk), probability of belonging to it."""
+        return pd.DataFrame(
+            {
+                "id": self.map.ids,
+                "name": self.map.names,
+                "cluster": partition.labels,
+                "probability": partition.probability,
+            }
+        )
+
+    @property
+    def clusters(self) -> pd.DataFrame:
+        """The table of clusters.csv, for the best partition."""
+        return self.clusters_of(self.best)
+
+    def cluster_risk(self, partition: Partition) -> FloatArray:
+        """Draws of the mean risk of each cluster's areas, (draws, clusters), cluster 1 first."""
+        return clustering.risk_of_clusters(partition.labels, self.risk)
+
+    @property
+    def tie_chance(self) -> FloatArray:
+        """Draws of the probability that two areas of equal risk tie; 0 if ties are not modelled."""
+        if "theta" not in self.posterior:
+            return np.zeros(len(self.risk))
+        chance: FloatArray = np.tanh(self.posterior["theta"].to_numpy().ravel() / 2)
+        return chance
+
+    @property
+    def words(self) -> str:
+        """What the model says about ties, in a sentence; empty if it has none."""
+        return tie_sentence(self.tie_chance) if "theta" in self.posterior else ""
+
+    @cached_property
+    def judged_riskier(self) -> FloatArray:
+        """P(a judge picks the area as riskier than one of average risk | it is not a tie), by area."""
+        return np.asarray(expit(decided_odds(self.risk, self.tie_chance[:, None])).mean(axis=0))
+
+    def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
+        """P(first is chosen over second | it is not a tie) for each pair, averaged over the posterior."""
+        if "theta" not in self.posterior:
+            return super().choice_chances(first, second)
+        rows = evenly(len(self.risk), max(1, WORK // max(len(first), 1)))
+        strengths, p = self.record.sign * self.risk[rows], self.tie_chance[rows]
+        total = np.zeros(len(first))
+        for draw, chance in zip(strengths, p, strict=True):
+            total += expit(decided_odds(draw[first] - draw[second], chance))
+        return total / len(rows)
+
+    def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
+        """P(the pair's first area is chosen | it is not a tie) for each entry of ``shown``, for some draws."""
+        if "theta" not in self.posterior:
+            yield from super().answer_chances(shown, data, draws)
+            return
+        for row in evenly(len(self.risk), draws):
+            strengths = self.record.sign * self.risk[row]
+            odds = decided_odds(strengths[shown.first] - strengths[shown.second], self.tie_chance[row])
+            yield np.clip(expit(odds), 1e-300, 1 - 1e-16)[shown.pair]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Problems with the sampling, including those of quantities that do not depend on labels."""
+        texts, judged = super().warnings, self.record.diagnostics.clusters
+        if judged and (judged.together_gap > GOOD_GAP or judged.rhat_together > 1 + 5 * (GOOD_RHAT - 1)):
+            texts.append(
+                "Chains that started from different partitions still differ: the probability that two areas share a "
+                f"cluster differs by up to {judged.together_gap:.2f} between them; run twice as many draws."
+            )
+        return texts
+
+    def _write(self, folder: Path) -> None:
+        super()._write(folder)
+        self.clusters.to_csv(folder / "clusters.csv", index=False)
+
+
+def fit_clusters(
+    data: Comparisons,
+    areas: Areas,
+    *,
+    seed: int,
+    settings: ClusterSettings | None = None,
+    ties: str = "model",
+    **options: Unpack[RunOptions],
+) -> ClusterFit:
+    """Fit the spatial clustering Bradley-Terry model; chains start from different partitions.
+
+    Ties are part of the model (Rao and Kupper's) if the data have any; ``ties="leave-out"`` leaves them out.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100, thin=2)
+    >>> list(fit.clusters.columns)
+    ['id', 'name', 'cluster', 'probability']
+    """
+    run = settle(seed, options, CLUSTER_PLAN)
+    return run_clusters(data, areas, settings or ClusterSettings(), run, PanelSettings(ties=ties))
+
+
+def run_clusters(
+    data: Comparisons, areas: Areas, settings: ClusterSettings, run: Run, panel: PanelSettings
+) -> ClusterFit:
+    """Count, build the model, sample, assess, record; convergence is judged by what does not depend on labels."""
+    rule = panel.cluster_rule(data)
+    counts, prior = checked_counts(data, areas), settings.prior(areas)
+    if rule is not None:
+        counts = data.counts()
+    model, build = ClusterModel(counts, prior, rule), CLUSTER_SAMPLERS[run.sampler]
+    draws, seconds = run.timed(lambda rng: sample_clusters(rng, model, run.plan, build, run.cores, run.watch))
+    samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
+    labels, n_clusters, log_posterior = draws["labels"], draws["n_clusters"], draws["log_posterior"]
+    samples["cluster"] = (("chain", "draw", "area"), labels.astype(np.int32))
+    samples["n_clusters"] = (("chain", "draw"), n_clusters)
+    samples["log_posterior"] = (("chain", "draw"), log_posterior)
+    scalars = {"the number of clusters": n_clusters.astype(np.float64), "the log posterior": log_posterior}
+    if rule is not None:
+        scalars["θ"] = 2 * np.arctanh(draws["tie_chance"])
+        samples["theta"] = (("chain", "draw"), scalars["θ"])
+    moving = {name: each for name, each in scalars.items() if np.ptp(each) > 0}
+    sampling = draws.sampling
+    diagnostics = diagnose(areas.names, sampling, moving, seconds)
+    chances = clustering.cluster_counts(labels.reshape(-1, len(areas)))
+    record = begin_record(data, counts, areas, run, (draws, seconds))(
+        model="clusters",
+        correlation=None,
+        hyperparameters=settings,
+        notes=(*data_notes(data, counts, areas, "clusters"), *_parts_note(prior)),
+        diagnostics=replace(diagnostics, clusters=clustering.convergence(labels, log_posterior)),
+        partition=PartitionChoice(),
+        n_clusters={k: round(float(chance), 6) for k, chance in enumerate(chances) if chance > 0},
+        panel=panel if data.tied.any() else None,
+    )
+    made = ClusterFit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
+    return made.remembering(sampling=sampling)
+
+
+def _parts_note(prior: ClusterPrior) -> list[Note]:
+    n_parts = int(prior.parts().max()) + 1
+    text = f"The map is in {n_parts:,} parts: no cluster spans two of them."
+    return [Note(NoteKind.PARTS, text)] if n_parts > 1 else []

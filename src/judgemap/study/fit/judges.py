@@ -1,0 +1,402 @@
+"""Fits whose model includes ties, judges who differ, their sides, attention or lapses, or the map's smoothness."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from judgemap.core.assess import posterior
+from judgemap.core.assess.held_out import Shared
+from judgemap.core.assess.predictive import Shown
+from judgemap.core.model.judges import PanelModel, as_one_judge
+from judgemap.core.model.outcomes import TieRule, log_chances, odds
+from judgemap.core.model.prior import (
+    Covariance,
+    VariancePrior,
+    covariance_of,
+    independent,
+)
+from judgemap.core.samplers.judges.run import sample_panel
+from judgemap.core.samplers.run import Draws
+from judgemap.core.types import FloatArray, IntArray
+from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.geo.maps import Areas
+from judgemap.study.assess.heterogeneity import differ_note
+from judgemap.study.assess.panel_judges import judge_columns
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.draws import (
+    diagnose,
+    evenly,
+    name_judges,
+    name_scalars,
+    name_views,
+    named_draws,
+    named_pairs,
+    named_statistics,
+)
+from judgemap.study.fit.provenance import begin_record, data_notes
+from judgemap.study.fit.record import Correlation, Note, NoteKind
+from judgemap.study.fit.result import (
+    CHUNK,
+    WORK,
+    Fit,
+    interval_words,
+    tie_sentence,
+)
+from judgemap.study.fit.settings import (
+    TIES,
+    PanelSettings,
+    Run,
+    View,
+    with_answers,
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PanelFit(Fit):
+    """A fit that says more about the judges: a `Fit` with whichever of the following its model has.
+
+    If judges differ, `areas` and everything derived from it show the population's map, what other judges of the same
+    kind would see on average; `seen_by` gives the same fit with the panel's map, and `judge_maps` each judge's.
+
+    ``posterior`` has ``sigma2`` (σ², between judges), ``theta`` (Rao and Kupper's θ) or ``nu`` (Davidson's ν), ``rho``
+    (ρ, smoothness), ``lean``, ``side_sigma2``, ``attention_sigma2`` (chain, draw); ``panel_risk`` (chain, draw, area);
+    ``distance``, ``side``, ``attention``, ``lapse`` (chain, draw, judge). ``views`` has ``judge_risk`` (sample, judge,
+    area), some draws of each judge's own map.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, judges="differ", chains=4, draws=100)
+    >>> fit.record.view, fit.seen_by("panel").record.view, fit.judge_maps.shape
+    (<View.POPULATION: 'population'>, <View.PANEL: 'panel'>, (924, 8))
+    """
+
+    views: xr.Dataset
+
+    @property
+    def settings(self) -> PanelSettings:
+        """What was assumed about judges and ties."""
+        return self.record.panel or PanelSettings()
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The names of the judges the fit says something about."""
+        return tuple(self.posterior["judge"].to_numpy().tolist()) if "judge" in self.posterior.coords else ()
+
+    @property
+    def sigma(self) -> FloatArray:
+        """Draws of σ, the standard deviation between judges, to compare with `alpha`; 0 if judges are alike."""
+        return np.sqrt(self._flat("sigma2")) if self.settings.differ else np.zeros(len(self.risk))
+
+    @property
+    def tie_chance(self) -> FloatArray:
+        """Draws of the probability that two areas of equal risk tie; 0 if ties are not modelled."""
+        if "theta" in self.posterior:
+            chance: FloatArray = np.tanh(self._flat("theta") / 2)
+            return chance
+        nu = self._flat("nu") if "nu" in self.posterior else np.zeros(len(self.risk))
+        return nu / (2 + nu)
+
+    @property
+    def view_covariance(self) -> Covariance:
+        """C_u: how a judge's views of two areas are correlated."""
+        return self.covariance if self.settings.disagreement == "map" else independent(len(self.map))
+
+    def seen_by(self, view: str) -> "PanelFit":
+        """Return the same fit with the map of the 'population' or of the 'panel'; see `View`."""
+        if not self.settings.differ:
+            super().seen_by(view)
+            return self
+        wanted = (View.POPULATION.value, View.PANEL.value)
+        if view not in wanted:
+            raise StudyError(f"there is no view {view!r}{did_you_mean(view, wanted)}; choose one of {quoted(wanted)}")
+        shown = self.record.view.value
+        if view == shown:
+            return self
+        risk = self.posterior[f"{view}_risk"].rename("risk")
+        other = self.posterior.rename(risk=f"{shown}_risk").drop_vars(f"{view}_risk").assign(risk=risk)
+        made = replace(self, posterior=other, record=replace(self.record, view=View(view)))
+        return made.remembering(covariance=self.covariance)
+
+    @property
+    def words(self) -> str:
+        """What the model says about judges, ties and smoothness: medians and 95 % intervals, in a sentence or more."""
+        texts = []
+        if self.settings.differ:
+            ratio = interval_words(self.sigma / self.alpha)
+            texts.append(f"Judges' views differ from the population's by {ratio} of the map's own spread (σ/α).")
+        if self._rule is not None:
+            texts.append(tie_sentence(self.tie_chance))
+        if "rho" in self.posterior:
+            texts.append(f"Of the map's variance, {interval_words(self._flat('rho'))} is smooth (ρ).")
+        if "lean" in self.posterior:
+            texts.append(f"The judges' mean lean to the left is {interval_words(self._flat('lean'))} in log-odds.")
+        return " ".join(texts)
+
+    @property
+    def has_judge_maps(self) -> bool:
+        """Whether each judge's own map is kept; it is not if judges are alike, or there are too many."""
+        return "judge_risk" in self.views
+
+    @cached_property
+    def judge_maps(self) -> pd.DataFrame:
+        """One row per judge and area: risk as this judge sees it, and its 95 % interval."""
+        risk = self._judge_risk()
+        low, middle, high = np.quantile(risk, [0.025, 0.5, 0.975], axis=0)
+        judges, areas = risk.shape[1:]
+        return pd.DataFrame(
+            {
+                "judge": np.repeat(np.array(self.judges, dtype=object), areas),
+                "id": list(self.map.ids) * judges,
+                "name": list(self.map.names) * judges,
+                "risk_median": middle.ravel(),
+                "risk_mean": risk.mean(axis=0).ravel(),
+                "risk_sd": risk.std(axis=0, ddof=1).ravel(),
+                "risk_low": low.ravel(),
+                "risk_high": high.ravel(),
+            }
+        )
+
+    def judge_map(self, judge: str) -> pd.DataFrame:
+        """Return the table `areas` as one judge sees it."""
+        if judge not in self.judges:
+            known = did_you_mean(judge, self.judges)
+            raise StudyError(f"there is no judge {judge!r}{known}; the judges are {quoted(self.judges)}")
+        risk = self._judge_risk(self.judges.index(judge))
+        return self._table(posterior.summarise(risk, top=min(10, len(self.map))))
+
+    @property
+    def strengths(self) -> FloatArray:
+        """Draws of λ, the population's strengths, not centred."""
+        return self.record.sign * self._population + self._flat("level")[:, None]
+
+    @property
+    def prior_precision(self) -> FloatArray:
+        """The precision of the strengths' prior, with α² and ρ at their medians."""
+        precision: FloatArray = np.linalg.inv(self._prior_matrix).astype(np.float64, copy=False)
+        return precision
+
+    @property
+    def judge_covariance(self) -> Covariance:
+        """The covariance of a judge's map, α²C + σ²C_u, with α², ρ and σ² at their medians."""
+        return covariance_of(self._prior_matrix + np.median(self.sigma) ** 2 * self.view_covariance.matrix)
+
+    @property
+    def _prior_matrix(self) -> FloatArray:
+        matrix = self.covariance.matrix
+        if "rho" in self.posterior:
+            rho = float(np.median(self._flat("rho")))
+            matrix = rho * matrix + (1 - rho) * np.eye(len(matrix))
+        scaled: FloatArray = np.median(self.alpha) ** 2 * matrix
+        return scaled
+
+    def shared(self, rows: IntArray) -> Shared:
+        """Return what all judges share, at some of the draws."""
+
+        def root(name: str) -> FloatArray:
+            return np.sqrt(self._flat(name)[rows]) if name in self.posterior else np.zeros(len(rows))
+
+        lean = self._flat("lean")[rows] if "lean" in self.posterior else np.zeros(len(rows))
+        return Shared(
+            strengths=self.record.sign * self._population[rows],
+            tie_chance=self.tie_chance[rows],
+            sigma=root("sigma2"),
+            lean=lean,
+            side_sd=root("side_sigma2"),
+            attention_sd=root("attention_sigma2"),
+        )
+
+    @cached_property
+    def judged_riskier(self) -> FloatArray:
+        """P(an area is picked as riskier than one of average risk | it is not a tie), by area.
+
+        The judge is another one of the same kind or, on the panel's map, one who sees that map.
+        """
+        d, rng = np.ascontiguousarray(self.risk.T), np.random.default_rng(0)
+        if self.settings.differ and self.record.view is not View.PANEL:
+            C = self.view_covariance.matrix
+            spread = np.sqrt(np.diag(C) - 2 * C.mean(axis=1) + C.mean())  # of a judge's view, relative to its mean
+            d = d + spread[:, None] * self.sigma * rng.standard_normal(d.shape)
+        return np.asarray(self._decided(rng, d, slice(None)).mean(axis=1))
+
+    def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
+        """P(first is chosen over second | it is not a tie) for another judge of the same kind, sides at random."""
+        draws = self._population
+        step = -(-len(draws) * max(len(first), 1) // WORK)
+        strengths = np.ascontiguousarray(self.record.sign * draws[::step].T)
+        rng, kept = np.random.default_rng(0), slice(None, None, step)
+        C = self.view_covariance.matrix
+        spread = np.sqrt(C[first, first] + C[second, second] - 2 * C[first, second])
+        chance = np.empty(len(first))
+        size = max(1, CHUNK // strengths.shape[1])
+        for start in range(0, len(first), size):
+            part = slice(start, start + size)
+            d = strengths[first[part]] - strengths[second[part]]
+            if self.settings.differ:
+                d += spread[part, None] * self.sigma[kept] * rng.standard_normal(d.shape)
+            chance[part] = self._decided(rng, d, kept).mean(axis=1)
+        return chance
+
+    def judge_columns(self, data: Comparisons) -> dict[str, FloatArray | list[str]]:
+        """Return what the model says about each judge; see `panel_judges`."""
+        return judge_columns(self, data)
+
+    def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
+        """P(the pair's first area is chosen | it is not a tie), by each judge's own map, side, attention and lapses."""
+        if data is None or (self.settings.differ and not self.has_judge_maps):
+            return self._others_answers(shown, draws)
+        return self._own_answers(shown, data.where(data.decided), draws)
+
+    def _others_answers(self, shown: Shown, draws: int) -> Iterator[FloatArray]:
+        """Let judges drawn from the population answer, a new one each time."""
+        rng, rows = np.random.default_rng(0), evenly(len(self._population), draws)
+        C = self.view_covariance.matrix
+        spread = np.sqrt(C[shown.first, shown.first] + C[shown.second, shown.second] - 2 * C[shown.first, shown.second])
+        for row in rows:
+            strengths = self.record.sign * self._population[row]
+            d = (strengths[shown.first] - strengths[shown.second])[shown.pair, None]
+            if self.settings.differ:
+                d = d + (spread[shown.pair] * self.sigma[row] * rng.standard_normal(len(d)))[:, None]
+            yield self._decided(rng, d, slice(row, row + 1))[:, 0]
+
+    def _own_answers(self, shown: Shown, answers: Comparisons, draws: int) -> Iterator[FloatArray]:
+        """Let the same judges answer again."""
+        place = {name: code for code, name in enumerate(self.judges)}
+        judge = np.array([place.get(name, 0) for name in [*answers.judges, ""]], dtype=np.int64)[answers.judge]
+        first, second = shown.first[shown.pair], shown.second[shown.pair]
+        rows = self.views["sample"].to_numpy() if self.settings.differ else np.arange(len(self.risk))
+        by_judge = {
+            name: self.posterior[name].to_numpy().reshape(-1, len(self.judges))
+            for name in ("side", "attention", "lapse")
+            if name in self.posterior
+        }
+        left = np.where(shown.forward, 1.0, -1.0)
+        for each in evenly(len(rows), draws):
+            row = rows[each]
+            if self.settings.differ:
+                strengths = self.record.sign * self.views["judge_risk"].to_numpy()[each].astype(np.float64)
+                d = strengths[judge, first] - strengths[judge, second]
+            else:
+                d = self.record.sign * (self.risk[row, first] - self.risk[row, second])
+            if "attention" in by_judge:
+                d = d * by_judge["attention"][row, judge]
+            if "side" in by_judge:
+                d = d + left * by_judge["side"][row, judge]
+            won, lost, _ = (np.exp(each) for each in log_chances(self._rule, d, odds(d), self.tie_chance[row]))
+            if "lapse" in by_judge:
+                lapse = by_judge["lapse"][row, judge]
+                won, lost = ((1 - lapse) * each + lapse / 2 for each in (won, lost))
+            yield np.clip(won / (won + lost), 1e-300, 1 - 1e-16)
+
+    @property
+    def _rule(self) -> TieRule | None:
+        return TIES[self.settings.ties] if self.record.data.ties else None
+
+    @property
+    def _population(self) -> FloatArray:
+        name = "population_risk" if "population_risk" in self.posterior else "risk"
+        values: FloatArray = self.posterior[name].to_numpy()
+        return values.reshape(-1, values.shape[2])
+
+    def _decided(self, rng: np.random.Generator, d: FloatArray, kept: slice) -> FloatArray:
+        """P(first | not a tie) at differences d, (pairs, draws), for judges drawn from the population."""
+        if self.settings.attention:
+            d = d * (1 + np.sqrt(self._flat("attention_sigma2")[kept]) * rng.standard_normal(d.shape))
+        if self.settings.side:
+            lean = self._flat("lean")[kept] + np.sqrt(self._flat("side_sigma2")[kept]) * rng.standard_normal(d.shape)
+            d = d + rng.choice([-1.0, 1.0], d.shape) * lean
+        won, lost, _ = (np.exp(each) for each in log_chances(self._rule, d, odds(d), self.tie_chance[kept]))
+        if self.settings.lapses:
+            lapse = rng.choice(self.posterior["lapse"].to_numpy().ravel(), d.shape)
+            won, lost = ((1 - lapse) * each + lapse / 2 for each in (won, lost))
+        share: FloatArray = won / (won + lost)
+        return share
+
+    def _flat(self, name: str) -> FloatArray:
+        values: FloatArray = self.posterior[name].to_numpy().ravel()
+        return values
+
+    def _judge_risk(self, place: int | None = None) -> FloatArray:
+        """Draws of every judge's map, (samples, judges, areas), or of one judge's, (samples, areas)."""
+        if not self.has_judge_maps:
+            why = (
+                "there are too many judges to keep a map for each"
+                if self.settings.differ
+                else "it treats judges as alike"
+            )
+            raise StudyError(f"this fit has no map for each judge: {why}")
+        draws: FloatArray = self.views["judge_risk"].to_numpy()
+        return (draws if place is None else draws[:, place]).astype(np.float64)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of posterior.nc, including the draws of each judge's map."""
+        return (*super().groups, "views")
+
+    def _group(self, group: str) -> xr.Dataset:
+        return self.views if group == "views" else super()._group(group)
+
+    def _write(self, folder: Path) -> None:
+        super()._write(folder)
+        if self.has_judge_maps:
+            self.judge_maps.to_csv(folder / "judge_maps.csv", index=False)
+
+
+def run_panel(
+    model: str, data: Comparisons, areas: Areas, prior: tuple[Covariance, VariancePrior], panel: PanelSettings, run: Run
+) -> PanelFit:
+    """Count, build the model, sample, assess, record."""
+    if run.sampler != "hmc":
+        raise StudyError(f"--sampler {run.sampler} is for one shared view without ties; leave it out", field="sampler")
+    covariance, variance = prior
+    parts = panel.parts(data, covariance)
+    used, silent = with_answers(data) if panel.by_judge else (data, ())
+    pairs = data.counts() if parts.ties else data.counts().decided()
+    counts = used.by_judge() if panel.by_judge else as_one_judge(pairs)
+    built = PanelModel(counts, covariance, variance, parts)
+    draws, seconds = run.timed(lambda rng: sample_panel(rng, built, run.plan, run.cores, run.watch))
+    samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
+    scalars = name_scalars(samples, draws, parts.ties, variance)
+    sign = -1.0 if data.winner_is == "lower" else 1.0
+    name_judges(samples, draws, used.judges, sign)
+    sampling = draws.sampling
+    record = begin_record(data, pairs, areas, run, (draws, seconds))(
+        model=model,
+        correlation=Correlation(covariance.name, covariance.length),
+        hyperparameters=variance,
+        notes=(
+            *data_notes(data, pairs, areas, model),
+            *_silent_note(silent),
+            *([] if panel.by_judge else _differ_note(data, draws, parts.ties, covariance, run.seed)),
+        ),
+        diagnostics=diagnose(areas.names, sampling, scalars, seconds),
+        panel=panel,
+        view=panel.view,
+    )
+    views = name_views(areas, draws, used.judges, sign) if "views" in draws.arrays else xr.Dataset()
+    made = PanelFit(areas, samples, named_statistics(draws), named_pairs(areas, pairs), record, views)
+    return made.remembering(sampling=sampling, covariance=covariance)
+
+
+def _silent_note(silent: tuple[str, ...]) -> list[Note]:
+    text = f"The fit says nothing about judges who never answered left, right or tie: {quoted(silent, most=5)}."
+    return [Note(NoteKind.SILENT_JUDGES, text)] if silent else []
+
+
+def _differ_note(
+    data: Comparisons, draws: Draws, rule: TieRule | None, covariance: Covariance, seed: int
+) -> list[Note]:
+    """Warn if judges differ, in a fit with ties that assumes they do not."""
+    tie_chance = np.median(draws["tie_chance"]) if rule is not None else np.zeros(())
+
+    def chance(d: FloatArray) -> FloatArray:
+        won, lost, _ = (np.exp(each) for each in log_chances(rule, d, odds(d), tie_chance))
+        share: FloatArray = won / (won + lost)
+        return share
+
+    return differ_note(data, draws.strengths.reshape(-1, covariance.n_areas), covariance.matrix, seed, chance)

@@ -1,0 +1,392 @@
+"""A fit: the posterior with its names and provenance, its tables, its warnings, and its folder."""
+
+import json
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy.special import expit
+
+from judgemap.core.assess import posterior
+from judgemap.core.assess.posterior import Summary
+from judgemap.core.assess.predictive import Shown, chosen_first
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.prior import Covariance, independent
+from judgemap.core.samplers.diagnostics import (
+    GOOD_ESS,
+    GOOD_RHAT,
+    Sampling,
+    judge_sampling,
+)
+from judgemap.core.types import FloatArray, IntArray
+from judgemap.display import Displayed, plots
+from judgemap.errors import StudyError
+from judgemap.geo.maps import Areas
+from judgemap.study.assess.verdict import Verdict, judge_fit
+from judgemap.study.fit.draws import compressed, evenly, thinned
+from judgemap.study.fit.folder import FIT, new_folder, write_whole
+from judgemap.study.fit.priors import PRIORS, prior_covariance
+from judgemap.study.fit.record import FitRecord
+
+if TYPE_CHECKING:
+    import arviz as az
+
+    from judgemap.study.data.comparisons import Comparisons
+
+WORK = 100_000_000
+"""The most pairs × draws for which probabilities are computed; beyond that, evenly spaced draws are used."""
+CHUNK = 250_000
+"""Pairs × draws at a time: two megabytes, which fit into a processor's cache."""
+GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit(Displayed):
+    """A fitted model. `areas` is the table to read; `map` holds the areas themselves, `record` how the fit was made.
+
+    ``posterior`` has ``risk`` (chain, draw, area), centred and signed so that high is bad; ``level``, the mean
+    strength, which comparisons cannot determine; and ``alpha2``, the prior variance α².
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> list(fit.areas.columns[:4]), fit.risk.shape
+    (['id', 'name', 'risk_median', 'risk_mean'], (200, 77))
+    >>> fit.record.model, fit.record.seed
+    ('spatial', 1)
+    """
+
+    map: Areas
+    posterior: xr.Dataset
+    sample_stats: xr.Dataset
+    observed_data: xr.Dataset
+    record: FitRecord
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of posterior.nc."""
+        return GROUPS
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What fit.json says, as plain values."""
+        return self.record.to_dict()
+
+    def __repr__(self) -> str:
+        data, sizes = self.record.data, self.posterior.sizes
+        made = f"{data.areas} areas, {data.comparisons} comparisons, {sizes['chain']} × {sizes['draw']} draws"
+        return f"{type(self).__name__}({self.record.model} model, {made})"
+
+    @property
+    def plot(self) -> Any:  # noqa: ANN401 - a type of the plotting layer
+        """Plots on matplotlib axes: ``fit.plot.map()``, ``.ranks()``, ``.alpha()``, ``.convergence()`` and others."""
+        return plots(self)
+
+    @property
+    def risk(self) -> FloatArray:
+        """Draws of risk, shape (draws, areas), one chain after another."""
+        values: FloatArray = self.posterior["risk"].to_numpy()
+        return values.reshape(-1, values.shape[2])
+
+    @property
+    def alpha(self) -> FloatArray:
+        """Draws of α, the standard deviation of the prior."""
+        draws: FloatArray = np.sqrt(self.posterior["alpha2"].to_numpy().ravel())
+        return draws
+
+    @cached_property
+    def areas(self) -> pd.DataFrame:
+        """One row per area: risk and its 95 % interval, rank (1 = highest risk) and its interval, P(in the top ten)."""
+        return self._table(posterior.summarise(self.risk, top=min(10, len(self.map))))
+
+    def _table(self, summary: Summary) -> pd.DataFrame:
+        return pd.DataFrame(
+            {
+                "id": self.map.ids,
+                "name": self.map.names,
+                "risk_median": summary.median,
+                "risk_mean": summary.mean,
+                "risk_sd": summary.sd,
+                "risk_low": summary.low,
+                "risk_high": summary.high,
+                "rank_median": summary.rank_median.astype(int),
+                "rank_low": summary.rank_low.astype(int),
+                "rank_high": summary.rank_high.astype(int),
+                "p_top10": summary.p_top,
+            }
+        )
+
+    def seen_by(self, view: str) -> "Fit":
+        """Return the same fit with the map of another `View`, if it has one: see `PanelFit.seen_by`."""
+        if view == self.record.view.value:
+            return self
+        raise StudyError(
+            f"this fit has one map for all judges, not one of the {view}; fit with --judges differ for the "
+            "population's and the panel's"
+        )
+
+    def p_top(self, k: int) -> pd.Series:
+        """P(area is among the k highest risks), by area id."""
+        known = k == min(10, len(self.map))
+        chances = self.areas["p_top10"].to_numpy() if known else posterior.p_top(self.risk, k)
+        return pd.Series(chances, index=list(self.map.ids), name=f"p_top{k}")
+
+    def p_riskier(self) -> pd.DataFrame:
+        """P(the row's area has a higher risk than the column's), by area id."""
+        return pd.DataFrame(posterior.p_riskier(self.risk), index=list(self.map.ids), columns=list(self.map.ids))
+
+    @cached_property
+    def judged_riskier(self) -> FloatArray:
+        """P(a judge picks the area as riskier than one of average risk), averaged over the posterior, by area."""
+        return np.asarray(expit(self.risk).mean(axis=0))
+
+    def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
+        """P(first is chosen over second) for each pair, averaged over the posterior."""
+        draws = self.risk
+        step = -(-len(draws) * max(len(first), 1) // WORK)
+        compared, place = np.unique(np.concatenate([first, second]), return_inverse=True)
+        first, second = place[: len(first)], place[len(first) :]
+        # Single precision, because its exponential is several times as fast; a mean is off by less than a millionth.
+        strengths = np.ascontiguousarray(self.record.sign * draws[::step, compared].T, dtype=np.float32)
+        chance = np.empty(len(first))
+        size = max(1, CHUNK // strengths.shape[1])
+        for start in range(0, len(first), size):
+            part = slice(start, start + size)
+            odds = strengths[second[part]] - strengths[first[part]]
+            with np.errstate(over="ignore"):  # for a choice that is all but impossible
+                np.exp(odds, out=odds)  # the fastest way to a logistic function in NumPy
+            odds += 1
+            chance[part] = np.reciprocal(odds, out=odds).mean(axis=1)
+        return chance
+
+    def judge_columns(
+        self,
+        data: "Comparisons",  # noqa: ARG002 - only a PanelFit uses it
+    ) -> dict[str, FloatArray | list[str]]:
+        """Return what the model says about each judge, for `jm.judge_table`: nothing, if judges are alike."""
+        return {}
+
+    def answer_chances(
+        self,
+        shown: Shown,
+        data: "Comparisons | None",  # noqa: ARG002 - only a PanelFit uses it
+        draws: int,
+    ) -> Iterator[FloatArray]:
+        """P(the pair's first area is chosen) for each entry of ``shown``, for some draws: see `core.predictive`.
+
+        ``data`` are the original answers, if known; only a `PanelFit` uses them.
+        """
+        rows = evenly(len(self.risk), draws)
+        return chosen_first(shown, self.record.sign * self.risk[rows])
+
+    @cached_property
+    def inference_data(self) -> "az.InferenceData":
+        """The fit as an ArviZ object: posterior, sample_stats, observed_data, with provenance as attributes."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing", FutureWarning)  # shown once a day, on import
+            import arviz as az
+
+        groups: dict[str, Any] = {group: self._group(group) for group in GROUPS}
+        return az.InferenceData(attrs=self._attributes(), **groups)
+
+    @cached_property
+    def sampling(self) -> Sampling:
+        """R-hat and effective sample sizes of every area's risk."""
+        return judge_sampling(self.posterior["risk"].to_numpy())
+
+    @cached_property
+    def covariance(self) -> Covariance:
+        """The prior correlation of areas, rebuilt from the record; for clusters, the spatial model's."""
+        correlation = self.record.correlation
+        if correlation is None:
+            return prior_covariance(self.map)
+        if correlation.kind == "independent":
+            return independent(len(self.map))
+        if correlation.kind not in PRIORS:
+            raise StudyError(
+                f"the fit's prior, {correlation.kind!r}, was built in Python, which a saved fit does not keep; fit "
+                "again, and use the new fit before you save it"
+            )
+        return prior_covariance(self.map, correlation.kind, correlation.length)
+
+    def remembering(self, **known: object) -> Self:
+        """Store `sampling` or `covariance` if computed during the fit, because both take long on a large map."""
+        vars(self).update(known)
+        return self
+
+    @property
+    def warnings(self) -> list[str]:
+        """Problems with the sampling, in words, and what to do about them."""
+        judged, draws = self.record.diagnostics, self.posterior.sizes["draw"]
+        draws = self.sample_stats.sizes.get("draw", draws)  # the folder of a large map keeps only some draws of risk
+        texts = []
+        if not self.record.complete:
+            texts.append(f"The fit was stopped after {draws:,} of {self.record.plan.draws:,} draws per chain.")
+        broke_down = int(self.sample_stats.get("divergences", xr.DataArray(0)).sum())  # older fits did not count them
+        if broke_down:
+            proposals = self.posterior.sizes["chain"] * draws * self.record.plan.thin
+            texts.append(
+                f"{broke_down:,} of {proposals:,} proposals failed, so the chains may have missed part of the "
+                "posterior: try the other sampler, or a narrower prior for the strengths."
+            )
+        if not judged.rhat_max <= GOOD_RHAT:
+            worst = judged.rhat_max
+            factor = (worst**2 - 1) / (GOOD_RHAT**2 - 1) if np.isfinite(worst) else 2.0
+            texts.append(
+                f"The chains do not agree yet (largest R-hat {worst:.3f}, should be at most {GOOD_RHAT}): "
+                f"run about {_round_up(max(factor, 2.0) * draws):,} draws per chain, and twice the warm-up."
+            )
+        if not judged.ess_bulk_min >= GOOD_ESS:
+            needed = _round_up(draws * GOOD_ESS / max(judged.ess_bulk_min, 1.0))
+            texts.append(
+                f"Effective sample size {judged.ess_bulk_min:,.0f} for {judged.ess_bulk_min_of}; at least {GOOD_ESS} "
+                f"is needed: run about {needed:,} draws per chain."
+            )
+        return texts
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the fit can be used: the verdict stored by `judged`, or else what the draws alone say."""
+        return self.record.verdict or judge_fit(
+            self.warnings, None, None, None, differ=False, stopped=not self.record.complete
+        )
+
+    def judged(self, verdict: Verdict) -> Self:
+        """Return the same fit with a verdict, which is then saved with it."""
+        made = replace(self, record=replace(self.record, verdict=verdict))
+        own = {each.name for each in fields(self)}
+        return made.remembering(**{name: value for name, value in vars(self).items() if name not in own})
+
+    @property
+    def sampled(self) -> str:
+        """How good the draws are, in a sentence: the first warning, or that there is none."""
+        judged = self.record.diagnostics
+        good = f"effective sample size at least {judged.ess_bulk_min:,.0f}, largest R-hat {judged.rhat_max:.3f}"
+        return self.warnings[0] if self.warnings else f"The draws are good: {good}."
+
+    def whole(self) -> Self:
+        """Return the fit; if Ctrl-C cut it short, pass that on, so that nothing rests on part of the draws."""
+        if not self.record.complete:
+            raise KeyboardInterrupt
+        return self
+
+    def save(self, folder: str | Path) -> Path:
+        """Write areas.csv, areas.geojson (with a map), posterior.nc and fit.json into a folder, all or nothing.
+
+        The files of an earlier fit in the folder are replaced, and others beside it left alone; a folder without a fit
+        must be empty.
+        """
+        with new_folder(Path(folder)) as draft:
+            self._write(draft)
+        return Path(folder)
+
+    def save_verdict(self, folder: str | Path) -> Path:
+        """Write fit.json again, into the folder of the same fit, with the verdict given since it was saved."""
+        return write_whole(Path(folder, FIT[0]), self._record_text().encode())
+
+    def _write(self, folder: Path) -> None:
+        self.areas.to_csv(folder / "areas.csv", index=False)
+        if self.map.geometry is not None:
+            frame = self.map.to_frame().to_crs("EPSG:4326").merge(self.areas.drop(columns="name"), on="id")
+            frame.to_file(folder / "areas.geojson", driver="GeoJSON", COORDINATE_PRECISION=6)
+        for group in self.groups:
+            dataset = self._group(group).assign_attrs(self._attributes())
+            if group == "posterior":
+                dataset, encoding = thinned(dataset)
+            else:
+                encoding = compressed(dataset)
+            dataset.to_netcdf(folder / "posterior.nc", mode="a", group=group, engine="h5netcdf", encoding=encoding)
+        (folder / FIT[0]).write_text(self._record_text(), encoding="utf-8")
+
+    def _record_text(self) -> str:
+        return json.dumps(self.record.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    def _group(self, group: str) -> xr.Dataset:
+        if group == "constant_data":
+            return xr.Dataset({"edges": (("edge", "end"), self.map.graph.edges)})
+        dataset: xr.Dataset = getattr(self, group)
+        return dataset
+
+    def _attributes(self) -> dict[str, str]:
+        made = replace(self.record, verdict=None).to_dict()  # a verdict comes after the draws, and goes into fit.json
+        return {"inference_library": "judgemap", "judgemap": json.dumps(made, ensure_ascii=False)}
+
+
+def load_fit(folder: str | Path) -> Fit:
+    """Read a fit back exactly from the folder that `Fit.save` wrote.
+
+    >>> import tempfile, judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = jm.load_fit(fit.save(Path(folder) / "results"))
+    >>> bool((again.risk == fit.risk).all())
+    True
+    """
+    folder = Path(folder)
+    if not (folder / "fit.json").is_file():
+        raise StudyError(f"{folder} holds no fit (there is no fit.json in it); make one with 'judgemap fit'")
+    try:
+        return _load(folder)
+    except StudyError as error:
+        wrong = str(error)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError):  # whatever netCDF and GDAL raise
+        wrong = "a file in it is damaged" if (folder / "posterior.nc").is_file() else "there is no posterior.nc in it"
+    raise StudyError(f"{folder} is not a complete fit ({wrong}); make it again with 'judgemap fit'")
+
+
+def _load(folder: Path) -> Fit:
+    groups = {group: xr.load_dataset(folder / "posterior.nc", group=group, engine="h5netcdf") for group in GROUPS}
+    record = FitRecord.from_dict(json.loads((folder / "fit.json").read_text(encoding="utf-8")))
+    if record.of_panel:
+        groups["views"] = xr.load_dataset(folder / "posterior.nc", group="views", engine="h5netcdf")
+    for dataset in groups.values():
+        dataset.attrs.clear()
+    samples = groups["posterior"]
+    ids, names = (tuple(str(each) for each in samples[column].to_numpy()) for column in ("area", "name"))
+    graph = AreaGraph(len(ids), groups["constant_data"]["edges"].to_numpy())
+    areas = Areas(ids, names, graph, _geometry(folder, ids), record.bridges)
+    kind = Fit
+    if record.model == "clusters":
+        from judgemap.study.fit.clusters import ClusterFit
+
+        kind = ClusterFit
+    if record.of_panel:
+        from judgemap.study.fit.judges import PanelFit
+
+        observed = groups["observed_data"]
+        return PanelFit(areas, samples, groups["sample_stats"], observed, record, groups["views"])
+    return kind(areas, samples, groups["sample_stats"], groups["observed_data"], record)
+
+
+def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a GeoSeries, or None without a map
+    path = folder / "areas.geojson"
+    if not path.exists():
+        return None
+    import geopandas as gpd
+
+    frame = gpd.read_file(path)
+    return frame.set_index(frame["id"].astype(str)).loc[list(ids)].geometry.reset_index(drop=True)
+
+
+def interval_words(draws: FloatArray) -> str:
+    """Write the median of some draws, and their 95 % interval."""
+    low, middle, high = np.quantile(draws, [0.025, 0.5, 0.975])
+    return f"{middle:.2f} (95 % interval {low:.2f} to {high:.2f})"
+
+
+def tie_sentence(chances: FloatArray) -> str:
+    """Say how readily judges call two areas the same."""
+    return f"Two areas of equal risk tie with probability {interval_words(chances)}."
+
+
+def _round_up(draws: float) -> int:
+    """Round up to two significant digits: 1234 → 1300."""
+    size = 10 ** max(len(str(int(draws))) - 2, 0)
+    return int(-(-draws // size) * size)

@@ -1,0 +1,266 @@
+"""Run a simulation study set by set, into a folder from which it can resume.
+
+Set k draws only from the generator of (seed, k), so it is the same on any number of cores, on a cluster, and when run
+again. Its result is one file, `sets/0007.json`, written completely or not at all and named by its number, so no set can
+be lost between two runs or counted twice.
+"""
+
+import contextlib
+import csv
+import hashlib
+import io
+import json
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.threads import one_thread
+from judgemap.errors import StudyError
+from judgemap.study.fit.folder import check_folder, write_whole
+from judgemap.study.fit.provenance import versions
+
+Row = dict[str, Any]
+"""One line of a table: what was measured, by name."""
+
+MARK = "simulation.json"
+"""The file that says what a folder holds: the study, its settings, the seed, the map, the versions."""
+
+
+class Experiment(Protocol):
+    """A simulation study: a dataclass of its settings, and how to simulate and measure one set."""
+
+    name: ClassVar[str]
+    paper_sets: ClassVar[int]
+    """How many sets the paper simulated."""
+    timed: ClassVar[bool]
+    """Whether CPU seconds are among the measurements."""
+
+    def prepare(self, graph: AreaGraph) -> Any:  # noqa: ANN401 - each study has its own
+        """Compute once what all sets share."""
+
+    def run(self, rng: np.random.Generator, prepared: Any) -> list[Row]:  # noqa: ANN401
+        """Simulate one set, fit it in each of the ways being compared, and measure."""
+
+    def summarise(self, rows: Sequence[Row]) -> list[Row]:
+        """Summarise the sets, with one row for each of the ways being compared."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """What to simulate: a study on a graph of areas, a number of sets, and a seed."""
+
+    experiment: Experiment
+    graph: AreaGraph
+    sets: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.sets < 1:
+            raise StudyError(f"there must be at least one set to simulate, not {self.sets}")
+        if self.graph.n_areas < 3:
+            raise StudyError(f"a simulation needs at least three areas, and there are {self.graph.n_areas}")
+
+    def record(self) -> dict[str, Any]:
+        """Return everything the sets depend on: the same record means the same sets."""
+        edges = hashlib.sha256(self.graph.edges.astype("<i8").tobytes()).hexdigest()
+        return {
+            "study": self.experiment.name,
+            "settings": settings_of(self.experiment),
+            "seed": self.seed,
+            "map": {"areas": self.graph.n_areas, "edges": len(self.graph.edges), "sha256": edges},
+        }
+
+
+class SetResult(NamedTuple):
+    """The result of one set."""
+
+    number: int
+    rows: list[Row]
+    cpu_seconds: float
+
+
+Backend = Callable[[Job, Sequence[int]], Generator[SetResult, None, None]]
+"""Runs the sets with these numbers, and yields each as it is done, in any order."""
+
+Watcher = Callable[[int, int], None]
+"""Called with the number of sets done and wanted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Results:
+    """All sets of a job, in the order of their numbers."""
+
+    job: Job
+    sets: tuple[SetResult, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> list[Row]:
+        """Every measurement, with the number of its set first."""
+        return [{"set": each.number, **row} for each in self.sets for row in each.rows]
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time of all sets together, whenever they were run."""
+        return sum(each.cpu_seconds for each in self.sets)
+
+    def summary(self) -> list[Row]:
+        """Summarise the sets."""
+        return self.job.experiment.summarise(self.rows)
+
+
+def prepare(experiment: Experiment, graph: AreaGraph) -> Any:  # noqa: ANN401 - each study has its own
+    """Compute what all sets share, with BLAS on one thread as everywhere else."""
+    try:
+        with one_thread():
+            return experiment.prepare(graph)
+    except StudyError:
+        raise
+    except ValueError as error:
+        raise StudyError(f"the {experiment.name} study cannot be run on this map: {error}") from None
+
+
+def run_set(experiment: Experiment, prepared: Any, seed: int, number: int) -> SetResult:  # noqa: ANN401
+    """Run one set; it gives the same numbers wherever and whenever it is run."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+    began = time.process_time()
+    with one_thread():
+        try:
+            rows = experiment.run(rng, prepared)
+        except FloatingPointError as error:
+            raise StudyError(f"set {number} failed ({error}); check the map's edges") from None
+    return SetResult(number, rows, round(time.process_time() - began, 3))
+
+
+def conduct(job: Job, folder: Path, backend: Backend, watch: Watcher | None = None) -> Results:
+    """Run the sets of ``job`` that ``folder`` does not hold yet, and return all of them.
+
+    Raises a `StudyError` if the folder holds another study, or the same one with other settings.
+
+    >>> import tempfile
+    >>> from judgemap.study.simulations.backends import on_cores
+    >>> from judgemap.study.simulations.scheduling import Scheduling
+    >>> ring = AreaGraph(5, [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]])
+    >>> job = Job(Scheduling(comparisons=20, chains=2, draws=20), ring, sets=2, seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = conduct(job, Path(folder, "out"), on_cores(1))
+    >>> [row["design"] for row in results.rows[:4]]
+    ['uniform', 'naive', 'principal', 'optimal']
+    """
+    notes = _check_folder(job, folder)
+    done = _finished(folder, job.sets)
+    missing = [number for number in range(1, job.sets + 1) if number not in done]
+    if watch is not None:
+        watch(len(done), job.sets)
+    if missing:
+        with contextlib.closing(backend(job, missing)) as coming:
+            for result in coming:
+                _make_folder(job, folder)
+                write_whole(folder / "sets" / _file_name(result.number), _to_json(result).encode())
+                done[result.number] = result
+                if watch is not None:
+                    watch(len(done), job.sets)
+    return Results(job, tuple(done[number] for number in sorted(done)), notes)
+
+
+def stored_seed(folder: Path) -> int | None:
+    """Return the seed of the simulation in a folder; None if there is none yet."""
+    mark = folder / MARK
+    return int(_read_json(mark)["seed"]) if mark.is_file() else None
+
+
+def finished_sets(folder: Path, sets: int) -> int:
+    """Count how many of the wanted sets a folder holds."""
+    return len(_finished(folder, sets))
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+    """Write rows as a CSV table.
+
+    >>> print(to_csv([{"set": 1, "u1": 0.5}]), end="")
+    set,u1
+    1,0.5
+    """
+    written = io.StringIO()
+    writer = csv.DictWriter(written, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return written.getvalue()
+
+
+def _check_folder(job: Job, folder: Path) -> tuple[str, ...]:
+    """Check that the folder is free or holds the same simulation; return notes about it."""
+    check_folder(folder, MARK)
+    mark = folder / MARK
+    return _compare(folder, _read_json(mark), job.record()) if mark.is_file() else ()
+
+
+def _make_folder(job: Job, folder: Path) -> None:
+    """Create the folder once there is something to put into it."""
+    mark = folder / MARK
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not mark.is_file():
+            record = {**job.record(), "versions": versions()}
+            write_whole(mark, json.dumps(record, indent=2, ensure_ascii=False).encode())
+        (folder / "sets").mkdir(exist_ok=True)
+    except OSError as error:
+        raise StudyError(f"{folder} cannot be written ({error.strerror}); name another folder") from None
+
+
+def _compare(folder: Path, there: dict[str, Any], wanted: dict[str, Any]) -> tuple[str, ...]:
+    advice = "name a new folder, or repeat the same request"
+    if there["study"] != wanted["study"]:
+        raise StudyError(f"{folder} holds the {there['study']} study, not {wanted['study']}; name a new folder")
+    if there["map"] != wanted["map"]:
+        raise StudyError(
+            f"{folder} holds a simulation on another map, of {there['map']['areas']} areas and "
+            f"{there['map']['edges']} borders; name a new folder, or give that map"
+        )
+    for name in sorted({*there["settings"], *wanted["settings"]}):
+        old, new = (each["settings"].get(name, "nothing") for each in (there, json.loads(json.dumps(wanted))))
+        if old != new:
+            raise StudyError(f"{folder} holds a simulation with {name} = {old}, and {new} was asked for; {advice}")
+    if there["seed"] != wanted["seed"]:
+        raise StudyError(
+            f"{folder} holds a simulation with seed {there['seed']}, and {wanted['seed']} was asked for; {advice}"
+        )
+    now = versions()
+    changed = [f"{name} {old} → {now.get(name)}" for name, old in there["versions"].items() if now.get(name) != old]
+    return (f"Earlier sets were run with other versions: {', '.join(changed)}.",) if changed else ()
+
+
+def _finished(folder: Path, sets: int) -> dict[int, SetResult]:
+    """Read the sets that exist, up to the number wanted."""
+    done = {}
+    for path in sorted((folder / "sets").glob("[0-9]*.json")):
+        if int(path.stem) <= sets:
+            stored = _read_json(path)
+            done[stored["set"]] = SetResult(stored["set"], stored["rows"], stored["cpu_seconds"])
+    return done
+
+
+def _file_name(number: int) -> str:
+    return f"{number:04d}.json"
+
+
+def _to_json(result: SetResult) -> str:
+    return json.dumps({"set": result.number, "cpu_seconds": result.cpu_seconds, "rows": result.rows}) + "\n"
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        raise StudyError(f"{path} is damaged; remove it and run the same command again") from None
+    return content
+
+
+def settings_of(experiment: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass
+    """Return everything that a set depends on except the seed and the map: the fields of the study's dataclass."""
+    return dict(asdict(experiment))

@@ -1,0 +1,161 @@
+"""A study as a zip file of tables: every pair shown, every answer and its revisions, and how to read them."""
+
+import csv
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from django.db.models import Prefetch
+
+from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import defused
+from judgemap.study.data.definition import write_definition
+from judgemap.web.judge.comparisons import IN_TABLES, History, TableRow
+from judgemap.web.judge.models import Consent, Judge, UnknownArea, asks_who_is_left_out
+from judgemap.web.server.backup import snapshot
+from judgemap.web.studies.actions import definition_of
+from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.models import Area, Study
+
+PAIR_COLUMNS = (
+    "judge", "left", "right", "outcome", "seconds", "answered_at", "issued_at", "position", "revisions", "unknown_side",
+    "reason", "design", "probability", "version",
+)  # fmt: skip
+JUDGE_COLUMNS = (
+    "judge", "joined_at", "language", "consented_at", "consent_version", "judged", "group", "left_out",
+    "left_out_reason",
+)  # fmt: skip
+REVISION_COLUMNS = ("judge", "position", "revision", "outcome", "unknown_side", "seconds", "answered_at", "reason")
+
+
+def export_study(study: Study, path: Path) -> Path:
+    """Write a study's export as of one moment; a failure leaves no partial file."""
+    draft = path.with_name(f".{path.name}.part")
+    try:
+        with snapshot(), zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
+            sums = []
+            for name, text in export_files(study):
+                data = text.encode()
+                archive.writestr(name, data)
+                sums.append(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
+            for name, data in base_map_files(study):
+                archive.writestr(name, data, zipfile.ZIP_STORED if name.endswith(".gz") else zipfile.ZIP_DEFLATED)
+                sums.append(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
+            archive.writestr("SHA256SUMS", "".join(sums))
+        draft.replace(path)
+    except OSError as error:
+        raise StudyError(f"{path} cannot be written ({error.strerror}); name another file") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return path
+
+
+def export_files(study: Study) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each file of an export."""
+    areas = list(Area.objects.filter(study=study).order_by("position").only("code", "name", "outline", "position"))
+    codes = {area.pk: area.code for area in areas}
+    history, ids = History.read(study, more=IN_TABLES), [area.code for area in areas]
+    yield "comparisons.csv", table(PAIR_COLUMNS, _pair_rows(history, ids))
+    yield "revisions.csv", table(REVISION_COLUMNS, _revision_rows(history, ids))
+    yield "areas.csv", table(("id", "name"), ([area.code, area.name] for area in areas))
+    edges = load_graph(study.version).edges.tolist()
+    yield "edges.csv", table(("area_a", "area_b"), ([areas[a].code, areas[b].code] for a, b in edges))
+    if all(area.outline for area in areas):
+        yield "areas.geojson", geojson(areas)
+    yield "judges.csv", table(JUDGE_COLUMNS, _judge_rows(study))
+    unknown = UnknownArea.objects.filter(judge__study=study).order_by("judge_id", "area__position")
+    rows = unknown.values_list("judge_id", "area_id", "marked_at")
+    yield "unknown_areas.csv", table(("judge", "area", "marked_at"), ([a, codes[b], time(c)] for a, b, c in rows))
+    yield "study.toml", write_definition(definition_of(study))
+    for version in study.versions.order_by("number"):
+        yield f"versions/study-{version.number}.toml", write_definition(definition_of(study, version))
+    yield "codebook.md", Path(__file__).with_name("codebook.md").read_text(encoding="utf-8")
+
+
+def base_map_files(study: Study) -> Iterator[tuple[str, bytes]]:
+    """Yield the base map, if there is one: what it is, and its tiles by level, column and row."""
+    base_map = study.base_map
+    if base_map is None:
+        return
+    about = {"file": base_map.file, "credit": base_map.credit, "found": base_map.said, "bytes": base_map.size}
+    yield "basemap/basemap.json", json.dumps(about, ensure_ascii=False, indent=1).encode()
+    tiles = base_map.tiles.order_by("level", "column", "row").values_list("level", "column", "row", "content")
+    for level, column, row, content in tiles.iterator(chunk_size=100):
+        yield f"basemap/{level}/{column}/{row}.json.gz", bytes(content)
+
+
+def table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    r"""Write a CSV table whose cells no spreadsheet runs as formulas.
+
+    >>> print(table(("reason", "n"), [["=1+1", -2], ["a, b", None]]).replace("\r", ""))
+    reason,n
+    '=1+1,-2
+    "a, b",
+    <BLANKLINE>
+    """
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows([defused(each) for each in row] for row in rows)
+    return text.getvalue()
+
+
+def time(moment: datetime | None) -> str:
+    """Write a moment in UTC, to the millisecond."""
+    return "" if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _pair_rows(history: History, ids: Sequence[str]) -> Iterator[list[object]]:
+    for row in history.last().rows(ids):
+        yield [
+            row.judge, row.left, row.right, "unknown" if row.answered_at is None else row.outcome, _seconds(row),
+            time(row.answered_at), time(row.issued_at), row.position, row.revision, row.unknown_side, row.reason,
+            row.design, repr(row.probability), row.version,
+        ]  # fmt: skip
+
+
+def _revision_rows(history: History, ids: Sequence[str]) -> Iterator[list[object]]:
+    for row in history.where(history.answer >= 0).rows(ids):
+        yield [
+            row.judge, row.position, row.revision, row.outcome, row.unknown_side, _seconds(row), time(row.answered_at),
+            row.reason,
+        ]  # fmt: skip
+
+
+def _seconds(row: TableRow) -> str:
+    """Write how long a pair was in view, to the millisecond."""
+    return "" if row.answered_at is None else f"{row.seconds:.3f}"
+
+
+def _judge_rows(study: Study) -> Iterator[list[object]]:
+    consents = Prefetch("consents", Consent.objects.select_related("version").order_by("given_at"), to_attr="given")
+    judges = Judge.objects.filter(study=study, withdrawn_at=None).select_related("group")
+    judges = judges.prefetch_related(consents).order_by("name")
+    reasons: dict[str, str] = {}
+    for _, told in asks_who_is_left_out.send(Study, study=study):
+        reasons |= told if isinstance(told, dict) else {}
+    for judge in judges.iterator(chunk_size=2000):
+        given: list[Consent] = judge.given
+        last = given[-1] if given else None
+        yield [
+            judge.name, time(judge.created_at), judge.language, time(last.given_at if last else None),
+            last.version.number if last else "", judge.judged, judge.group.name if judge.group else "",
+            "yes" if judge.name in reasons else "", reasons.get(judge.name, ""),
+        ]  # fmt: skip
+
+
+def geojson(areas: list[Area]) -> str:
+    """Write areas with their outlines, in longitude and latitude, as GeoJSON."""
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"id": area.code, "name": area.name},
+            "geometry": json.loads(area.outline),
+        }
+        for area in areas
+    ]
+    return json.dumps({"type": "FeatureCollection", "features": features}, ensure_ascii=False)
