@@ -1,4 +1,4 @@
-"""What earlier releases wrote still opens, and says the same: databases, backups, fit folders and archives.
+"""What earlier releases wrote still opens, and says the same: databases, fit folders and archives.
 
 `make.py` made the files in a folder named after the release, with that release's own code; `expected.json` is what it
 read from them. The tests use commands, pages, the programming interface and exported names, so that they hold
@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -223,45 +222,6 @@ def test_a_database_of_a_later_version_is_refused(old):
     for done in outcomes(["study", "list", "--data", old], ["study", "upgrade", "--data", old]):
         assert done.status == 2
         assert "written by a later version of judgemap (judge.9999_later); install that version" in done.err
-
-
-def _columns_of(then, now):
-    """Leave out the columns that tables have gained since, at their right-hand end."""
-    head = then.splitlines()[0] if isinstance(then, str) and then else ""
-    if "," not in head or not now.startswith(head + ","):
-        return now
-    width = len(head.split(","))
-    kept = io.StringIO(newline="")
-    csv.writer(kept).writerows(row[:width] for row in csv.reader(io.StringIO(now, newline="")))
-    return kept.getvalue()
-
-
-@pytest.mark.parametrize(
-    "database", ["sqlite", pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.slow])]
-)
-@pytest.mark.usefixtures("old")
-def test_a_backup_restores_with_every_answer(database, request, files, tmp_path):
-    url = ""
-    if database == "postgres":
-        postgres = request.getfixturevalue("postgres")
-        postgres.psql('CREATE DATABASE "restored";')
-        url = postgres.get_uri(database="restored")
-    data = tmp_path / "new"
-    restore = ["study", "restore", tmp_path / "backup.sqlite3", "--data", data]
-    export = ["study", "export", "wards", "-o", tmp_path / "again.zip", "--data", data]
-    for done in outcomes(restore, export, database_url=url):
-        assert done.status == 0, done.out + done.err
-    before, after = read_export(files / "wards.zip"), read_export(tmp_path / "again.zip")
-    assert len(before) == 10
-    assert {name: _columns_of(before[name], after[name]) for name in before} == before
-
-
-def read_export(path: Path) -> dict[str, Any]:
-    """Read the tables and definitions of a study's export."""
-    with zipfile.ZipFile(path) as archive:
-        texts = {name: archive.read(name).decode() for name in archive.namelist()}
-    definitions = {name: tomllib.loads(text) for name, text in texts.items() if name.endswith(".toml")}
-    return definitions | {name: text for name, text in texts.items() if name.endswith((".csv", ".geojson"))}
 
 
 @pytest.mark.slow

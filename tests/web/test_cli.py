@@ -5,11 +5,13 @@ import stat
 import zipfile
 
 import pytest
+from django.core.management import call_command
 from typer.testing import CliRunner
 
 from judgemap.cli.study import app
 from judgemap.errors import StudyError
-from judgemap.web.judge.models import Judge
+from judgemap.web import start
+from judgemap.web.judge.models import Answer, Judge
 from judgemap.web.start import ServerOptions, remember_address
 from judgemap.web.studies.models import Study
 
@@ -139,12 +141,6 @@ def test_a_mistake_is_one_sentence(study_command, words, sentence):
         study_command(*words)
 
 
-def test_a_file_that_is_no_backup_is_refused(study_command, tmp_path):
-    (tmp_path / "copy.sqlite3").write_text("hello")
-    with pytest.raises(StudyError, match="is not a backup"):
-        study_command("restore", "copy.sqlite3")
-
-
 def test_a_backup_does_not_overwrite(study_command, tmp_path):
     (tmp_path / "copy.sqlite3").write_text("hello")
     with pytest.raises(StudyError, match="already exists"):
@@ -175,6 +171,36 @@ def test_a_backup_with_a_passphrase_asks_for_it_twice(study_command, tmp_path, s
     assert path.name.endswith(".sqlite3.age")
     with pytest.raises(StudyError, match="does not open with this passphrase"):
         study_command("restore", str(path), "--check", typed="other words\n")
+
+
+@pytest.mark.usefixtures("_scratch")
+def test_who_withdrew_after_a_backup_is_withdrawn_again_when_it_is_restored(
+    study_command, study, visit, settings, tmp_path
+):
+    settings.DATA = tmp_path / "data"
+    gone, stays = visit(), visit()
+    for each in (gone, stays):
+        each.answer("left")
+    study_command("backup", "copy.sqlite3")
+    code = gone.get("link").text.partition('class="code">')[2].partition("<")[0]
+    gone.client.post("/withdraw", {"code": code})
+    kept = (settings.DATA / "withdrawals").read_text()
+    assert code.replace("-", "").casefold() not in kept.casefold(), "only hashes are kept"
+    call_command("flush", interactive=False, verbosity=0)
+    said = study_command("restore", "copy.sqlite3")
+    assert "1 judges withdrew after this backup" in said
+    assert "no list of the judges" not in said
+    assert list(Answer.objects.values_list("pair__judge__name", flat=True)) == [stays.name]
+    assert (settings.DATA / "withdrawals").read_text() == kept
+
+    (settings.DATA / "withdrawals").unlink()  # as on another machine
+    call_command("flush", interactive=False, verbosity=0)
+    said = study_command("restore", "copy.sqlite3")
+    assert said.index("has no list of the judges who withdrew") < said.index("Restored from")
+    assert Answer.objects.count() == 2
+    (settings.DATA / "withdrawals").write_text(kept)
+    start.keep_withdrawals()
+    assert Answer.objects.count() == 1, "a server that starts applies its list, whatever happened to its database"
 
 
 def test_answers_are_kept_until_a_day_and_then_removed(drafted):

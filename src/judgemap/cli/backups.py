@@ -21,7 +21,7 @@ def backup(
     data: DataFolder = DATA,
     *,
     passphrase: Annotated[bool, typer.Option("--passphrase", help="Ask for a passphrase to encrypt with.")] = False,
-    verify: Annotated[bool, typer.Option("--verify", help="Restore it into a scratch database and compare.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Read it back and compare every row.")] = False,
 ) -> None:
     """Write a consistent copy of the whole database, while the server runs.
 
@@ -32,16 +32,18 @@ def backup(
     connect(data)
     from django.conf import settings
 
+    from judgemap.web.people.retention import note_withdrawals
     from judgemap.web.server.encryption import Lock
     from judgemap.web.studies.backups import Rotation, back_up_into, make_backup
 
+    note_withdrawals()  # so that the list is complete since before the backup
     words = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=True) if passphrase else ""
     lock = Lock(() if passphrase else tuple(to or settings.BACKUP_RECIPIENTS), words)
     if output.is_dir():
         written = back_up_into(output, Rotation(daily, weekly), lock, verify=verify)
     else:
         written = make_backup(output, lock, verify=verify)
-    checked = " It was restored into a scratch database and every row matches." if verify else ""
+    checked = " It was read back, and every row matches." if verify else ""
     typer.echo(f"Written: {written}.{checked} Keep a copy of the data folder's secret-key elsewhere too.")
 
 
@@ -69,24 +71,36 @@ def restore(
 ) -> None:
     """Fill a new data folder, or an empty PostgreSQL database, from a backup.
 
-    Where the backup has a passphrase, it is asked for. Answers whose last day is over are not restored.
+    Where the backup has a passphrase, it is asked for. Answers whose last day is over are not restored, nor those of
+    judges who withdrew since, as far as this data folder knows them.
 
     Example: judgemap study restore studies-monday.sqlite3 --data new-folder
     """
     connect(data, create=True)
-    from judgemap.web.people.retention import remove_due
-    from judgemap.web.server import encryption, restoring
+    from django.db import transaction
+
+    from judgemap.web.people import retention
+    from judgemap.web.server import backup, encryption
 
     asked = copy.is_file() and encryption.needs_passphrase(copy)
     opener = encryption.Key(key, typer.prompt("Passphrase", hide_input=True) if asked else "")
-    if check:
-        with restoring.checked_copy(copy, opener):
+    with backup.opened(copy, opener) as (content, seal):
+        if sentence := retention.missing_withdrawals(seal):
+            typer.echo(sentence, err=True)
+        if check:
             typer.echo(f"{copy} is complete and can be restored.")
-        return
-    restoring.restore(copy, opener)
+            return
+        with transaction.atomic():
+            backup.restore(copy, content)
+            withdrawn = retention.withdraw_again()
+            certificates = retention.remove_due()
     typer.echo(f"Restored from {copy}.")
-    for certificate in remove_due():
+    if withdrawn:
+        typer.echo(f"{withdrawn} judges withdrew after this backup was made, so their answers were removed again.")
+    for certificate in certificates:
         typer.echo(f"{certificate.study}: these answers were due to be deleted, so they were removed again.")
+    retention.erase_hidden()
+    retention.note_withdrawals()
 
 
 def upgrade(data: DataFolder = DATA) -> None:

@@ -238,7 +238,6 @@ def retain(
     connect(data)
     from judgemap.web.people.retention import keep_promises, retention_lines
     from judgemap.web.studies.actions import find_study
-    from judgemap.web.studies.backups import delete_all_stale
     from judgemap.web.studies.keeping import set_end
 
     chosen = find_study(study) if study else None
@@ -247,7 +246,6 @@ def retain(
             raise StudyError("--until needs a study; name it: judgemap study retain STUDY --until DAY")
         set_end(chosen, until.date())
     keep_promises()
-    delete_all_stale()
     for line in retention_lines(chosen):
         typer.echo(line)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judgemap.errors import StudyError
-from judgemap.web.server import metrics
+from judgemap.web.server import metrics, temporary
 from judgemap.web.server.supervise import NO_FITTERS, SERVER, Fitters, allow_connections, check_port
 
 MOST_CONNECTIONS = 4096
@@ -54,6 +54,7 @@ def use_data_folder(data: Path, *, create: bool = False) -> None:
         _keep_private(data)
     except OSError as error:
         raise StudyError(f"{data} cannot be used as a data folder ({error.strerror}); name another") from None
+    temporary.use_own_folder()
     os.environ["JUDGEMAP_DATA"] = str(data.absolute())
     os.environ["DJANGO_SETTINGS_MODULE"] = "judgemap.web.settings"
     for name in ("locale", "locale_researchers"):
@@ -71,14 +72,25 @@ def use_data_folder(data: Path, *, create: bool = False) -> None:
 
 def migrate(*, create: bool = False) -> None:
     """Refuse a database of another version; make the tables of an empty one, or refuse that too."""
-    from judgemap.web.server.migrating import migrate as make_tables
+    from judgemap.web.server.database import migrate as make_tables
 
     make_tables(create=create)
 
 
+def keep_withdrawals() -> None:
+    """Begin or complete the list of judges who withdrew, and withdraw any whom a copy of the database brought back."""
+    from django.db import transaction
+
+    from judgemap.web.people.retention import note_withdrawals, withdraw_again
+
+    with transaction.atomic():
+        withdraw_again()
+    note_withdrawals()
+
+
 def upgrade() -> None:
     """Bring the database of an earlier version up to date."""
-    from judgemap.web.server.migrating import migrate as bring_up_to_date
+    from judgemap.web.server.database import migrate as bring_up_to_date
 
     bring_up_to_date(upgrading=True)
 
@@ -152,6 +164,7 @@ def work(parent: int | None = None) -> None:
         import django
 
         django.setup()
+        temporary.use_own_folder()
     from judgemap.study import compiling
     from judgemap.web.results.running import warm_up
     from judgemap.web.server import worker

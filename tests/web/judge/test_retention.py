@@ -1,6 +1,8 @@
 """Answers go when their day is over: what judges read, what can be changed, reminders, removal, certificate."""
 
+import io
 import smtplib
+import zipfile
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -10,8 +12,12 @@ from django.utils import timezone
 
 from judgemap.errors import StudyError
 from judgemap.study.data.definition import parse_definition
+from judgemap.web.dashboard.counting import Upkeep
+from judgemap.web.dashboard.models import JudgeTally
+from judgemap.web.judge.comparisons import History
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.people import retention
+from judgemap.web.people.inviting import studies_overview
 from judgemap.web.studies import actions
 from judgemap.web.studies.keeping import certificate_of, set_end
 from judgemap.web.studies.models import Act, Study
@@ -61,6 +67,8 @@ def test_the_day_is_over(ending, judge, visit, later):
     assert Answer.objects.exists()
     later(1)
     (certificate,) = retention.remove_due()
+    assert judge.get().status_code == 404
+    retention.erase_hidden()
     for model in (Answer, Pair, Consent, UnknownArea, Judge):
         assert not model.objects.exists()
     ending.refresh_from_db()
@@ -70,14 +78,54 @@ def test_the_day_is_over(ending, judge, visit, later):
             "unknown areas": 1, "fits that tell judges apart": 0, "fits kept without judges": 0}  # fmt: skip
     assert certificate.detail == kept
     assert retention.remove_due() == []
+    assert list(Study.objects.all()) == [ending]
+    assert [act.verb for act in ending.acts.order_by("-number")[:2]] == ["answers erased", "answers removed"]
+
+
+def test_hidden_answers_show_nowhere_and_go_after_a_crash(ending, clients, judge, visit, later, monkeypatch):
+    """A process that dies between two turns leaves the rest to the next round."""
+    judge.answer("left")
+    visit().answer("tie")
+    later(41)
+    retention.remove_due()
+
+    def crash(rows):
+        rows.filter(pk__in=list(rows.values_list("pk", flat=True)[:1])).delete()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(retention, "delete_in_turns", crash)
+        with pytest.raises(KeyboardInterrupt):
+            retention.erase_hidden()
+    assert Answer.objects.count() == 1
+    Upkeep()()
+    assert not JudgeTally.objects.exists()
     assert judge.get().status_code == 404
+    assert not History.read(ending).answer.size
+    assert [row["judges"] for row in studies_overview()] == [0]
+    names = list(Judge.objects.values_list("name", flat=True))
+    assert clients["owner"].get(f"/studies/wards/dashboard/judges/{names[0]}").status_code == 404
+    for page in ("", "judges", "dashboard", "dashboard/now", "dashboard/judges", "log", "export"):
+        ask = clients["owner"].post if page == "export" else clients["owner"].get
+        answer = ask(f"/studies/wards/{page}")
+        assert answer.status_code == 200, page
+        content = b"".join(answer) if answer.streaming else answer.content
+        if content.startswith(b"PK"):
+            archive = zipfile.ZipFile(io.BytesIO(content))
+            content = b"".join(archive.read(each) for each in archive.namelist())
+        assert not any(name.encode() in content for name in names), page
+    retention.keep_promises()
+    assert not Judge.objects.exists()
+    assert not Answer.objects.exists()
+    assert ending.acts.filter(verb="answers erased").count() == 1
+    assert list(Study.objects.all()) == [ending]
 
 
 def test_other_studies_keep_theirs(ending, areas, definition, visit, later):
     other = actions.open_study(actions.create_study(definition, areas))
     visit(of=other).answer("left")
     later(41)
-    retention.remove_due()
+    retention.keep_promises()
     assert Answer.objects.count() == 1
 
 

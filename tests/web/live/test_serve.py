@@ -144,7 +144,7 @@ import json, sys
 from pathlib import Path
 from judgemap.web import start
 start.use_data_folder(Path(sys.argv[1]))
-from judgemap.web.server.copying import fingerprints
+from judgemap.web.server.backup import fingerprints
 print(json.dumps(fingerprints("default")))
 """
 

@@ -136,7 +136,8 @@ class Upkeep:
         """Look for answers that came since the last call."""
         newest = Answer.objects.aggregate(last=Max("pk"))["last"] or 0
         if newest > self._seen:
-            for study in Study.objects.filter(judges__pairs__answers__pk__gt=self._seen).distinct():
+            made = Study.objects.exclude(current=None)
+            for study in made.filter(judges__pairs__answers__pk__gt=self._seen).distinct():
                 keep_tallies(study)
                 self._behind.add(study.pk)
         self._seen = newest

@@ -18,7 +18,7 @@ from judgemap.web.judge.models import Answer, Consent, Judge, JudgeGroup, Pair, 
 from judgemap.web.judge.places import gazetteer, known_areas
 from judgemap.web.judge.refusals import Refused
 from judgemap.web.judge.scheduling import REPEAT, draw_pair, draw_repeat
-from judgemap.web.server.erasing import erase_after_commit
+from judgemap.web.server.database import erase_after_commit
 from judgemap.web.server.limits import Brake
 from judgemap.web.server.tokens import hashed, make_name, make_token, tidy_code, withdrawal_code
 from judgemap.web.studies.actions import locked
@@ -233,16 +233,21 @@ def withdraw(code: str) -> Study:
         judge = queries.judges().select_for_update(of=("self",)).filter(withdrawal_hash=hashed(tidy_code(code))).first()
         if judge is None:
             raise Refused("no code")
-        judge_withdraws.send(Judge, judge=judge)
-        for rows in (judge.pairs, judge.unknown, judge.consents):
-            rows.all().delete()
-        erase_after_commit()
-        if judge.withdrawn_at is None:
-            judge.withdrawn_at = timezone.now()
-            judge.judged = judge.practice_left = 0
-            judge.language, judge.places, judge.busy_until = "", [], None
-            judge.save()
+        take_out(judge)
         return judge.study
+
+
+def take_out(judge: Judge) -> None:
+    """Remove everything that a judge gave us; the caller has begun a transaction."""
+    judge_withdraws.send(Judge, judge=judge)
+    for rows in (judge.pairs, judge.unknown, judge.consents):
+        rows.all().delete()
+    erase_after_commit()
+    if judge.withdrawn_at is None:
+        judge.withdrawn_at = timezone.now()
+        judge.judged = judge.practice_left = 0
+        judge.language, judge.places, judge.busy_until = "", [], None
+        judge.save()
 
 
 def _held(token: str) -> Judge:

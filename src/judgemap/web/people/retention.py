@@ -3,70 +3,99 @@
 A worker checks every few seconds whether a day has passed; `judgemap study retain` does too.
 """
 
+import fcntl
 import logging
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from smtplib import SMTPException
 from typing import Any
 
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
+from django.db.models import Value
+from django.db.models.functions import Concat
 from django.utils import timezone
 
+from judgemap.web.judge.actions import take_out
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, PopulationMap, UnknownArea, answers_go
-from judgemap.web.server.erasing import erase_after_commit
+from judgemap.web.judge.queries import judges
+from judgemap.web.server.backup import Seal
+from judgemap.web.server.database import erase_after_commit
 from judgemap.web.server.turns import delete_in_turns
-from judgemap.web.studies.backups import DELETED, delete_stale, stale_backups
+from judgemap.web.studies.backups import DELETED, ERASED, delete_stale, stale_backups
 from judgemap.web.studies.keeping import REMOVED, certificate_of, days_left
-from judgemap.web.studies.log import record
+from judgemap.web.studies.log import log_head, record
 from judgemap.web.studies.models import Act, Study
 
 logger = logging.getLogger(__name__)
+WITHDRAWALS = "withdrawals"
+HIDDEN = "hidden:"
+"""How the name of a study begins that holds answers until they are deleted, before the number of their certificate."""
 REMINDERS = (30, 7, 1)
 """How many days before the end the owner is reminded, by email if the server sends any."""
 
 
 def keep_promises(**_: object) -> None:
     """Remove answers whose last day is over, with the backups that hold them, and remind owners of upcoming days."""
-    for certificate in remove_due():
-        if certificate.study is not None:
-            delete_stale(certificate.study)
+    remove_due()
+    erase_hidden()
+    delete_stale()
+    note_withdrawals()
     remind_due()
 
 
 def remove_due() -> list[Act]:
-    """Remove the answers of every study whose last day is over; return the certificates."""
+    """Hide the answers of every study whose last day is over, for `erase_hidden`; return the certificates."""
     due = Study.objects.filter(answers_until__lt=timezone.now().date(), answers_removed_at=None)
     return [certificate for study in due for certificate in _remove_if_due(study.pk)]
 
 
-def remove_answers(study: Study) -> Act:
-    """Remove everything about a study's judges, and log what was removed; the caller has locked the study's row."""
-    answers = Answer.objects.filter(pair__judge__study=study)
-    pairs = Pair.objects.filter(judge__study=study)
-    consents = Consent.objects.filter(judge__study=study)
-    unknown = UnknownArea.objects.filter(judge__study=study)
+def hide_answers(study: Study) -> Act:
+    """Hide everything about a study's judges, and certify the removal; the caller has locked the study's row.
+
+    Deleting many answers takes long, and nobody else could write meanwhile. So the judges move, under no link that
+    anybody has, to a study that has no version and is deleted: no page, export, fit or count has such a study.
+    """
     judges = Judge.objects.filter(study=study)
     detail: dict[str, Any] = {
         "kept until": str(study.answers_until),
         "judges and links": judges.count(),
-        "answers": answers.count(),
-        "pairs": pairs.count(),
-        "consents": consents.count(),
-        "unknown areas": unknown.count(),
+        "answers": Answer.objects.filter(pair__judge__study=study).count(),
+        "pairs": Pair.objects.filter(judge__study=study).count(),
+        "consents": Consent.objects.filter(judge__study=study).count(),
+        "unknown areas": UnknownArea.objects.filter(judge__study=study).count(),
     }
     for _, changed in answers_go.send(Study, study=study, judges=list(judges.values_list("name", flat=True))):
         detail |= changed if isinstance(changed, dict) else {}
-    for rows in (answers, pairs, consents, unknown):
-        rows._raw_delete(using=rows.db)  # noqa: SLF001 - in this order, nothing points at what is deleted
-    judges.delete()
+    if elsewhere := [f"{each}" for each in stale_backups(study, log_head().number + 1) if not each.is_here]:
+        detail["backups on other machines, which delete them when a worker runs there"] = elsewhere
     PopulationMap.objects.filter(study=study).delete()
     study.status, study.join_code = Study.Status.CLOSED, None
     study.answers_removed_at = timezone.now()
     study.closed_at = study.closed_at or study.answers_removed_at
     study.save(update_fields=["status", "join_code", "answers_removed_at", "closed_at"])
-    erase_after_commit()
-    return record(study, None, REMOVED, detail)
+    certificate = record(study, None, REMOVED, detail)
+    hidden = Study.objects.create(
+        slug=f"{HIDDEN}{certificate.number}", status=Study.Status.CLOSED, deleted_at=timezone.now()
+    )
+    nobody = Concat(Value("hidden "), "name")
+    judges.update(study=hidden, group=None, token_hash=nobody, withdrawal_hash=nobody)
+    return certificate
+
+
+def erase_hidden() -> None:
+    """Delete hidden answers in short turns, whichever process hid them, and log when the last are gone."""
+    for hidden in Study.objects.filter(slug__startswith=HIDDEN, current=None):
+        remove_judges(hidden)
+        with transaction.atomic():
+            left = Study.objects.select_for_update().filter(pk=hidden.pk).first()
+            if left is None:  # another process deleted the last
+                continue
+            certificate = Act.objects.select_related("study").get(number=left.slug.removeprefix(HIDDEN))
+            left.delete()
+            record(certificate.study, None, ERASED, {})
+            erase_after_commit()
 
 
 def remove_judges(study: Study, **_: object) -> None:
@@ -79,6 +108,61 @@ def remove_judges(study: Study, **_: object) -> None:
         Judge.objects.filter(study=study),
     ):
         delete_in_turns(rows)
+
+
+def note_withdrawals(hashes: Iterable[str] | None = None) -> None:
+    """Keep the codes of judges who withdrew, as hashes, in a file that outlives the database; by default all of them.
+
+    Its first line says since when it is complete.
+    """
+    if hashes is None:
+        gone = Judge.objects.filter(withdrawn_at__isnull=False).exclude(study__slug__startswith=HIDDEN)
+        hashes = gone.values_list("withdrawal_hash", flat=True)
+    path = settings.DATA / WITHDRAWALS
+    path.touch(mode=0o600)
+    with path.open("r+", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        known = file.read().split()
+        new = [] if known else [timezone.now().isoformat()]
+        new += sorted(set(hashes).difference(known))
+        if new:
+            file.write("".join(f"{each}\n" for each in new))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def noted_withdrawals() -> tuple[str, list[str]]:
+    """Return since when the list of withdrawals is complete, and the hashes in it; empty if there is none."""
+    path = settings.DATA / WITHDRAWALS
+    since, *hashes = (path.read_text(encoding="ascii") if path.is_file() else "").split() or [""]
+    return since, hashes
+
+
+def note_withdrawal(judge: Judge, **_: object) -> None:
+    """Add a judge to the list of withdrawals when the withdrawal is stored."""
+    transaction.on_commit(lambda: note_withdrawals([judge.withdrawal_hash]))
+
+
+def withdraw_again() -> int:
+    """Withdraw the judges on the list of withdrawals who are in the database again, from a backup; return how many."""
+    listed = set(noted_withdrawals()[1])
+    there = judges().filter(withdrawn_at=None)
+    names = [name for name, code in there.values_list("name", "withdrawal_hash") if code in listed]
+    for name in names:
+        take_out(there.get(name=name))
+    return len(names)
+
+
+def missing_withdrawals(seal: Seal) -> str:
+    """Say that this machine cannot know who withdrew after a backup was written; nothing if it can."""
+    since, _ = noted_withdrawals()
+    if since and since <= seal.began:
+        return ""
+    return (
+        f"The backup is of {seal.began[:16].replace('T', ' ')} UTC, and {settings.DATA} has no list of the judges who "
+        f"withdrew since then: their answers come back. If the former server's data folder still exists, stop, copy "
+        f"its file {WITHDRAWALS!r} into {settings.DATA}, and restore into that."
+    )
 
 
 def remind_due() -> None:
@@ -98,7 +182,7 @@ def _remove_if_due(key: int) -> Iterator[Act]:
         study = Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=key)
         left = days_left(study)
         if left is not None and left < 0:
-            yield remove_answers(study)
+            yield hide_answers(study)
 
 
 def _remind(key: int, days: int) -> None:
@@ -128,9 +212,8 @@ def retention_lines(study: Study | None) -> Iterator[str]:
             yield f"{each.slug}: answers were removed at {certificate.at:%Y-%m-%d %H:%M} UTC."
             yield from (f"  {name}: {value}" for name, value in certificate.detail.items() if value)
             for act in each.acts.filter(verb=DELETED).order_by("pk"):
-                yield from (f"  {path} had them, and was deleted" for path in act.detail["files"])
-            for path in stale_backups(each):
-                yield f"  {path} still has them: delete it"
+                yield from (f"  {path} had them, and was deleted" for path in act.detail["deleted"])
+            yield from (f"  {backup} still has them: delete it" for backup in stale_backups(each))
         elif each.answers_until is None:
             yield f"{each.slug}: answers are kept indefinitely; see: judgemap study retain {each.slug} --until DAY"
         else:

@@ -1,106 +1,321 @@
-"""Copies of the database from one moment, while the server runs: for export and backup.
+"""Backups: copies of the whole database from one moment, written while the server runs, checked, and restored.
 
-A backup is always a SQLite file, sealed with a digest and encrypted if wanted; a PostgreSQL database is copied into it
-row by row. See `judgemap.web.server.restoring` for the way back.
+A backup is a SQLite file, whatever the database, followed by a seal: when its snapshot began, and a digest of all its
+bytes. While one is being written or read, it is in files without a name, so a process that dies leaves nothing to read.
+Rows are copied one by one into a database that our own migrations made, which is also how a study moves to PostgreSQL.
 """
 
+import errno
+import fcntl
+import hashlib
+import json
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connection, connections, transaction
+from django.core.management.color import no_style
+from django.db import DatabaseError, connection, connections, models, transaction
+from django.utils import timezone
 
 from judgemap.errors import StudyError
-from judgemap.web.server.copying import copy_rows, file_database, fingerprints
-from judgemap.web.server.encryption import NO_LOCK, Lock
-from judgemap.web.server.restoring import checked_copy
-from judgemap.web.server.seal import seal
+from judgemap.web.server.database import later_migrations, missing_migrations
+from judgemap.web.server.encryption import NO_KEY, NO_LOCK, Key, Lock
+from judgemap.web.server.temporary import sweep
+
+BATCH = 500
+CHUNK = 1 << 20
+MARK = b"\njudgemap-seal "
+LONGEST_SEAL = 400
+PART = ".judgemap-part-"
+WAL_FLAGS = 18
+"""Where a SQLite file says, in two bytes, whether it has a write-ahead log."""
+CHANGE_COUNTER = 24
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """What a backup says about its snapshot."""
+
+    began: str
+    """A moment just before it."""
+    entry: int
+    """The last entry of the audit log in it, which no clock can get wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A SQLite file without a name: Django's alias for it, and a path by which only this process can open it."""
+
+    alias: str
+    path: Path
 
 
 @contextmanager
-def snapshot(using: str = "default") -> Iterator[None]:
+def snapshot() -> Iterator[None]:
     """See the database as it is at this moment, whatever others write meanwhile; do not write inside it."""
-    database = connections[using]
-    with _only_reading(database), transaction.atomic(using=using):
-        if database.vendor == "postgresql":
-            with database.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        yield
-
-
-@contextmanager
-def _only_reading(database: Any) -> Iterator[None]:  # noqa: ANN401 - a connection of any kind
-    """Start SQLite's transactions without the write lock, which would make every judge wait."""
-    if database.vendor != "sqlite":
-        yield
-        return
+    database: Any = connection  # Django's types know no transaction mode
     database.ensure_connection()
-    usual, database.transaction_mode = database.transaction_mode, "DEFERRED"
+    usual = getattr(database, "transaction_mode", None)
+    if database.vendor == "sqlite":
+        database.transaction_mode = "DEFERRED"  # the write lock would make every judge wait
     try:
-        yield
+        with transaction.atomic():
+            if database.vendor == "postgresql":
+                with database.cursor() as cursor:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
     finally:
-        database.transaction_mode = usual
+        if database.vendor == "sqlite":
+            database.transaction_mode = usual
 
 
-def back_up(path: Path, lock: Lock = NO_LOCK, *, verify: bool = False) -> Path:
+def back_up(path: Path, lock: Lock = NO_LOCK, *, verify: bool = False) -> Seal:
     """Write a consistent copy of the whole database into a new file that only its owner can read.
 
-    With ``verify``, it is restored into a scratch database, in which every row must match the original.
+    With ``verify``, it is read back, and every row must match the original.
     """
     if path.exists():
         raise StudyError(f"{path} already exists; choose another name for the backup")
-    finished = path.with_name(f".{path.name}.part")
-    # An unencrypted draft stays beside the database, which is no more secret, and never goes where backups go.
-    folder = settings.DATA if lock else path.parent
-    draft = folder / f".{path.name}.{os.getpid()}.draft"
     try:
-        draft.touch(mode=0o600)  # before it has anything in it that others might read
-        _write(draft, verify=verify)
-        if lock:
-            finished.touch(mode=0o600)
-            lock.close(draft, finished)
-        else:
-            draft.replace(finished)
-        _to_disk(finished)
-        finished.replace(path)
+        with scratch() as draft, _appearing(path) as target:
+            seal = _write(draft, verify=verify)
+            lock.close(draft.path, target)
     except OSError as error:
         raise StudyError(f"{path} cannot be written ({error.strerror}); name another file") from None
+    return seal
+
+
+@contextmanager
+def opened(path: Path, key: Key = NO_KEY) -> Iterator[tuple[Scratch, Seal]]:
+    """Check all of a backup, and yield a copy of it that this version's models can read."""
+    if not path.is_file():
+        raise StudyError(f"{path}: there is no such file; check its name and folder")
+    with scratch() as copy:
+        with _sentences(path):
+            key.open(path, copy.path)
+            seal = _break_seal(path, copy.path)
+            _check_content(path, copy.alias)
+        yield copy, seal
+
+
+def restore(path: Path, copy: Scratch) -> None:
+    """Fill the empty database from an opened backup: every row or, if one breaks a constraint, none."""
+    names = (("studies", "Study"), ("accounts", "Researcher"), ("studies", "Act"))
+    if any(apps.get_model(*name)._base_manager.exists() for name in names):  # noqa: SLF001 - Django's name
+        raise StudyError("the database is not empty; restore into a new data folder or a new database")
+    with _sentences(path), transaction.atomic():
+        copy_rows(copy.alias, "default")
+        connection.check_constraints()
+        with connection.cursor() as cursor:
+            for statement in connection.ops.sequence_reset_sql(no_style(), all_models()):
+                cursor.execute(statement)
+
+
+@contextmanager
+def scratch() -> Iterator[Scratch]:
+    """Make a SQLite file in the data folder that has no name, and is gone as soon as this process is."""
+    handle, name = tempfile.mkstemp(dir=settings.DATA)
+    alias = f"scratch-{handle}"
+    connections.databases[alias] = {
+        **connections.databases["default"],
+        **dict.fromkeys(("HOST", "PORT", "USER", "PASSWORD"), ""),
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": name,
+        "CONN_MAX_AGE": 0,
+        # A journal on the disk would have a name.
+        "OPTIONS": {"init_command": "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF;"},
+    }
+    try:
+        try:
+            connections[alias].ensure_connection()
+        finally:
+            Path(name).unlink()
+        yield Scratch(alias, Path(f"/dev/fd/{handle}"))
     finally:
-        draft.unlink(missing_ok=True)
-        finished.unlink(missing_ok=True)
-    return path
+        connections[alias].close()
+        del connections[alias], connections.databases[alias]
+        os.close(handle)
 
 
-def _write(path: Path, *, verify: bool) -> None:
+@contextmanager
+def _appearing(path: Path) -> Iterator[Path]:
+    """Make a file that gets its name when it is complete and on the disk.
+
+    Some file systems have no files without a name; there, the next backup removes what a dead process left.
+    """
+    sweep(path.parent, PART)
+    try:
+        handle, name = os.open(path.parent, os.O_TMPFILE | os.O_RDWR, 0o600), ""
+    except (AttributeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in (errno.EOPNOTSUPP, errno.EISDIR):
+            raise
+        handle, name = tempfile.mkstemp(prefix=PART, dir=path.parent)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        yield Path(f"/dev/fd/{handle}")
+        os.fsync(handle)
+        os.link(name or f"/dev/fd/{handle}", path, src_dir_fd=handle, follow_symlinks=True)
+    finally:
+        os.close(handle)
+        if name:
+            Path(name).unlink(missing_ok=True)
+
+
+def _write(draft: Scratch, *, verify: bool) -> Seal:
+    began = timezone.now().isoformat()
+    head = apps.get_model("studies", "LogHead")._base_manager  # noqa: SLF001 - Django's name
     with snapshot():
+        seal = Seal(began, head.values_list("number", flat=True).first() or 0)
         before = fingerprints("default") if verify else {}
-        _copy_database(path)
-    seal(path)
-    if not verify:
-        return
-    with checked_copy(path) as copy, file_database(copy) as alias:
-        after = fingerprints(alias)
-    if wrong := [name for name in before if before[name] != after.get(name)]:
+        if connection.vendor == "sqlite":
+            connection.connection.backup(connections[draft.alias].connection)
+            _leave_wal(draft.path)
+        else:
+            call_command("migrate", database=draft.alias, interactive=False, verbosity=0)
+            copy_rows("default", draft.alias)
+    after = fingerprints(draft.alias) if verify else {}
+    if wrong := [name for name in before if before[name] != after[name]]:
         raise StudyError(f"the backup does not match the database ({wrong[0]}); no backup was written")
+    text = MARK + json.dumps(asdict(seal)).encode() + b" "
+    with draft.path.open("r+b") as file:
+        digest = _digest(draft.path, file.seek(0, os.SEEK_END), text)
+        file.write(text + digest + b"\n")
+    return seal
 
 
-def _copy_database(path: Path) -> None:
-    """Copy the database as the snapshot sees it."""
-    if connection.vendor == "sqlite":
-        with closing(sqlite3.connect(path)) as copy:
-            connection.connection.backup(copy)
-        return
-    with file_database(path) as alias:
-        call_command("migrate", database=alias, interactive=False, verbosity=0)
-        copy_rows("default", alias)
+def _leave_wal(path: Path) -> None:
+    """Have a copy of a database with a write-ahead log keep none: that would be a file with a name."""
+    with path.open("r+b") as file:
+        file.seek(CHANGE_COUNTER)
+        count = int.from_bytes(file.read(4))
+        file.seek(WAL_FLAGS)
+        file.write(b"\1\1")
+        file.seek(CHANGE_COUNTER)  # so that whoever read the file before reads it again
+        file.write(((count + 1) % 2**32).to_bytes(4))
 
 
-def _to_disk(path: Path) -> None:
-    """Wait until a file is on the disk, so that a power cut leaves either all of it or nothing."""
+def _break_seal(path: Path, copy: Path) -> Seal:
+    """Compare a copy with its seal, which is then cut off."""
+    size = copy.stat().st_size
+    with copy.open("r+b") as file:
+        file.seek(max(size - LONGEST_SEAL, 0))
+        tail = file.read()
+        at = tail.rfind(MARK)
+        if at < 0:
+            raise _damaged(path, "its end is missing")
+        text, _, digest = tail[at:].rpartition(b" ")
+        content = size - len(tail) + at
+        if digest != _digest(copy, content, text + b" ") + b"\n":
+            raise _damaged(path, "its content does not match its seal")
+        file.truncate(content)
+    return Seal(**json.loads(text.removeprefix(MARK)))
+
+
+def _digest(path: Path, size: int, text: bytes) -> bytes:
+    digest = hashlib.sha256()
     with path.open("rb") as file:
-        os.fsync(file.fileno())
+        while size and (chunk := file.read(min(size, CHUNK))):
+            digest.update(chunk)
+            size -= len(chunk)
+    digest.update(text)
+    return digest.hexdigest().encode()
+
+
+def _check_content(path: Path, alias: str) -> None:
+    """Check what was sealed: the database may have been damaged or changed before."""
+    with connections[alias].cursor() as cursor:
+        if cursor.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+            raise _damaged(path, "its pages are inconsistent")
+        if cursor.execute("PRAGMA foreign_key_check").fetchone():
+            raise _damaged(path, "it has orphaned rows")
+        if later := later_migrations(cursor.execute("SELECT app, name FROM django_migrations").fetchall()):
+            raise StudyError(f"{path} was written by a later version of judgemap ({later[0]}); install that version")
+        if missing_migrations(alias):
+            call_command("migrate", database=alias, interactive=False, verbosity=0)
+        for model in all_models():
+            meta = model._meta  # noqa: SLF001 - Django's name
+            there = {row[1] for row in cursor.execute(f'PRAGMA table_info("{meta.db_table}")').fetchall()}
+            if missing := sorted({field.column for field in meta.concrete_fields} - there):
+                part = f"column {missing[0]} of {meta.db_table}" if there else f"table {meta.db_table}"
+                raise _damaged(path, f"its {part} is missing")
+
+
+@contextmanager
+def _sentences(path: Path) -> Iterator[None]:
+    """Say in one sentence what is wrong with a backup, whoever found it."""
+    try:
+        yield
+    except StudyError:
+        raise
+    except (sqlite3.Error, DatabaseError, LookupError, ValueError, TypeError) as error:
+        raise _damaged(path, str(error).partition("\n")[0]) from None
+    except OSError as error:
+        raise StudyError(f"{path} cannot be read ({error.strerror}); check the file and the disk") from None
+
+
+def _damaged(path: Path, why: str) -> StudyError:
+    return StudyError(
+        f"{path} is not a backup that 'judgemap study backup' wrote, or it is damaged ({why}); use another one"
+    )
+
+
+def all_models() -> list[type[models.Model]]:
+    """Return every table's model, except those that migrations fill."""
+    filled = {"contenttypes.ContentType", "auth.Permission"}
+    return [each for each in apps.get_models(include_auto_created=True)
+            if each._meta.label not in filled and each._meta.managed]  # fmt: skip  # noqa: SLF001
+
+
+def copy_rows(source: str, target: str) -> None:
+    """Copy every row as it is into a database that holds only what its migrations put there.
+
+    The database checks foreign keys at the end.
+    """
+    quote = connections[target].ops.quote_name
+    with transaction.atomic(using=target), connections[target].cursor() as cursor:
+        for model in all_models():
+            meta = model._meta  # noqa: SLF001 - Django's name
+            fields = meta.concrete_fields
+            names = ", ".join(quote(field.column) for field in fields)
+            places = ", ".join(["%s"] * len(fields))
+            insert = f"INSERT INTO {quote(meta.db_table)} ({names}) VALUES ({places})"  # noqa: S608
+            rows = (
+                [field.get_db_prep_save(value, connections[target]) for field, value in zip(fields, row, strict=True)]
+                for row in _rows(model, source)
+            )
+            cursor.execute(f"DELETE FROM {quote(meta.db_table)}")  # noqa: S608 - rows of migrations, such as the log's head
+            while batch := list(islice(rows, BATCH)):
+                cursor.executemany(insert, batch)
+
+
+def fingerprints(using: str) -> dict[str, str]:
+    """Return the count and a digest of each table's rows, the same on every kind of database."""
+    return {model._meta.label: _fingerprint(model, using) for model in all_models()}  # noqa: SLF001 - Django's name
+
+
+def _fingerprint(model: type[models.Model], using: str) -> str:
+    digest, count = hashlib.sha256(), 0
+    for row in _rows(model, using):
+        # PostgreSQL sorts the keys of JSON in its own way, and returns bytes as a memoryview.
+        text = json.dumps(
+            row, sort_keys=True, default=lambda value: value.hex() if hasattr(value, "hex") else str(value)
+        )
+        digest.update(text.encode() + b"\n")
+        count += 1
+    return f"{count} {digest.hexdigest()}"
+
+
+def _rows(model: type[models.Model], using: str) -> Iterator[Row]:
+    names = [field.attname for field in model._meta.concrete_fields]  # noqa: SLF001 - Django's name
+    rows = model._base_manager.using(using).order_by("pk").values_list(*names)  # noqa: SLF001
+    return rows.iterator(chunk_size=BATCH)

@@ -38,8 +38,10 @@ class Lock:
         return bool(self.recipients or self.passphrase)
 
     def close(self, source: Path, target: Path) -> None:
-        """Encrypt a file; with a passphrase, all of it is held in memory."""
-        if self.passphrase:
+        """Copy a file, encrypted if it has a lock; with a passphrase, all of it is held in memory."""
+        if not self:
+            shutil.copyfile(source, target)
+        elif self.passphrase:
             target.write_bytes(scrypt.encrypt(source.read_bytes(), self.passphrase))
         else:
             pyrage.encrypt_file(str(source), str(target), [read_recipient(each) for each in self.recipients])
@@ -140,8 +142,11 @@ def make_key(path: Path) -> str:
 
 
 def _beginning(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(len(WITH_PASSPHRASE))
+    try:
+        with path.open("rb") as file:
+            return file.read(len(WITH_PASSPHRASE))
+    except OSError as error:
+        raise StudyError(f"{path} cannot be read ({error.strerror}); check who may read it") from None
 
 
 def _unopened(path: Path, error: Exception, key: str) -> StudyError:

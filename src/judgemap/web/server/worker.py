@@ -16,6 +16,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from judgemap.web.server.jobs import HERE, SILENCE, STOPPING, claim_next, kinds, let_go, worker_round
 from judgemap.web.server.outages import is_outage
+from judgemap.web.server.temporary import sweep
 
 logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.2
@@ -64,8 +65,9 @@ def take_one() -> bool:
 
 
 def go_round() -> None:
-    """Do the regular chores: mark lost jobs, and let apps do theirs."""
+    """Do the regular chores: mark lost jobs, remove dead processes' files, and let apps do theirs."""
     mark_lost()
+    sweep()
     worker_round.send(None)
 
 

@@ -123,7 +123,7 @@ def _rows_of(study: Study, areas: Sequence[Area], tell: Callable[[float], None])
 
 def remove_unfinished() -> None:
     """Remove the studies that were being made when their process was killed."""
-    left = Study.objects.filter(current=None, created_at__lt=timezone.now() - LONGEST_MAKING)
+    left = Study.objects.filter(current=None, deleted_at=None, created_at__lt=timezone.now() - LONGEST_MAKING)
     for study in left:
         delete_in_turns(Edge.objects.filter(study=study))
         delete_in_turns(Tile.objects.filter(study=study))

@@ -1,15 +1,18 @@
 """Scheduled backups: which are kept, and what happens to those with answers that had to be deleted.
 
-Every backup is an entry in the audit log. When a study's answers are deleted, so are the backups that contain them, as
-soon as there is a newer one.
+Every backup is an entry in the audit log, with the last entry that its snapshot has: so the log itself, and no clock,
+says which backups have answers that were deleted since. These go as soon as there is a newer one, each on its machine.
 """
 
 import logging
 import re
+import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from socket import gethostname
+from typing import Any
 
 from django.utils import timezone
 
@@ -21,6 +24,11 @@ from judgemap.web.studies.models import Act, Study
 
 logger = logging.getLogger(__name__)
 WRITTEN, DELETED = "backed up", "backups deleted"
+ERASED = "answers erased"
+"""The verb of the act at which the last of a study's removed answers had been deleted from the database."""
+SECONDS_BETWEEN_TRIES = 3600.0
+_TRY_AGAIN: dict[Path, float] = {}
+"""When to try again to write the backup that replaces another, by the monotonic clock."""
 NAME = re.compile(r"judgemap-(\d{8}-\d{6})\.sqlite3(\.age)?")
 MOMENT = "%Y%m%d-%H%M%S"
 
@@ -49,70 +57,114 @@ class Rotation:
 def make_backup(path: Path, lock: Lock = NO_LOCK, *, verify: bool = False) -> Path:
     """Write a backup and note it in the log; then delete backups with answers that had to be removed."""
     _write(path, lock, verify=verify)
-    delete_all_stale()
+    delete_stale()
     return path
 
 
 def back_up_into(folder: Path, rotation: Rotation, lock: Lock = NO_LOCK, *, verify: bool = False) -> Path:
     """Write a backup into a folder under a name with its time, and delete there what the rotation does not keep."""
-    path = make_backup(folder / _new_name(lock), lock, verify=verify)
-    there = {moment: each for each in folder.iterdir() if (moment := _moment(each)) is not None}
-    kept = rotation.kept(there)
-    for moment, each in there.items():
-        if moment not in kept:
-            each.unlink(missing_ok=True)
+    path = folder / _new_name(lock)
+    _write(path, lock, rotation, verify=verify)
+    delete_stale()
     return path
 
 
-def stale_backups(study: Study) -> list[Path]:
-    """Return the backups that still exist from when a study had the answers that have now been removed."""
-    if study.answers_removed_at is None:
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A backup in the log, as it was last written under its name."""
+
+    host: str
+    file: Path
+    entry: int
+    """The last entry of the log in its snapshot."""
+    lock: Lock | None
+    """What it is encrypted to; None for a passphrase."""
+    is_here: bool
+    """Whether it is a file on this machine."""
+
+    def __str__(self) -> str:
+        return str(self.file) if self.is_here else f"{self.file} on {self.host}"
+
+
+def stale_backups(study: Study, now: int | None = None) -> list[Listed]:
+    """Return the backups that still have a study's removed answers: those here, and those on other machines.
+
+    ``now`` is where the log ends, while the answers are being removed.
+    """
+    erased = study.acts.filter(verb=ERASED).order_by("-number").first()
+    first = study.acts.order_by("number").first()
+    if first is None or (end := now if erased is None else erased.number) is None:
         return []
-    acts = Act.objects.filter(verb=WRITTEN, at__gte=study.created_at, at__lt=study.answers_removed_at)
-    paths = (Path(file) for file in acts.order_by("pk").values_list("detail__file", flat=True))
-    return [path for path in dict.fromkeys(paths) if path.exists()]
+    return [each for each in _listed() if (first.number or 0) <= each.entry < end]
 
 
-def delete_all_stale() -> None:
-    """Delete the old backups of every study whose answers had to be removed; see `delete_stale`."""
-    for study in Study.objects.exclude(answers_removed_at=None):
-        delete_stale(study)
-
-
-def delete_stale(study: Study) -> list[Path]:
-    """Delete the backups with answers that had to be removed, once their folder has a newer one; return them."""
+def delete_stale() -> list[Path]:
+    """Delete this machine's backups with answers that had to be removed, once their folder has a newer one."""
     deleted = []
-    for path in stale_backups(study):
-        try:
-            _make_sure_of_newer(path, study)
-            path.unlink()
-        except (OSError, StudyError) as error:
-            logger.warning("a backup with answers that had to go is still there: %s", error)
-        else:
-            deleted.append(path)
-    if deleted:
-        record(study, None, DELETED, {"files": [str(path) for path in deleted]})
+    for study in Study.objects.exclude(answers_removed_at=None):
+        for each in stale_backups(study):
+            if each.is_here and _try_to_delete(each):
+                record(study, None, DELETED, {"host": each.host, "deleted": [str(each.file)]})
+                deleted.append(each.file)
     return deleted
 
 
-def _make_sure_of_newer(path: Path, study: Study) -> None:
-    """Raise unless the folder has a backup from after the removal, or one can be written there in the same way."""
-    newer = Act.objects.filter(verb=WRITTEN, at__gte=study.answers_removed_at).values_list("detail__file", flat=True)
-    if any(each.parent == path.parent and each.exists() for each in map(Path, newer)):
-        return
-    how = Act.objects.filter(verb=WRITTEN, detail__file=str(path)).latest("pk").detail
-    if how["encrypted"] == "passphrase":
-        raise StudyError(f"{path} is deleted when there is a newer backup, and that needs its passphrase")
-    lock = Lock(tuple(how["recipients"]))
-    _write(path.parent / _new_name(lock), lock, verify=True)
+def _listed() -> list[Listed]:
+    """Return the backups that there are: those in the log, less what it says was deleted and what is missing here."""
+    written: dict[tuple[str, str], dict[str, Any]] = {}
+    acts = Act.objects.filter(verb__in=(WRITTEN, DELETED)).order_by("number")
+    for verb, detail in acts.values_list("verb", "detail"):
+        if verb == WRITTEN:
+            written[detail["host"], detail["file"]] = detail
+        for file in detail["deleted"]:
+            written.pop((detail["host"], file), None)
+    listed, machine = [], gethostname()
+    for (host, file), detail in written.items():
+        # Another machine's file may be here too, in a shared folder, unless it is one that this machine wrote.
+        is_here = Path(file).exists() and (host == machine or (machine, file) not in written)
+        lock = None if detail["encrypted"] == "passphrase" else Lock(tuple(detail["recipients"]))
+        if is_here or host != machine:
+            listed.append(Listed(host, Path(file), detail["entry"], lock, is_here))
+    return listed
 
 
-def _write(path: Path, lock: Lock, *, verify: bool) -> None:
+def _try_to_delete(old: Listed) -> bool:
+    """Delete a backup if its folder has one without the answers, or one can be written there in the same way."""
+    erased = Act.objects.filter(verb=ERASED).latest("number").number or 0
+    newer = (each for each in _listed() if each.is_here and each.entry >= erased)
+    try:
+        if not any(each.file.parent == old.file.parent for each in newer):
+            if time.monotonic() < _TRY_AGAIN.get(old.file, 0):
+                return False
+            _TRY_AGAIN[old.file] = time.monotonic() + SECONDS_BETWEEN_TRIES
+            if old.lock is None:
+                raise StudyError(f"{old.file} is deleted when there is a newer backup, and that needs its passphrase")
+            _write(old.file.parent / _new_name(old.lock), old.lock, verify=True)
+        old.file.unlink()
+    except (OSError, StudyError) as error:
+        logger.warning("a backup with answers that had to go is still there: %s", error)
+        return False
+    return True
+
+
+def _write(path: Path, lock: Lock, rotation: Rotation | None = None, *, verify: bool) -> None:
     """Write a backup, and then the log's entry about it, which the backup itself does not contain."""
-    back_up(path, lock, verify=verify)
+    seal = back_up(path, lock, verify=verify)
+    gone = _rotate(path.parent, rotation) if rotation else []
     encrypted = "passphrase" if lock.passphrase else "public key" if lock.recipients else "no"
-    detail = {"file": str(path.absolute()), "encrypted": encrypted, "recipients": list(lock.recipients)}
-    record(None, None, WRITTEN, detail | {"verified": verify})
+    detail = {"file": str(path.absolute()), "host": gethostname(), "encrypted": encrypted} | asdict(seal)
+    detail |= {"recipients": list(lock.recipients), "verified": verify, "deleted": gone}
+    record(None, None, WRITTEN, detail)
+
+
+def _rotate(folder: Path, rotation: Rotation) -> list[str]:
+    """Delete the backups in a folder that a rotation does not keep, and return them."""
+    there = {moment: each.absolute() for each in folder.iterdir() if (moment := _moment(each)) is not None}
+    kept = rotation.kept(there)
+    gone = [each for moment, each in there.items() if moment not in kept]
+    for each in gone:
+        each.unlink(missing_ok=True)
+    return [str(each) for each in gone]
 
 
 def _new_name(lock: Lock) -> str:

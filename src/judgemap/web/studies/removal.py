@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.server.erasing import erase_after_commit
+from judgemap.web.server.database import erase_after_commit
 from judgemap.web.server.turns import delete_in_turns
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, BaseMapTile, Edge, ExtractPart, Study, Tile
@@ -51,15 +51,16 @@ def bring_back(study: Study, by: Researcher | None = None) -> Study:
 
 def remove_due(**_: object) -> None:
     """Remove the studies whose grace period is over."""
-    for study in Study.objects.filter(deleted_at__lt=timezone.now() - GRACE).select_related("current"):
+    due = Study.objects.filter(deleted_at__lt=timezone.now() - GRACE).exclude(current=None).select_related("current")
+    for study in due:
         title = study.version.title
         counts = {"areas": study.areas.count(), "judges": study.judges.count()}
-        remove_study(study)
-        record(None, None, "removed", {"study": study.slug, "title": title} | counts)
+        if remove_study(study):
+            record(None, None, "removed", {"study": study.slug, "title": title} | counts)
 
 
-def remove_study(study: Study) -> None:
-    """Remove a study with everything in it, in short turns; nobody can bring it back."""
+def remove_study(study: Study) -> bool:
+    """Remove a study with everything in it, in short turns; False if another process finished that first."""
     Study.objects.filter(pk=study.pk, deleted_at=None).update(deleted_at=timezone.now())
     study_goes.send(Study, study=study)
     delete_in_turns(BaseMapTile.objects.filter(base_map__study=study))
@@ -68,6 +69,9 @@ def remove_study(study: Study) -> None:
     delete_in_turns(Tile.objects.filter(study=study))
     delete_in_turns(Area.objects.filter(study=study))
     with transaction.atomic():
-        Study.objects.filter(pk=study.pk).update(current=None)  # the current version cannot be deleted
-        Study.objects.get(pk=study.pk).delete()
+        left = Study.objects.select_for_update().filter(pk=study.pk).first()
+        if left is not None:
+            Study.objects.filter(pk=study.pk).update(current=None)  # the current version cannot be deleted
+            left.delete()
         erase_after_commit()
+    return left is not None

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 from django.db import connections
 
-from judgemap.web.server import erasing
+from judgemap.web.server import database
 from judgemap.web.settings import read_database
 
 WORDS = b"a reason that was typed in confidence"
@@ -39,20 +39,20 @@ def _unblocked(django_db_blocker):
 @pytest.mark.usefixtures("_unblocked")
 def test_an_emptied_log_has_no_trace_of_what_was_removed(file_database):
     assert kept(file_database)["-wal"]
-    assert erasing.empty_log("file")
+    assert database.empty_log("file")
     assert not any(kept(file_database).values())
 
 
 @pytest.mark.usefixtures("_unblocked")
 def test_a_reader_puts_it_off(file_database, monkeypatch):
-    monkeypatch.setattr(erasing, "PATIENCE_MS", 1)
+    monkeypatch.setattr(database, "PATIENCE_MS", 1)
     with closing(sqlite3.connect(file_database / "judgemap.sqlite3")) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM answer").fetchone()
         with connections["file"].cursor() as cursor:
             cursor.execute("INSERT INTO answer VALUES ('later')")
-        assert not erasing.empty_log("file")
-    assert erasing.empty_log("file")
+        assert not database.empty_log("file")
+    assert database.empty_log("file")
     assert not any(kept(file_database).values())
 
 
@@ -60,9 +60,9 @@ def test_a_withdrawal_empties_the_log(judge, client, monkeypatch, django_capture
     if connections["default"].vendor != "sqlite":
         pytest.skip("PostgreSQL cleans up by itself")
     tries = []
-    monkeypatch.setattr(erasing, "empty_log", lambda: tries.append(1) or len(tries) == 3)
-    monkeypatch.setattr(erasing, "SECONDS_BETWEEN_TRIES", 0)
-    monkeypatch.setattr(erasing.threading, "Thread", Now)
+    monkeypatch.setattr(database, "empty_log", lambda: tries.append(1) or len(tries) == 3)
+    monkeypatch.setattr(database, "SECONDS_BETWEEN_TRIES", 0)
+    monkeypatch.setattr(database.threading, "Thread", Now)
     code = judge.get("link").text.partition('class="code">')[2].partition("<")[0]
     with django_capture_on_commit_callbacks(execute=True):
         client.post("/withdraw", {"code": code})

@@ -1,0 +1,181 @@
+"""A backup is checked in every way before anything is touched: damaged, edited, cut short, or of a later version."""
+
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from judgemap.errors import StudyError
+from judgemap.web.judge import actions as judging
+from judgemap.web.judge.models import Answer, Judge
+from judgemap.web.server import backup
+from judgemap.web.server.encryption import Key, Lock, make_key
+from judgemap.web.studies.models import Study
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def data(transactional_db, django_db_blocker, settings, tmp_path):
+    """A data folder, and permission to open scratch databases besides the test's own."""
+    settings.DATA = tmp_path / "data"
+    settings.DATA.mkdir()
+    with django_db_blocker.unblock():
+        yield settings.DATA
+
+
+@pytest.fixture
+def made(judge, tmp_path, data):
+    """A backup of a study with a judge and two answers."""
+    for outcome in ("left", "tie"):
+        judge.answer(outcome)
+    backup.back_up(tmp_path / "made.sqlite3")
+    return tmp_path / "made.sqlite3"
+
+
+def refusal(path: Path, key: Key | None = None) -> str:
+    before = path.read_bytes()
+    with pytest.raises(StudyError) as refused, backup.opened(path, key or Key()):
+        pass
+    assert path.read_bytes() == before
+    sentence = str(refused.value)
+    assert "\n" not in sentence
+    return sentence
+
+
+def sealed_again(path: Path, folder: Path, *statements: str) -> Path:
+    """Change a copy of a backup with SQL, past the database's own rules, and seal it as if nothing had happened."""
+    copy = Path(shutil.copy(path, folder / "changed.sqlite3"))
+    backup._break_seal(copy, copy)
+    with closing(sqlite3.connect(copy, isolation_level=None)) as database:
+        database.execute("PRAGMA ignore_check_constraints = ON")
+        database.execute("PRAGMA writable_schema = ON")
+        for each in statements:
+            database.execute(each)
+    text = backup.MARK + b'{"began": "2026-11-17T00:00:00+00:00", "entry": 1} '
+    with copy.open("ab") as file:
+        file.write(text + backup._digest(copy, file.tell(), text) + b"\n")
+    return copy
+
+
+def test_a_backup_is_restored_whole_and_only_into_an_empty_database(made):
+    before = backup.fingerprints("default")
+    with backup.opened(made) as (copy, seal):
+        with pytest.raises(StudyError, match="the database is not empty"):
+            backup.restore(made, copy)
+        call_command("flush", interactive=False, verbosity=0)
+        backup.restore(made, copy)
+    assert backup.fingerprints("default") == before
+    assert seal.entry > 0
+    judging.invite(Study.objects.get(), 1)  # the next keys are free
+
+
+def test_every_cut_is_noticed(made, tmp_path):
+    whole, cut = made.read_bytes(), tmp_path / "cut.sqlite3"
+    sizes = {0, 1, 15, 16, 100, 4096, len(whole) // 2, len(whole) - 4096, *range(len(whole) - 300, len(whole))}
+    for size in sorted(sizes):
+        cut.write_bytes(whole[:size])
+        assert "is damaged" in refusal(cut), size
+    cut.write_bytes(whole + b"\0")
+    assert "is damaged" in refusal(cut)
+
+
+def test_every_flipped_or_zeroed_byte_is_noticed(made, tmp_path):
+    """In the header, the tables, unused parts of pages and the seal alike."""
+    whole, rng, path = made.read_bytes(), random.Random(1), tmp_path / "flipped.sqlite3"
+    seal = whole.rindex(backup.MARK)
+    places = [*range(100), *rng.sample(range(100, seal), 150), *rng.sample(range(seal, len(whole)), 60)]
+    for place in places:
+        for byte in {whole[place] ^ 1 << rng.randrange(8), 0} - {whole[place]}:
+            path.write_bytes(whole[:place] + bytes([byte]) + whole[place + 1 :])
+            assert "is damaged" in refusal(path), place
+    for begin, end in ((0, 4096), (4096, 8192), (seal - 4096, seal), (seal, len(whole))):
+        path.write_bytes(whole[:begin] + bytes(end - begin) + whole[end:])
+        assert "is damaged" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("DROP TABLE judge_unknownarea", "its table judge_unknownarea is missing"),
+        ("DROP TABLE django_migrations", "no such table"),
+        ("ALTER TABLE studies_study RENAME COLUMN outline TO shape", "its column outline of studies_study is missing"),
+        ("DELETE FROM judge_pair", "orphaned rows"),
+        ("UPDATE studies_study SET status = 'gone'", "its pages are inconsistent"),
+        ("INSERT INTO django_migrations (app, name, applied) VALUES ('judge', '9999_later', '')", "a later version"),
+    ],
+)
+def test_a_database_that_was_wrong_when_it_was_sealed(made, tmp_path, statement, why):
+    assert why in refusal(sealed_again(made, tmp_path, statement))
+
+
+def test_rows_that_only_other_rules_allow_are_not_restored(made, tmp_path):
+    looser = """UPDATE sqlite_master SET sql = replace(sql, '''skipped''', '''skipped'', ''both''')
+        WHERE name = 'judge_answer'"""
+    either = "UPDATE judge_answer SET outcome = 'both', unknown_side = ''"
+    path = sealed_again(made, tmp_path, looser, "DROP TRIGGER IF EXISTS answer_append_only", either)
+    call_command("flush", interactive=False, verbosity=0)
+    with backup.opened(path) as (copy, _), pytest.raises(StudyError, match=r"is damaged .*answer_outcome"):
+        backup.restore(path, copy)
+    assert not Study.objects.exists()
+    assert not Judge.objects.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"SQLite format 3\0", bytes(5000), b"age-encryption.org/v1\n"])
+def test_a_file_that_is_no_backup(tmp_path, content):
+    (tmp_path / "other").write_bytes(content)
+    make_key(tmp_path / "key")
+    assert "other" in refusal(tmp_path / "other", Key(tmp_path / "key"))
+
+
+def test_a_sqlite_database_that_is_no_backup(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "other")) as database:
+        database.execute("CREATE TABLE judge_answer (outcome text)")
+    assert "its end is missing" in refusal(tmp_path / "other")
+
+
+def test_an_encrypted_backup_with_a_cut_or_changed_tail(judge, tmp_path):
+    judge.answer("left")
+    path, key = tmp_path / "copy.age", Key(tmp_path / "key")
+    backup.back_up(path, Lock((make_key(tmp_path / "key"),)))
+    whole = path.read_bytes()
+    for size in (30, 150, len(whole) // 2, len(whole) - 65_552, len(whole) - 16, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        assert "does not open with" in refusal(path, key)
+    for place in (0, 10, 25, 60, 100, 170, 300, len(whole) - 20, len(whole) - 1):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert "copy.age" in refusal(path, key)
+
+
+def test_a_copy_that_lost_a_row_is_not_written(judge, tmp_path, monkeypatch):
+    judge.answer("left")
+    read = backup._rows
+    monkeypatch.setattr(
+        backup, "_rows", lambda model, using: () if (model, using) != (Answer, "default") else read(model, using)
+    )
+    with pytest.raises(StudyError, match=r"does not match the database \(judge\.Answer\)"):
+        backup.back_up(tmp_path / "copy.sqlite3", verify=True)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["data"]
+
+
+def test_fingerprints_tell_databases_apart(judge):
+    before = backup.fingerprints("default")
+    judge.answer("left")
+    after = backup.fingerprints("default")
+    changes = {name for name in before if before[name] != after[name]}
+    assert {"judge.Answer", "judge.Pair", "judge.Judge"} <= changes
+    assert not changes & {"studies.Study", "studies.Area", "studies.Edge", "accounts.Researcher"}
+
+
+def test_a_file_system_without_nameless_files(judge, tmp_path, monkeypatch):
+    """There, what a dead process left goes with the next backup, and what a living one holds stays."""
+    monkeypatch.delattr(backup.os, "O_TMPFILE")
+    (tmp_path / f"{backup.PART}dead").write_bytes(b"SQLite format 3")
+    backup.back_up(tmp_path / "copy.sqlite3")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.sqlite3", "data"]
+    with backup.opened(tmp_path / "copy.sqlite3"):
+        assert list((tmp_path / "data").iterdir()) == []
