@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-processors test-slow test-upgrades test-wheel test-installed test-r chromium check format bench bench-check docs words messages screenshots pages lock licences sbom audit reliability clean
+.PHONY: demo test test-processors test-slow test-wheel test-installed test-r chromium check format bench bench-check docs words messages screenshots pages lock licences sbom audit reliability clean
 
 demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
@@ -29,9 +29,6 @@ test-slow: $(READY) chromium  ## the tests that take minutes: simulation-based c
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not installed"
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "hypothesis and not slow" --hypothesis-profile many
 	JUDGEMAP_TEST_POSTGRES=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/web
-
-test-upgrades: $(READY)  ## databases and backups from earlier versions, on a real PostgreSQL
-	$(BIN)/python -m pytest -q -n 0 -m postgres tests/earlier
 
 test-wheel: $(READY)  ## build the wheel, install it in an empty environment, and fit and serve there
 	$(BIN)/python -m pytest -q -m "installed and not slow" tests/installed

@@ -58,7 +58,7 @@ def fits_done(database: Path) -> int:
     """Return how many of the demonstration's fits are made."""
     try:
         with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
-            return int(connection.execute("SELECT count(*) FROM fits_fitrun WHERE status = 'done'").fetchone()[0])
+            return int(connection.execute("SELECT count(*) FROM results_fitrun WHERE status = 'done'").fetchone()[0])
     except sqlite3.OperationalError:  # there are no tables yet
         return 0
 

@@ -231,7 +231,9 @@ def _until_fitted(data: Path, address: str) -> None:
         try:
             urllib.request.urlopen(f"{address}/healthz", timeout=5).close()  # noqa: S310 - our own server
             with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
-                if not connection.execute("select count(*) from fits_fitrun where explained_at is null").fetchone()[0]:
+                if not connection.execute("select count(*) from results_fitrun where explained_at is null").fetchone()[
+                    0
+                ]:
                     return
         except (OSError, sqlite3.Error):
             pass

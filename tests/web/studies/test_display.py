@@ -1,7 +1,6 @@
 """Drawings of areas: true to the map, and small."""
 
 import json
-from importlib import import_module
 
 import geopandas
 import numpy as np
@@ -138,13 +137,6 @@ def test_an_area_among_hundreds_of_small_ones_is_drawn_within_the_limit():
     scenes = draw_areas(Areas(names, names, AreaGraph(401, np.array([[0, 1]])), geometry)).scenes
     assert max(len(scene.encode()) for scene in scenes) <= LARGEST
     assert len(json.loads(scenes[0])["others"]) == 400
-
-
-def test_paths_that_earlier_versions_kept_become_coordinates_and_paths_again():
-    migration = import_module("judgemap.web.studies.migrations.0006_outlines_are_coordinates")
-    rings = [[0, 0, 10, 0, 10, 5], [20, 20, 30, 20, 25, -3]]
-    assert migration.rings_of(svg_path(rings)) == rings
-    assert migration.path_of(rings) == svg_path(rings)
 
 
 def test_stored_coordinates_make_the_path_that_pages_draw(areas):

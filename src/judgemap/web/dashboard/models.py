@@ -5,6 +5,7 @@ from django.db import models
 from judgemap.web.judge.models import Judge
 from judgemap.web.results.models import FitRun
 from judgemap.web.server.jobs import Job, job_constraints
+from judgemap.web.server.triggers import Trigger
 from judgemap.web.studies.models import Study
 
 
@@ -91,3 +92,13 @@ class PanelPlan(Job):
 
         self.result = work_out(self)
         self.finish("result")
+
+
+GOES_WITH_WITHDRAWAL = Trigger(
+    "tally_goes_with_withdrawal",
+    Judge._meta.db_table,  # noqa: SLF001
+    "UPDATE OF withdrawn_at",
+    when="NEW.withdrawn_at IS NOT NULL",
+    then=f"DELETE FROM {JudgeTally._meta.db_table} WHERE judge_id = NEW.name",  # noqa: S608, SLF001
+)
+"""A judge who withdraws takes the tally along, in the same transaction."""

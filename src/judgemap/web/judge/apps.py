@@ -1,4 +1,4 @@
-"""The app's label."""
+"""The app's label, and what its database keeps true."""
 
 from django.apps import AppConfig
 
@@ -8,3 +8,10 @@ class JudgeConfig(AppConfig):
 
     name = "judgemap.web.judge"
     label = "judge"
+
+    def ready(self) -> None:
+        """Answers are only ever added."""
+        from judgemap.web.judge.models import ONLY_ADDED
+        from judgemap.web.server.triggers import keep_trigger
+
+        keep_trigger(ONLY_ADDED, self)

@@ -5,6 +5,7 @@ from django.db.models import F, Q
 from django.dispatch import Signal
 
 from judgemap.web.server.tokens import make_name, make_token
+from judgemap.web.server.triggers import Trigger
 from judgemap.web.studies.models import Area, Study, StudyVersion
 
 OUTCOMES = ("left", "right", "tie", "skipped", "unknown")
@@ -168,3 +169,7 @@ class Answer(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pair_id} {self.outcome}"
+
+
+ONLY_ADDED = Trigger("answer_append_only", Answer._meta.db_table, "UPDATE", refuse="answers are only ever added")  # noqa: SLF001
+"""An answer is never changed: a changed mind is a new revision."""

@@ -7,7 +7,7 @@ class ResultsConfig(AppConfig):
     """Fits and their pages."""
 
     name = "judgemap.web.results"
-    label = "fits"  # the tables of earlier versions, and the migrations they recorded, have this name
+    label = "results"
 
     def ready(self) -> None:
         """Take judges who withdraw out of the fits; have the worker ask for fits that are due."""

@@ -21,8 +21,6 @@ from judgemap.web.server.outages import BROKEN
 logger = logging.getLogger(__name__)
 LOCK = 0x6A6D6170
 """Our advisory lock's number in PostgreSQL: "jmap"."""
-GONE = {"django_tasks_database", "making"}
-"""Apps that version 0.1.0 had and later versions do not."""
 PATIENCE_MS = 200
 """How long a checkpoint may hold up judges while it waits for readers, before it gives up and tries again later."""
 SECONDS_BETWEEN_TRIES = 1.0
@@ -44,11 +42,11 @@ def migrate(*, create: bool = False, upgrading: bool = False) -> None:
 def later_migrations(done: Iterable[tuple[str, str]]) -> list[str]:
     """Return the migrations in a database that this version does not have, because a later one made them.
 
-    >>> later_migrations([("judge", "0001_models"), ("judge", "9999_later")])
+    >>> later_migrations([("judge", "0001_initial"), ("judge", "9999_later")])
     ['judge.9999_later']
     """
     known = MigrationLoader(None).disk_migrations
-    return sorted(f"{app}.{name}" for app, name in done if (app, name) not in known and app not in GONE)
+    return sorted(f"{app}.{name}" for app, name in done if (app, name) not in known)
 
 
 def missing_migrations(using: str = "default") -> bool:

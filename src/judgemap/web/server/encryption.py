@@ -150,6 +150,7 @@ def _beginning(path: Path) -> bytes:
 
 
 def _unopened(path: Path, error: Exception, key: str) -> StudyError:
+    said = " ".join(str(error).split())  # age's own words may be several lines
     return StudyError(
-        f"{path} does not open with {key} ({error}); either it was encrypted to another, or the file is damaged"
+        f"{path} does not open with {key} ({said}); either it was encrypted to another, or the file is damaged"
     )

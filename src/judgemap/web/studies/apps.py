@@ -10,8 +10,14 @@ class StudiesConfig(AppConfig):
     label = "studies"
 
     def ready(self) -> None:
-        """Have the worker remove deleted studies when their grace period is over."""
+        """Keep the log as it is written; have the worker remove deleted studies when their grace period is over."""
+        from django.db.models.signals import post_migrate
+
         from judgemap.web.server.jobs import worker_round
+        from judgemap.web.server.triggers import keep_trigger
+        from judgemap.web.studies.models import ACTS_ONLY_ADDED, begin_log
         from judgemap.web.studies.removal import remove_due
 
+        keep_trigger(ACTS_ONLY_ADDED, self)
+        post_migrate.connect(begin_log, sender=self)
         worker_round.connect(remove_due)

@@ -8,6 +8,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from judgemap.web.server.jobs import Job, job_constraints
+from judgemap.web.server.triggers import Trigger
 
 MUST_BE_TRANSLATED = ("question", "instructions", "consent")
 """Essential texts: nobody should agree to a text, or answer a question, in a language they cannot read."""
@@ -258,6 +259,26 @@ class LogHead(models.Model):
 
     def __str__(self) -> str:
         return f"{self.number}-{self.digest}"
+
+
+def begin_log(using: str, **_: object) -> None:
+    """Give an empty database the row that the audit log ends with."""
+    LogHead.objects.using(using).get_or_create(pk=LogHead.ONLY)
+
+
+_FIXED = ("verb", "at", "number", "digest", "study_key", "researcher_key")
+ACTS_ONLY_ADDED = Trigger(
+    "act_append_only",
+    Act._meta.db_table,  # noqa: SLF001
+    "UPDATE",
+    when=" OR ".join([
+        *(f"OLD.{name} IS DISTINCT FROM NEW.{name}" for name in _FIXED),
+        "CAST(OLD.detail AS text) IS DISTINCT FROM CAST(NEW.detail AS text)",
+        *(f"(NEW.{key} IS NOT NULL AND OLD.{key} IS DISTINCT FROM NEW.{key})" for key in ("study_id", "researcher_id")),
+    ]),
+    refuse="acts are only ever added",
+)  # fmt: skip
+"""An act in the audit log is never changed, except that it loses its study or its researcher when they go."""
 
 
 class Upload(models.Model):
