@@ -18,7 +18,7 @@ from scipy.spatial import Delaunay
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import Disagreement, PanelModel, Parts
+from judgemap.core.model.judges import Disagreement, PanelModel, Parts, draw_panel
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import (
     FixedVariance,
@@ -29,7 +29,7 @@ from judgemap.core.model.prior import (
 from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.run import Draws, Plan, sample
-from judgemap.core.simulate.judges import draw_panel, simulate_panel
+from judgemap.core.simulate.misbehaviour import simulate_panel
 
 ROOT = Path(__file__).resolve().parents[1]
 SCALARS = ("log_variance", "log_disagreement", "tie_chance")

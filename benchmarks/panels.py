@@ -18,12 +18,11 @@ from pathlib import Path
 import numpy as np
 
 import judgemap as jm
-from judgemap.core.assess.held_out import Shared
-from judgemap.core.assess.importance import GOOD_K
-from judgemap.core.assess.kinds import kind_chances
+from judgemap.core.assess.held_out import GOOD_K, Shared, kind_chances
 from judgemap.core.model.judges import (
     Attention,
     Disagreement,
+    Panel,
     PanelModel,
     Parts,
 )
@@ -36,8 +35,7 @@ from judgemap.core.model.prior import (
 )
 from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.run import Plan, sample
-from judgemap.core.simulate.judges import Panel, simulate_panel
-from judgemap.core.simulate.misbehaviour import UNEQUAL
+from judgemap.core.simulate.misbehaviour import UNEQUAL, simulate_panel
 from judgemap.study.assess.judges import SURE
 from judgemap.study.assess.panel_judges import DRAWS, NEAR_NOTHING
 from judgemap.study.simulations.robustness import cover

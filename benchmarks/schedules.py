@@ -23,7 +23,6 @@ from scipy.spatial import Delaunay
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.design import adaptive
-from judgemap.core.design import adaptive_judges as adaptive_panel
 from judgemap.core.design.designs import (
     PairDesign,
     naive_spatial,
@@ -134,11 +133,11 @@ def judge_times(sizes: tuple[int, ...], answers: int = 50) -> list[dict[str, flo
     rows = []
     for n_areas in sizes:
         rng, C = np.random.default_rng(2), communicability(synthetic_map(n_areas)).matrix
-        known = adaptive_panel.Known(rng.standard_normal(n_areas), 0.3 * C, 0.5 * C)
+        known = adaptive.Known(rng.standard_normal(n_areas), 0.3 * C, 0.5 * C)
         winners, losers = draw_pairs(rng, n_areas, answers).T
-        state = adaptive_panel.state_among(known, winners, losers)
-        found = partial(adaptive_panel.state_among, known, winners, losers)
-        drawn = partial(adaptive_panel.next_pair, rng, state)
+        state = adaptive.state_among(known, winners, losers)
+        found = partial(adaptive.state_among, known, winners, losers)
+        drawn = partial(adaptive.next_pair, rng, state)
         rows.append(
             {
                 "areas": n_areas,

@@ -27,7 +27,7 @@ from scipy.linalg import lapack
 from scipy.special import expit, logit
 
 from judgemap.core.model import outcomes
-from judgemap.core.model.judges import PanelModel
+from judgemap.core.model.judges import Panel, PanelModel, draw_panel
 from judgemap.core.model.outcomes import Answers, TieRule
 from judgemap.core.model.prior import FixedVariance, InverseGamma
 from judgemap.core.samplers.judges.layout import (
@@ -44,7 +44,6 @@ from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
 from judgemap.core.samplers.polyagamma import draw_polyagamma
 from judgemap.core.samplers.run import Draws, Plan, run
 from judgemap.core.samplers.slices import slice_sample
-from judgemap.core.simulate.judges import Panel, draw_panel
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray, IntArray
 

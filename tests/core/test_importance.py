@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from judgemap.core.assess import importance
-from judgemap.core.assess.importance import GOOD_K, smooth_weights
+from judgemap.core.assess import held_out as importance
+from judgemap.core.assess.held_out import GOOD_K, smooth_weights
 
 RATIOS = {
     "light": lambda rng, n: rng.standard_normal(n),

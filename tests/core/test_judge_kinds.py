@@ -7,19 +7,18 @@ import pytest
 from scipy.special import expit, logsumexp
 from synthetic import delaunay_map
 
-from judgemap.core.assess import kinds as judge_kinds
-from judgemap.core.assess.held_out import Shared
-from judgemap.core.assess.importance import GOOD_K, Smoothed
-from judgemap.core.assess.kinds import ODD, Kinds, kind_chances
+from judgemap.core.assess import held_out as judge_kinds
+from judgemap.core.assess.held_out import GOOD_K, ODD, Kinds, Shared, Smoothed, kind_chances
 from judgemap.core.model.counts import count_judged
 from judgemap.core.model.judges import (
     Attention,
     Disagreement,
     Lapses,
+    Panel,
     Parts,
 )
 from judgemap.core.model.prior import communicability, covariance_of, independent
-from judgemap.core.simulate.judges import Panel, simulate_panel
+from judgemap.core.simulate.misbehaviour import simulate_panel
 
 C = communicability(delaunay_map(20))
 KINDS = ("modelled", "little", "reversed", "another_view")

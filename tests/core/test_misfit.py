@@ -5,7 +5,8 @@ import pytest
 from scipy import integrate
 from scipy.special import expit
 
-from judgemap.core.assess.misfit import mean_chance, mean_squares, share_interval
+from judgemap.core.approximate.gaussian import mean_chance
+from judgemap.core.assess.misfit import mean_squares, share_interval
 
 
 def moments_by_enumeration(p):

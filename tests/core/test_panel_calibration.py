@@ -21,10 +21,12 @@ from judgemap.core.model.judges import (
     Attention,
     Disagreement,
     Lapses,
+    Panel,
     PanelModel,
     Parts,
     Side,
     Smoothness,
+    draw_panel,
 )
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import InverseGamma, communicability
@@ -33,7 +35,7 @@ from judgemap.core.samplers.judges import layout as panel_layout
 from judgemap.core.samplers.judges import pilot as panel_pilot
 from judgemap.core.samplers.judges.smoothness import roughness
 from judgemap.core.samplers.judges.target import parameters
-from judgemap.core.simulate.judges import Panel, draw_panel, simulate_panel
+from judgemap.core.simulate.misbehaviour import simulate_panel
 
 pytestmark = pytest.mark.statistical
 

@@ -12,6 +12,7 @@ from judgemap.core.model.judges import (
     Parts,
     Side,
     Smoothness,
+    draw_panel,
 )
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, InverseGamma, communicability
@@ -20,7 +21,7 @@ from judgemap.core.samplers.judges import pilot as panel_pilot
 from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.judges.target import gradient, parameters
 from judgemap.core.samplers.run import Plan
-from judgemap.core.simulate.judges import draw_panel, simulate_panel
+from judgemap.core.simulate.misbehaviour import simulate_panel
 
 MAP = communicability(delaunay_map(12))
 DIFFER = Parts(disagreement=Disagreement(MAP))

@@ -13,7 +13,7 @@ from synthetic import delaunay_map
 
 from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import Disagreement, PanelModel, Parts
+from judgemap.core.model.judges import Disagreement, PanelModel, Parts, draw_panel
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import (
     FixedVariance,
@@ -24,7 +24,7 @@ from judgemap.core.model.prior import (
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.run import Plan
-from judgemap.core.simulate.judges import draw_panel, simulate_panel
+from judgemap.core.simulate.misbehaviour import simulate_panel
 
 pytestmark = pytest.mark.statistical
 

@@ -15,6 +15,7 @@ from judgemap.core.model.judges import (
     Side,
     Smoothness,
     as_one_judge,
+    draw_panel,
 )
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import (
@@ -27,7 +28,7 @@ from judgemap.core.model.prior import (
 from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.judges.run import sample_panel
 from judgemap.core.samplers.run import Plan, sample
-from judgemap.core.simulate.judges import draw_panel, simulate_panel
+from judgemap.core.simulate.misbehaviour import simulate_panel
 
 MAP = communicability(delaunay_map(12))
 EVERYTHING = Parts(TieRule.RAO_KUPPER, Smoothness(), Disagreement(MAP), Side(), Attention(), Lapses())

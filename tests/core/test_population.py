@@ -5,7 +5,7 @@ import pytest
 
 from judgemap.core.assess.reliability import another_panel, pearson, squared_correlations
 from judgemap.core.design.designs import uniform
-from judgemap.core.design.population import (
+from judgemap.core.design.utility import (
     Population,
     endless_information,
     judge_information,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from judgemap.core.assess.predictive import (
+from judgemap.core.assess.misfit import (
     Shown,
     chosen_first,
     circular_triads,

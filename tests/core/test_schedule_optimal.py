@@ -6,21 +6,11 @@ from scipy.integrate import quad
 from scipy.special import expit
 from synthetic import all_pairs, delaunay_map, matrix_of
 
+from judgemap.core.approximate.newton import inverse
 from judgemap.core.design import optimal as optimal_module
 from judgemap.core.design.designs import principal_component, uniform, weighted
-from judgemap.core.design.optimal import (
-    Panel,
-    expected_information,
-    expected_trace,
-    optimal,
-    sensitivity,
-)
-from judgemap.core.design.utility import (
-    centred_square,
-    centred_trace,
-    contrasts,
-    inverse,
-)
+from judgemap.core.design.optimal import Panel, expected_information, optimal, problem, value_and_slope
+from judgemap.core.design.utility import centred_square, centred_trace, contrasts
 from judgemap.core.model.prior import communicability, independent
 
 MAP = delaunay_map(10)
@@ -31,6 +21,16 @@ TOLERANCE = 1e-5
 @pytest.fixture(scope="module")
 def best():
     return optimal(*PROBLEM, tolerance=TOLERANCE)
+
+
+def expected_trace(design, covariance, alpha, n_comparisons, panel=None):
+    """f(q) of a design: roughly the trace of the posterior covariance of the centred strengths to expect."""
+    return value_and_slope(*problem(covariance, alpha, n_comparisons, panel), matrix_of(design), panel)[0]
+
+
+def sensitivity(design, covariance, alpha, n_comparisons, panel=None):
+    """−∂f/∂q_ij for all pairs: a design is optimal if and only if none exceeds their mean, Σ q d."""
+    return value_and_slope(*problem(covariance, alpha, n_comparisons, panel), matrix_of(design), panel)[1]
 
 
 def excess(design):

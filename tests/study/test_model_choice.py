@@ -9,8 +9,7 @@ import pytest
 import xarray as xr
 
 import judgemap as jm
-from judgemap.core.assess.importance import GOOD_K
-from judgemap.core.assess.kinds import kind_chances
+from judgemap.core.assess.held_out import GOOD_K, kind_chances
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.study.assess import explain, model_choice, panel_judges

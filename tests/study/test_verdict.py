@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from judgemap.core.assess.predictive import EXTREME
+from judgemap.core.assess.misfit import EXTREME
 from judgemap.study.assess.findings import JudgeFinding, Measure, ReliabilityFinding
 from judgemap.study.assess.verdict import (
     Grade,

@@ -27,7 +27,7 @@ from judgemap.geo.adjacency import (
     parts_notes,
 )
 from judgemap.geo.csvfiles import Table, did_you_mean, quoted, read_table
-from judgemap.geo.labels import Labels, clean_label, complete_names
+from judgemap.geo.labels import Labels, clean_label, column_texts, complete_names, told_apart
 
 if TYPE_CHECKING:
     import geopandas
@@ -197,9 +197,6 @@ def read_areas(
 
 def _with_distinct_names(areas: "Areas", frame: "geopandas.GeoDataFrame") -> "Areas":
     """Distinguish areas that share a name, using the other columns of their file if necessary."""
-    from judgemap.geo.labels import column_texts
-    from judgemap.geo.same_names import told_apart
-
     if len(set(areas.names)) == len(areas):
         return areas
     columns = {str(each): column_texts(frame, each) for each in frame.columns if each != frame.geometry.name}

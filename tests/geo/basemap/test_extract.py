@@ -10,8 +10,7 @@ import shapely
 from town_making import MIDDLE, Town, town
 
 from judgemap.errors import StudyError
-from judgemap.geo.basemap.coast import sea
-from judgemap.geo.basemap.extract import read_extract
+from judgemap.geo.basemap.extract import read_extract, sea
 
 BOX = (MIDDLE[0] - 0.05, MIDDLE[1] - 0.03, MIDDLE[0] + 0.05, MIDDLE[1] + 0.03)
 

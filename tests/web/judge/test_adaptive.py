@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from judgemap.core.design import adaptive_judges as adaptive_panel
-from judgemap.core.design.adaptive_judges import Known, gains, state_among
+from judgemap.core.design import adaptive
+from judgemap.core.design.adaptive import Known, gains, state_among
 from judgemap.web.judge import scheduling
 from judgemap.web.judge.models import Judge, Pair, PopulationMap
 from judgemap.web.studies import actions
@@ -104,6 +104,6 @@ def test_unknown_areas_are_not_asked_by_the_population_either(judge, population)
 
 
 def test_without_a_fit_of_judges_who_differ_all_are_asked_alike(judge, asked, population, monkeypatch):
-    monkeypatch.setattr(adaptive_panel, "state_among", None)
+    monkeypatch.setattr(adaptive, "state_among", None)
     PopulationMap.objects.all().delete()
     assert judge.answer("left").status_code == 200

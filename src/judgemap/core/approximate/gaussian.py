@@ -15,11 +15,11 @@ Source: Opper and Archambeau (2009); Challis and Barber (2013).
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from judgemap.core.approximate import laplace
-from judgemap.core.assess.misfit import mean_chance
-from judgemap.core.design.utility import inverse
+from judgemap.core.approximate.newton import inverse
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.likelihood import differences, information, laplacian
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model
@@ -33,6 +33,7 @@ def _nodes(size: int) -> Nodes:
     return places.astype(np.float32), (weights / weights.sum()).astype(np.float32)
 
 
+PLACES, SHARES = np.polynomial.hermite_e.hermegauss(41)
 NARROW, FEW_NODES, MANY_NODES = 0.75, _nodes(7), _nodes(15)
 """If no pair's s exceeds `NARROW`, the few nodes are good enough: within 2e-6 of the integral."""
 BLOCK = 4096
@@ -172,3 +173,14 @@ def _moments(counts: PairCounts, at: Gaussian) -> tuple[FloatArray, FloatArray]:
         np.square(p, out=p)
         weight[part] = np.maximum(chance[part] - shares @ p, 0.0)
     return chance, weight
+
+
+def mean_chance(mean: ArrayLike, variance: ArrayLike) -> FloatArray:
+    """E logit⁻¹(d) for d ~ N(mean, variance), by Gauss-Hermite quadrature: the chance of a future answer.
+
+    >>> mean_chance([0.0, 2.0], [9.0, 0.0]).round(4)
+    array([0.5   , 0.8808])
+    """
+    centre, spread = np.asarray(mean, dtype=np.float64), np.sqrt(np.asarray(variance, dtype=np.float64))
+    result: FloatArray = expit(centre[..., None] + spread[..., None] * PLACES) @ (SHARES / SHARES.sum())
+    return result

@@ -1,8 +1,9 @@
-"""Newton's method with step halving, which finds every mode and maximum in the core."""
+"""Newton's method with step halving, which finds every mode and maximum in the core, and the covariance there."""
 
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg import lapack
 
 from judgemap.core.types import FloatArray
 
@@ -48,3 +49,18 @@ def climb(height: Callable[[FloatArray], float], ascent: Ascent, start: FloatArr
             break
         place, value = place + step, trial
     raise FloatingPointError("Newton's method did not find the most likely strengths")
+
+
+def inverse(precision: FloatArray) -> FloatArray:
+    """Invert a symmetric positive definite matrix by its Cholesky factor: half the work of a general inverse.
+
+    >>> inverse(np.array([[2.0, 0.0], [0.0, 4.0]]))
+    array([[0.5 , 0. ], [0.  , 0.25]])
+    """
+    factor, failed = lapack.dpotrf(precision.T, lower=1, clean=1)
+    if failed:
+        raise ValueError("the precision of the strengths is not positive definite; check the prior's covariance")
+    lower, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    result: FloatArray = np.add(lower, lower.T, order="C")
+    result.ravel()[:: len(result) + 1] /= 2
+    return result

@@ -1,33 +1,37 @@
-"""The probability of one judge's answers before anything is known about that judge, which is how models are compared.
+"""One judge against all the others: how probable the judge's answers were beforehand, and what kind of judge this is.
+
+The probability of one judge's answers before anything is known about that judge is also how models are compared.
 
 Given what all judges share (λ, σ², p, b, σ_b², σ_a²), the probability of judge k's answers is
 
     p(y_k | shared) = ∫ p(y_k | λ + u_k, b_k, a_k, ε_k) p(u_k, b_k, a_k, ε_k | shared)
 
 The unknowns are written as v ~ N(0, I): the part of the view that the answers depend on (u_k = σFv, in as many
-coordinates as there are rows or areas, see `samplers.panel_layout`), side, attention, and the score of the lapse rate.
+coordinates as there are rows or areas), side, attention, and the score of the lapse rate.
 The integral is found by importance sampling from the Gaussian at the mode of v, with covariance H⁻¹, H = JᵀWJ + I,
 J = ∂η/∂v, but with heavier tails for everything except the view:
 
     p(y_k | shared) ≈ mean of p(y_k | v) N(v; 0, I) / N(v; v̂, H⁻¹)
 
-All draws of the shared parameters are processed together.
+All draws of the shared parameters are processed together. `smooth_weights` turns the same probabilities into draws as
+they would be without this judge, and `kind_chances` asks which kind of judge would have given these answers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from judgemap.core.model.counts import JudgedCounts
-from judgemap.core.model.judges import Parts
+from judgemap.core.model.judges import Disagreement, Parts
 from judgemap.core.model.outcomes import (
     Answers,
     curvature,
     log_likelihood,
     slopes,
 )
+from judgemap.core.model.prior import Covariance
 from judgemap.core.samplers.judges.target import lapse_rate
 from judgemap.core.types import FloatArray, IntArray
 
@@ -259,3 +263,129 @@ def _log_t(z: FloatArray) -> FloatArray:
     constant = gammaln((TAILS + 1) / 2) - gammaln(TAILS / 2) - np.log(TAILS * np.pi) / 2
     density: FloatArray = constant - (TAILS + 1) / 2 * np.log1p(z**2 / TAILS)
     return density
+
+
+GOOD_K = 0.7
+"""Above this Pareto k, importance sampling cannot be relied on (Vehtari et al., 2024)."""
+FEWEST = 5
+"""The fewest draws in the tail from which k is estimated."""
+
+
+class Smoothed(NamedTuple):
+    """Normalised log-weights, one per draw, and k̂, which is infinite if there are too few draws to estimate it."""
+
+    log_weights: FloatArray
+    k: float
+
+
+def smooth_weights(log_ratios: FloatArray) -> Smoothed:
+    """Smooth importance ratios, one per draw, given as logarithms up to a constant.
+
+    Draws s from the posterior given all answers, weighted by r_s = 1 / p(y_k | s), stand in for the posterior given
+    everyone else's answers. A few weights may dwarf all the others. The largest M = min(S/5, 3√S) of the S weights are
+    therefore replaced by the quantiles of a generalised Pareto distribution fitted to them, capped at the largest raw
+    weight. Its shape k̂ says how heavy the tail is: above `GOOD_K`, no practical number of draws is enough.
+
+    Vehtari, Simpson, Gelman, Yao and Gabry (2024); the fit is that of Zhang and Stephens (2009), with the paper's weak
+    prior on k. ArviZ provides this as ``psislw`` but takes seconds to import; the tests compare the two.
+
+    >>> weights, k = smooth_weights(np.random.default_rng(1).standard_normal(1000))
+    >>> round(float(np.exp(weights).sum()), 6), k < GOOD_K
+    (1.0, True)
+    """
+    x = log_ratios - log_ratios.max()
+    order = np.argsort(x, kind="stable")
+    size = int(np.ceil(min(len(x) / 5, 3 * np.sqrt(len(x)))))
+    # A threshold below the smallest positive number would be 0 once it is exponentiated.
+    cut = max(x[order[max(len(x) - size - 1, 0)]], np.log(np.finfo(float).tiny))
+    tail = order[x[order] > cut]
+    k = np.inf
+    if len(tail) >= FEWEST:
+        k, scale = _fit_tail(np.exp(x[tail]) - np.exp(cut))
+    if np.isfinite(k):
+        quantiles = (np.arange(len(tail)) + 0.5) / len(tail)
+        x[tail] = np.minimum(np.log(_pareto_quantile(quantiles, k, scale) + np.exp(cut)), 0.0)
+    return Smoothed(x - logsumexp(x), float(k))
+
+
+def _fit_tail(excess: FloatArray) -> tuple[float, float]:
+    """Return the shape and scale of a generalised Pareto distribution fitted to sorted excesses over a threshold."""
+    n = len(excess)
+    candidates = 30 + int(np.sqrt(n))
+    b = 1 - np.sqrt(candidates / (np.arange(candidates) + 0.5))
+    b = b / (3 * excess[int(n / 4 + 0.5) - 1]) + 1 / excess[-1]
+    shapes = np.log1p(-b[:, None] * excess).mean(axis=1)
+    profile = n * (np.log(-b / shapes) - shapes - 1)
+    weights = np.exp(profile - logsumexp(profile))
+    middle = float(weights @ b)
+    shape = float(np.log1p(-middle * excess).mean())
+    # The weak prior on k acts as if ten more draws had k = 0.5.
+    return (n * shape + 10 * 0.5) / (n + 10), -shape / middle
+
+
+def _pareto_quantile(p: FloatArray, k: float, scale: float) -> FloatArray:
+    if abs(k) < np.finfo(float).eps:
+        return -scale * np.log1p(-p)
+    value: FloatArray = scale * np.expm1(-k * np.log1p(-p)) / k
+    return value
+
+
+ODD = 0.05
+"""Prior share of judges of each kind other than `modelled`."""
+
+
+class Kinds(NamedTuple):
+    """The probability of each kind of judge; they add up to 1.
+
+    A model with attention or lapses allows for more: there, a judge as modelled can also have a_k near 0 or below, or
+    lapse, and the caller adds that.
+    """
+
+    modelled: float
+    """μ_k = λ + u_k, with side, attention and lapses as in the model."""
+    little: float
+    """Answers by chance: η = 0, apart from a lean to one side."""
+    reversed: float
+    """−μ_k instead of μ_k: the judge took the question the other way round."""
+    another_view: float
+    """μ_k ~ N(0, M): a map as varied as any judge's, M = α²C + σ²C_u, unrelated to the population's."""
+
+
+def kind_chances(
+    rng: np.random.Generator, counts: JudgedCounts, judge: int, parts: Parts, shared: Shared, own: Covariance
+) -> tuple[Kinds, float]:
+    """Weigh the kinds for one judge and return k̂ of the weights too; ``own`` is M, the covariance of a judge's map.
+
+    Let s be draws of what all judges share, given all answers, with judge k as modelled. Weighted by 1 / p(y_k | s),
+    they stand for what *everyone else's* answers say about s, and the weighted mean of p(y_k | kind, s) is how probable
+    each kind makes this judge's answers. If s rests mostly on this judge, for instance because the judge gave more
+    answers than all the others together, a few draws carry all the weight, and k̂ shows it.
+
+    >>> from judgemap.core.model.counts import count_judged
+    >>> from judgemap.core.model.prior import independent
+    >>> counts = count_judged([0] * 20, left=[0] * 20, right=[1] * 20, choice=[-1] * 20, n_areas=2, n_judges=1)
+    >>> zero = np.zeros(1)
+    >>> shared = Shared(np.array([[1.5, -1.5]]), zero, zero, zero, zero, zero)
+    >>> kinds, _ = kind_chances(np.random.default_rng(1), counts, 0, Parts(), shared, independent(2))
+    >>> max(kinds._fields, key=lambda name: getattr(kinds, name))
+    'reversed'
+    """
+
+    def log_chances(other: Parts, at: Shared) -> FloatArray:
+        return log_probability(rng, rows_of(counts, judge, other), other, at)
+
+    typical = Shared(*(np.median(each, axis=0, keepdims=True) for each in shared))._replace(
+        strengths=np.zeros((1, counts.n_areas))
+    )
+    straight = replace(parts, attention=None)
+    own_map = replace(straight, disagreement=Disagreement(own))
+    modelled = log_chances(parts, shared)
+    weights, k = smooth_weights(-modelled)
+    chances = (
+        modelled,
+        log_chances(Parts(ties=parts.ties, side=parts.side), typical),
+        log_chances(straight, shared._replace(strengths=-shared.strengths)),
+        log_chances(own_map, typical._replace(sigma=np.ones(1))),
+    )
+    odds = np.log([1 - 3 * ODD, ODD, ODD, ODD]) + [logsumexp(weights + each) for each in chances]
+    return Kinds(*np.exp(odds - logsumexp(odds)).tolist()), k

@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 from scipy.special import expit
 
-from judgemap.core.approximate.newton import climb
-from judgemap.core.design.utility import inverse
+from judgemap.core.approximate.newton import climb, inverse
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.likelihood import information, log_likelihood, score
 from judgemap.core.types import FloatArray

@@ -9,6 +9,15 @@ centred strengths by exactly
 Three things are approximate: the Gaussian shape, taking α² as known, and taking w at the mode, before the answer moves
 it. The mode and V are not: they are brought to convergence after every answer, so the state depends only on the
 tallies, and a server that restarts goes on with the pairs it would have asked anyway.
+
+If judges differ, judge k sees μ_k = λ + u_k, u_k ~ N(0, Σ). With S the information of judge k's own answers about μ_k,
+R = (S + Σ⁻¹)⁻¹ and B = RΣ⁻¹, the population's map λ and the judge's own have D = Cov(λ, μ_k) = VBᵀ and
+M = Cov(μ_k) = R + BVBᵀ, and asking this judge pair x reduces the trace of the centred population's map by
+
+    gain_ij = w ‖KDx‖² / (1 + w xᵀMx),   w = p(1 − p) at the mode of μ_k.
+
+For a judge about whom nothing is known yet, D = V and M = V + Σ; a judge whose view of a pair is known adds little by
+answering it again.
 """
 
 from dataclasses import dataclass
@@ -16,17 +25,21 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
 from judgemap.core.approximate import laplace
+from judgemap.core.approximate.newton import climb, inverse
 from judgemap.core.design.designs import known_areas
-from judgemap.core.design.utility import centred_square, contrasts, inverse
+from judgemap.core.design.utility import centred_square, contrasts
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.likelihood import information, score
 from judgemap.core.model.prior import FixedVariance, Model
-from judgemap.core.types import FloatArray, frozen_floats
+from judgemap.core.types import FloatArray, IntArray, frozen_floats
 
 CONVERGED = 1e-20
 """The mode counts as reached at this squared distance from it, in posterior standard deviations."""
+CLOSE = 1e-9
+"""The same for one judge's map."""
 STEPS = 60
 """The most steps allowed to reach the mode; about six are usual."""
 
@@ -47,6 +60,17 @@ class AdaptiveState:
             raise ValueError(f"mode and covariance must cover the model's {n_areas} areas")
 
 
+class JudgeState(NamedTuple):
+    """What all answers say about one judge's map μ_k, and about it and the population's map λ together."""
+
+    own: FloatArray
+    """The mode of μ_k."""
+    cross: FloatArray
+    """Cov(λ, μ_k)."""
+    covariance: FloatArray
+    """Cov(μ_k)."""
+
+
 class NextPair(NamedTuple):
     """A pair to ask, and the probability with which it was drawn, whichever way round."""
 
@@ -63,6 +87,10 @@ def init(model: Model) -> AdaptiveState:
     >>> state = init(Model(count_pairs([0], [1], n_areas=3), independent(3), FixedVariance(9.0)))
     >>> bool(state.mode[0] > state.mode[2] > state.mode[1])
     True
+    >>> 2 in next_pair(np.random.default_rng(1), state, temperature=0.01)[:2]
+    True
+    >>> update(state, winner=2, loser=1).model.counts.total
+    2
     """
     return _settle(model, _newton(model, np.zeros(model.counts.n_areas)))
 
@@ -72,12 +100,6 @@ def update(state: AdaptiveState, winner: int, loser: int) -> AdaptiveState:
 
     V updated for the new pair (Sherman-Morrison) is nearly the inverse Hessian at the new mode, so a few products with
     it converge. V is then computed afresh, so that no error builds up.
-
-    >>> from judgemap.core.model.counts import count_pairs
-    >>> from judgemap.core.model.prior import independent
-    >>> state = init(Model(count_pairs([0], [1], n_areas=3), independent(3), FixedVariance(9.0)))
-    >>> update(state, winner=2, loser=1).model.counts.total
-    2
     """
     counts = _with_answer(state.model.counts, winner, loser)
     model = Model(counts, state.model.covariance, state.model.variance)
@@ -89,32 +111,18 @@ def update(state: AdaptiveState, winner: int, loser: int) -> AdaptiveState:
 
 
 def next_pair(
-    rng: np.random.Generator, state: AdaptiveState, temperature: float = 1.0, allowed: ArrayLike | None = None
+    rng: np.random.Generator,
+    state: AdaptiveState | JudgeState,
+    temperature: float = 1.0,
+    allowed: ArrayLike | None = None,
 ) -> NextPair:
     """Draw the next pair with probability ∝ gain^{1/temperature}, sides at random, from ``allowed`` areas if given.
 
     At a low temperature the most informative pairs are nearly always asked; these are close calls, and hard for judges.
     At a high temperature all pairs are equally likely, for early and late judges alike. The cost is O(N³) for VKV and
     O(N²) for the pairs.
-
-    >>> from judgemap.core.model.counts import count_pairs
-    >>> from judgemap.core.model.prior import independent
-    >>> state = init(Model(count_pairs([0], [1], n_areas=3), independent(3), FixedVariance(9.0)))
-    >>> pair = next_pair(np.random.default_rng(1), state, temperature=0.01)
-    >>> 2 in pair[:2]
-    True
     """
-    return draw_by_gain(rng, gains(state), temperature, allowed)
-
-
-def draw_by_gain(
-    rng: np.random.Generator, gain: FloatArray, temperature: float, allowed: ArrayLike | None = None
-) -> NextPair:
-    """Draw a pair with probability ∝ gain^{1/temperature}, sides at random, from ``allowed`` areas if given.
-
-    >>> draw_by_gain(np.random.default_rng(1), np.array([[0.0, 2.0], [2.0, 0.0]]), temperature=1.0).probability
-    1.0
-    """
+    gain = gains(state)
     if not (np.isfinite(temperature) and temperature > 0):
         raise ValueError(f"the temperature must be a positive number, received {temperature}")
     n_areas = len(gain)
@@ -131,13 +139,13 @@ def draw_by_gain(
     return NextPair(int(areas[left]), int(areas[right]), float(2 * weights[left, right] / of_rows.sum()))
 
 
-def gains(state: AdaptiveState) -> FloatArray:
+def gains(state: AdaptiveState | JudgeState) -> FloatArray:
     """How much asking each pair next would lower the trace of the centred strengths' covariance; zero diagonal."""
-    V = state.covariance
-    w = _binomial_variance(state.mode)
-    gain = contrasts(centred_square(V))
+    own, cross = (state.mode, state.covariance) if isinstance(state, AdaptiveState) else (state.own, state.cross)
+    w = _binomial_variance(own)
+    gain = contrasts(centred_square(cross))
     gain *= w
-    w *= contrasts(V)
+    w *= contrasts(state.covariance)
     w += 1.0
     gain /= w
     np.fill_diagonal(gain, 0.0)
@@ -210,3 +218,45 @@ def _settle(model: Model, near: AdaptiveState) -> AdaptiveState:
         else:
             mode, last = mode + step, distance
     raise ValueError("the mode of the strengths was not found; check the prior's covariance and α²")
+
+
+class Known(NamedTuple):
+    """What a fit says about a population of judges: the mean and covariance of λ, and Σ, how much judges differ."""
+
+    mean: FloatArray
+    covariance: FloatArray
+    views: FloatArray
+
+
+def state_among(known: Known, winners: IntArray, losers: IntArray) -> JudgeState:
+    """Find the state for one judge from what is known about the population and from that judge's own answers.
+
+    No other judge's answers are needed: with K = XΣXᵀ for the answers X, G = ΣXᵀ(W⁻¹ + K)⁻¹ gives B = I − GX and
+    R = BΣ. Answers given since the last fit inform this judge's map at once, and the population's map at the next fit.
+
+    >>> known = Known(np.zeros(3), 9 * np.eye(3), np.eye(3))
+    >>> state = state_among(known, np.array([0, 0]), np.array([1, 1]))
+    >>> bool(state.own[0] > state.own[2] > state.own[1]), bool(state.covariance[0, 0] < 10)
+    (True, True)
+    """
+    d = known.mean[winners] - known.mean[losers]
+    seen = known.views[winners] - known.views[losers]
+    K = seen[:, winners] - seen[:, losers]
+
+    def height(a: FloatArray) -> float:
+        f = K @ a
+        return float(-np.logaddexp(0.0, -(d + f)).sum() - a @ f / 2)
+
+    def ascent(a: FloatArray) -> tuple[FloatArray, FloatArray]:
+        p = expit(d + K @ a)
+        step = np.linalg.solve(np.eye(len(a)) + (p * (1 - p))[:, None] * K, 1 - p - a).astype(np.float64)
+        return K @ (1 - p - a), step
+
+    a = climb(height, ascent, np.zeros(len(winners)), CLOSE)
+    p = expit(d + K @ a)
+    weights = p * (1 - p)
+    G = np.linalg.solve(np.eye(len(a)) + K * weights, seen).T * weights
+    V = known.covariance
+    BV = V - G @ (V[winners] - V[losers])
+    BVB = BV - (BV[:, winners] - BV[:, losers]) @ G.T
+    return JudgeState(known.mean + seen.T @ a, BV.T, known.views - G @ seen + BVB)

@@ -12,13 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from judgemap.core.approximate.newton import inverse
 from judgemap.core.design.designs import PairDesign, weighted
-from judgemap.core.design.utility import (
-    centred_square,
-    centred_trace,
-    contrasts,
-    inverse,
-)
+from judgemap.core.design.utility import centred_square, centred_trace, contrasts
 from judgemap.core.model.prior import Covariance
 from judgemap.core.types import FloatArray
 
@@ -55,8 +51,7 @@ def optimal(
     >>> from judgemap.core.model.graph import AreaGraph
     >>> from judgemap.core.model.prior import communicability
     >>> path = communicability(AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
-    >>> design = optimal(path, alpha=3.0, n_comparisons=20)
-    >>> bool(expected_trace(design, path, 3.0, 20) < expected_trace(weighted(np.ones((4, 4))), path, 3.0, 20))
+    >>> bool(np.diff(optimal(path, alpha=3.0, n_comparisons=20).probability(0, [1, 3]))[0] > 0)
     True
     """
     n_areas = covariance.n_areas
@@ -67,37 +62,21 @@ def optimal(
         )
     if n_areas < 2:
         raise ValueError("a pair needs two different areas, but the map has only one")
-    prior, information = _problem(covariance, alpha, n_comparisons, panel)
+    prior, information = problem(covariance, alpha, n_comparisons, panel)
     q = (1 - np.eye(n_areas)) * 2 / (n_areas * (n_areas - 1))
-    value, slope = _value_and_slope(prior, information, q, panel)
+    value, slope = value_and_slope(prior, information, q, panel)
     for _ in range(STEPS):
         average = float((q * slope).sum() / 2)
         if slope.max() - average < tolerance * value:
             return weighted(q)
         factor = slope / average
         trial = _normalised(q * factor)
-        trial_value, trial_slope = _value_and_slope(prior, information, trial, panel)
+        trial_value, trial_slope = value_and_slope(prior, information, trial, panel)
         if trial_value > value:
             trial = _normalised(q * np.sqrt(factor))
-            trial_value, trial_slope = _value_and_slope(prior, information, trial, panel)
+            trial_value, trial_slope = value_and_slope(prior, information, trial, panel)
         q, value, slope = trial, trial_value, trial_slope
     raise ValueError(f"the optimal design did not get within {tolerance:g} of the best; allow a larger tolerance")
-
-
-def expected_trace(
-    design: PairDesign, covariance: Covariance, alpha: float, n_comparisons: int, panel: Panel | None = None
-) -> float:
-    """f(q) of a design: roughly the trace of the posterior covariance of the centred strengths to expect."""
-    prior, information = _problem(covariance, alpha, n_comparisons, panel)
-    return _value_and_slope(prior, information, _probabilities(design), panel)[0]
-
-
-def sensitivity(
-    design: PairDesign, covariance: Covariance, alpha: float, n_comparisons: int, panel: Panel | None = None
-) -> FloatArray:
-    """Return d_ij = −∂f/∂q_ij for all pairs: a design is optimal if and only if no d_ij exceeds Σ q d."""
-    prior, information = _problem(covariance, alpha, n_comparisons, panel)
-    return _value_and_slope(prior, information, _probabilities(design), panel)[1]
 
 
 def expected_information(sd: FloatArray) -> FloatArray:
@@ -120,7 +99,7 @@ def expected_information(sd: FloatArray) -> FloatArray:
     return result
 
 
-def _problem(
+def problem(
     covariance: Covariance, alpha: float, n_comparisons: int, panel: Panel | None
 ) -> tuple[FloatArray, FloatArray]:
     """C⁻¹/α², and M w_ij for all pairs, with a zero diagonal."""
@@ -137,7 +116,7 @@ def _problem(
     return covariance.inverse / alpha**2, information
 
 
-def _value_and_slope(
+def value_and_slope(
     prior: FloatArray, information: FloatArray, q: FloatArray, panel: Panel | None
 ) -> tuple[float, FloatArray]:
     """f(q) and −∂f/∂q, the latter as a symmetric matrix with a zero diagonal."""
@@ -158,10 +137,3 @@ def _normalised(q: FloatArray) -> FloatArray:
     result: FloatArray = q * (2 / q.sum())
     result[result < NEGLIGIBLE] = 0.0
     return result
-
-
-def _probabilities(design: PairDesign) -> FloatArray:
-    i, j = np.triu_indices(design.n_areas, 1)
-    q = np.zeros((design.n_areas, design.n_areas))
-    q[i, j] = q[j, i] = design.probability(i, j)
-    return q

@@ -4,16 +4,30 @@
 functions take a posterior covariance V. With K = I − 11ᵀ/N, strengths are reported as Kλ, because the likelihood says
 nothing about their mean. tr(KVK) is the sum of the variances of the reported strengths, which designs try to make
 small. To first order, asking a pair x = e_i − e_j reduces it by ‖KVx‖² = xᵀ(VKV)x per unit of information.
+
+`precision_grid` says what a panel's answers tell us about the population that its judges come from. Judge k sees
+μ_k = λ + u_k, with λ ~ N(0, α²C) and u_k ~ N(0, Σ), Σ = σ²C_u. Let W = diag p(1 − p) at the truth, so that judge k's
+answers carry the information S_k = X_kᵀW_kX_k about μ_k. With u_k integrated out, their information about λ is
+
+    G_k = S_k − S_k(S_k + Σ⁻¹)⁻¹S_k = X_kᵀ(W_k⁻¹ + X_kΣX_kᵀ)⁻¹X_k,     V = (C⁻¹/α² + Σ_k G_k)⁻¹
+
+where V is the posterior covariance of λ. However many answers one judge gives, G_k stays below (KΣK)⁺: what we would
+learn about the population from knowing one judge's map exactly. Two things are approximate: the Gaussian shape
+(Laplace, at the truth), and taking α² and σ² as known.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lapack
+from scipy import linalg
 from scipy.special import expit
 
-from judgemap.core.types import FloatArray
+from judgemap.core.approximate.newton import inverse
+from judgemap.core.design.designs import PairDesign
+from judgemap.core.model.prior import Covariance
+from judgemap.core.types import FloatArray, IntArray
 
 CHUNK = 4_000_000
 """The most numbers in memory at a time, pairs × draws: 32 MB."""
@@ -108,21 +122,6 @@ def contrasts(M: FloatArray) -> FloatArray:
     return result
 
 
-def inverse(precision: FloatArray) -> FloatArray:
-    """Invert a symmetric positive definite matrix by its Cholesky factor: half the work of a general inverse.
-
-    >>> inverse(np.array([[2.0, 0.0], [0.0, 4.0]]))
-    array([[0.5 , 0. ], [0.  , 0.25]])
-    """
-    factor, failed = lapack.dpotrf(precision.T, lower=1, clean=1)
-    if failed:
-        raise ValueError("the precision of the strengths is not positive definite; check the prior's covariance")
-    lower, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    result: FloatArray = np.add(lower, lower.T, order="C")
-    result.ravel()[:: len(result) + 1] /= 2
-    return result
-
-
 def _checked(draws: ArrayLike) -> FloatArray:
     strengths = np.asarray(draws, dtype=np.float64)
     if strengths.ndim != 2 or strengths.shape[0] < 2 or strengths.shape[1] < 2:
@@ -132,3 +131,101 @@ def _checked(draws: ArrayLike) -> FloatArray:
     if not np.all(np.isfinite(strengths)):
         raise ValueError("utilities need finite draws of the strengths")
     return strengths
+
+
+class Population(NamedTuple):
+    """How areas differ, α²C, and how much judges disagree about them, Σ = σ²C_u."""
+
+    covariance: Covariance
+    alpha: float
+    views: FloatArray
+
+
+class PrecisionGrid(NamedTuple):
+    """Precision of the population's map, by answers per judge (rows; the last is unlimited) and judges (columns)."""
+
+    sd: FloatArray
+    """Posterior standard deviation of a centred strength, averaged over the areas."""
+    trace: FloatArray
+    """tr cov of centred strengths, 1/U1."""
+
+
+def judge_information(pairs: IntArray, strengths: FloatArray, views: FloatArray) -> FloatArray:
+    """G_k from one judge's answers to ``pairs``, one per row; ``strengths`` are the judge's own, ``views`` is Σ.
+
+    Inverts a matrix over the areas or over the answers, whichever is smaller.
+
+    >>> pairs = np.array([[0, 1]] * 400)
+    >>> alike, differ = (judge_information(pairs, np.zeros(2), s2 * np.eye(2)) for s2 in (1e-12, 1.0))
+    >>> alike[0, 0].round(2), differ[0, 0].round(2)
+    (np.float64(100.0), np.float64(0.5))
+    """
+    n_answers, n_areas = len(pairs), len(strengths)
+    X = np.zeros((n_answers, n_areas))
+    X[np.arange(n_answers), pairs[:, 0]] = 1.0
+    X[np.arange(n_answers), pairs[:, 1]] = -1.0
+    p = expit(X @ strengths)
+    weights = np.maximum(p * (1 - p), 1e-12)
+    if n_answers < n_areas:
+        factor = linalg.cholesky(X @ views @ X.T + np.diag(1 / weights), lower=True)
+        half = linalg.solve_triangular(factor, X, lower=True)
+        information: FloatArray = half.T @ half
+        return information
+    S = X.T @ (weights[:, None] * X)
+    information = linalg.solve(np.eye(n_areas) + S @ views, S)
+    return (information + information.T) / 2
+
+
+def endless_information(views: FloatArray) -> FloatArray:
+    """(KΣK)⁺: what one judge whose map is known exactly, up to its level, says about the population.
+
+    >>> endless_information(2 * np.eye(2))
+    array([[ 0.25, -0.25], [-0.25,  0.25]])
+    """
+    inverted: FloatArray = np.linalg.pinv(_centred(views), hermitian=True).astype(np.float64)
+    return inverted
+
+
+def precision_grid(
+    rng: np.random.Generator,
+    strengths: FloatArray,
+    population: Population,
+    design: PairDesign,
+    judges: Sequence[int],
+    per_judge: Sequence[int],
+) -> PrecisionGrid:
+    """Let judges from a population with these true strengths answer pairs from a design, and return the precision.
+
+    Both sequences increase. Larger studies extend smaller ones: the same judges with more pairs, then more judges.
+
+    >>> from judgemap.core.design.designs import uniform
+    >>> from judgemap.core.model.prior import independent
+    >>> people = Population(independent(4), 3.0, np.eye(4))
+    >>> grid = precision_grid(np.random.default_rng(1), np.zeros(4), people, uniform(4), [5, 20], [10, 40])
+    >>> grid.sd.shape, bool((np.diff(grid.sd, axis=0) < 0).all() and (np.diff(grid.sd, axis=1) < 0).all())
+    ((3, 2), True)
+    """
+    n_areas = len(strengths)
+    prior = population.covariance.inverse / population.alpha**2
+    factor = linalg.cholesky(population.views + 1e-12 * np.eye(n_areas), lower=True)
+    known = np.zeros((len(per_judge) + 1, n_areas, n_areas))
+    endless = endless_information(population.views)
+    sd, trace = np.empty((2, len(per_judge) + 1, len(judges)))
+    for judge in range(1, max(judges) + 1):
+        own = strengths + factor @ rng.standard_normal(n_areas)
+        pairs = design.draw(rng, max(per_judge))
+        for row, answers in enumerate(per_judge):
+            known[row] += judge_information(pairs[:answers], own, population.views)
+        known[-1] += endless
+        if judge in judges:
+            variances = np.array([np.diagonal(_centred(inverse(prior + each))) for each in known])
+            column = list(judges).index(judge)
+            sd[:, column], trace[:, column] = np.sqrt(variances).mean(axis=1), variances.sum(axis=1)
+    return PrecisionGrid(sd, trace)
+
+
+def _centred(V: FloatArray) -> FloatArray:
+    """KVK."""
+    half = V - V.mean(axis=0)
+    whole: FloatArray = half - half.mean(axis=1, keepdims=True)
+    return whole

@@ -17,13 +17,14 @@ from judgemap.core.model.judges import (
     Attention,
     Disagreement,
     Lapses,
+    Panel,
     Parts,
     Side,
     Smoothness,
+    answer,
 )
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import Covariance, independent
-from judgemap.core.simulate.judges import Panel, answer
 from judgemap.core.simulate.trials import draw_pairs
 from judgemap.core.types import FloatArray, IntArray
 
@@ -74,6 +75,14 @@ class Behaviour(NamedTuple):
     words: str
     simulate: Callable[[np.random.Generator, Setting], PanelAnswers]
     remedy: Callable[[Covariance], Parts]
+
+
+def simulate_panel(rng: np.random.Generator, panel: Panel, rule: TieRule | None, answers: IntArray) -> JudgedCounts:
+    """Let each judge answer a number of uniformly drawn pairs, sides at random, and count the answers."""
+    judge = np.repeat(np.arange(panel.n_judges), answers)
+    left, right = draw_pairs(rng, len(panel.strengths), len(judge)).T
+    choice = answer(rng, panel, rule, judge, left, right)
+    return PanelAnswers(panel.strengths, judge, left, right, choice).counts(panel.n_judges)
 
 
 def as_modelled(rng: np.random.Generator, setting: Setting) -> PanelAnswers:

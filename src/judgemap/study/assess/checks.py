@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from judgemap.core.assess.predictive import (
+from judgemap.core.assess.misfit import (
     EXTREME,
     Shown,
     circular_triads,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
 
-from judgemap.core.assess.predictive import EXTREME
+from judgemap.core.assess.misfit import EXTREME
 from judgemap.study.assess.grouping import Group, Grouping
 
 Kind = TypeVar("Kind")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
-from judgemap.core.assess.heterogeneity import differ_share
+from judgemap.core.assess.misfit import differ_share
 from judgemap.core.types import FloatArray
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.record import Note, NoteKind

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
-from judgemap.core.assess.held_out import Shared, log_probability, rows_of
-from judgemap.core.assess.importance import GOOD_K, smooth_weights
+from judgemap.core.assess.held_out import GOOD_K, Shared, log_probability, rows_of, smooth_weights
 from judgemap.core.model.judges import Parts
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from judgemap.core.assess.importance import GOOD_K
-from judgemap.core.assess.kinds import Kinds, kind_chances
+from judgemap.core.assess.held_out import GOOD_K, Kinds, kind_chances
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.study.assess.judges import SURE
 from judgemap.study.assess.verdict import Grade, judge_convergence

@@ -11,8 +11,8 @@ import pandas as pd
 from scipy.special import expit
 
 from judgemap.core.assess import partitions as clustering
+from judgemap.core.assess.misfit import Shown
 from judgemap.core.assess.partitions import Between, minimise_binder, minimise_vi, order_by_risk
-from judgemap.core.assess.predictive import Shown
 from judgemap.core.model.clusters import ClusterPrior
 from judgemap.core.model.outcomes import decided_odds
 from judgemap.core.samplers.clusters.kernel import ClusterModel

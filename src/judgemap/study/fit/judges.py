@@ -11,7 +11,7 @@ import xarray as xr
 
 from judgemap.core.assess import posterior
 from judgemap.core.assess.held_out import Shared
-from judgemap.core.assess.predictive import Shown
+from judgemap.core.assess.misfit import Shown
 from judgemap.core.model.judges import PanelModel, as_one_judge
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import (

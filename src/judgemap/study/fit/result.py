@@ -14,8 +14,8 @@ import xarray as xr
 from scipy.special import expit
 
 from judgemap.core.assess import posterior
+from judgemap.core.assess.misfit import Shown, chosen_first
 from judgemap.core.assess.posterior import Summary
-from judgemap.core.assess.predictive import Shown, chosen_first
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import Covariance, independent
 from judgemap.core.samplers.diagnostics import (

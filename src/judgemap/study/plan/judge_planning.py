@@ -2,7 +2,7 @@
 
 How well the population's map can be known depends on how many judges represent it. For studies with a quarter to four
 times as many judges, and a quarter to eight times as many answers each, this computes how precisely it would be known;
-see `core.population` for the method. No study is sampled, so a grid takes seconds.
+see `core.design.utility` for the method. No study is sampled, so a grid takes seconds.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 
 from judgemap.core.design.optimal import Panel, optimal
-from judgemap.core.design.population import Population, precision_grid
+from judgemap.core.design.utility import Population, precision_grid
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError

@@ -74,7 +74,7 @@ class PopulationMap(models.Model):
     study = models.OneToOneField(Study, models.CASCADE, related_name="population_map")
     fit_number = models.PositiveIntegerField()
     packed = models.BinaryField()
-    """The arrays of `core.adaptive_panel.Known`; see `scheduling.pack_population`."""
+    """The arrays of `core.design.adaptive.Known`; see `scheduling.pack_population`."""
 
     def __str__(self) -> str:
         return f"population of {self.study_id} by fit {self.fit_number}"

@@ -26,9 +26,7 @@ import numpy as np
 from django.db.models import Count, Exists, Max, OuterRef, QuerySet
 
 from judgemap.core.design import adaptive
-from judgemap.core.design import adaptive_judges as adaptive_panel
-from judgemap.core.design.adaptive import AdaptiveState, NextPair
-from judgemap.core.design.adaptive_judges import Known
+from judgemap.core.design.adaptive import AdaptiveState, Known, NextPair
 from judgemap.core.design.designs import PairDesign, uniform
 from judgemap.core.model.prior import (
     Covariance,
@@ -145,8 +143,8 @@ def draw_adaptive(
         known = _without(unknown, len(population.mean))
         if len(known) < 2:
             return None
-        own = adaptive_panel.state_among(population, *_own_answers(judge))
-        return adaptive_panel.next_pair(rng, own, TEMPERATURE, known)
+        own = adaptive.state_among(population, *_own_answers(judge))
+        return adaptive.next_pair(rng, own, TEMPERATURE, known)
     with _LOCK:
         state = _state(version)
     known = _without(unknown, state.model.counts.n_areas)

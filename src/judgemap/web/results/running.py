@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Max, Min
 from django.utils import timezone
 
-from judgemap.core.design.adaptive_judges import Known
+from judgemap.core.design.adaptive import Known
 from judgemap.core.samplers.diagnostics import worst_so_far
 from judgemap.core.samplers.run import Draws
 from judgemap.core.threads import available_cores

@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.geo.faults import WORDING, FaultKind
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of, researcher_page
 from judgemap.web.studies.keeping import EndOfAnswersField
@@ -22,6 +21,7 @@ from judgemap.web.studies.models import Draft, Upload
 from judgemap.web.studies.regions import MANY
 from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload, look_again, parse_toml, read_toml
 from judgemap.web.studies.upload.drafts import READY, define
+from judgemap.web.studies.upload.faults import WORDING, FaultKind
 
 PATIENCE = timedelta(seconds=5)
 """Workers look several times a second: if a draft waits longer than this, there is none, or it is busy."""

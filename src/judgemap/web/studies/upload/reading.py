@@ -49,8 +49,8 @@ def main(arguments: list[str]) -> int:
 def inspect(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Say what is in a file: a picture, its columns, where it may be, and which rows cannot be areas as they are."""
     from judgemap.geo.boundaries import list_layers
-    from judgemap.geo.faults import WORDING, FaultKind, find_faults
     from judgemap.geo.labels import choose_labels, column_texts
+    from judgemap.web.studies.upload.faults import WORDING, FaultKind, find_faults
     from judgemap.web.studies.upload.picture import sketch
 
     frame = load(path, options.get("layer", ""))
@@ -121,7 +121,7 @@ def whereabouts(frame: "geopandas.GeoDataFrame") -> tuple[str, list[dict[str, An
     import numpy as np
 
     from judgemap.geo.boundaries import place
-    from judgemap.geo.guessing import Extent, guess_systems
+    from judgemap.web.studies.upload.guessing import Extent, guess_systems
 
     bounds = frame.geometry.total_bounds
     try:
@@ -136,9 +136,9 @@ def read(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Read the areas with their edges; outlines in longitude and latitude, as hexadecimal WKB."""
     import shapely
 
-    from judgemap.geo.faults import FaultKind, Remedy, settle
     from judgemap.geo.labels import column_texts
     from judgemap.geo.maps import areas_from_frame
+    from judgemap.web.studies.upload.faults import FaultKind, Remedy, settle
 
     frame = load(path, options.get("layer", ""))
     tell(0.2, "Checking the outlines.")

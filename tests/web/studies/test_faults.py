@@ -8,8 +8,14 @@ import pytest
 import shapely
 
 from judgemap.geo.boundaries import list_layers, load, repaired
-from judgemap.geo.faults import WORDING, FaultKind, Remedy, find_faults, settle
-from judgemap.geo.guessing import Extent, guess_systems
+from judgemap.web.studies.upload.faults import (
+    WORDING,
+    FaultKind,
+    Remedy,
+    find_faults,
+    settle,
+)
+from judgemap.web.studies.upload.guessing import Extent, guess_systems
 
 SQUARES = [shapely.box(x, 0, x + 1, 1) for x in range(4)]
 
