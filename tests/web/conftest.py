@@ -25,7 +25,7 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.access import ASKED
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge import places, queries, scheduling
-from judgemap.web.results import files, whose
+from judgemap.web.results import files, pages
 from judgemap.web.server import encryption, jobs
 from judgemap.web.server.jobs import Job
 from judgemap.web.server.limits import WRONG_GUESSES
@@ -166,7 +166,7 @@ def _fresh_process():
     scheduling._unpacked.cache_clear()
     queries._version.cache_clear()
     files._open_fit.cache_clear()
-    whose.kept_rows.cache_clear()
+    pages.kept_rows.cache_clear()
     maps.map_facts.cache_clear()
     for brake in (WRONG_GUESSES, ASKED, judging.JOINS):
         brake.forget()

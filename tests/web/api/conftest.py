@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pytest
 from django.test import Client
 
-from judgemap.web.api.actions import Wanted, make_token
 from judgemap.web.api.models import SCOPES
+from judgemap.web.api.tokens import Wanted, make_token
 
 
 @dataclass

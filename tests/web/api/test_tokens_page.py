@@ -7,8 +7,14 @@ from django.test import Client
 from django.utils import timezone
 
 from judgemap.errors import StudyError
-from judgemap.web.api.actions import MOST, Wanted, find_token, make_token, revoke_token
 from judgemap.web.api.models import SCOPES, ApiToken
+from judgemap.web.api.tokens import (
+    MOST,
+    Wanted,
+    find_token,
+    make_token,
+    revoke_token,
+)
 from judgemap.web.server.tokens import hashed
 from judgemap.web.studies.models import Act
 

@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from judgemap.web.results import forgetting, large_map, running
-from judgemap.web.results.layers import make_layers
+from judgemap.web.results import forgetting, risk_map, running
 from judgemap.web.results.models import FitArea, FitRun
+from judgemap.web.results.risk_map import make_layers
 from judgemap.web.studies.models import Tile
 
 
@@ -22,7 +22,7 @@ def large(run):
 def test_the_table_comes_a_page_at_a_time(large, page, table_rows, monkeypatch):
     everything = table_rows(page(large).content.decode())
     assert len(everything) == 16
-    monkeypatch.setattr(large_map, "A_PAGE", 5)
+    monkeypatch.setattr(risk_map, "A_PAGE", 5)
     parts = [table_rows(page(large, page=number).content.decode()) for number in (1, 2, 3, 4)]
     assert [len(each) for each in parts] == [5, 5, 5, 1]
     assert [row for part in parts for row in part] == everything

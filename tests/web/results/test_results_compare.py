@@ -8,8 +8,8 @@ import scipy.stats
 
 from judgemap.report.figures.colours import RISK
 from judgemap.study.assess.comparing import compare_fits
+from judgemap.web.results.compare import change_limits, draw_scatter
 from judgemap.web.results.models import FitRun
-from judgemap.web.results.side_by_side import change_limits, draw_scatter
 from judgemap.web.studies.models import Act
 
 

@@ -20,8 +20,7 @@ from judgemap.report.figures.colours import (
 from judgemap.study.data.comparisons import Outcome
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.people.export import export_study
-from judgemap.web.results.layers import make_layers
-from judgemap.web.results.risk_map import Asked
+from judgemap.web.results.risk_map import Asked, make_layers
 
 
 def minus(value: float) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from judgemap.geo.boundaries import in_one_piece
 from judgemap.geo.drawing.scenes import make_scenes, simplify
 from judgemap.geo.drawing.squares import (
     EARTH,
@@ -88,6 +87,8 @@ def stored_path(rings: str) -> str:
 
 def _mercator(geographic: "geopandas.GeoSeries") -> Shapes:
     """Lay areas out in Web Mercator, in one piece if the map crosses the date line, and cut off at the poles."""
+    from judgemap.geo.boundaries import in_one_piece  # brings geopandas, which pages do without
+
     shapes = in_one_piece(geographic.to_numpy())
     beyond = np.abs(shapely.bounds(shapes)[:, [1, 3]]).max(axis=1) > NORTHERNMOST
     shapes[beyond] = shapely.intersection(shapes[beyond], shapely.box(-540, -NORTHERNMOST, 540, NORTHERNMOST))

@@ -7,8 +7,8 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja.security import HttpBearer
 
-from judgemap.web.api.actions import find_token, studies_of_token
 from judgemap.web.api.models import ApiToken
+from judgemap.web.api.tokens import find_token, studies_of_token
 from judgemap.web.server.limits import WRONG_GUESSES, Brake
 from judgemap.web.studies.models import Study
 

@@ -12,8 +12,8 @@ from judgemap.errors import StudyError
 from judgemap.study.data.definition import write_definition
 from judgemap.web.api import schemas
 from judgemap.web.api.access import ApiError, TokenAuth, problem, study_for, token_of
-from judgemap.web.api.actions import studies_of_token
 from judgemap.web.api.cursor import read_latest, read_page
+from judgemap.web.api.tokens import studies_of_token
 from judgemap.web.people.export import geojson, table, time
 from judgemap.web.results.files import COLUMNS, kept_file
 from judgemap.web.results.models import FitRun

@@ -1,6 +1,7 @@
 """What can be downloaded from a fit: the briefing, its pictures, and files for other programs."""
 
 import io
+import json
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.core.types import IntArray
 from judgemap.errors import StudyError
-from judgemap.report.pages.finish import fill_in
+from judgemap.report.pages.finish import add_streets, fill_in
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.data.definition import OwnWords, write_definition
 from judgemap.study.fit.settings import FitSettings, View
@@ -33,14 +34,15 @@ from judgemap.web.judge.models import Pair
 from judgemap.web.people.export import table
 from judgemap.web.results import actions
 from judgemap.web.results.models import FitFiles, FitRun, FitView, words_of
-from judgemap.web.results.pages import fit_page, show_page, verdict_of
-from judgemap.web.results.streets import with_streets
-from judgemap.web.results.whose import SeenMap, wanted_map
+from judgemap.web.results.pages import SeenMap, fit_page, show_page, verdict_of, wanted_map
+from judgemap.web.results.risk_map import by_risk, layer_makers
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_areas
+from judgemap.web.studies.basemap.pictures import Frame, layers
+from judgemap.web.studies.maps import BADGE, Badge, Ground, lay_ground
 from judgemap.web.studies.models import Study
 
 if TYPE_CHECKING:
@@ -302,3 +304,48 @@ def _moments(run: FitRun, times: IntArray) -> Iterator[datetime]:
     yield began
     end = times[-1] if run.finished_at is None and len(times) else microseconds(run.finished_at or began)
     yield from (moment_of(each) for each in times[(times > microseconds(began)) & (times <= end)])
+
+
+PIXELS = 700
+"""The width that the picture is drawn for: about that of a printed page."""
+AREAS = 'fill-opacity=".55" stroke="#4a5a6a" stroke-width="1" stroke-linejoin="round"'
+NUMBERS = f'font-size="{BADGE:g}" text-anchor="middle" dominant-baseline="central" font-family="system-ui, sans-serif"'
+
+
+def with_streets(html: str, run: FitRun) -> str:
+    """Show the map over its streets in a briefing, if the researcher has switched them on."""
+    study = run.study
+    if not html or study.base_map is None or not study.base_map.in_results or not study.outline:
+        return html
+    alt = f"Map of {len(run.rows):,} areas shaded by estimated risk, over streets and places."
+    caption = (
+        "Numbered as on the first page, with paler colours so that the streets show through. Streets and places: "
+        f"{study.base_map.credit}."
+    )
+    return add_streets(html, _picture(run, study.base_map.pk), alt, caption)
+
+
+def _picture(run: FitRun, base_map: int) -> str:
+    ground = lay_ground(run.study, run.version)
+    frame = Frame(*json.loads(run.study.outline)["box"])
+    badges = ground.badges(by_risk(run.rows)[:10])
+    taken = [(each.x - BADGE, each.y - BADGE, each.x + BADGE, each.y + BADGE) for each in badges]
+    under, names = layers(base_map, frame, PIXELS, taken)
+    fills = layer_makers(run.rows, {})["risk"]().fills
+    areas = "".join(f'<path d="{place.path}" fill="{fill}"/>' for place, fill in zip(ground.places, fills, strict=True))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{ground.view_box}" {_size(ground)}>{under}'
+        f"<g {AREAS}>{areas}</g>{names}<g {NUMBERS}>{''.join(map(_number, badges))}</g></svg>"
+    )
+
+
+def _size(ground: Ground) -> str:
+    """Return the picture's size, without which some programs show it tiny."""
+    return f'width="{ground.box[2]}" height="{ground.box[3]}"'
+
+
+def _number(badge: Badge) -> str:
+    line = f'<path d="M{badge.area_x} {badge.area_y}L{badge.x} {badge.y}" stroke="#14212e"/>' if badge.apart else ""
+    place = f'cx="{badge.x}" cy="{badge.y}" r="{BADGE:g}"'
+    circle = f'<circle {place} fill="#fff" stroke="#14212e" stroke-width="1.6"/>'
+    return f'{line}{circle}<text x="{badge.x}" y="{badge.y}" font-weight="700">{badge.text}</text>'

@@ -2,28 +2,18 @@
 
 from django.urls import path
 
-from judgemap.web.results import (
-    area,
-    checks,
-    compare,
-    convergence,
-    files,
-    fits,
-    judge_maps,
-    large_map,
-    new_fit,
-)
+from judgemap.web.results import checks, compare, files, fits, risk_map
 
 FITS = "studies/<slug:slug>/fits/"
 FIT = FITS + "<int:number>/"
 app_name = "results"
 urlpatterns = [
-    path(FIT + "map", large_map.show_map, name="map"),
-    path(FIT + "map.svg", large_map.map_picture, name="map_picture"),
-    path(FIT + "map/colours", large_map.map_colours, name="map_colours"),
-    path(FIT + "judge-maps", judge_maps.judge_maps, name="judge_maps"),
-    path(FIT + "areas/<int:position>", area.area, name="area"),
-    path(FIT + "convergence", convergence.convergence, name="convergence"),
+    path(FIT + "map", risk_map.show_map, name="map"),
+    path(FIT + "map.svg", risk_map.map_picture, name="map_picture"),
+    path(FIT + "map/colours", risk_map.map_colours, name="map_colours"),
+    path(FIT + "judge-maps", compare.judge_maps, name="judge_maps"),
+    path(FIT + "areas/<int:position>", risk_map.area, name="area"),
+    path(FIT + "convergence", checks.convergence, name="convergence"),
     path(FIT + "checks", checks.checks, name="checks"),
     path(FIT + "compare", compare.compare, name="compare"),
     path(FIT + "sensitivity", compare.sensitivity, name="sensitivity"),
@@ -36,7 +26,7 @@ urlpatterns = [
 fits_urls = (
     [
         path(FITS, fits.list_fits, name="list"),
-        path(FITS + "new", new_fit.new, name="new"),
+        path(FITS + "new", fits.new, name="new"),
         path(FITS + "auto", fits.auto, name="auto"),
         path(FIT + "progress", fits.progress, name="progress"),
         path(FIT + "log", fits.log, name="log"),

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgemap.study.fit.settings import FitSettings
+from judgemap.web.results.fits import FitForm
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun
-from judgemap.web.results.new_fit import FitForm
 from judgemap.web.server import worker
 
 LIVE = {"HX-Request": "true"}
