@@ -37,7 +37,8 @@ def write_study(data: Path) -> tuple[str, int]:
     from judgemap.web.judge import actions as judging
     from judgemap.web.judge.models import Answer, Judge, Pair
     from judgemap.web.server.tokens import make_token
-    from judgemap.web.studies.actions import create_study, open_study
+    from judgemap.web.studies.editing import open_study
+    from judgemap.web.studies.making import create_study
 
     rng = np.random.default_rng(1)
     square = shapely.box(0, 0, 50_000, 50_000)

@@ -103,7 +103,7 @@ def make_draft(map_path: Path) -> tuple[Any, float, float, float]:
 def ask(map_path: Path) -> tuple[Any, float]:
     """Upload a map and ask for a draft of it; return it, with the CPU time of inspecting the file."""
     from judgemap.web.accounts.models import Researcher
-    from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload
+    from judgemap.web.studies.upload.drafts import ask_for_draft, keep_upload
 
     anna, _ = Researcher.objects.get_or_create(email="anna@example.org")
     began = cpu()

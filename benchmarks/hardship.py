@@ -36,7 +36,7 @@ from judgemap.web import start
 start.use_data_folder(Path(sys.argv[1]))
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.web.demo.study import store_answers
-from judgemap.web.studies.actions import find_study
+from judgemap.web.studies.editing import find_study
 from judgemap.web.studies.models import Area
 study, rng, n = find_study("bench"), np.random.default_rng(1), int(sys.argv[2])
 ids = tuple(Area.objects.filter(study=study).order_by("position").values_list("code", flat=True))
@@ -52,7 +52,7 @@ from pathlib import Path
 from judgemap.web import start
 start.use_data_folder(Path(sys.argv[1]))
 from judgemap.web.people.export import export_study
-from judgemap.web.studies.actions import find_study
+from judgemap.web.studies.editing import find_study
 export_study(find_study("bench"), Path(sys.argv[1], sys.argv[2]))
 """
 DRAFT = """
@@ -63,7 +63,7 @@ start.use_data_folder(Path(sys.argv[1]))
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server import worker
 from judgemap.web.studies.models import Draft, Upload
-from judgemap.web.studies.upload.actions import ask_for_draft
+from judgemap.web.studies.upload.drafts import ask_for_draft
 os.nice(worker.NICENESS)
 anna, _ = Researcher.objects.get_or_create(email="anna@example.org")
 content = Path(sys.argv[2]).read_bytes()

@@ -42,7 +42,8 @@ start.use_data_folder(Path(sys.argv[1])); start.migrate()
 from judgemap.geo.maps import read_areas
 from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.judge.actions import give_consent, invite
-from judgemap.web.studies.actions import create_study, open_study
+from judgemap.web.studies.editing import open_study
+from judgemap.web.studies.making import create_study
 areas = read_areas(sys.argv[2], id="id", name="name", bridge="none")
 study = open_study(create_study(StudyDefinition("Bench", "Which?", "lower", design=sys.argv[3], recommended=100000,
                                                maximum=100000), areas))

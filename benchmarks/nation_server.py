@@ -87,7 +87,7 @@ def make_study(path: Path, columns: tuple[str, str]) -> tuple[Any, dict[str, Any
     from judgemap.web.accounts.models import Researcher
     from judgemap.web.server.worker import take_one
     from judgemap.web.studies.models import Draft
-    from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload
+    from judgemap.web.studies.upload.drafts import ask_for_draft, keep_upload
 
     owner = Researcher.objects.create_user("owner@example.org", "a password of many words")
     began, readers, at = cpu(), cpu(resource.RUSAGE_CHILDREN), time.perf_counter()
@@ -119,7 +119,7 @@ def put_study(data: Path, n_areas: int) -> Any:  # noqa: ANN401 - a study
     from judgemap.geo.maps import read_areas
     from judgemap.study.data.definition import StudyDefinition
     from judgemap.web.accounts.models import Researcher
-    from judgemap.web.studies.actions import WholeMap, store_study
+    from judgemap.web.studies.making import WholeMap, store_study
     from judgemap.web.studies.models import Area
 
     write_hexagons(data / "hundred.gpkg", 100)
@@ -163,7 +163,7 @@ def answer_all(study: Any, n_answers: int) -> list[str]:  # noqa: ANN401 - a stu
 
     from judgemap.web.judge.actions import give_consent, invite
     from judgemap.web.judge.models import Answer, Judge, Pair
-    from judgemap.web.studies.actions import open_study
+    from judgemap.web.studies.editing import open_study
 
     rng = np.random.default_rng(1)
     study = open_study(study)
@@ -206,7 +206,8 @@ def small_study(data: Path) -> str:
     from judgemap.geo.maps import read_areas
     from judgemap.study.data.definition import StudyDefinition
     from judgemap.web.judge.actions import give_consent, invite
-    from judgemap.web.studies.actions import create_study, open_study
+    from judgemap.web.studies.editing import open_study
+    from judgemap.web.studies.making import create_study
 
     write_hexagons(data / "small.gpkg", 100)
     areas = read_areas(data / "small.gpkg", id="code", name="name")

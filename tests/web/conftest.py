@@ -29,7 +29,7 @@ from judgemap.web.results import files, pages
 from judgemap.web.server import encryption, jobs
 from judgemap.web.server.jobs import Job
 from judgemap.web.server.limits import WRONG_GUESSES
-from judgemap.web.studies import actions, maps
+from judgemap.web.studies import editing, making, maps
 from judgemap.web.studies.models import Study
 
 SIDE = 4
@@ -64,7 +64,7 @@ def _drawn(areas):
 @pytest.fixture(autouse=True)
 def _draw_once(monkeypatch, areas, _drawn):
     monkeypatch.setattr(
-        actions, "draw_areas", lambda given, *tell: _drawn if given is areas else draw_areas(given, *tell)
+        making, "draw_areas", lambda given, *tell: _drawn if given is areas else draw_areas(given, *tell)
     )
 
 
@@ -152,7 +152,7 @@ def rows() -> Rows:
 @pytest.fixture
 def study(db, areas, definition, rows) -> Study:
     return rows.once(
-        f"study {id(areas)} {definition}", lambda: actions.open_study(actions.create_study(definition, areas))
+        f"study {id(areas)} {definition}", lambda: editing.open_study(making.create_study(definition, areas))
     )
 
 
@@ -232,8 +232,8 @@ def edit(study, definition):
     """Change the study's definition while it is open."""
 
     def change(**fields):
-        now = actions.find_study(study.slug)
-        return actions.edit_study(now, replace(actions.definition_of(now), **fields))
+        now = editing.find_study(study.slug)
+        return editing.edit_study(now, replace(editing.definition_of(now), **fields))
 
     return change
 
@@ -295,9 +295,7 @@ def owned(study, people) -> Study:
 @pytest.fixture
 def draft(people, areas, definition, rows) -> Study:
     """One of the owner's studies, which nobody has opened."""
-    return rows.once(
-        f"draft {id(areas)} {definition}", lambda: actions.create_study(definition, areas, people["owner"])
-    )
+    return rows.once(f"draft {id(areas)} {definition}", lambda: making.create_study(definition, areas, people["owner"]))
 
 
 @pytest.fixture

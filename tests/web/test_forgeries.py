@@ -10,7 +10,7 @@ from judgemap.web.accounts.models import Invitation, Researcher
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.server.limits import WRONG_GUESSES
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing, making
 from judgemap.web.studies.models import Act, Study, StudyVersion
 
 CSRF = 32 * "a"
@@ -198,7 +198,7 @@ def test_there_are_many_kinds():
 def test_nothing_that_is_made_up_changes_or_shows_anything(owned, areas, definition, visit, edit):
     edit(title=TITLE, ties=False, skips=False, recommended=30, maximum=30)
     owned.refresh_from_db()
-    forger = Forger(owned, actions.open_study(actions.create_study(definition, areas)), visit)
+    forger = Forger(owned, editing.open_study(making.create_study(definition, areas)), visit)
     before, wrong = state(), []
     assert forger.answer().status_code == 302, "the same request, not forged, is taken"
     assert state() != before

@@ -102,6 +102,7 @@ def own(
     Example: judgemap researcher own wards anna@example.org
     """
     connect(data)
-    from judgemap.web.studies.actions import find_study, give_study
+    from judgemap.web.studies.editing import find_study
+    from judgemap.web.studies.sharing import give_study
 
     typer.echo(f"Study {study} belongs to {give_study(find_study(study), email)}.")

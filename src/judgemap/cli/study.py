@@ -30,7 +30,7 @@ def new(
     connect(data, create=True)
     from judgemap.study.data.definition import read_definition, read_study_areas
     from judgemap.web.accounts.actions import find_researcher
-    from judgemap.web.studies.actions import create_study
+    from judgemap.web.studies.making import create_study
 
     researcher = find_researcher(owner) if owner else None
     read = read_definition(definition)
@@ -52,9 +52,9 @@ def open_study(study: Slug, data: DataFolder = DATA) -> None:
     Example: judgemap study open wards
     """
     connect(data)
-    from judgemap.web.studies import actions
+    from judgemap.web.studies import editing
 
-    opened = actions.open_study(actions.find_study(study))
+    opened = editing.open_study(editing.find_study(study))
     typer.echo(f"Study {study} is open.")
     if opened.join_code:
         typer.echo(f"Anyone can join at {server_address('')}/s/{opened.join_code}/")
@@ -79,7 +79,7 @@ def invite(
     from judgemap.web.judge.actions import invite as make_links
     from judgemap.web.people.groups import group_named
     from judgemap.web.server.public_address import check_address
-    from judgemap.web.studies.actions import find_study
+    from judgemap.web.studies.editing import find_study
 
     asked = find_study(study)
     invited = make_links(asked, judges, group=group_named(asked, group) if group else None)
@@ -118,9 +118,9 @@ def pause(study: Slug, data: DataFolder = DATA) -> None:
     Example: judgemap study pause wards
     """
     connect(data)
-    from judgemap.web.studies import actions
+    from judgemap.web.studies import editing
 
-    actions.pause_study(actions.find_study(study))
+    editing.pause_study(editing.find_study(study))
     typer.echo(f"Study {study} is paused. Resume it with: judgemap study open {study}")
 
 
@@ -131,9 +131,9 @@ def close(study: Slug, data: DataFolder = DATA) -> None:
     Example: judgemap study close wards
     """
     connect(data)
-    from judgemap.web.studies import actions
+    from judgemap.web.studies import editing
 
-    actions.close_study(actions.find_study(study))
+    editing.close_study(editing.find_study(study))
     typer.echo(f"Study {study} is closed.")
 
 
@@ -149,8 +149,8 @@ def delete(
     Example: judgemap study delete wards
     """
     connect(data)
-    from judgemap.web.studies.actions import find_study
-    from judgemap.web.studies.removal import GRACE, bring_back, delete_study
+    from judgemap.web.studies.editing import find_study
+    from judgemap.web.studies.keeping import GRACE, bring_back, delete_study
 
     found = find_study(study)
     if undo:
@@ -182,9 +182,8 @@ def basemap(
     """
     connect(data)
     from judgemap.cli.progress import share_progress
-    from judgemap.web.studies.actions import find_study
-    from judgemap.web.studies.basemap.actions import CREDIT, check_file, remove_base_map
-    from judgemap.web.studies.basemap.making import make_here
+    from judgemap.web.studies.basemap.making import CREDIT, check_file, make_here, remove_base_map
+    from judgemap.web.studies.editing import find_study
 
     found = find_study(study)
     if remove:
@@ -212,7 +211,7 @@ def export(
     """
     connect(data)
     from judgemap.web.people.export import export_study
-    from judgemap.web.studies.actions import find_study
+    from judgemap.web.studies.editing import find_study
     from judgemap.web.studies.log import record
 
     chosen = find_study(study)
@@ -237,7 +236,7 @@ def retain(
     """
     connect(data)
     from judgemap.web.people.retention import keep_promises, retention_lines
-    from judgemap.web.studies.actions import find_study
+    from judgemap.web.studies.editing import find_study
     from judgemap.web.studies.keeping import set_end
 
     chosen = find_study(study) if study else None

@@ -22,7 +22,7 @@ from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.results.files import pack
 from judgemap.web.results.models import FitFiles, FitRun
 from judgemap.web.server.limits import Brake
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing, making
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import Study
 
@@ -45,7 +45,7 @@ def fitted(owned, judge, edit, rows) -> FitRun:
 
     def make() -> FitRun:
         edit(recommended=30, maximum=30)
-        study = actions.find_study("wards")
+        study = editing.find_study("wards")
         for number in range(12):
             judge.answer(("left", "right")[number % 2])
         fit = jm.fit_spatial(load_comparisons(study), load_areas(study.version), seed=1, chains=2, draws=20)
@@ -135,7 +135,7 @@ def test_areas_and_edges_in_every_format(owned, program, areas, tmp_path):
 def test_a_study_without_a_map_has_no_geojson(people, program, areas, definition):
     from dataclasses import replace
 
-    study = actions.create_study(replace(definition, title="Bare"), replace(areas, geometry=None), people["owner"])
+    study = making.create_study(replace(definition, title="Bare"), replace(areas, geometry=None), people["owner"])
     response = program(study=study).get("/bare/areas", format="geojson")
     assert response.status_code == 404
     assert "has no map" in json.loads(response.content)["error"]
@@ -287,8 +287,8 @@ def test_ids_that_a_spreadsheet_would_run_fit_together_in_tables_and_map(
     from dataclasses import replace
 
     nasty = replace(areas, ids=("=1+1", "@b", *areas.ids[2:]))
-    study = actions.open_study(
-        actions.create_study(replace(definition, title="Nasty", maximum=30), nasty, people["owner"])
+    study = editing.open_study(
+        making.create_study(replace(definition, title="Nasty", maximum=30), nasty, people["owner"])
     )
     visitor = visit(of=study)
     for _ in range(3):

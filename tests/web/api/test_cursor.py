@@ -12,7 +12,7 @@ import judgemap as jm
 from judgemap.web.api import cursor
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Pair
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing
 
 WARDS = "/wards/comparisons"
 
@@ -121,7 +121,7 @@ def test_the_table_is_what_the_library_reads(long, visit, program, areas, tmp_pa
     bob.answer("left", pair=bob.last()["pair"], follows="1")
     (tmp_path / "comparisons.csv").write_bytes(program().get(WARDS, format="csv").content)
     data = jm.read_comparisons(tmp_path / "comparisons.csv", areas)
-    there = load_comparisons(actions.find_study("wards"))
+    there = load_comparisons(editing.find_study("wards"))
     assert len(data) == 8, "one row a pair, the last answer"
     assert data.counts().total == there.counts().total
     for counted in ("first", "second", "n", "wins"):

@@ -24,7 +24,7 @@ from judgemap.web.results.files import keep_files, open_fit
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.running import findings_of, table_of
 from judgemap.web.server.tokens import withdrawal_code
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing, making
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import Study
 
@@ -84,7 +84,7 @@ def shared(django_db_setup, django_db_blocker, areas, rows) -> Iterator[Shared]:
 
     def make() -> Shared:
         people = {name: Researcher.objects.create_user(f"{name}@example.org") for name in NAMES}
-        study = actions.open_study(actions.create_study(definition, areas, people["owner"]))
+        study = editing.open_study(making.create_study(definition, areas, people["owner"]))
         study.colleagues.add(people["teammate"])
         for pairs in (40, 25, 20, 8, 3):
             play(study, rng, pairs)

@@ -204,9 +204,9 @@ def test_an_answer_between_two_readings_is_not_lost(study, judge, monkeypatch):
 
 
 def test_a_judge_of_another_study_is_not_counted(study, areas, definition, visit):
-    from judgemap.web.studies import actions
+    from judgemap.web.studies import editing, making
 
-    other = actions.open_study(actions.create_study(definition, areas))
+    other = editing.open_study(making.create_study(definition, areas))
     visit().answer("left")
     visit(of=other).answer("right")
     assert counting.count(study).data.count(Outcome.LEFT) == 1

@@ -87,9 +87,9 @@ def test_a_judge_of_the_study_is_a_stranger_here(judged, judge):
 
 
 def test_a_judge_of_another_study_is_not_found(judged, clients, areas, definition, visit):
-    from judgemap.web.studies import actions
+    from judgemap.web.studies import editing, making
 
-    other = visit(of=actions.open_study(actions.create_study(definition, areas)))
+    other = visit(of=editing.open_study(making.create_study(definition, areas)))
     other.answer("left")
     assert clients["owner"].get(address("judge", judged[0], other.name)).status_code == 404
     response = clients["owner"].post(

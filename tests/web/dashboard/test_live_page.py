@@ -18,7 +18,7 @@ from judgemap.web.dashboard.counting import count
 from judgemap.web.dashboard.numbers import add_up
 from judgemap.web.judge.models import Judge
 from judgemap.web.people.export import export_files
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing, making
 
 
 def exported(study) -> list[dict[str, str]]:
@@ -206,7 +206,7 @@ def test_a_study_without_a_map_has_numbers_all_the_same(definition, people, clie
     from judgemap.geo.maps import Areas
 
     areas = Areas(("a", "b", "c"), ("A", "B", "C"), AreaGraph(3, np.array([[0, 1], [1, 2]])), None)
-    study = actions.open_study(actions.create_study(definition, areas, people["owner"]))
+    study = editing.open_study(making.create_study(definition, areas, people["owner"]))
     html = notes_on_page(study, clients["owner"])
     assert "<use" not in html
     assert "All areas in a table" in html

@@ -7,14 +7,14 @@ from judgemap.core.design import adaptive
 from judgemap.core.design.adaptive import Known, gains, state_among
 from judgemap.web.judge import scheduling
 from judgemap.web.judge.models import Judge, Pair, PopulationMap
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing
 
 
 @pytest.fixture
 def asked(edit, study):
     edit(design="adaptive", recommended=100, maximum=100)
     scheduling._STATES.clear()
-    return actions.find_study(study.slug).version
+    return editing.find_study(study.slug).version
 
 
 def state(version):

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from judgemap.web.judge.models import Answer, Judge, Pair, UnknownArea
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing
 
 
 def outcomes() -> list[str]:
@@ -91,7 +91,7 @@ def test_another_judges_token_is_refused(judge, visit):
     assert not Answer.objects.exists()
 
 
-@pytest.mark.parametrize("act", [actions.pause_study, actions.close_study])
+@pytest.mark.parametrize("act", [editing.pause_study, editing.close_study])
 def test_an_answer_to_a_study_that_is_not_open_is_refused(judge, study, act):
     pair = judge.pair()["pair"]
     act(study)

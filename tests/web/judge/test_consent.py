@@ -1,7 +1,7 @@
 """Agreeing: stored with the version of the text, and enforced by the server."""
 
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing
 
 
 def test_consent_is_stored_with_its_version_and_language(visit, study):
@@ -71,7 +71,7 @@ def test_practice_can_be_ended(visit):
 
 def test_consent_to_a_closed_study_is_refused(visit, study):
     visitor = visit(agreed=False)
-    actions.close_study(study)
+    editing.close_study(study)
     assert visitor.agree().status_code == 409
     assert not Consent.objects.exists()
 

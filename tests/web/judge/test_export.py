@@ -21,7 +21,7 @@ from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Pair
 from judgemap.web.people.export import export_study
 from judgemap.web.results.models import Exclusion
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing, making
 
 pytestmark = pytest.mark.django_db(transaction=True)
 """An export sees the database at one moment, in its own transaction."""
@@ -32,7 +32,7 @@ def exported(study, tmp_path):
     """Export the study, and return a reader of its files."""
 
     def read(of=None):
-        path = export_study(actions.find_study((of or study).slug), tmp_path / "export.zip")
+        path = export_study(editing.find_study((of or study).slug), tmp_path / "export.zip")
         with zipfile.ZipFile(path) as archive:
             archive.extractall(tmp_path / "export")
             return {name: archive.read(name) for name in archive.namelist()}
@@ -121,7 +121,7 @@ def test_the_definition_is_that_of_the_study_and_of_each_version(exported, edit,
 
 def test_formulas_are_defused_and_still_read_back(definition, visit, exported, tmp_path):
     nasty = Areas(("=1+1", "@b", "-3"), ("=cmd|' /C calc'!A0", "+B", "C"), AreaGraph(3, [[0, 1], [1, 2]]))
-    study = actions.open_study(actions.create_study(definition, nasty))
+    study = editing.open_study(making.create_study(definition, nasty))
     visitor = visit(of=study)
     visitor.answer("tie", reason='=HYPERLINK("http://evil")')
     visitor.answer("left")

@@ -14,7 +14,7 @@ from judgemap.geo.basemap.tiles import unpack
 from judgemap.geo.drawing.outlines import draw_areas
 from judgemap.geo.maps import Areas
 from judgemap.web.people.export import base_map_files
-from judgemap.web.studies.actions import create_study
+from judgemap.web.studies.making import create_study
 from judgemap.web.studies.models import BaseMap, BaseMapTile
 
 GZIP = {"accept-encoding": "gzip, deflate, br"}

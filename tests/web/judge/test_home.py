@@ -4,7 +4,7 @@ import pytest
 
 from judgemap.web.judge.models import Consent, Judge, Pair
 from judgemap.web.server.limits import WRONG_GUESSES
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing, making
 
 
 def test_first_shows_the_consent_text_and_draws_nothing(visit):
@@ -62,7 +62,7 @@ def test_a_link_without_its_last_stroke_is_led_home(judge):
     assert response["Location"] == f"/j/{judge.token}/"
 
 
-@pytest.mark.parametrize(("act", "words"), [(actions.pause_study, "paused"), (actions.close_study, "closed")])
+@pytest.mark.parametrize(("act", "words"), [(editing.pause_study, "paused"), (editing.close_study, "closed")])
 def test_a_study_that_is_not_open_shows_no_pair(judge, study, act, words):
     act(study)
     page = judge.get()
@@ -72,7 +72,7 @@ def test_a_study_that_is_not_open_shows_no_pair(judge, study, act, words):
 
 
 def test_a_draft_has_not_begun(areas, definition, visit):
-    page = visit(agreed=False, of=actions.create_study(definition, areas)).get()
+    page = visit(agreed=False, of=making.create_study(definition, areas)).get()
     assert "has not started yet" in page.text
 
 
@@ -115,7 +115,7 @@ def test_a_study_without_outlines_shows_names(definition, visit):
 
     names = ("Castle", "Trent", "Arboretum")
     bare = Areas(("a", "b", "c"), names, AreaGraph(3, [[0, 1], [1, 2]]))
-    visitor = visit(of=actions.open_study(actions.create_study(definition, bare)))
+    visitor = visit(of=editing.open_study(making.create_study(definition, bare)))
     page = visitor.get().text
     assert sum(name in page for name in names) >= 2
     assert "<svg" not in page
@@ -157,7 +157,7 @@ def test_a_name_with_markup_is_shown_as_text(definition, visit):
     from judgemap.geo.maps import Areas
 
     nasty = Areas(("a", "b"), ("<script>alert(1)</script>", '"><img src=x>'), AreaGraph(2, [[0, 1]]))
-    page = visit(of=actions.open_study(actions.create_study(definition, nasty))).get().text
+    page = visit(of=editing.open_study(making.create_study(definition, nasty))).get().text
     assert "<script>alert" not in page
     assert "<img" not in page
 

@@ -8,7 +8,7 @@ import pytest
 
 from judgemap.web.judge.models import Judge
 from judgemap.web.server.tokens import hashed
-from judgemap.web.studies.actions import close_study
+from judgemap.web.studies.editing import close_study
 from judgemap.web.studies.models import Act
 
 LINK = re.compile(r'href="http://testserver/j/([\w-]{22})/"')

@@ -9,7 +9,7 @@ from judgemap.web.accounts.models import Count
 from judgemap.web.judge import actions as judging
 from judgemap.web.judge.models import Judge
 from judgemap.web.server.limits import Brake
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_everybody_who_joins_gets_a_link(client, open_link):
 
 
 def test_a_closed_study_takes_nobody(client, open_link, study):
-    actions.close_study(study)
+    editing.close_study(study)
     assert "not taking answers" in client.get(open_link).text
     assert client.post(open_link).status_code == 409
     assert not Judge.objects.exists()

@@ -1,7 +1,7 @@
 """Undo: the pair answered last, to change its answer."""
 
 from judgemap.web.judge.models import Pair
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing
 
 
 def test_shows_the_last_answered_pair_with_its_revision(judge):
@@ -45,7 +45,7 @@ def test_with_nothing_to_undo_it_leads_home(judge):
 
 def test_a_closed_study_has_nothing_to_undo(judge, study):
     judge.answer("left")
-    actions.close_study(study)
+    editing.close_study(study)
     assert judge.get("last")["Location"] == f"/j/{judge.token}/"
 
 

@@ -8,17 +8,17 @@ from judgemap.geo.maps import Areas
 from judgemap.web.judge import places, views
 from judgemap.web.judge.models import Judge, Pair, UnknownArea
 from judgemap.web.server.tokens import withdrawal_code
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing, making
 from judgemap.web.studies.models import Area
 
 
 @pytest.fixture
 def study(db, areas, definition, monkeypatch):
     """Sixteen wards in two towns: a large map, for this test."""
-    monkeypatch.setattr(actions, "MANY", 10)
+    monkeypatch.setattr(making, "MANY", 10)
     regions = ["North" if i < 8 else "South" for i in range(16)]
     longer = replace(definition, recommended=20, maximum=30)
-    return actions.open_study(actions.create_study(longer, areas, regions=regions))
+    return editing.open_study(making.create_study(longer, areas, regions=regions))
 
 
 def choose(judge, *chosen):
@@ -40,7 +40,7 @@ def test_the_first_page_after_consent_asks_for_places(judge):
 
 
 def test_a_small_map_does_not_ask(areas, definition, visit):
-    small = actions.open_study(actions.create_study(definition, areas))
+    small = editing.open_study(making.create_study(definition, areas))
     small.asks_places = False
     small.save()
     judge = visit(of=small)
@@ -148,8 +148,8 @@ def test_a_preview_asks_as_well(owned, clients):
 def test_names_tell_the_regions_where_no_column_does(areas, definition):
     """Of "Ward 1.1" and its like, all are in the one region "Ward", which would not help anybody to choose."""
     named = Areas(areas.ids, tuple(f"{'Ashby' if i < 8 else 'Belton'} {i:03}A" for i in range(16)), areas.graph)
-    assert towns(actions.create_study(definition, named)) == {"Ashby", "Belton"}
-    assert towns(actions.create_study(definition, areas)) == {""}
+    assert towns(making.create_study(definition, named)) == {"Ashby", "Belton"}
+    assert towns(making.create_study(definition, areas)) == {""}
 
 
 def towns(study):

@@ -104,7 +104,7 @@ def test_a_forged_cookie_begins_anew(player, cookie):
 
 
 def test_the_cookie_of_another_study_is_not_taken(player, draft, areas, definition, people):
-    from judgemap.web.studies.actions import create_study
+    from judgemap.web.studies.making import create_study
 
     other = create_study(definition, areas, people["owner"])
     play(player, "consent", agree="yes", begin="now")

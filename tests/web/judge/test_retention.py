@@ -18,7 +18,7 @@ from judgemap.web.judge.comparisons import History
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.people import retention
 from judgemap.web.people.inviting import studies_overview
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing, making
 from judgemap.web.studies.keeping import certificate_of, set_end
 from judgemap.web.studies.models import Act, Study
 
@@ -122,7 +122,7 @@ def test_hidden_answers_show_nowhere_and_go_after_a_crash(ending, clients, judge
 
 
 def test_other_studies_keep_theirs(ending, areas, definition, visit, later):
-    other = actions.open_study(actions.create_study(definition, areas))
+    other = editing.open_study(making.create_study(definition, areas))
     visit(of=other).answer("left")
     later(41)
     retention.keep_promises()
@@ -141,15 +141,15 @@ def test_a_promised_day_comes_sooner_but_not_later(ending, visit):
 
 
 def test_answers_without_an_end_can_be_given_one_when_the_study_is_closed(study, judge):
-    actions.close_study(study)
+    editing.close_study(study)
     assert set_end(study, in_days(1)).answers_until == in_days(1)
 
 
 def test_a_day_is_set_with_the_study_and_edited_with_its_form(owned, clients, areas, definition):
-    made = actions.create_study(replace(definition, answers_until=in_days(9)), areas)
-    assert actions.definition_of(made).answers_until == in_days(9)
+    made = making.create_study(replace(definition, answers_until=in_days(9)), areas)
+    assert editing.definition_of(made).answers_until == in_days(9)
     with pytest.raises(StudyError, match="in the past"):
-        actions.create_study(replace(definition, answers_until=in_days(-9)), areas)
+        making.create_study(replace(definition, answers_until=in_days(-9)), areas)
     page = clients["owner"].get("/studies/wards/judging")
     fields = {name: value for name, value in page.context["form"].initial.items() if value not in (None, False)}
     fields |= {"answers_until": str(in_days(12))}

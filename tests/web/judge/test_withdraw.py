@@ -6,7 +6,7 @@ import pytest
 
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.server.limits import WRONG_GUESSES
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing
 
 
 def code_of(judge) -> str:
@@ -47,7 +47,7 @@ def test_the_code_removes_what_this_judge_gave_and_nothing_else(judge, visit, cl
 def test_it_works_when_the_study_is_closed_and_twice(judge, study, client):
     code = code_of(judge)
     judge.answer("left")
-    actions.close_study(study)
+    editing.close_study(study)
     for _ in range(2):
         assert client.post("/withdraw", {"code": code}).status_code == 200
     assert not Answer.objects.exists()

@@ -20,7 +20,7 @@ from judgemap.cli.data_folder import connect
 connect(Path(sys.argv[1]))
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.tokens import Wanted, make_token
-from judgemap.web.studies.actions import find_study
+from judgemap.web.studies.editing import find_study
 study, owner = find_study(sys.argv[2]), Researcher.objects.create_user("owner@example.org", "four plain words here")
 study.owner = owner
 study.save(update_fields=["owner"])

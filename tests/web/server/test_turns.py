@@ -11,7 +11,7 @@ from judgemap.errors import StudyError
 from judgemap.web.people.inviting import studies_overview
 from judgemap.web.server import turns
 from judgemap.web.server.backup import snapshot
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing, making
 from judgemap.web.studies.models import Area, Edge, Study
 
 
@@ -50,15 +50,15 @@ def test_a_study_is_written_in_turns_and_seen_when_it_is_whole(areas, definition
     def look(seconds: float) -> None:
         seen.append((connection.in_atomic_block, Area.objects.count(), Edge.objects.count(), studies_overview()))
         with pytest.raises(StudyError, match="no study"):
-            actions.find_study("wards")
+            editing.find_study("wards")
 
-    monkeypatch.setattr(turns, "BYTES", 5 * max(len(scene) for scene in actions.draw_areas(areas).scenes))
+    monkeypatch.setattr(turns, "BYTES", 5 * max(len(scene) for scene in making.draw_areas(areas).scenes))
     monkeypatch.setattr(turns, "_rest", look)
-    study = actions.create_study(definition, areas)
+    study = making.create_study(definition, areas)
     assert len(seen) >= 4
     assert all(turn[0] is False and turn[3] == [] for turn in seen)
     assert 0 < seen[0][1] < len(areas)
-    assert actions.find_study("wards") == study
+    assert editing.find_study("wards") == study
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(areas, definition, monkeypatch, db):
@@ -68,18 +68,18 @@ def test_what_a_killed_process_left_is_removed_by_the_next(areas, definition, mo
     with monkeypatch.context() as patch:
         patch.setattr(turns, "_rest", killed)
         with pytest.raises(KeyboardInterrupt):
-            actions.create_study(definition, areas)
+            making.create_study(definition, areas)
     assert (Study.objects.count(), Area.objects.count()) == (1, len(areas))
     Study.objects.update(created_at=Study.objects.get().created_at - timedelta(hours=2))
-    study = actions.create_study(definition, areas)
+    study = making.create_study(definition, areas)
     assert (study.slug, Study.objects.count(), Area.objects.count()) == ("wards", 1, len(areas))
 
 
 def test_a_design_made_while_somebody_else_edits_is_made_again(study, edit, monkeypatch):
     made = []
-    monkeypatch.setattr(actions, "prepare_design", lambda name, graph, asked: made.append(graph) or None)
-    stale = actions.find_study(study.slug)
+    monkeypatch.setattr(editing, "prepare_design", lambda name, graph, asked: made.append(graph) or None)
+    stale = editing.find_study(study.slug)
     edit(title="Wards, again")
     first, last = study.areas.get(position=0), study.areas.get(position=15)
-    assert actions.change_edge(stale, first, last).added_in == 3
+    assert editing.change_edge(stale, first, last).added_in == 3
     assert [len(graph.edges) for graph in made] == [24, 25, 25]

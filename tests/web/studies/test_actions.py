@@ -11,7 +11,7 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.judge.models import Answer, Pair
-from judgemap.web.studies import actions, keeping, limits
+from judgemap.web.studies import checking, editing, keeping, making, sharing
 from judgemap.web.studies.areas import load_areas, load_graph
 from judgemap.web.studies.models import Act, Edge, Study, StudyVersion
 
@@ -21,19 +21,19 @@ def test_a_study_keeps_its_areas_edges_and_definition(study, areas, definition):
     assert (loaded.ids, loaded.names) == (areas.ids, areas.names)
     assert np.array_equal(loaded.graph.edges, areas.graph.edges)
     assert loaded.geometry.to_crs("EPSG:27700").area.round(-2).eq(1_000_000).all()
-    assert actions.definition_of(study) == definition
+    assert editing.definition_of(study) == definition
 
 
 def test_studies_of_one_title_get_names_of_their_own(study, areas, definition):
-    assert actions.create_study(definition, areas).slug == "wards-2"
+    assert making.create_study(definition, areas).slug == "wards-2"
 
 
 def test_a_map_with_too_many_areas_is_refused_before_it_is_drawn(areas, definition, db, monkeypatch):
     """Also from the command line, which reads maps without the limits of an upload."""
-    monkeypatch.setattr(limits, "MOST_AREAS", 15)
-    monkeypatch.setattr(actions, "draw_areas", None)
+    monkeypatch.setattr(checking, "MOST_AREAS", 15)
+    monkeypatch.setattr(making, "draw_areas", None)
     with pytest.raises(StudyError, match="the map has 16 areas; up to 15 can be judged, so use larger areas"):
-        actions.create_study(definition, areas)
+        making.create_study(definition, areas)
     assert not Study.objects.exists()
 
 
@@ -52,52 +52,52 @@ def test_an_edit_is_a_new_version_and_destroys_no_answer(judge, study, edit):
 
 def test_an_edit_of_what_somebody_has_changed_meanwhile_is_refused(study, definition):
     """The pages check this too, but before they hold the study's row."""
-    read = actions.find_study(study.slug)
-    actions.edit_study(actions.find_study(study.slug), replace(definition, title="Theirs"))
+    read = editing.find_study(study.slug)
+    editing.edit_study(editing.find_study(study.slug), replace(definition, title="Theirs"))
     with pytest.raises(StudyError, match="Someone else has changed this study"):
-        actions.edit_study(read, replace(definition, question="Mine?"))
-    read = actions.find_study(study.slug)
+        editing.edit_study(read, replace(definition, question="Mine?"))
+    read = editing.find_study(study.slug)
     promised = timezone.localdate() + timedelta(days=30)
-    keeping.set_end(actions.find_study(study.slug), promised)
+    keeping.set_end(editing.find_study(study.slug), promised)
     with pytest.raises(StudyError, match="Someone else has changed this study"):
-        actions.edit_study(read, replace(actions.definition_of(read), question="Mine?"))
-    study = actions.find_study(study.slug)
+        editing.edit_study(read, replace(editing.definition_of(read), question="Mine?"))
+    study = editing.find_study(study.slug)
     assert (study.version.number, study.version.title, study.answers_until) == (2, "Theirs", promised)
 
 
 def test_an_owner_is_never_a_colleague_too(owned, people):
-    read = actions.find_study(owned.slug)
-    actions.give_study(actions.find_study(owned.slug), people["stranger"].email)
+    read = editing.find_study(owned.slug)
+    sharing.give_study(editing.find_study(owned.slug), people["stranger"].email)
     with pytest.raises(StudyError, match="this is the study's owner"):
-        actions.share_study(read, people["stranger"].email, people["owner"])
-    assert actions.give_study(read, people["teammate"].email) == people["teammate"]
+        sharing.share_study(read, people["stranger"].email, people["owner"])
+    assert sharing.give_study(read, people["teammate"].email) == people["teammate"]
     assert set(owned.colleagues.all()) == {people["owner"], people["stranger"]}
 
 
 def test_an_edge_is_added_and_removed_in_new_versions(study):
     far, near, first = study.areas.get(code="W15"), study.areas.get(code="W01"), study.areas.get(code="W00")
     before = load_graph(study.version)
-    assert actions.change_edge(study, far, first) is not None
-    assert actions.change_edge(study, first, near) is None
-    study = actions.find_study(study.slug)
+    assert editing.change_edge(study, far, first) is not None
+    assert editing.change_edge(study, first, near) is None
+    study = editing.find_study(study.slug)
     edges = load_graph(study.version).edges.tolist()
     assert [0, 15] in edges
     assert [0, 1] not in edges
     assert np.array_equal(load_graph(study.versions.get(number=1)).edges, before.edges)
-    assert actions.change_edge(study, near, first) is not None
-    assert [0, 1] in load_graph(actions.find_study(study.slug).version).edges.tolist()
+    assert editing.change_edge(study, near, first) is not None
+    assert [0, 1] in load_graph(editing.find_study(study.slug).version).edges.tolist()
 
 
 def test_life_of_a_study(areas, definition, db):
-    study = actions.create_study(definition, areas)
+    study = making.create_study(definition, areas)
     assert study.status == "draft"
-    for act, status in [(actions.open_study, "open"), (actions.pause_study, "paused"), (actions.open_study, "open"),
-                        (actions.close_study, "closed")]:  # fmt: skip
+    for act, status in [(editing.open_study, "open"), (editing.pause_study, "paused"), (editing.open_study, "open"),
+                        (editing.close_study, "closed")]:  # fmt: skip
         assert act(study).status == status
     with pytest.raises(StudyError, match="is closed and cannot become open"):
-        actions.open_study(study)
+        editing.open_study(study)
     with pytest.raises(StudyError, match="is closed"):
-        actions.edit_study(study, definition)
+        editing.edit_study(study, definition)
     assert list(Act.objects.order_by("pk").values_list("verb", flat=True)) == [
         "created", "open", "paused", "open", "closed",
     ]  # fmt: skip
@@ -105,17 +105,17 @@ def test_life_of_a_study(areas, definition, db):
 
 def test_an_unknown_study_lists_those_there_are(study):
     with pytest.raises(StudyError, match=r"no study 'ward' \(did you mean 'wards'\?\); there are 'wards'"):
-        actions.find_study("ward")
+        editing.find_study("ward")
 
 
 def test_a_language_that_is_not_translated_is_refused(areas, definition, db):
     with pytest.raises(StudyError, match="'de' is not translated"):
-        actions.create_study(replace(definition, languages=("en", "de"), translations={}), areas)
+        making.create_study(replace(definition, languages=("en", "de"), translations={}), areas)
     assert not Study.objects.exists()
 
 
 def test_the_optimal_design_is_kept_with_its_version(areas, definition, visit):
-    study = actions.open_study(actions.create_study(replace(definition, design="optimal"), areas))
+    study = editing.open_study(making.create_study(replace(definition, design="optimal"), areas))
     assert study.version.packed_design
     visitor = visit(of=study)
     visitor.answer("left")
@@ -144,4 +144,4 @@ def test_the_database_refuses_an_edge_twice_or_to_itself(study):
 
 def test_definitions_survive_the_database(db, areas):
     definition = StudyDefinition("T", "Q?", "higher", ties=False, skips=False, access="open", thanks="*Ta*")
-    assert actions.definition_of(actions.create_study(definition, areas)) == definition
+    assert editing.definition_of(making.create_study(definition, areas)) == definition

@@ -13,7 +13,7 @@ from judgemap.web.judge.models import Answer
 from judgemap.web.people import retention
 from judgemap.web.server import backup
 from judgemap.web.server.encryption import Key, Lock, is_encrypted, make_key
-from judgemap.web.studies import actions, backups
+from judgemap.web.studies import backups, making
 from judgemap.web.studies.backups import DELETED, WRITTEN, Rotation, back_up_into, make_backup, stale_backups
 from judgemap.web.studies.keeping import set_end
 from judgemap.web.studies.log import verify_log
@@ -146,7 +146,7 @@ def test_one_with_a_passphrase_goes_with_the_next_backup(owned, judge, tmp_path,
 
 def test_backups_from_before_the_study_or_after_the_removal_stay(tmp_path, later, areas, definition):
     before = make_backup(tmp_path / "before.sqlite3")
-    set_end(actions.create_study(definition, areas), timezone.now().date())
+    set_end(making.create_study(definition, areas), timezone.now().date())
     later(1)
     retention.keep_promises()
     after = make_backup(tmp_path / "after.sqlite3")

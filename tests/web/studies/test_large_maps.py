@@ -11,7 +11,7 @@ from django.urls import reverse
 from judgemap.geo.drawing import outlines as display
 from judgemap.geo.drawing import squares as tiles
 from judgemap.geo.drawing.squares import Square
-from judgemap.web.studies import actions
+from judgemap.web.studies import making
 from judgemap.web.studies.models import Edge, Tile
 
 
@@ -28,22 +28,22 @@ def drawn(areas):
 def large(monkeypatch, people, definition, areas, drawn, rows):
     """The grid, taken for a large map."""
     monkeypatch.setattr(display, "LARGE", 10)
-    monkeypatch.setattr(actions, "draw_areas", lambda *_: drawn)
-    return rows.once("large", lambda: actions.create_study(definition, areas, people["owner"]))
+    monkeypatch.setattr(making, "draw_areas", lambda *_: drawn)
+    return rows.once("large", lambda: making.create_study(definition, areas, people["owner"]))
 
 
 def test_progress_covers_drawing_and_storing(monkeypatch, people, definition, areas):
     """No stage that takes long at a nation's size is silent, and progress never goes back."""
     monkeypatch.setattr(display, "LARGE", 10)
-    monkeypatch.setattr(actions, "draw_areas", display.draw_areas)
+    monkeypatch.setattr(making, "draw_areas", display.draw_areas)
     told = []
-    actions.create_study(definition, areas, people["owner"], lambda *each: told.append(each))
+    making.create_study(definition, areas, people["owner"], lambda *each: told.append(each))
     shares = [share for share, _ in told]
     assert shares == sorted(shares)
     assert shares[-1] < 1
     stages = {doing: max(share for share, words in told if words == doing) for _, doing in told}
     assert list(stages) == ["Drawing the areas.", "Preparing the choice of pairs.", "Storing the areas."]
-    assert stages["Drawing the areas."] <= actions.DRAWN < stages["Storing the areas."]
+    assert stages["Drawing the areas."] <= making.DRAWN < stages["Storing the areas."]
     assert [words for _, words in told].count("Storing the areas.") == len(areas)
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from judgemap.web.studies.actions import definition_of
+from judgemap.web.studies.editing import definition_of
 from judgemap.web.studies.log import Entry, Head, _entry, broken_links, log_head, record, verify_log
 from judgemap.web.studies.models import Act, LogHead
 

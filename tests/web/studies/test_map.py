@@ -2,8 +2,8 @@
 
 import pytest
 
-from judgemap.web.studies.actions import close_study
 from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.editing import close_study
 from judgemap.web.studies.models import Act, Drawing, Edge
 
 

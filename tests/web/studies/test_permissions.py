@@ -4,7 +4,7 @@ import pytest
 from django.urls import get_resolver, reverse
 
 from judgemap.web.judge.models import Judge
-from judgemap.web.studies import actions
+from judgemap.web.studies import sharing
 from judgemap.web.studies.models import Act, StudyVersion
 
 READ = {"owner": 200, "teammate": 200, "stranger": 404, "anonymous": 302}
@@ -95,7 +95,7 @@ def test_each_sees_what_they_may(owned, clients, who, name, method, fields, stat
 def test_a_reader_sees_what_a_colleague_sees_and_changes_nothing(
     owned, clients, people, name, method, fields, statuses
 ):
-    actions.share_study(owned, people["stranger"].email, people["owner"], to_read=True)
+    sharing.share_study(owned, people["stranger"].email, people["owner"], to_read=True)
     before = (Act.objects.count(), StudyVersion.objects.count(), Judge.objects.count())
     response = getattr(clients["stranger"], method)(address(name, owned), fields)
     tried = method == "get" or name.startswith("preview:")

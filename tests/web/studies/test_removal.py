@@ -9,9 +9,9 @@ from judgemap.errors import StudyError
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results.models import FitRun
 from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.keeping import GRACE, delete_study, remove_due
 from judgemap.web.studies.log import verify_log
 from judgemap.web.studies.models import Act, Draft, Drawing, Study, StudyVersion
-from judgemap.web.studies.removal import GRACE, delete_study, remove_due
 
 
 def test_the_title_must_be_typed(owned, clients):

@@ -3,7 +3,7 @@
 import pytest
 
 from judgemap.web.judge.models import Answer
-from judgemap.web.studies.actions import close_study
+from judgemap.web.studies.editing import close_study
 
 TEXTS = {
     "title": "Wards again",

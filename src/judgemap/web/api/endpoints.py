@@ -17,8 +17,8 @@ from judgemap.web.api.tokens import studies_of_token
 from judgemap.web.people.export import geojson, table, time
 from judgemap.web.results.files import COLUMNS, kept_file
 from judgemap.web.results.models import FitRun
-from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.editing import definition_of
 from judgemap.web.studies.models import Area, Study
 
 TableFormat = Literal["json", "csv"]

@@ -20,10 +20,9 @@ from judgemap.web.dashboard.maps import LAYERS, NEVER, SHADES, AreaMap, area_map
 from judgemap.web.dashboard.numbers import HOUR, Numbers, numbers_of
 from judgemap.web.studies.access import study_page
 from judgemap.web.studies.areas import area_names
-from judgemap.web.studies.maps import load_places
+from judgemap.web.studies.maps import has_tiles, load_places, picture_response, stored_rings
+from judgemap.web.studies.maps import picture as whole_picture
 from judgemap.web.studies.models import Study
-from judgemap.web.studies.whole_map import has_tiles, picture_response, stored_rings
-from judgemap.web.studies.whole_map import picture as whole_picture
 
 ACTIVE = timedelta(minutes=10)
 MOST_LISTED = 1_000

@@ -21,7 +21,7 @@ from judgemap.web.judge.scheduling import REPEAT, draw_pair, draw_repeat
 from judgemap.web.server.database import erase_after_commit
 from judgemap.web.server.limits import Brake
 from judgemap.web.server.tokens import hashed, make_name, make_token, tidy_code, withdrawal_code
-from judgemap.web.studies.actions import locked
+from judgemap.web.studies.editing import locked
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Study, StudyVersion
 

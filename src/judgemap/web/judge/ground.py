@@ -16,8 +16,14 @@ from judgemap.web.judge.models import Judge
 from judgemap.web.judge.screens import view_of
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.tokens import hashed
-from judgemap.web.studies.basemap.pictures import Frame, picture
-from judgemap.web.studies.basemap.serving import LARGEST_NUMBER, find_tiles, kept_by_browser, tiles_response
+from judgemap.web.studies.basemap.pictures import (
+    LARGEST_NUMBER,
+    Frame,
+    find_tiles,
+    kept_by_browser,
+    picture,
+    tiles_response,
+)
 from judgemap.web.studies.models import Area, BaseMapTile, Study
 
 

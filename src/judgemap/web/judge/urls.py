@@ -9,7 +9,7 @@ from judgemap.web.judge import (
     views,
 )
 from judgemap.web.studies.basemap import pages as base_map
-from judgemap.web.studies.basemap.serving import PlacesConverter
+from judgemap.web.studies.basemap.pictures import PlacesConverter
 
 register_converter(PlacesConverter, "places")
 app_name = "judge"

@@ -14,7 +14,7 @@ class PeopleConfig(AppConfig):
         from judgemap.web.judge.models import judge_withdraws
         from judgemap.web.people.retention import keep_promises, note_withdrawal, remove_judges
         from judgemap.web.server.jobs import worker_round
-        from judgemap.web.studies.removal import study_goes
+        from judgemap.web.studies.keeping import study_goes
 
         worker_round.connect(keep_promises)
         study_goes.connect(remove_judges)

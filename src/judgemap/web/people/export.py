@@ -17,8 +17,8 @@ from judgemap.study.data.definition import write_definition
 from judgemap.web.judge.comparisons import IN_TABLES, History, TableRow
 from judgemap.web.judge.models import Consent, Judge, UnknownArea, asks_who_is_left_out
 from judgemap.web.server.backup import snapshot
-from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.editing import definition_of
 from judgemap.web.studies.models import Area, Study
 
 PAIR_COLUMNS = (

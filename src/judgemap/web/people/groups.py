@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import JudgeGroup
-from judgemap.web.studies.actions import locked
+from judgemap.web.studies.editing import locked
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Study
 

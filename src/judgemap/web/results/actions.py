@@ -16,7 +16,7 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Answer, Judge
 from judgemap.web.results.models import AutoFit, BriefingWords, FitRun, excluded_from
 from judgemap.web.server.jobs import log_line
-from judgemap.web.studies.actions import locked
+from judgemap.web.studies.editing import locked
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Study
 

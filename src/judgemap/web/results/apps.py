@@ -16,7 +16,7 @@ class ResultsConfig(AppConfig):
         from judgemap.web.results.forgetting import forget_everybody, forget_judge, remove_fits
         from judgemap.web.results.models import reasons_to_leave_out
         from judgemap.web.server.jobs import worker_round
-        from judgemap.web.studies.removal import study_goes
+        from judgemap.web.studies.keeping import study_goes
 
         judge_withdraws.connect(forget_judge)
         answers_go.connect(forget_everybody)

@@ -39,9 +39,9 @@ from judgemap.web.results.risk_map import by_risk, layer_makers
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of
-from judgemap.web.studies.actions import definition_of
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.basemap.pictures import Frame, layers
+from judgemap.web.studies.editing import definition_of
 from judgemap.web.studies.maps import BADGE, Badge, Ground, lay_ground
 from judgemap.web.studies.models import Study
 

@@ -47,9 +47,16 @@ from judgemap.web.results.pages import (
     show_page,
     view_links,
 )
-from judgemap.web.studies.maps import Ground, lay_ground, neighbours_of
+from judgemap.web.studies.maps import (
+    Ground,
+    has_tiles,
+    lay_ground,
+    neighbours_of,
+    picture,
+    picture_response,
+    stored_rings,
+)
 from judgemap.web.studies.models import Study
-from judgemap.web.studies.whole_map import has_tiles, picture, picture_response, stored_rings
 
 CHANCES = ["0", "5", "25", "50", "75", "95", "100 %"]
 NOTHING = Findings()

@@ -15,8 +15,8 @@ class StudiesConfig(AppConfig):
 
         from judgemap.web.server.jobs import worker_round
         from judgemap.web.server.triggers import keep_trigger
+        from judgemap.web.studies.keeping import remove_due
         from judgemap.web.studies.models import ACTS_ONLY_ADDED, begin_log
-        from judgemap.web.studies.removal import remove_due
 
         keep_trigger(ACTS_ONLY_ADDED, self)
         post_migrate.connect(begin_log, sender=self)

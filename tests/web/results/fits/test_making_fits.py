@@ -16,7 +16,7 @@ from judgemap.web.results.files import open_fit
 from judgemap.web.results.models import Exclusion, FitRun
 from judgemap.web.server import jobs, worker
 from judgemap.web.server.jobs import SILENCE
-from judgemap.web.studies import actions as studies
+from judgemap.web.studies import editing
 from judgemap.web.studies.areas import load_areas
 
 QUICK = FitSettings(chains=2, warmup=5, draws=20, seed=1)
@@ -76,10 +76,10 @@ def test_only_one_judge_even_one_who_is_left_out(judged, ask, make):
 @pytest.mark.usefixtures("packed")
 def test_edges_and_direction_are_those_of_the_version_when_it_was_asked_for(judged, ask, make):
     run = ask(judged)
-    definition = replace(studies.definition_of(judged), direction="higher")
-    studies.edit_study(judged, definition)
+    definition = replace(editing.definition_of(judged), direction="higher")
+    editing.edit_study(judged, definition)
     a, b = judged.areas.order_by("position")[:2]
-    studies.change_edge(judged, a, b)
+    editing.change_edge(judged, a, b)
     run = make(run)
     judged.refresh_from_db()
     assert run.version.number == 1 != judged.version.number

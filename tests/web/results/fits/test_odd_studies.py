@@ -12,7 +12,7 @@ from judgemap.study.fit.settings import FitSettings
 from judgemap.web.results.actions import ask_for_fit
 from judgemap.web.results.files import KINDS
 from judgemap.web.results.models import FitRun
-from judgemap.web.studies import actions as studies
+from judgemap.web.studies import editing, making
 from judgemap.web.studies.models import Study
 
 QUICK = {"chains": 2, "warmup": 5, "draws": 20, "seed": 1}
@@ -78,7 +78,7 @@ def whole(carry_out):
 def test_every_page_and_file_of_an_odd_study(people, clients, definition, areas, answers, whole, odd, model):
     change, given = ODD[odd]
     definition = replace(definition, translations={})
-    study = studies.open_study(studies.create_study(definition, change(areas), people["owner"]), people["owner"])
+    study = editing.open_study(making.create_study(definition, change(areas), people["owner"]), people["owner"])
     answers(study, **given)
     run = whole(study, MODELS[model])
     if (odd, model) == ("no neighbours", "clusters"):

@@ -9,10 +9,10 @@ from town_making import CREDIT, pbf_bomb, town
 
 from judgemap.errors import StudyError
 from judgemap.geo.basemap.tiles import unpack
-from judgemap.web.studies.basemap import actions
+from judgemap.web.studies.basemap import making as actions
+from judgemap.web.studies.keeping import GRACE, delete_study, remove_due
 from judgemap.web.studies.models import Act, BaseMap, BaseMapTile, Extract, ExtractPart, Study
-from judgemap.web.studies.removal import GRACE, delete_study, remove_due
-from judgemap.web.studies.upload.actions import ask_for_copy
+from judgemap.web.studies.upload.drafts import ask_for_copy
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from osm_extracts import real_extract
 from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.basemap.tiles import LARGEST, unpack
 from judgemap.geo.maps import Areas
-from judgemap.web.studies import actions
+from judgemap.web.studies import making
 from judgemap.web.studies.basemap.making import make_here
 
 PLACES = {
@@ -31,7 +31,7 @@ def districts(west: float, south: float, east: float, north: float, across: int 
 @pytest.mark.usefixtures("read_here")
 def test_a_real_extract_becomes_a_base_map(db, definition, name):
     path = real_extract(name)
-    study = actions.create_study(definition, districts(*PLACES[name]))
+    study = making.create_study(definition, districts(*PLACES[name]))
     made = make_here(study, path, "© OpenStreetMap contributors", lambda share, doing: None)
     assert "no roads in" not in made.said
     tiles = {(tile.level, tile.column, tile.row): bytes(tile.content) for tile in made.tiles.all()}

@@ -13,11 +13,12 @@ from judgemap.study.data.definition import parse_definition
 from judgemap.web.judge.actions import invite
 from judgemap.web.judge.models import Answer
 from judgemap.web.people.groups import keep_group
-from judgemap.web.studies.actions import change_edge, change_study, find_study, open_study, share_study
 from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.editing import change_edge, change_study, find_study, open_study
 from judgemap.web.studies.models import BaseMap, BaseMapTile, Draft, Study, Upload
+from judgemap.web.studies.sharing import share_study
 from judgemap.web.studies.upload import drafts
-from judgemap.web.studies.upload.actions import MOST_KEPT
+from judgemap.web.studies.upload.drafts import MOST_KEPT
 from judgemap.web.studies.upload.files import inspect_file
 
 CHOSEN = {

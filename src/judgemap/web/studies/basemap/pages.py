@@ -15,9 +15,15 @@ from judgemap.errors import StudyError
 from judgemap.geo.basemap.tiles import Place
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import reading_page, researcher_of, study_page
-from judgemap.web.studies.basemap import actions
-from judgemap.web.studies.basemap.pictures import WHOLE_PIXELS, Frame, picture
-from judgemap.web.studies.basemap.serving import find_tiles, kept_by_browser, tiles_response
+from judgemap.web.studies.basemap import making as actions
+from judgemap.web.studies.basemap.pictures import (
+    WHOLE_PIXELS,
+    Frame,
+    find_tiles,
+    kept_by_browser,
+    picture,
+    tiles_response,
+)
 from judgemap.web.studies.models import BaseMap, Extract, Study
 
 

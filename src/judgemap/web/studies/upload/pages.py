@@ -16,11 +16,18 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from judgemap.errors import StudyError
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of, researcher_page
+from judgemap.web.studies.areas import MANY
 from judgemap.web.studies.keeping import EndOfAnswersField
 from judgemap.web.studies.models import Draft, Upload
-from judgemap.web.studies.regions import MANY
-from judgemap.web.studies.upload.actions import ask_for_draft, keep_upload, look_again, parse_toml, read_toml
-from judgemap.web.studies.upload.drafts import READY, define
+from judgemap.web.studies.upload.drafts import (
+    READY,
+    ask_for_draft,
+    define,
+    keep_upload,
+    look_again,
+    parse_toml,
+    read_toml,
+)
 from judgemap.web.studies.upload.faults import WORDING, FaultKind
 
 PATIENCE = timedelta(seconds=5)

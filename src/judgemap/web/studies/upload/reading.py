@@ -49,9 +49,9 @@ def main(arguments: list[str]) -> int:
 def inspect(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Say what is in a file: a picture, its columns, where it may be, and which rows cannot be areas as they are."""
     from judgemap.geo.boundaries import list_layers
+    from judgemap.geo.drawing.outlines import sketch
     from judgemap.geo.labels import choose_labels, column_texts
     from judgemap.web.studies.upload.faults import WORDING, FaultKind, find_faults
-    from judgemap.web.studies.upload.picture import sketch
 
     frame = load(path, options.get("layer", ""))
     faults = find_faults(frame.geometry)

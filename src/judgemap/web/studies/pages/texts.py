@@ -1,22 +1,40 @@
-"""The forms researchers fill in about an existing study."""
+"""The pages on which researchers edit what judges read and how they are asked."""
 
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods, require_POST
 
+from judgemap.errors import StudyError
 from judgemap.study.data.definition import MOST_REPEATS, TEXTS
 from judgemap.web.server.forms import StudyForm
+from judgemap.web.server.markdown import render_markdown
+from judgemap.web.studies import editing
+from judgemap.web.studies.access import researcher_of, researcher_page, study_page
+from judgemap.web.studies.checking import MOST
 from judgemap.web.studies.designs import can_run, recommended_design
-from judgemap.web.studies.keeping import EndOfAnswersField
-from judgemap.web.studies.limits import MOST
-from judgemap.web.studies.models import MUST_BE_TRANSLATED, Area, Study, StudyVersion
+from judgemap.web.studies.editing import change_study
+from judgemap.web.studies.keeping import (
+    EndOfAnswersField,
+)
+from judgemap.web.studies.models import (
+    MUST_BE_TRANSLATED,
+    Study,
+    StudyVersion,
+)
+from judgemap.web.studies.pages.studies import FORM
 from judgemap.web.studies.upload.pages import DIRECTIONS
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
+
 
 DESIGNS = {
     "adaptive": _(
@@ -34,7 +52,11 @@ DESIGNS = {
     ),
     "naive": _("Nearly uniform: neighbours come up a little less often. No measurable gain over uniform"),
 }
+
+
 """What each design does, and the gain measured on the 76 wards of Nottinghamshire: docs/planning.md has the command."""
+
+
 ACCESS = (
     ("personal", _("By personal link, one for each judge: you know how many judges there are")),
     ("open", _("By a single open link: anyone who has it can join")),
@@ -203,96 +225,62 @@ class JudgingForm(VersionForm):
         return given | {"languages": languages, "translations": kept}
 
 
-class EdgeForm(forms.Form):
-    """Two areas to make neighbours, or to separate."""
-
-    a = forms.ModelChoiceField(
-        Area.objects.none(), label=_("One area"), to_field_name="position", empty_label=_("Choose an area")
-    )
-    b = forms.ModelChoiceField(
-        Area.objects.none(), label=_("Another area"), to_field_name="position", empty_label=_("Choose an area")
-    )
-
-    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
-        super().__init__(*args, **kwargs)
-        areas = study.areas.order_by("name", "position").only("position", "name")
-        for field in ("a", "b"):
-            self.fields[field].queryset = areas  # type: ignore[attr-defined]
-
-    def clean(self) -> dict[str, Any]:
-        """Check that the two areas are different."""
-        given: dict[str, Any] = super().clean() or self.cleaned_data
-        if given.get("a") is not None and given.get("a") == given.get("b"):
-            self.add_error("b", gettext("Choose two different areas."))
-        return given
+@require_http_methods(FORM)
+@study_page
+def texts(request: HttpRequest, study: Study) -> HttpResponse:
+    """Edit what judges read."""
+    initial = {key: getattr(study.version, key) for key in (*TEXTS, "direction")}
+    form = TextsForm(study.version, request.POST or None, initial=initial | {"based_on": study.version.number})
+    return _edit(request, study, form, "studies/texts.html", "studies:judging")
 
 
-class NamedEdgeForm(forms.Form):
-    """Two areas of a large map to make neighbours or to separate, by name or id: a list of all would be too long."""
-
-    a = forms.CharField(
-        label=_("One area, by name or id"), max_length=200, widget=forms.TextInput({"autocomplete": "off"})
-    )
-    b = forms.CharField(
-        label=_("Another area, by name or id"), max_length=200, widget=forms.TextInput({"autocomplete": "off"})
-    )
-
-    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
-        super().__init__(*args, **kwargs)
-        self.study = study
-
-    def clean_a(self) -> Area:
-        """Find the first area."""
-        return self._find("a")
-
-    def clean_b(self) -> Area:
-        """Find the second area, which must be a different one."""
-        other = self._find("b")
-        if other == self.cleaned_data.get("a"):
-            raise forms.ValidationError(gettext("Choose two different areas."))
-        return other
-
-    def _find(self, field: str) -> Area:
-        text = " ".join(self.cleaned_data[field].replace("\0", "").split())
-        areas = self.study.areas.only("position", "code", "name", "study")
-        found = areas.filter(code=text).first()
-        called = [found] if found else list(areas.filter(name__iexact=text)[:2])
-        if len(called) == 1:
-            return called[0]
-        if called:
-            raise forms.ValidationError(
-                gettext("Several areas are called “%(text)s”. Give the id of the one you mean.") % {"text": text}
-            )
-        like = list(areas.filter(name__icontains=text).order_by("name").values_list("name", flat=True)[:5])
-        hint = (
-            (gettext("Did you mean %(like)s?") % {"like": ", ".join(like)}) if like else gettext("Check the spelling.")
-        )
-        raise forms.ValidationError(gettext("No area is called “%(text)s”. %(hint)s") % {"text": text, "hint": hint})
+@require_http_methods(FORM)
+@study_page
+def translate(request: HttpRequest, study: Study, language: str) -> HttpResponse:
+    """Edit what judges read in another language."""
+    version = study.version
+    if language not in version.languages[1:]:
+        return redirect("studies:texts", study.slug)
+    initial = version.translations.get(language, {}) | {"based_on": version.number}
+    form = TranslationForm(version, language, request.POST or None, initial=initial)
+    return _edit(request, study, form, "studies/translate.html", "studies:texts")
 
 
-class DeleteForm(StudyForm):
-    """The title of the study to delete, so that nobody deletes one by accident."""
+@require_http_methods(FORM)
+@study_page
+def judging(request: HttpRequest, study: Study) -> HttpResponse:
+    """Edit how judges are asked, and who may be one."""
+    definition = editing.definition_of(study)
+    initial = {key: getattr(definition, key, None) for key in JudgingForm.base_fields} | {
+        "language": definition.languages[0],
+        "more_languages": list(definition.languages[1:]),
+        "based_on": study.version.number,
+    }
+    form = JudgingForm(study.version, request.POST or None, initial=initial)
+    return _edit(request, study, form, "studies/judging.html", "studies:overview")
 
-    title = forms.CharField(label=_("Type the title of the study to delete it"), max_length=200, strip=True)
+
+def _edit(request: HttpRequest, study: Study, form: VersionForm, template: str, after: str) -> HttpResponse:
+    """Show a form, with a preview if one is asked for, or store its content as a new version."""
+    preview = {}
+    if form.is_valid() and "preview" in request.POST:
+        preview = {key: render_markdown(form.cleaned_data[key]) for key in TEXTS if form.cleaned_data.get(key)}
+    elif form.is_valid():
+        try:
+            changed = change_study(study, researcher_of(request), form.changes())
+            messages.success(request, gettext("Saved.") if changed else gettext("Nothing was changed."))
+            return redirect(after, study.slug)
+        except StudyError as error:
+            form.add_study_error(error)
+    names = [(code, translation.get_language_info(code)["name"]) for code in study.version.languages]
+    missing = study.version.untranslated(form.language) if isinstance(form, TranslationForm) else []
+    context = {"study": study, "form": form, "preview": preview, "languages": names, "here": template}
+    context |= {"missing": missing}
+    return render(request, template, context, status=400 if form.errors else 200)
 
 
-class ColleagueForm(forms.Form):
-    """Somebody to share a study with."""
-
-    email = forms.EmailField(
-        label=_("Your colleague's email address"),
-        max_length=254,
-        help_text=_(
-            "The address they sign in with here. If they have no account, invite them under Researchers first."
-        ),
-    )
-    may = forms.ChoiceField(
-        label=_("They may"),
-        required=False,
-        choices=(
-            ("change", _("Do everything except share the study or close it")),
-            ("read", _("Look at everything and change nothing")),
-        ),
-        widget=forms.RadioSelect,
-        initial="change",
-    )
+@require_POST
+@researcher_page
+def markdown(request: HttpRequest) -> HttpResponse:
+    """Return a text in Markdown as clean HTML, for the preview beside the field."""
+    return HttpResponse(render_markdown(request.POST.get("text", "")[:20_000]))

@@ -1,11 +1,13 @@
-"""Researchers' pages about their studies."""
+"""Researchers' pages about a study as a whole: the list, the overview, its status, its colleagues and its log."""
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from django import forms
 from django.contrib import messages
 from django.db.models import Count, F, Max, Q, Sum
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import translation
@@ -14,36 +16,62 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.study.data.definition import TEXTS, write_definition
-from judgemap.web.server.forms import sentence
-from judgemap.web.server.markdown import render_markdown
+from judgemap.study.data.definition import write_definition
+from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.server.tokens import whole_address
-from judgemap.web.studies import actions
+from judgemap.web.studies import editing
 from judgemap.web.studies.access import owner_page, researcher_of, researcher_page, studies_of, study_page
-from judgemap.web.studies.actions import change_study, share_study, unshare_study
-from judgemap.web.studies.basemap.pages import base_map_of
-from judgemap.web.studies.forms import (
-    ColleagueForm,
-    DeleteForm,
-    EdgeForm,
-    JudgingForm,
-    NamedEdgeForm,
-    TextsForm,
-    TranslationForm,
-    VersionForm,
+from judgemap.web.studies.keeping import (
+    GRACE,
+    bring_back,
+    certificate_of,
+    days_left,
+    delete_study,
 )
-from judgemap.web.studies.keeping import certificate_of, days_left
 from judgemap.web.studies.log import log_head
-from judgemap.web.studies.maps import draw_lines, draw_map, map_facts, neighbours_of
-from judgemap.web.studies.models import Draft, Study, Upload
-from judgemap.web.studies.removal import GRACE, bring_back, delete_study
-from judgemap.web.studies.upload.actions import ask_for_copy
-from judgemap.web.studies.whole_map import has_tiles
+from judgemap.web.studies.models import (
+    Draft,
+    Study,
+)
+from judgemap.web.studies.sharing import share_study, unshare_study
+from judgemap.web.studies.upload.drafts import ask_for_copy
+
+if TYPE_CHECKING:
+    pass
+
 
 LONG = 8
 """A list with at least this many studies can be searched."""
 FORM = ["GET", "HEAD", "POST"]
 LONGEST_LOG = 500
+
+
+class DeleteForm(StudyForm):
+    """The title of the study to delete, so that nobody deletes one by accident."""
+
+    title = forms.CharField(label=_("Type the title of the study to delete it"), max_length=200, strip=True)
+
+
+class ColleagueForm(forms.Form):
+    """Somebody to share a study with."""
+
+    email = forms.EmailField(
+        label=_("Your colleague's email address"),
+        max_length=254,
+        help_text=_(
+            "The address they sign in with here. If they have no account, invite them under Researchers first."
+        ),
+    )
+    may = forms.ChoiceField(
+        label=_("They may"),
+        required=False,
+        choices=(
+            ("change", _("Do everything except share the study or close it")),
+            ("read", _("Look at everything and change nothing")),
+        ),
+        widget=forms.RadioSelect,
+        initial="change",
+    )
 
 
 @require_safe
@@ -73,116 +101,11 @@ def overview(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "studies/overview.html", context)
 
 
-@require_http_methods(FORM)
-@study_page
-def show_map(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show the areas and their edges; make two areas neighbours, or separate them."""
-    large = has_tiles(study)
-    form: EdgeForm | NamedEdgeForm = (NamedEdgeForm if large else EdgeForm)(study, request.POST or None)
-    if form.is_valid():
-        try:
-            return _edge_changed(request, study, form)
-        except StudyError as error:
-            form.add_error(None, sentence(error))
-    notes = study.acts.filter(verb="map read").values_list("detail__notes", flat=True).first()
-    file = Upload.objects.filter(drafts__study=study, researcher=researcher_of(request)).defer("content").first()
-    shown = map_facts(study.version.pk) if large else draw_map(study)
-    context = {"study": study, "form": form, "map": shown, "notes": notes or [], "here": "map", "file": file}
-    template = "studies/large_map.html" if large else "studies/map.html"
-    return render(request, template, context | base_map_of(study), status=400 if form.errors else 200)
-
-
-@require_safe
-@study_page
-def area(request: HttpRequest, study: Study, position: int) -> HttpResponse:  # noqa: ARG001 - a page
-    """Name an area and its neighbours, for the page of a large map."""
-    found = get_object_or_404(study.areas.only("name", "code"), position=position)
-    names = study.areas.filter(position__in=neighbours_of(study.version, position)).order_by("name")
-    return JsonResponse(
-        {"name": found.name, "id": found.code, "neighbours": list(names.values_list("name", flat=True))}
-    )
-
-
-def _edge_changed(request: HttpRequest, study: Study, form: EdgeForm | NamedEdgeForm) -> HttpResponse:
-    a, b = form.cleaned_data["a"], form.cleaned_data["b"]
-    edge = actions.change_edge(study, a, b, researcher_of(request))
-    names = {"one": a.name, "other": b.name}
-    apart = gettext("%(one)s and %(other)s are no longer neighbours.") % names
-    news = gettext("%(one)s and %(other)s are now neighbours.") % names if edge else apart
-    if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse(
-            {"said": news, "joined": edge is not None, "lines": {} if has_tiles(study) else draw_lines(study)}
-        )
-    messages.success(request, news)
-    return redirect("studies:map", study.slug)
-
-
-@require_http_methods(FORM)
-@study_page
-def texts(request: HttpRequest, study: Study) -> HttpResponse:
-    """Edit what judges read."""
-    initial = {key: getattr(study.version, key) for key in (*TEXTS, "direction")}
-    form = TextsForm(study.version, request.POST or None, initial=initial | {"based_on": study.version.number})
-    return _edit(request, study, form, "studies/texts.html", "studies:judging")
-
-
-@require_http_methods(FORM)
-@study_page
-def translate(request: HttpRequest, study: Study, language: str) -> HttpResponse:
-    """Edit what judges read in another language."""
-    version = study.version
-    if language not in version.languages[1:]:
-        return redirect("studies:texts", study.slug)
-    initial = version.translations.get(language, {}) | {"based_on": version.number}
-    form = TranslationForm(version, language, request.POST or None, initial=initial)
-    return _edit(request, study, form, "studies/translate.html", "studies:texts")
-
-
-@require_http_methods(FORM)
-@study_page
-def judging(request: HttpRequest, study: Study) -> HttpResponse:
-    """Edit how judges are asked, and who may be one."""
-    definition = actions.definition_of(study)
-    initial = {key: getattr(definition, key, None) for key in JudgingForm.base_fields} | {
-        "language": definition.languages[0],
-        "more_languages": list(definition.languages[1:]),
-        "based_on": study.version.number,
-    }
-    form = JudgingForm(study.version, request.POST or None, initial=initial)
-    return _edit(request, study, form, "studies/judging.html", "studies:overview")
-
-
-def _edit(request: HttpRequest, study: Study, form: VersionForm, template: str, after: str) -> HttpResponse:
-    """Show a form, with a preview if one is asked for, or store its content as a new version."""
-    preview = {}
-    if form.is_valid() and "preview" in request.POST:
-        preview = {key: render_markdown(form.cleaned_data[key]) for key in TEXTS if form.cleaned_data.get(key)}
-    elif form.is_valid():
-        try:
-            changed = change_study(study, researcher_of(request), form.changes())
-            messages.success(request, gettext("Saved.") if changed else gettext("Nothing was changed."))
-            return redirect(after, study.slug)
-        except StudyError as error:
-            form.add_study_error(error)
-    names = [(code, translation.get_language_info(code)["name"]) for code in study.version.languages]
-    missing = study.version.untranslated(form.language) if isinstance(form, TranslationForm) else []
-    context = {"study": study, "form": form, "preview": preview, "languages": names, "here": template}
-    context |= {"missing": missing}
-    return render(request, template, context, status=400 if form.errors else 200)
-
-
-@require_POST
-@researcher_page
-def markdown(request: HttpRequest) -> HttpResponse:
-    """Return a text in Markdown as clean HTML, for the preview beside the field."""
-    return HttpResponse(render_markdown(request.POST.get("text", "")[:20_000]))
-
-
 @require_POST
 @study_page
 def status(request: HttpRequest, study: Study) -> HttpResponse:
     """Open or pause a study."""
-    acts = {"open": actions.open_study, "pause": actions.pause_study}
+    acts = {"open": editing.open_study, "pause": editing.pause_study}
     act = acts.get(request.POST.get("act", ""))
     if act is None:
         return redirect("studies:overview", study.slug)
@@ -200,7 +123,7 @@ def close(request: HttpRequest, study: Study) -> HttpResponse:
     """Close a study for good, after asking for confirmation."""
     if request.method != "POST":
         return render(request, "studies/close.html", {"study": study})
-    actions.close_study(study, researcher_of(request))
+    editing.close_study(study, researcher_of(request))
     messages.success(request, _("The study is closed. Its answers are kept."))
     return redirect("studies:overview", study.slug)
 
@@ -298,7 +221,7 @@ def _plain(value: object) -> str:
 @study_page
 def definition(request: HttpRequest, study: Study) -> HttpResponse:  # noqa: ARG001 - a page like the others
     """Send a study's definition as study.toml."""
-    text = write_definition(actions.definition_of(study))
+    text = write_definition(editing.definition_of(study))
     name = f'attachment; filename="{study.slug}.toml"'
     return HttpResponse(text, "application/toml", headers={"Content-Disposition": name})
 
