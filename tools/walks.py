@@ -1,4 +1,4 @@
-"""How much of our code a newcomer has to follow: files and functions for a fit, an answer and a fit from the page.
+"""How much of our code a newcomer has to follow: files and functions for what people do most.
 
     python tools/walks.py
 
@@ -59,12 +59,21 @@ def fit_from_the_shell(folder: Path) -> None:
     twice("judgemap fit", lambda: app(["fit", *words, *options], standalone_mode=False))
 
 
+def plan_from_the_shell(folder: Path) -> None:
+    """Count `judgemap plan`, after the fit has written its map."""
+    from judgemap.cli.main import app
+
+    words = ["--areas", str(folder / "areas.gpkg"), "--judges", "3", "--per-judge", "30", "--designs", "uniform"]
+    options = ["--simulations", "6", "--cores", "1", "--seed", "1", "-o", str(folder / "plan.html")]
+    twice("judgemap plan", lambda: app(["plan", *words, *options], standalone_mode=False))
+
+
 def answers_and_fits(folder: Path) -> None:
     """Count an answer with the next pair, and a fit from the page."""
     from judgemap.web import start
 
-    start.use_data_folder(folder / "data")
-    start.migrate()
+    start.use_data_folder(folder / "data", create=True)
+    start.migrate(create=True)
     from django.conf import settings
     from django.test import Client
 
@@ -74,6 +83,7 @@ def answers_and_fits(folder: Path) -> None:
     from judgemap.web.server.worker import take_one
 
     settings.ALLOWED_HOSTS = ["*"]
+    settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
     demo = prepare_demo(folder, 1, lambda _news: None)
     token = actions.invite(demo.open, 1)[0].token
     actions.give_consent(token, "en", 0)
@@ -99,12 +109,65 @@ def answers_and_fits(folder: Path) -> None:
     twice("a fit from the page", fit)
 
 
+def uploads_and_backups(folder: Path) -> None:
+    """Count an upload up to the open study, and a backup; the server's data are there already."""
+    from django.test import Client
+
+    from judgemap.web.accounts.models import Researcher
+    from judgemap.web.server.worker import take_one
+
+    client = Client()
+    client.force_login(Researcher.objects.earliest("pk"))
+
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    from judgemap.web.studies.models import Draft
+
+    chosen = {
+        "title": "Chicago",
+        "question": "Which has the lower rate?",
+        "direction": "lower",
+        "id": "id",
+        "name": "name",
+        "contiguity": "queen",
+    }
+
+    def upload() -> None:
+        file = SimpleUploadedFile("areas.gpkg", (folder / "areas.gpkg").read_bytes())
+        step = client.post("/new/", {"boundaries": file})["Location"]
+        if client.post(step, chosen).status_code != 302:
+            raise SystemExit("the form refuses the map")
+        while take_one():
+            pass
+        study = Draft.objects.latest("pk").study
+        if study is None:
+            raise SystemExit("the worker made no study")
+        client.post(f"/studies/{study.slug}/status", {"act": "open"})
+        study.refresh_from_db()
+        if study.status != "open":
+            raise SystemExit("the study was not opened")
+
+    twice("an upload, up to the open study", upload)
+
+    from judgemap.cli.main import app
+
+    def back_up() -> None:
+        (folder / "backup.sqlite3").unlink(missing_ok=True)
+        backup = str(folder / "backup.sqlite3")
+        app(["study", "backup", backup, "--data", str(folder / "data")], standalone_mode=False)
+        app(["study", "restore", backup, "--check", "--data", str(folder / "data")], standalone_mode=False)
+
+    twice("a backup, and the check of a restore", back_up)
+
+
 def main() -> None:
-    """Count the three walks, each in its own folder."""
+    """Count every walk."""
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     with tempfile.TemporaryDirectory() as folder:
         fit_from_the_shell(Path(folder))
+        plan_from_the_shell(Path(folder))
         answers_and_fits(Path(folder))
+        uploads_and_backups(Path(folder))
 
 
 if __name__ == "__main__":
