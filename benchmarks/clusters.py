@@ -21,7 +21,8 @@ from scipy.spatial import Delaunay
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.assess.partitions import cluster_counts, convergence
-from judgemap.core.model.clusters import ClusterPrior, communicability_affinity, simulate_clusters
+from judgemap.core.model.clusters import ClusterPrior, simulate_clusters
+from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.clusters import kernel as clusters
@@ -46,7 +47,7 @@ def nottinghamshire() -> ClusterModel | None:
     with (SHARED / "comparisons.csv").open() as file:
         rows = list(csv.DictReader(file))
     winners, losers = ([int(row[side]) - 1 for row in rows] for side in ("winner", "loser"))
-    return ClusterModel(count_pairs(winners, losers, 76), ClusterPrior(communicability_affinity(AreaGraph(76, edges))))
+    return ClusterModel(count_pairs(winners, losers, 76), ClusterPrior(communicability_matrix(AreaGraph(76, edges))))
 
 
 def simulated(n_areas: int, comparisons: int) -> ClusterModel:
@@ -54,7 +55,7 @@ def simulated(n_areas: int, comparisons: int) -> ClusterModel:
     rng = np.random.default_rng(1)
     corners = Delaunay(rng.random((n_areas, 2))).simplices
     graph = AreaGraph(n_areas, np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [0, 2]]]))
-    prior = ClusterPrior(communicability_affinity(graph))
+    prior = ClusterPrior(communicability_matrix(graph))
     return ClusterModel(simulate_counts(rng, simulate_clusters(rng, prior).strengths, comparisons), prior)
 
 

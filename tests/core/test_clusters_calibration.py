@@ -14,12 +14,8 @@ from calibration import uniformity
 from cluster_exactness import plain, score_limit
 from scipy.special import ndtri, stdtr
 
-from judgemap.core.model.clusters import (
-    ClusterPrior,
-    communicability_affinity,
-    labels_of_links,
-    simulate_clusters,
-)
+from judgemap.core.model.clusters import ClusterPrior, labels_of_links, simulate_clusters
+from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.likelihood import log_likelihood
 from judgemap.core.samplers.clusters import kernel as clusters
@@ -32,7 +28,7 @@ pytestmark = pytest.mark.statistical
 
 FALSE_ALARM = 1e-3
 COMPARISONS = 12
-PATH = communicability_affinity(AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
+PATH = communicability_matrix(AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
 PRIOR = ClusterPrior(PATH, beta=0.4, mu0=0.5, kappa0=0.3, a0=6.0, b0=4.0)
 TIGHT = ClusterPrior(PATH, beta=0.4, mu0=-0.3, kappa0=0.05, a0=6.0, b0=0.5)
 LOOSE = ClusterPrior(PATH, beta=0.4, mu0=0.5, kappa0=0.05, a0=6.0, b0=4.0)

@@ -7,14 +7,8 @@ import numpy as np
 import pytest
 from cluster_exactness import score_limit, tables
 
-from judgemap.core.model.clusters import (
-    ClusterPrior,
-    communicability_affinity,
-    decay,
-    labels_of_links,
-    simulate_clusters,
-    window,
-)
+from judgemap.core.model.clusters import ClusterPrior, decay, labels_of_links, simulate_clusters, window
+from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.likelihood import log_likelihood, score
@@ -31,7 +25,7 @@ from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.simulate.trials import simulate_counts
 
 RING = AreaGraph(8, [[i, (i + 1) % 8] for i in range(8)])
-PRIOR = ClusterPrior(communicability_affinity(RING), beta=0.01, mu0=0.4, kappa0=0.3, a0=2.0, b0=1.0)
+PRIOR = ClusterPrior(communicability_matrix(RING), beta=0.01, mu0=0.4, kappa0=0.3, a0=2.0, b0=1.0)
 
 
 def example(size=60):
@@ -251,10 +245,10 @@ def test_bad_uses():
         sampler.advance(rng, sampler.init(rng, np.zeros((1, 8), dtype=int)), 0, 1)
 
 
-def test_communicability_affinity_to_the_last_digit():
+def test_communicability_matrix_to_the_last_digit():
     """A path of 30 areas: (e^A)_ij from eigenvectors drowns in rounding where the series does not."""
     path = AreaGraph(31, [[i, i + 1] for i in range(30)])
-    affinity = communicability_affinity(path)
+    affinity = communicability_matrix(path)
     values, U = np.linalg.eigh(path.adjacency())
     assert affinity == pytest.approx((U * np.exp(values)) @ U.T, abs=1e-13)
     assert np.all(affinity > 0)

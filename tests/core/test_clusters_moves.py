@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from cluster_exactness import plain, tables
 
-from judgemap.core.model.clusters import ClusterPrior, communicability_affinity, simulate_clusters
+from judgemap.core.model.clusters import ClusterPrior, simulate_clusters
+from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.likelihood import log_likelihood, score
 from judgemap.core.samplers.clusters import kernel as clusters
@@ -15,7 +16,7 @@ from judgemap.core.samplers.clusters import links as clusters_links
 from judgemap.core.samplers.clusters import strengths as clusters_strengths
 from judgemap.core.simulate.trials import simulate_counts
 
-PATH = communicability_affinity(AreaGraph(6, [[i, i + 1] for i in range(5)]))
+PATH = communicability_matrix(AreaGraph(6, [[i, i + 1] for i in range(5)]))
 TIGHT = ClusterPrior(PATH, beta=0.4, mu0=-0.3, kappa0=0.05, a0=6.0, b0=0.5)
 
 STALE = {

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from judgemap.core.assess.partitions import convergence, minimise_vi, order_by_risk
-from judgemap.core.model.clusters import ClusterPrior, communicability_affinity
+from judgemap.core.model.clusters import ClusterPrior
+from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.clusters import kernel as clusters
@@ -36,7 +37,7 @@ def study(nottinghamshire):
     edges = [(int(row["area_a"]) - 1, int(row["area_b"]) - 1) for row in rows(nottinghamshire / "edges.csv")]
     comparisons = rows(nottinghamshire / "comparisons.csv")
     winners, losers = ([int(row[side]) - 1 for row in comparisons] for side in ("winner", "loser"))
-    prior = ClusterPrior(communicability_affinity(AreaGraph(76, edges)), a0=1.0, b0=1.0)
+    prior = ClusterPrior(communicability_matrix(AreaGraph(76, edges)), a0=1.0, b0=1.0)
     return ClusterModel(count_pairs(winners, losers, 76), prior)
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from judgemap.core.model.clusters import ClusterPrior, communicability_affinity
+from judgemap.core.model.clusters import ClusterPrior
+from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.clusters import kernel as clusters
 from judgemap.core.samplers.clusters.kernel import ClusterModel
@@ -11,7 +12,7 @@ from judgemap.core.samplers.run import Plan, sample_clusters
 from judgemap.core.simulate.trials import simulate_counts
 
 RING = AreaGraph(10, [[i, (i + 1) % 10] for i in range(10)])
-PRIOR = ClusterPrior(communicability_affinity(RING))
+PRIOR = ClusterPrior(communicability_matrix(RING))
 LEVELS = np.repeat([3.0, -3.0], 5)
 MODEL = ClusterModel(simulate_counts(np.random.default_rng(61), LEVELS, 150), PRIOR)
 PLAN = Plan(chains=3, warmup=20, draws=90, thin=2)

@@ -7,15 +7,8 @@ import numpy as np
 import pytest
 from cluster_exactness import density, enumerate_links, partition_of, plain, score_limit, sweep_scores, tables
 
-from judgemap.core.model.clusters import (
-    ClusterPrior,
-    communicability_affinity,
-    decay,
-    labels_of_links,
-    log_marginal,
-    simulate_clusters,
-    window,
-)
+from judgemap.core.model.clusters import ClusterPrior, decay, labels_of_links, log_marginal, simulate_clusters, window
+from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.clusters import links as clusters_links
 from judgemap.core.samplers.clusters import strengths as clusters_strengths
@@ -25,9 +18,9 @@ PATH4 = AreaGraph(4, [[0, 1], [1, 2], [2, 3]])
 RING5 = AreaGraph(5, [[0, 1], [1, 2], [2, 3], [3, 4], [0, 4]])
 STRENGTHS = np.array([0.2, 0.5, -1.4, -1.0, 1.1])
 CASES = {
-    "4 areas": ClusterPrior(communicability_affinity(PATH4), beta=0.5, mu0=0.3, kappa0=0.2, a0=1.5, b0=0.4),
-    "5 areas": ClusterPrior(communicability_affinity(RING5), beta=0.3, mu0=-0.2, kappa0=2.5, a0=2.0, b0=0.5),
-    "small β": ClusterPrior(communicability_affinity(RING5), a0=2.0, b0=0.3),
+    "4 areas": ClusterPrior(communicability_matrix(PATH4), beta=0.5, mu0=0.3, kappa0=0.2, a0=1.5, b0=0.4),
+    "5 areas": ClusterPrior(communicability_matrix(RING5), beta=0.3, mu0=-0.2, kappa0=2.5, a0=2.0, b0=0.5),
+    "small β": ClusterPrior(communicability_matrix(RING5), a0=2.0, b0=0.3),
     "window": ClusterPrior(window(RING5, reach=1), beta=0.2, a0=2.0, b0=0.3),
     "decay": ClusterPrior(decay(PATH4, length=0.5), beta=0.1, a0=2.0, b0=0.3),
     "two parts": ClusterPrior(window(AreaGraph(5, [[0, 1], [2, 3], [3, 4]]), reach=1), beta=0.2, b0=0.3),
@@ -90,7 +83,7 @@ def test_sweep_test_catches_bugs(bug):
 @pytest.mark.statistical
 def test_sweep_test_catches_self_link_counted_twice():
     """The diagonal of e^A added to β: what happens when affinities are used as they come."""
-    affinity = communicability_affinity(PATH4)
+    affinity = communicability_matrix(PATH4)
 
     def sweep(rng, links, strengths, table):
         twice = table._replace(weights=table.weights + np.diag(np.diagonal(affinity)))

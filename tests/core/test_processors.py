@@ -15,7 +15,8 @@ from other_processors import PROCESSORS, environment
 from scipy.stats import special_ortho_group
 
 from judgemap.core.approximate import laplace
-from judgemap.core.model.clusters import ClusterPrior, communicability_affinity
+from judgemap.core.model.clusters import ClusterPrior
+from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import (
@@ -46,7 +47,7 @@ def counts():
 def draw(name):
     rng = np.random.default_rng(1)
     if name.startswith("clusters"):
-        model = ClusterModel(counts(), ClusterPrior(communicability_affinity(RING)))
+        model = ClusterModel(counts(), ClusterPrior(communicability_matrix(RING)))
         return sample_clusters(rng, model, PLAN, CLUSTER_SAMPLERS[name.split()[1]]).strengths
     covariance = independent(24) if "standard" in name else communicability(RING)
     if "compiled" in name:

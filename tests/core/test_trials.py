@@ -17,7 +17,7 @@ from judgemap.core.simulate.trials import (
     Merits,
     ask_adaptively,
     ask_from,
-    judge_draws,
+    assess_draws,
     trial,
 )
 
@@ -29,13 +29,13 @@ def test_merits_of_known_draws():
     """Three areas; the middle one is never certain: risk is minus the strength, rank 1 the highest risk."""
     truth = np.array([1.0, 0.0, -1.0])
     draws = np.array([[-1.0, 3.0, 1.0], [-1.0, 3.0, 1.0], [-1.0, 3.0, 1.0], [-1.0, 6.0, 1.0]])
-    merits = judge_draws(draws, truth, top=1)
+    merits = assess_draws(draws, truth, top=1)
     assert merits.rank_error == pytest.approx(4 / 3), "estimated order of risk: first, third, second"
     assert merits.found == 0
     centred = draws - draws.mean(axis=1, keepdims=True)
     assert merits.sd == pytest.approx(centred.std(axis=0, ddof=1).mean())
     assert merits.u1 == pytest.approx(1 / centred.var(axis=0, ddof=1).sum())
-    assert judge_draws(-draws, -truth, top=3).found == 1
+    assert assess_draws(-draws, -truth, top=3).found == 1
 
 
 @pytest.mark.usefixtures("short_trials")
@@ -99,7 +99,7 @@ def self_consistency(asker, monkeypatch, trials=100):
     differences = []
 
     def judge(draws, strengths, top):
-        merits = judge_draws(draws, strengths, top)
+        merits = assess_draws(draws, strengths, top)
         of_draws = ranks(-draws)
         rank = ranks(-np.median(draws, axis=0)[None])[0]
         error = abs(of_draws - rank).mean()
@@ -110,7 +110,7 @@ def self_consistency(asker, monkeypatch, trials=100):
         differences.append((merits.rank_error - error, merits.found - found, surplus))
         return merits
 
-    monkeypatch.setattr(simulation, "judge_draws", judge)
+    monkeypatch.setattr(simulation, "assess_draws", judge)
     for generator in np.random.default_rng(21).spawn(trials):
         truth = 3 * COVARIANCE.draw(generator, 1)[0]
         trial(generator, truth, asker, [40], COVARIANCE, top=3)

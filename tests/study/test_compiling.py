@@ -10,7 +10,8 @@ import pytest
 
 from judgemap.core import samplers
 from judgemap.core.approximate.laplace import approximate
-from judgemap.core.model.clusters import ClusterPrior, communicability_affinity
+from judgemap.core.model.clusters import ClusterPrior
+from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.counts import count_judged, count_pairs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.judges import (
@@ -115,7 +116,7 @@ def test_what_is_compiled_serves_every_fit() -> None:
         run(rng, hmc.kernel(model), approximate(model).draw(rng, plan.chains, 1.0), plan)
         sample(rng, model, "gibbs", plan)
     for ties in (None, TieRule.RAO_KUPPER):
-        prior = ClusterPrior(communicability_affinity(graph))
+        prior = ClusterPrior(communicability_matrix(graph))
         sample_clusters(rng, ClusterModel(counts if ties else counts.decided(), prior, ties), plan)
     judges = rng.integers(4, size=40)
     judged = count_judged(judges, left=first, right=second, choice=rng.integers(-1, 2, size=40), n_areas=6, n_judges=4)

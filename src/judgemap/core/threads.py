@@ -29,6 +29,16 @@ class Workers:
         return list(map(work, pieces) if self.pool is None else self.pool.map(work, pieces))
 
 
+def pieces(length: int, size: int) -> list[slice]:
+    """Cut a range into pieces of one size, at least 1; the last may be shorter.
+
+    >>> pieces(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    size = max(1, size)
+    return [slice(first, min(first + size, length)) for first in range(0, length, size)]
+
+
 def halves(length: int) -> list[slice]:
     """Cut a range in two.
 

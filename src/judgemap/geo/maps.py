@@ -252,7 +252,7 @@ def read_edges(edges_path: str | Path, names_path: str | Path | None = None, ext
 
 
 def read_names(path: str | Path) -> Areas:
-    r"""Read areas with neither a map nor neighbours from a table ``id,name``; no area says anything about another.
+    r"""Read areas with neither a map nor neighbours from a table ``id,name``: areas are independent.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

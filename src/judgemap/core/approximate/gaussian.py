@@ -23,6 +23,7 @@ from judgemap.core.approximate.newton import inverse
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.likelihood import differences, information, laplacian
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model
+from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 
 Nodes = tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -136,7 +137,7 @@ def _at(model: Model, variance: float, near: Gaussian | None) -> Gaussian:
         if float(gradient @ last) < CLOSE * counts.n_areas and distance < LEAP * counts.n_areas:
             return Gaussian(now.mean + last, V, variance)
         moved = distance
-    # At such an α² some pairs are all but certain, and so few quadrature nodes can no longer resolve how certain.
+    # Some pairs are nearly certain, and the quadrature is inaccurate: use Laplace.
     return _at_mode(model, variance)
 
 
@@ -161,8 +162,7 @@ def _moments(counts: PairCounts, at: Gaussian) -> tuple[FloatArray, FloatArray]:
     spread = np.sqrt(at.spread(counts.first, counts.second)).astype(np.float32)
     nodes, shares = FEW_NODES if len(spread) and spread.max() < NARROW else MANY_NODES
     chance, weight = np.empty(len(centre)), np.empty(len(centre))
-    for start in range(0, len(centre), BLOCK):
-        part = slice(start, start + BLOCK)
+    for part in pieces(len(centre), BLOCK):
         p = np.multiply.outer(-nodes, spread[part])
         p -= centre[part]
         with np.errstate(over="ignore"):  # for a pair that is all but certain, p is then 0

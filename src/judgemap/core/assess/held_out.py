@@ -33,6 +33,7 @@ from judgemap.core.model.outcomes import (
 )
 from judgemap.core.model.prior import Covariance
 from judgemap.core.samplers.judges.target import lapse_rate
+from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 
 NEWTON = 25
@@ -109,12 +110,11 @@ def log_probability(rng: np.random.Generator, rows: JudgeRows, parts: Parts, sha
     >>> bool(np.isclose(value[0], 2 * np.log(0.5)))
     True
     """
-    size = max(1, CHUNK // max(1, len(rows.first) * (rows.B.shape[1] + 3)))
-    pieces = [slice(start, start + size) for start in range(0, len(shared.tie_chance), size)]
+    parts_of_draws = pieces(len(shared.tie_chance), CHUNK // max(1, len(rows.first) * (rows.B.shape[1] + 3)))
     # The mode at typical parameters is close to the mode at each draw, and finding it costs no more than one draw.
     typical = Shared(*(each.mean(axis=0, keepdims=True) for each in shared))
     start, _ = _Judge(rows, parts, typical).mode()
-    return np.concatenate([_Judge(rows, parts, shared.part(piece)).integrate(rng, start) for piece in pieces])
+    return np.concatenate([_Judge(rows, parts, shared.part(piece)).integrate(rng, start) for piece in parts_of_draws])
 
 
 class _Judge:

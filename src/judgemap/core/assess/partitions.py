@@ -9,10 +9,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from judgemap.core.assess.posterior import by_risk
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.types import FloatArray, IntArray
 
-JUDGED_PAIRS = 500
+FOLLOWED_PAIRS = 500
 """The most pairs of areas whose co-clustering is followed through the chains; on a large map all pairs would not fit
 into memory."""
 
@@ -161,7 +162,7 @@ def order_by_risk(partition: IntArray, risk: FloatArray) -> IntArray:
     partition = canonical(partition)
     mean = np.bincount(partition, risk) / np.bincount(partition)
     number = np.empty(len(mean), dtype=np.int64)
-    number[np.argsort(-mean, kind="stable")] = np.arange(1, len(mean) + 1)
+    number[by_risk(mean)] = np.arange(1, len(mean) + 1)
     return number[partition]
 
 
@@ -243,7 +244,7 @@ def between(partition: IntArray, belongs: FloatArray, share: float = 0.2) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """Whether the chains agree, judged by quantities that do not depend on the labels."""
+    """Whether the chains agree, by quantities that do not depend on the labels."""
 
     rhat_clusters: float
     rhat_log_posterior: float
@@ -264,7 +265,7 @@ class Convergence:
 def convergence(labels: IntArray, log_posterior: FloatArray) -> Convergence:
     """Compare chains: ``labels`` is (chain, draw, area), ``log_posterior`` (chain, draw).
 
-    Among the pairs of areas whose co-clustering is uncertain (probability in 0.05 … 0.95), at most `JUDGED_PAIRS`,
+    Among the pairs of areas whose co-clustering is uncertain (probability in 0.05 … 0.95), at most `FOLLOWED_PAIRS`,
     evenly spaced, are followed through the chains.
 
     >>> rng = np.random.default_rng(1)
@@ -280,7 +281,7 @@ def convergence(labels: IntArray, log_posterior: FloatArray) -> Convergence:
     i, j = np.triu_indices(labels.shape[2], 1)
     overall = by_chain.mean(axis=0)[i, j]
     doubtful = np.flatnonzero((overall > 0.05) & (overall < 0.95))
-    doubtful = doubtful[:: max(1, -(-len(doubtful) // JUDGED_PAIRS))]
+    doubtful = doubtful[:: max(1, -(-len(doubtful) // FOLLOWED_PAIRS))]
     together = (labels[:, :, i[doubtful]] == labels[:, :, j[doubtful]]).astype(np.float64)
     return Convergence(
         rhat_clusters=float(_rhat_of_counts(n_clusters)),

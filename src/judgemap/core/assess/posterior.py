@@ -8,7 +8,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 
 INTERVAL = (0.025, 0.975)
@@ -40,7 +42,8 @@ def summarise(risk: FloatArray, top: int = 10) -> Summary:
     array([1., 0., 0.])
     """
     rank = ranks(risk)
-    parts = [_of_areas(risk[:, part], rank[:, part], top) for part in _parts(*risk.shape)]
+    cut = pieces(risk.shape[1], AT_A_TIME // max(len(risk), 1))  # so that all draws are never copied at once
+    parts = [_of_areas(risk[:, part], rank[:, part], top) for part in cut]
     joined: dict[str, Any] = {
         each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Summary)[:-1]
     }
@@ -66,10 +69,23 @@ def _of_areas(risk: FloatArray, rank: IntArray, top: int) -> Summary:
     )
 
 
-def _parts(draws: int, areas: int) -> list[slice]:
-    """Cut the areas into parts, so that all draws are never copied at once."""
-    size = max(1, AT_A_TIME // max(draws, 1))
-    return [slice(first, first + size) for first in range(0, areas, size)]
+def risk_sign(winner_is: str) -> float:
+    """Risk = sign × centred strength: if judges choose the area with the lower rate, a strong area has a low risk.
+
+    >>> risk_sign("lower"), risk_sign("higher")
+    (-1.0, 1.0)
+    """
+    return -1.0 if winner_is == "lower" else 1.0
+
+
+def by_risk(risk: ArrayLike) -> IntArray:
+    """Return the areas' positions along the last axis, the highest risk first; equal risks stay in their order.
+
+    >>> by_risk([0.5, 2.0, 0.5])
+    array([1, 0, 2])
+    """
+    order: IntArray = np.argsort(-np.asarray(risk), axis=-1, kind="stable")
+    return order
 
 
 def ranks(risk: FloatArray) -> IntArray:
@@ -80,10 +96,8 @@ def ranks(risk: FloatArray) -> IntArray:
     """
     rank = np.empty(risk.shape, dtype=np.int64 if risk.size <= AT_A_TIME else np.int32)
     places = np.arange(1, risk.shape[1] + 1)[None, :]
-    size = max(1, AT_A_TIME // risk.shape[1])
-    for first in range(0, len(risk), size):
-        part = slice(first, first + size)
-        np.put_along_axis(rank[part], np.argsort(-risk[part], axis=1, kind="stable"), places, axis=1)
+    for part in pieces(len(risk), AT_A_TIME // risk.shape[1]):
+        np.put_along_axis(rank[part], by_risk(risk[part]), places, axis=1)
     return rank
 
 
@@ -107,10 +121,9 @@ def p_tops(risk: FloatArray, sizes: Sequence[int]) -> dict[int, FloatArray]:
     draws, areas = risk.shape
     most = max(sizes, default=1)
     counts = {k: np.zeros(areas) for k in sizes}
-    for first in range(0, draws, max(1, AT_A_TIME // areas)):
-        part = risk[first : first + max(1, AT_A_TIME // areas)]
-        highest = np.argpartition(-part, most - 1, axis=1)[:, :most]
-        order = np.argsort(-np.take_along_axis(part, highest, axis=1), axis=1, kind="stable")
+    for part in pieces(draws, AT_A_TIME // areas):
+        highest = np.argpartition(-risk[part], most - 1, axis=1)[:, :most]
+        order = by_risk(np.take_along_axis(risk[part], highest, axis=1))
         highest = np.take_along_axis(highest, order, axis=1)
         for k in sizes:
             counts[k] += np.bincount(highest[:, :k].ravel(), minlength=areas)

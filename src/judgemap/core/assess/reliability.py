@@ -8,6 +8,7 @@ from scipy import linalg
 from scipy.special import expit
 
 from judgemap.core.approximate.newton import climb, inverse
+from judgemap.core.assess.posterior import by_risk
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.likelihood import information, log_likelihood, score
 from judgemap.core.types import FloatArray
@@ -193,5 +194,5 @@ def likeness(first: ArrayLike, second: ArrayLike, top: int = 10) -> Likeness:
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     top = min(top, len(a))
-    highest = [set(np.argsort(-each, kind="stable")[:top].tolist()) for each in (a, b)]
+    highest = [set(by_risk(each)[:top].tolist()) for each in (a, b)]
     return Likeness(pearson(a, b), spearman(a, b), len(highest[0] & highest[1]), top)

@@ -27,6 +27,7 @@ from scipy.special import expit
 from judgemap.core.approximate.newton import inverse
 from judgemap.core.design.designs import PairDesign
 from judgemap.core.model.prior import Covariance
+from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 
 CHUNK = 4_000_000
@@ -86,9 +87,7 @@ def pair_variances(draws: ArrayLike) -> FloatArray:
     favourite = mean[i] >= mean[j]
     winner, loser = np.where(favourite, i, j), np.where(favourite, j, i)
     variance = np.empty(len(i))
-    step = max(1, CHUNK // n_draws)
-    for start in range(0, len(i), step):
-        part = slice(start, start + step)
+    for part in pieces(len(i), CHUNK // n_draws):
         variance[part] = expit(strengths[loser[part]] - strengths[winner[part]]).var(axis=1, ddof=1)
     return variance
 

@@ -21,6 +21,7 @@ from scipy.sparse.linalg import SuperLU, splu
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import Covariance, check_size
+from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 
 SAMPLED = 1_000
@@ -114,8 +115,8 @@ class IntrinsicCar:
             return 1.0
         chosen = joined[np.unique(np.linspace(0, len(joined) - 1, min(SAMPLED, len(joined))).astype(int))]
         logs = []
-        for first in range(0, len(chosen), COLUMNS):
-            areas = chosen[first : first + COLUMNS]
+        for part in pieces(len(chosen), COLUMNS):
+            areas = chosen[part]
             columns = np.arange(len(areas))
             units = np.zeros((self.n_areas, len(areas)))
             units[areas, columns] = 1.0

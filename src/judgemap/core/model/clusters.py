@@ -4,7 +4,7 @@ Every area i links to one area θ_i, with p(θ_i = j) ∝ h(i, j) for j ≠ i an
 components of these links. Within cluster k the strengths are λ_i ~ N(m_k, σ_k²), with σ_k² ~ InvGamma(a0, b0) and
 m_k | σ_k² ~ N(μ0, σ_k²/κ0).
 
-An affinity h is a function that returns an N × N matrix: `communicability_affinity` (the paper's), `window`, `decay`.
+An affinity h is an N × N matrix: `core.model.communicability.communicability_matrix` (the paper's), `window`, `decay`.
 Source: Blei and Frazier (2011), distance dependent Chinese restaurant processes; Seymour et al. for its use here.
 """
 
@@ -32,7 +32,7 @@ class ClusterPrior:
     The diagonal of ``affinity`` is not used: a link to itself has weight β, counted once. Areas in different connected
     parts of the affinity never share a cluster.
 
-    >>> prior = ClusterPrior(communicability_affinity(AreaGraph(3, [[0, 1], [1, 2]])))
+    >>> prior = ClusterPrior(decay(AreaGraph(3, [[0, 1], [1, 2]]), length=1.0))
     >>> prior.n_areas, prior.beta, prior.parts()
     (3, 1e-08, array([0, 0, 0]))
     """
@@ -86,26 +86,6 @@ class ClusterPrior:
         """
         weights: FloatArray = self.affinity + self.beta * np.eye(self.n_areas)
         return weights
-
-
-def communicability_affinity(graph: AreaGraph) -> FloatArray:
-    """h(i, j) = (e^A)_ij: all walks between two areas, with long ones counting little. The paper's choice.
-
-    The series Σ A^k/k! adds only non-negative numbers, so even the smallest entries are accurate to the last digit, and
-    areas without a path between them get exactly 0.
-
-    >>> communicability_affinity(AreaGraph(3, [[0, 1]])).round(3)
-    array([[1.543, 1.175, 0.   ], [1.175, 1.543, 0.   ], [0.   , 0.   , 1.   ]])
-    """
-    A = graph.sparse_adjacency()
-    term: FloatArray = np.eye(graph.n_areas)
-    total = term.copy()
-    for k in range(1, 10_000):
-        term = (A @ term) / k
-        total += term
-        if not np.any(term > 1e-17 * total):
-            return total
-    raise ValueError("e^A does not converge: some areas border thousands of others; check the edges")
 
 
 def window(graph: AreaGraph, reach: int) -> FloatArray:
@@ -196,7 +176,7 @@ class Clustered(NamedTuple):
 def simulate_clusters(rng: np.random.Generator, prior: ClusterPrior) -> Clustered:
     """Draw links (and so clusters), then each cluster's mean and variance, then the strengths.
 
-    >>> prior = ClusterPrior(communicability_affinity(AreaGraph(3, [[0, 1], [1, 2]])))
+    >>> prior = ClusterPrior(window(AreaGraph(3, [[0, 1], [1, 2]]), reach=1))
     >>> simulate_clusters(np.random.default_rng(1), prior).strengths.shape
     (3,)
     """

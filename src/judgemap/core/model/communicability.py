@@ -8,19 +8,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg, sparse
+from scipy import sparse
 
 from judgemap.core.model.graph import AreaGraph
+from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray, frozen_floats, frozen_ints
 
 EXACT_LIMIT = 2_000
-"""Up to this many areas e^A is computed from all eigenvectors of A; beyond it, by a series with small terms dropped."""
+"""Up to this many areas all terms of the series for e^A are kept; beyond it, small terms are dropped."""
 DROP = 1e-7
 """A term of the series is dropped if it would add less than this to a correlation."""
 STORED_LIMIT = 60_000_000
 """The most pairs that may be stored: about a gigabyte."""
-TERMS = 1_000
+TERMS = 10_000
 """The most terms of the series to try; a map with ordinary borders needs about 25."""
+TOO_MANY_WALKS = "e^A cannot be summed on this map: some areas border thousands of others; check the edges"
 BLOCK = 1_000
 """Rows of e^A computed at a time; apart from the result they need a few tens of megabytes."""
 
@@ -144,10 +146,29 @@ def communicability_pairs(graph: AreaGraph) -> Communicability:
     return exact_pairs(graph) if graph.n_areas <= EXACT_LIMIT else sparse_pairs(graph)
 
 
+def communicability_matrix(graph: AreaGraph) -> FloatArray:
+    """(e^A)_ij as a matrix: all walks between two areas, with long ones counting little; the paper's affinity.
+
+    The series Σ A^k/k! adds only non-negative numbers, so even the smallest entries are accurate to the last digit, and
+    areas without a path between them get exactly 0. The cost is O(N²) for every term.
+
+    >>> communicability_matrix(AreaGraph(3, [[0, 1]])).round(3)
+    array([[1.543, 1.175, 0.   ], [1.175, 1.543, 0.   ], [0.   , 0.   , 1.   ]])
+    """
+    A = graph.sparse_adjacency()
+    term: FloatArray = np.eye(graph.n_areas)
+    total = term.copy()
+    for k in range(1, TERMS):
+        term = (A @ term) / k
+        total += term
+        if not np.any(term > 1e-17 * total):
+            return total
+    raise ValueError(TOO_MANY_WALKS)
+
+
 def exact_pairs(graph: AreaGraph) -> Communicability:
-    """e^A = U e^a Uᵀ from the eigenvectors of A: O(N³), accurate to rounding."""
-    values, U = linalg.eigh(graph.adjacency())
-    matrix = (U * np.exp(values)) @ U.T
+    """List e^A of all pairs, accurate to rounding."""
+    matrix = communicability_matrix(graph)
     return Communicability(from_matrix(matrix), np.diagonal(matrix), accuracy=1e-12)
 
 
@@ -167,8 +188,8 @@ def sparse_pairs(graph: AreaGraph) -> Communicability:
     scale = _root_of_diagonal_from_below(A)
     keys, values, diagonal = [], [], np.empty(n)
     stored, first_drop, last_term = 0, TERMS, 0
-    for start in range(0, n, BLOCK):
-        rows = np.arange(start, min(start + BLOCK, n))
+    for part in pieces(n, BLOCK):
+        rows = np.arange(n)[part]
         block, dropped, terms = _rows_of_exponential(A, rows, scale)
         first_drop, last_term = min(first_drop, dropped), max(last_term, terms)
         row, column = rows[block.row], block.col.astype(np.int64)
@@ -214,7 +235,7 @@ def _rows_of_exponential(A: sparse.csr_array, rows: IntArray, scale: FloatArray)
         kept = np.concatenate([[0], np.cumsum(large)])[term.indptr]
         term = sparse.csr_array((data[large], term.indices[large], kept), shape=term.shape)
         total = total + term
-    raise ValueError("e^A cannot be summed on this map: some areas border thousands of others; check the edges")
+    raise ValueError(TOO_MANY_WALKS)
 
 
 def _lost(A: sparse.csr_array, scale: FloatArray, first: int, last: int) -> FloatArray:

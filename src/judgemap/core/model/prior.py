@@ -53,7 +53,7 @@ class Covariance:
 
 
 def independent(n_areas: int) -> Covariance:
-    """C = I: the standard model, in which no area says anything about another."""
+    """C = I, the standard model: areas are independent."""
     eye = np.eye(n_areas)
     return Covariance(eye, eye, eye, "independent")
 

@@ -70,11 +70,13 @@ def simulate_counts(rng: np.random.Generator, strengths: FloatArray, size: int) 
     >>> simulate_counts(np.random.default_rng(1), np.zeros(4), size=50).total
     50
     """
-    pairs = draw_pairs(rng, len(strengths), size)
+    return count_pairs(*_decide(rng, draw_pairs(rng, len(strengths), size), strengths), len(strengths))
+
+
+def _decide(rng: np.random.Generator, pairs: IntArray, strengths: FloatArray) -> tuple[IntArray, IntArray]:
+    """Answer the pairs; return the winners and the losers."""
     won = answer(rng, pairs, strengths)
-    winners = np.where(won, pairs[:, 0], pairs[:, 1])
-    losers = np.where(won, pairs[:, 1], pairs[:, 0])
-    return count_pairs(winners, losers, len(strengths))
+    return np.where(won, pairs[:, 0], pairs[:, 1]), np.where(won, pairs[:, 1], pairs[:, 0])
 
 
 class Merits(NamedTuple):
@@ -136,16 +138,16 @@ def trial(
         for length in lengths:
             counts = count_pairs(winners[:length], losers[:length], len(strengths))
             draws = sample(rng, Model(counts, covariance, InverseGamma()), plan=SAMPLING)
-            rows.append(judge_draws(draws.strengths.reshape(-1, len(strengths)), strengths, top))
+            rows.append(assess_draws(draws.strengths.reshape(-1, len(strengths)), strengths, top))
     return np.array(rows)
 
 
-def judge_draws(draws: FloatArray, strengths: FloatArray, top: int) -> Merits:
+def assess_draws(draws: FloatArray, strengths: FloatArray, top: int) -> Merits:
     """Compare posterior draws of the strengths, shape (draws, areas), with the true ones.
 
     >>> rng = np.random.default_rng(1)
     >>> truth = np.array([2.0, 1.0, 0.0, -3.0])
-    >>> merits = judge_draws(truth + 0.01 * rng.normal(size=(200, 4)), truth, top=1)
+    >>> merits = assess_draws(truth + 0.01 * rng.normal(size=(200, 4)), truth, top=1)
     >>> merits.rank_error, merits.found
     (0.0, 1.0)
     """
@@ -165,9 +167,7 @@ def judge_draws(draws: FloatArray, strengths: FloatArray, top: int) -> Merits:
 def _ask_from(
     design: PairDesign, rng: np.random.Generator, strengths: FloatArray, size: int
 ) -> tuple[IntArray, IntArray]:
-    pairs = design.draw(rng, size)
-    left_won = answer(rng, pairs, strengths)
-    return np.where(left_won, pairs[:, 0], pairs[:, 1]), np.where(left_won, pairs[:, 1], pairs[:, 0])
+    return _decide(rng, design.draw(rng, size), strengths)
 
 
 def _ask_adaptively(
@@ -228,7 +228,7 @@ def median_interval(values: FloatArray) -> Interval:
 def reach(lengths: FloatArray, curve: FloatArray, level: float) -> float:
     """Return the length at which a falling mean curve reaches a level; 0 if at the first, inf if not by the last.
 
-    Small chance rises are flattened first: more comparisons are never taken to teach us less.
+    Chance rises are flattened, so the curve never goes up.
 
     >>> round(reach(np.array([100.0, 400.0]), np.array([2.0, 1.0]), level=np.sqrt(2)))
     200

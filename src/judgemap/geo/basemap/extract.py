@@ -54,7 +54,7 @@ NOT_AN_EXTRACT = (
 LONGEST_NAME = 60
 IN_MEMORY = 100
 """Megabytes of scratch data that GDAL keeps in memory; the rest goes to a file, which takes hardly any longer."""
-LARGE = 30_000_000
+MAY_NOT_FIT = 30_000_000
 """Above this many bytes an extract may need more memory than there is, which GDAL reports like a damaged file."""
 
 
@@ -106,7 +106,7 @@ def read_extract(path: Path, box: tuple[float, float, float, float], folder: Pat
                 raise StudyError(_elsewhere(path, box, layers[-1], options))
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, UnicodeDecodeError) as error:
         reason = re.split(r"[;.]\s", str(error).replace(f"{path.parent}/", ""))[0].strip().rstrip(".")
-        if path.stat().st_size < LARGE:
+        if path.stat().st_size < MAY_NOT_FIT:
             raise StudyError(f"the extract is damaged or cut short ({reason[:120]}); download it again") from None
         raise StudyError(
             f"the extract is damaged, cut short, or too large to read here ({reason[:120]}); choose a smaller "

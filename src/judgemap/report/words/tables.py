@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judgemap.core.assess.posterior import by_risk
 from judgemap.errors import StudyError
 from judgemap.report.words.text import number_sentence, partition_sentence, percentage, signed, times_in_ten
 from judgemap.study.assess.comparing import compare_many
@@ -92,7 +93,7 @@ def highest_risk(fit: Fit, count: int = 10) -> Table:
         raise StudyError(f"list at least one area, not {count}")
     few = len(fit.map) <= 10
     chances = (fit.p_top(1) if few else fit.areas.set_index("id")["p_top10"]).to_dict()
-    listed = fit.areas.sort_values("risk_median", ascending=False, kind="stable").head(count)
+    listed = fit.areas.iloc[by_risk(fit.areas["risk_median"])[:count]]
     rows = tuple(
         (
             Cell(str(place), f"{area['rank_low']}–{area['rank_high']}"),
@@ -121,7 +122,7 @@ def highest_in_words(fit: Fit, count: int = 10) -> Table:
     'Picked as riskier than an average area'
     """
     numbers = highest_risk(fit, count)
-    order = np.argsort(-fit.areas["risk_median"].to_numpy(), kind="stable")
+    order = by_risk(fit.areas["risk_median"])
     rows = tuple(
         (rank, name, Cell(times_in_ten(fit.judged_riskier[area])), chance)
         for (rank, name, _, chance), area in zip(numbers.rows, order, strict=False)

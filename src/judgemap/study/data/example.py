@@ -6,6 +6,7 @@ from importlib import resources
 import geopandas
 import numpy as np
 
+from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.prior import communicability
 from judgemap.core.simulate.trials import answer, draw_pairs
 from judgemap.core.types import FloatArray
@@ -65,7 +66,7 @@ def simulate_study(rng: np.random.Generator, areas: Areas, winner_is: Direction 
         seconds=np.round(rng.lognormal(np.log(4.0), 0.6, len(pairs)), 1),
         winner_is=winner_is,
     )
-    return SimulatedStudy(areas, data, -strengths if winner_is == "lower" else strengths)
+    return SimulatedStudy(areas, data, risk_sign(winner_is) * strengths)
 
 
 def example_study(seed: int) -> tuple[Areas, Comparisons]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, VariancePrior
@@ -18,10 +19,9 @@ from judgemap.study.fit.record import Diagnostics
 
 def named_draws(areas: Areas, centred: FloatArray, strengths: FloatArray, winner_is: str) -> xr.Dataset:
     """Label the draws, and turn strength into risk."""
-    sign = -1.0 if winner_is == "lower" else 1.0
     return xr.Dataset(
         {
-            "risk": (("chain", "draw", "area"), sign * centred),
+            "risk": (("chain", "draw", "area"), risk_sign(winner_is) * centred),
             "level": (("chain", "draw"), strengths.mean(axis=2)),
         },
         coords=area_coordinates(areas, *strengths.shape[:2]),

@@ -12,6 +12,7 @@ import xarray as xr
 from judgemap.core.assess import posterior
 from judgemap.core.assess.held_out import Shared
 from judgemap.core.assess.misfit import Shown
+from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.judges import PanelModel, as_one_judge
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import (
@@ -362,7 +363,7 @@ def run_panel(
     draws, seconds = run.timed(lambda rng: sample_panel(rng, built, run.plan, run.cores, run.watch))
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
     scalars = name_scalars(samples, draws, parts.ties, variance)
-    sign = -1.0 if data.winner_is == "lower" else 1.0
+    sign = risk_sign(data.winner_is)
     name_judges(samples, draws, used.judges, sign)
     sampling = draws.sampling
     record = begin_record(data, pairs, areas, run, (draws, seconds))(

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.prior import VariancePrior
 from judgemap.core.samplers.large.masses import dense_bytes
@@ -125,7 +126,6 @@ def run_large(
     risk = samples["risk"].to_numpy()
     moving = {} if np.ptp(log_variance) == 0 else {"α²": log_variance}
     chosen = risk.reshape(-1, len(areas))[evenly(risk.shape[0] * risk.shape[1], DIFFER_DRAWS)]
-    sign = -1 if data.winner_is == "lower" else 1
     record = begun(
         model=name,
         correlation=Correlation(smoother.name, smoother.length),
@@ -134,7 +134,7 @@ def run_large(
             *data_notes(data, counts, areas, name),
             engine_note(len(areas), dense=dense),
             *([Note(NoteKind.DRAWS_KEPT, kept)] if (kept := kept_draws.describe(risk.size)) else []),
-            *differ_note(data, sign * chosen.astype(np.float64), None, run.seed),
+            *differ_note(data, risk_sign(data.winner_is) * chosen.astype(np.float64), None, run.seed),
         ),
         diagnostics=diagnose(areas.names, sampling, moving, seconds),
         panel=PanelSettings(ties="leave-out") if data.tied.any() else None,
@@ -152,8 +152,7 @@ def named_large_draws(areas: Areas, draws: Draws, winner_is: str) -> xr.Dataset:
     """Turn strength into risk in place, and label it, so that a nation's draws are never copied."""
     level, risk = draws.level, draws.strengths
     risk -= level[:, :, None].astype(risk.dtype)
-    if winner_is == "lower":
-        np.negative(risk, out=risk)
+    risk *= risk_sign(winner_is)
     return xr.Dataset(
         {
             "risk": (("chain", "draw", "area"), risk),

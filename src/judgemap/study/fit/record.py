@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, cast
 
 from judgemap.core.assess.partitions import Convergence
+from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.prior import FixedVariance, InverseGamma, VariancePrior
 from judgemap.core.samplers.run import Plan
 from judgemap.errors import StudyError
@@ -189,7 +190,7 @@ class FitRecord:
     @property
     def sign(self) -> float:
         """Risk = sign × centred strength."""
-        return -1.0 if self.winner_is == "lower" else 1.0
+        return risk_sign(self.winner_is)
 
     @property
     def assumed(self) -> dict[str, float | str]:

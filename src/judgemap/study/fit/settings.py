@@ -12,12 +12,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import numpy as np
 
-from judgemap.core.model.clusters import (
-    ClusterPrior,
-    communicability_affinity,
-    decay,
-    window,
-)
+from judgemap.core.model.clusters import ClusterPrior, decay, window
+from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.judges import (
     Attention,
     Disagreement,
@@ -746,7 +742,7 @@ class ClusterSettings:
 
     def _affinity(self, areas: Areas) -> np.ndarray:
         if self.affinity == "communicability":
-            return communicability_affinity(areas.graph)
+            return communicability_matrix(areas.graph)
         if self.affinity == "window":
             return window(areas.graph, int(self.length))
         if self.affinity == "decay":

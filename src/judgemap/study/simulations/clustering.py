@@ -13,7 +13,8 @@ import numpy as np
 
 from judgemap.core.assess.partitions import adjusted_rand_index, convergence, minimise_binder, minimise_vi, rand_index
 from judgemap.core.design.designs import PairDesign, principal_component
-from judgemap.core.model.clusters import ClusterPrior, communicability_affinity, simulate_clusters
+from judgemap.core.model.clusters import ClusterPrior, simulate_clusters
+from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.clusters.kernel import ClusterModel
 from judgemap.core.samplers.run import Plan, sample_clusters
@@ -74,7 +75,7 @@ class Clustering:
 
     def prepare(self, graph: AreaGraph) -> Ground:
         """Build the prior and the principal component design."""
-        affinity = communicability_affinity(graph)
+        affinity = communicability_matrix(graph)
         prior = ClusterPrior(affinity, beta=self.beta, kappa0=self.kappa0, a0=self.a0, b0=self.b0)
         return Ground(prior, principal_component(graph))
 

@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from judgemap.core.assess import posterior
 from judgemap.report.figures.colours import (
     CHANCE,
     RANK,
@@ -280,8 +281,7 @@ def _layer(words: tuple[str, str, str], scale: Scale, values: Sequence[float], w
 
 def by_risk(rows: Sequence[RiskRow]) -> list[int]:
     """Return the areas' positions, with the highest estimated risk first."""
-    risks = np.array([row["risk_median"] for row in rows], dtype=np.float64)
-    order: list[int] = np.argsort(-risks, kind="stable").tolist()
+    order: list[int] = posterior.by_risk([row["risk_median"] for row in rows]).tolist()
     return order
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from judgemap.core.assess.posterior import by_risk
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.types import IntArray
 from judgemap.report.pages.briefing.about import About
@@ -46,7 +47,7 @@ def sentences(fit: Fit, other: Fit | None = None) -> tuple[str, str, str]:
 
 def order_of(fit: Fit) -> list[int]:
     """Return the areas by posterior median risk, highest first: the order in which tables and maps number them."""
-    return [int(area) for area in np.argsort(-fit.areas["risk_median"].to_numpy(), kind="stable")]
+    return [int(area) for area in by_risk(fit.areas["risk_median"])]
 
 
 def surely_top(fit: Fit) -> int:
