@@ -96,7 +96,7 @@ def time_chain(model: ClusterModel, sampler: Kernel, blocks: int, iterations: in
 
 def time_sweep(model: ClusterModel, sweeps: int) -> Row:
     """Time sweeps over only the links, and whole iterations."""
-    from judgemap.core.samplers.clusters.strengths import sweep_links
+    from judgemap.core.samplers.clusters.compiled import sweep_links
 
     tables = clusters._tables(model.prior)  # noqa: SLF001 - the sweep has no door of its own
     sampler, rng = clusters.kernel(model), np.random.default_rng(3)

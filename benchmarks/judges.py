@@ -27,7 +27,7 @@ from judgemap.core.model.prior import (
     communicability,
 )
 from judgemap.core.samplers.diagnostics import ess_bulk
-from judgemap.core.samplers.judges.run import sample_panel
+from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Draws, Plan, sample
 from judgemap.core.simulate.misbehaviour import simulate_panel
 

@@ -25,8 +25,7 @@ import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import InverseGamma
 from judgemap.core.samplers.large import hmc as large
-from judgemap.core.samplers.large.masses import FreeMass
-from judgemap.core.samplers.large.model import LargeModel, find_centre
+from judgemap.core.samplers.large.hmc import FreeMass, LargeModel, find_centre
 from judgemap.core.samplers.large.smoothers import Communicability
 from judgemap.core.samplers.run import Draws
 from judgemap.core.threads import one_thread
@@ -147,7 +146,7 @@ def measure_free(n_areas: int) -> dict[str, object]:
     model = LargeModel(data.counts(), Communicability(areas.graph), InverseGamma())
     with one_thread():
         centre = find_centre(model)
-        target = large.Target(model, FreeMass(centre), centre)
+        target = large.LargeTarget(model, FreeMass(centre), centre)
         rng = np.random.default_rng(1)
         state = large.start(target, *large.draw_starts(rng, target, large.WIDTH))
         prepared = time.process_time() - began

@@ -33,7 +33,7 @@ from judgemap.core.model.prior import (
     communicability,
     covariance_of,
 )
-from judgemap.core.samplers.judges.run import sample_panel
+from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan, sample
 from judgemap.core.simulate.misbehaviour import UNEQUAL, simulate_panel
 from judgemap.study.assess.judges import SURE

@@ -21,7 +21,7 @@ from scipy.special import expit, log_expit
 import judgemap as jm
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.prior import InverseGamma
-from judgemap.core.samplers.large.model import LargeModel, find_centre
+from judgemap.core.samplers.large.hmc import LargeModel, find_centre
 from judgemap.core.samplers.large.smoothers import Independent, Smoother
 from judgemap.core.threads import Workers, one_thread
 from judgemap.study.data.comparisons import Comparisons

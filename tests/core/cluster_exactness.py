@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaln, ndtri, stdtr
 
 from judgemap.core.model.clusters import ClusterPrior, marginal_constants
-from judgemap.core.samplers.clusters.links import Tables
+from judgemap.core.samplers.clusters.compiled import Tables
 
 Partition = tuple[int, ...]
 Sweep = Callable[..., np.ndarray]
@@ -102,20 +102,12 @@ def score_limit(functions: int, false_alarm: float) -> float:
     return float(-ndtri(false_alarm / (2 * functions)))
 
 
-def plain(module: ModuleType, changes: dict[str, str], using: ModuleType | None = None) -> ModuleType:
-    """Return a copy of a compiled module that runs as plain Python, with parts of its text replaced.
-
-    Functions that it imports are taken from ``using`` where that has them.
-    """
+def plain(module: ModuleType, changes: dict[str, str]) -> ModuleType:
+    """Return a copy of a compiled module that runs as plain Python, with parts of its text replaced."""
     source = inspect.getsource(module)
     for old, new in changes.items():
         assert source.count(old) == 1, f"{old!r} is in {module.__name__} {source.count(old)} times"
         source = source.replace(old, new)
     copy = ModuleType(f"{module.__name__}_plain")
     exec(source.replace("@compiled\n", ""), vars(copy))  # noqa: S102
-    if using is not None:
-        shared = {
-            name: value for name, value in vars(using).items() if name in vars(copy) and inspect.isfunction(value)
-        }
-        vars(copy).update(shared)
     return copy

@@ -23,13 +23,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
 from scipy.special import expit, logit
 
 from judgemap.core.model import outcomes
 from judgemap.core.model.judges import Panel, PanelModel, draw_panel
 from judgemap.core.model.outcomes import Answers, TieRule
 from judgemap.core.model.prior import FixedVariance, InverseGamma
+from judgemap.core.samplers.gibbs import draw_gaussian
 from judgemap.core.samplers.judges.layout import (
     Layout,
     Views,
@@ -38,8 +38,7 @@ from judgemap.core.samplers.judges.layout import (
     onto_areas,
     summarise_views,
 )
-from judgemap.core.samplers.judges.scales import Scale, scales
-from judgemap.core.samplers.judges.smoothness import Roughness, redraw, roughness
+from judgemap.core.samplers.judges.target import Roughness, Scale, redraw, roughness, scales
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
 from judgemap.core.samplers.polyagamma import draw_polyagamma
 from judgemap.core.samplers.run import Draws, Plan, run
@@ -281,16 +280,6 @@ def log_variance(setup: Setup, state: State) -> float:
     """Return log α², inferred or fixed."""
     variance = setup.model.variance
     return float(np.log(variance.value)) if isinstance(variance, FixedVariance) else state.x["log_variance"]
-
-
-def draw_gaussian(rng: np.random.Generator, precision: FloatArray, linear: FloatArray) -> FloatArray:
-    """Draw from N(Q⁻¹h, Q⁻¹)."""
-    factor, failed = lapack.dpotrf(precision, lower=1)
-    if failed:
-        raise FloatingPointError("the precision of the strengths is not positive definite in double precision")
-    half, _ = lapack.dtrtrs(factor, linear, lower=1)
-    draw: FloatArray = lapack.dtrtrs(factor, half + rng.standard_normal(len(linear)), lower=1, trans=1)[0]
-    return draw
 
 
 def interweave(

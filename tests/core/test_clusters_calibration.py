@@ -18,9 +18,8 @@ from judgemap.core.model.clusters import ClusterPrior, labels_of_links, simulate
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.likelihood import log_likelihood
+from judgemap.core.samplers.clusters import compiled
 from judgemap.core.samplers.clusters import kernel as clusters
-from judgemap.core.samplers.clusters import links as clusters_links
-from judgemap.core.samplers.clusters import strengths as clusters_strengths
 from judgemap.core.samplers.clusters.kernel import ClusterModel, ClusterState
 from judgemap.core.simulate.trials import simulate_counts
 
@@ -159,7 +158,7 @@ def only_carry(code):
         n_clusters = code.plant(areas, records, state.links, state.strengths, table)
         comparisons, score = clusters._comparisons(model.counts), np.empty(n)
         for _ in range(5):
-            clusters_strengths.score_likelihood(comparisons, areas["x"].copy(), score)
+            compiled.score_likelihood(comparisons, areas["x"].copy(), score)
             code.carry(rng, areas, records, n_clusters, comparisons, table, score)
         return ClusterState(areas["link"].copy(), areas["x"] + model.prior.mu0)
 
@@ -177,12 +176,12 @@ def whole_iterations(code):
 
 
 def test_carry_leaves_the_posterior_as_it_is():
-    assert stationarity(np.random.default_rng(36), only_carry(clusters_links), TIGHT, replicates=2000) < 1
+    assert stationarity(np.random.default_rng(36), only_carry(compiled), TIGHT, replicates=2000) < 1
 
 
 @pytest.mark.parametrize("prior", [PRIOR, TIGHT], ids=["wide", "tight"])
 def test_iterations_leave_the_posterior_as_it_is(prior):
-    assert stationarity(np.random.default_rng(37), whole_iterations(clusters_strengths), prior, replicates=2000) < 1
+    assert stationarity(np.random.default_rng(37), whole_iterations(compiled), prior, replicates=2000) < 1
 
 
 # Planted bugs. Compiled code is run as plain Python with a part of its text replaced; without any change it passes.
@@ -197,16 +196,10 @@ CARRY_BUGS = {
 COARSE = {"LEAPS = 5": "LEAPS = 1"}
 """One long step a trajectory is accepted half of the time: its correction has much to do."""
 ITERATION_BUGS = {
-    "none": ({}, COARSE),
-    "κ0 forgotten in f": ({"square - total * total / (kappa0 + n))": "square - total * total / (1 + n))"}, COARSE),
-    "κ0 forgotten in the shift": (
-        {},
-        COARSE | {'* kappa0 / (kappa0 + cluster["size"])': '* 1 / (1 + cluster["size"])'},
-    ),
-    "momentum not corrected for": (
-        {},
-        COARSE | {"after += new_height - kinetic(momentum, metric)": "after += new_height"},
-    ),
+    "none": {},
+    "κ0 forgotten in f": {"square - total * total / (kappa0 + n))": "square - total * total / (1 + n))"},
+    "κ0 forgotten in the shift": {'* kappa0 / (kappa0 + cluster["size"])': '* 1 / (1 + cluster["size"])'},
+    "momentum not corrected for": {"after += new_height - kinetic(momentum, metric)": "after += new_height"},
 }
 
 
@@ -217,15 +210,14 @@ def quick_and_slow(bugs, *quick):
 
 @pytest.mark.parametrize("bug", quick_and_slow(CARRY_BUGS, "the data not asked"))
 def test_stationarity_catches_bugs_in_carry(bug):
-    move = only_carry(plain(clusters_links, CARRY_BUGS[bug]))
+    move = only_carry(plain(compiled, CARRY_BUGS[bug]))
     caught = stationarity(np.random.default_rng(36), move, TIGHT, replicates=1000) > 1
     assert caught == (bug != "none")
 
 
 @pytest.mark.parametrize("bug", quick_and_slow(ITERATION_BUGS, "κ0 forgotten in f"))
 def test_stationarity_catches_bugs_in_iterations(bug):
-    in_links, in_strengths = ITERATION_BUGS[bug]
-    code = plain(clusters_strengths, in_strengths, using=plain(clusters_links, in_links))
+    code = plain(compiled, COARSE | ITERATION_BUGS[bug])
     caught = stationarity(np.random.default_rng(37), whole_iterations(code), LOOSE, replicates=800) > 1
     assert caught == (bug != "none")
 

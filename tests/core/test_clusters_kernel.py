@@ -12,9 +12,8 @@ from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.likelihood import log_likelihood, score
+from judgemap.core.samplers.clusters import compiled
 from judgemap.core.samplers.clusters import kernel as clusters
-from judgemap.core.samplers.clusters import links as clusters_links
-from judgemap.core.samplers.clusters import strengths as clusters_strengths
 from judgemap.core.samplers.clusters.kernel import (
     ClusterModel,
     ClusterState,
@@ -35,8 +34,8 @@ def example(size=60):
 
 
 def planted(truth):
-    areas, records = np.zeros(8, clusters_links.AREA), np.zeros(8, clusters_links.CLUSTER)
-    n_clusters = clusters_links.plant(areas, records, truth.links, truth.strengths, tables(PRIOR))
+    areas, records = np.zeros(8, compiled.AREA), np.zeros(8, compiled.CLUSTER)
+    n_clusters = compiled.plant(areas, records, truth.links, truth.strengths, tables(PRIOR))
     records["precision"][:n_clusters] = 0.5 + np.arange(n_clusters)
     return areas, records, n_clusters
 
@@ -56,7 +55,7 @@ def test_prior_slope_is_that_of_the_gaussian():
     areas, records, _ = planted(truth)
     Q = dense_precision(truth.labels, records["precision"])
     x, slope = truth.strengths - PRIOR.mu0, np.empty(8)
-    value = clusters_strengths.prior_slope(x, areas, records, PRIOR.kappa0, slope)
+    value = compiled.prior_slope(x, areas, records, PRIOR.kappa0, slope)
     assert slope == pytest.approx(-Q @ x)
     assert value == pytest.approx(-x @ Q @ x / 2)
 
@@ -79,7 +78,7 @@ def test_shift_has_its_conditional_distribution():
     _, records, n_clusters = planted(truth)
     Q, one = dense_precision(truth.labels, records["precision"]), np.ones(8)
     rng = np.random.default_rng(42)
-    shifts = np.array([clusters_strengths.draw_shift(rng, records, n_clusters, PRIOR.kappa0) for _ in range(20_000)])
+    shifts = np.array([compiled.draw_shift(rng, records, n_clusters, PRIOR.kappa0) for _ in range(20_000)])
     x = truth.strengths - PRIOR.mu0
     mean, variance = -one @ Q @ x / (one @ Q @ one), 1 / (one @ Q @ one)
     assert abs(shifts.mean() - mean) < 4.5 * np.sqrt(variance / 20_000)
@@ -94,8 +93,8 @@ def test_likelihood_is_the_core_one():
     for scale in (0.1, 1.0, 50.0, 1000.0):
         x = scale * np.random.default_rng(1).normal(size=8)
         slope = np.empty(8)
-        clusters_strengths.score_likelihood(comparisons, x, slope)
-        height = clusters_strengths.log_likelihood(comparisons, x)
+        compiled.score_likelihood(comparisons, x, slope)
+        height = compiled.log_likelihood(comparisons, x)
         assert height == pytest.approx(float(log_likelihood(counts, x)), rel=1e-12, abs=1e-10)
         assert slope == pytest.approx(score(counts, x), abs=1e-12)
 
@@ -112,7 +111,7 @@ def test_likelihood_of_a_shifted_tree(answers, shift):
     shifted = truth.strengths.copy()
     shifted[[1, 4, 5]] += shift
     rows = len(comparisons.other)
-    gain = clusters_links.shifted_likelihood(
+    gain = compiled.shifted_likelihood(
         areas, 3, np.zeros(8, dtype=bool), shift, comparisons, np.empty(rows), np.empty(rows)
     )
     expected = log_likelihood(counts, shifted) - log_likelihood(counts, truth.strengths)

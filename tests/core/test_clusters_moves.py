@@ -11,9 +11,8 @@ from judgemap.core.model.clusters import ClusterPrior, simulate_clusters
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.likelihood import log_likelihood, score
+from judgemap.core.samplers.clusters import compiled
 from judgemap.core.samplers.clusters import kernel as clusters
-from judgemap.core.samplers.clusters import links as clusters_links
-from judgemap.core.samplers.clusters import strengths as clusters_strengths
 from judgemap.core.simulate.trials import simulate_counts
 
 PATH = communicability_matrix(AreaGraph(6, [[i, i + 1] for i in range(5)]))
@@ -37,7 +36,7 @@ def test_trajectories_start_with_the_gradient_at_their_start(bug):
     rng = np.random.default_rng(71)
     truth = simulate_clusters(rng, TIGHT)
     counts = simulate_counts(rng, truth.strengths, 40)
-    code = plain(clusters_strengths, {"LEAPS = 5": "LEAPS = 1"} | STALE[bug], using=plain(clusters_links, {}))
+    code = plain(compiled, {"LEAPS = 5": "LEAPS = 1"} | STALE[bug])
     leap, errors, accepted = code.leap, [], []
 
     def watched(rng, areas, records, comparisons, kappa0, information, slope, height):
@@ -72,13 +71,13 @@ IRREVERSIBLE = {
 def test_carrying_back_undoes_carrying(bug):
     """Area 2 can be with area 0 or area 1, which stay where they are: to each belongs one strength, however often."""
     prior = ClusterPrior([[0, 0, 0], [0, 0, 0], [1, 1, 0]], mu0=0.2, kappa0=0.3)
-    code, table = plain(clusters_links, IRREVERSIBLE[bug]), tables(prior)
+    code, table = plain(compiled, IRREVERSIBLE[bug]), tables(prior)
     comparisons = clusters._comparisons(simulate_counts(np.random.default_rng(1), np.zeros(3), 4))
     areas, records, score = np.zeros(3, code.AREA), np.zeros(3, code.CLUSTER), np.empty(3)
     n_clusters = code.plant(areas, records, np.array([0, 1, 0]), np.array([0.5, -0.4, 0.9]), table)
     rng, seen, carried = np.random.default_rng(72), {0: set(), 1: set()}, 0
     for _ in range(60):
-        clusters_strengths.score_likelihood(comparisons, areas["x"].copy(), score)
+        compiled.score_likelihood(comparisons, areas["x"].copy(), score)
         carried += code.carry(rng, areas, records, n_clusters, comparisons, table, score)
         if areas["link"][2] != 2:
             seen[int(areas["link"][2])].add(round(float(areas["x"][2]), 9))
@@ -99,9 +98,9 @@ def test_compiled_draws_are_those_of_plain_python(bug):
     """All compiled parts together, from links to trajectories, beside the same text run by Python and NumPy."""
     truth = simulate_clusters(np.random.default_rng(73), TIGHT)
     counts = simulate_counts(np.random.default_rng(74), truth.strengths, 40)
-    slowly = plain(clusters_strengths, DIFFERENT[bug], using=plain(clusters_links, {}))
+    slowly = plain(compiled, DIFFERENT[bug])
     traces = []
-    for code in (clusters_strengths, slowly):
+    for code in (compiled, slowly):
         rng, comparisons = np.random.default_rng(75), clusters._comparisons(counts)
         start = truth.links.copy(), truth.strengths.copy()
         traces.append(code.advance(rng, *start, comparisons, tables(TIGHT), np.full(6, 2.0), (80, 2, 3)))

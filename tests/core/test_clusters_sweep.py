@@ -10,8 +10,7 @@ from cluster_exactness import density, enumerate_links, partition_of, plain, sco
 from judgemap.core.model.clusters import ClusterPrior, decay, labels_of_links, log_marginal, simulate_clusters, window
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.samplers.clusters import links as clusters_links
-from judgemap.core.samplers.clusters import strengths as clusters_strengths
+from judgemap.core.samplers.clusters import compiled
 
 FALSE_ALARM = 1e-4
 PATH4 = AreaGraph(4, [[0, 1], [1, 2], [2, 3]])
@@ -36,9 +35,7 @@ def worst(scores):
 def test_sweep_is_exact(name):
     prior = CASES[name]
     strengths = STRENGTHS[: prior.n_areas]
-    scores = sweep_scores(
-        np.random.default_rng(21), clusters_strengths.sweep_links, prior, strengths, batches=50, length=500
-    )
+    scores = sweep_scores(np.random.default_rng(21), compiled.sweep_links, prior, strengths, batches=50, length=500)
     assert len(scores) > 3
     assert worst(scores) < 1
 
@@ -65,10 +62,9 @@ BUGS = {
 
 
 def plain_scores(changes, prior):
-    links = plain(clusters_links, changes)
-    strengths = plain(clusters_strengths, {}, using=links)
+    code = plain(compiled, changes)
     return sweep_scores(
-        np.random.default_rng(22), strengths.sweep_links, prior, STRENGTHS[: prior.n_areas], batches=20, length=100
+        np.random.default_rng(22), code.sweep_links, prior, STRENGTHS[: prior.n_areas], batches=20, length=100
     )
 
 
@@ -87,7 +83,7 @@ def test_sweep_test_catches_self_link_counted_twice():
 
     def sweep(rng, links, strengths, table):
         twice = table._replace(weights=table.weights + np.diag(np.diagonal(affinity)))
-        return clusters_strengths.sweep_links(rng, links, strengths, twice)
+        return compiled.sweep_links(rng, links, strengths, twice)
 
     prior = CASES["4 areas"]
     scores = sweep_scores(np.random.default_rng(22), sweep, prior, STRENGTHS[:4], batches=20, length=100)
@@ -106,10 +102,10 @@ def test_records_agree_with_links_after_moves():
     """After sweeps, clusters, their sums and log f are those of the links."""
     prior = CASES["5 areas"]
     rng, n, table = np.random.default_rng(6), 5, tables(prior)
-    areas, clusters = np.zeros(n, clusters_links.AREA), np.zeros(n, clusters_links.CLUSTER)
-    n_clusters = clusters_links.plant(areas, clusters, np.arange(n), STRENGTHS, table)
+    areas, clusters = np.zeros(n, compiled.AREA), np.zeros(n, compiled.CLUSTER)
+    n_clusters = compiled.plant(areas, clusters, np.arange(n), STRENGTHS, table)
     for _ in range(200):
-        n_clusters = clusters_links.sweep(rng, areas, clusters, n_clusters, table)
+        n_clusters = compiled.sweep(rng, areas, clusters, n_clusters, table)
         labels = np.array(partition_of(areas["link"].tolist()))
         assert len(set(areas["label"].tolist())) == n_clusters == labels.max() + 1
         for k in range(n_clusters):
@@ -152,7 +148,7 @@ def test_clusters_never_span_parts():
     prior = CASES["two parts"]
     links, rng = np.arange(5), np.random.default_rng(3)
     for _ in range(300):
-        links = clusters_strengths.sweep_links(rng, links, STRENGTHS, tables(prior))
+        links = compiled.sweep_links(rng, links, STRENGTHS, tables(prior))
         labels = labels_of_links(links)
         assert not set(labels[:2].tolist()) & set(labels[2:].tolist())
 
@@ -165,5 +161,5 @@ def test_best_cluster_out_of_reach():
     prior = ClusterPrior(window(chain, reach=1), beta=1e-8, a0=50.0, b0=1e-6)
     links = np.arange(n)
     for _ in range(20):
-        links = clusters_strengths.sweep_links(np.random.default_rng(1), links, strengths, tables(prior))
+        links = compiled.sweep_links(np.random.default_rng(1), links, strengths, tables(prior))
         assert np.all(prior.link_weights()[np.arange(n), links] > 0)

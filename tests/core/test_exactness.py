@@ -18,9 +18,10 @@ from judgemap.core.model.prior import (
     communicability,
     independent,
 )
+from judgemap.core.samplers import gibbs, polyagamma
 from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.run import SAMPLERS, Draws, Plan, sample
-from judgemap.core.samplers.spatial import gibbs, hmc
+from judgemap.core.samplers.spatial import hmc
 
 pytestmark = pytest.mark.statistical
 
@@ -87,19 +88,21 @@ def full_variance(rng, prior, inverse, strengths):
     return float(np.log(rate) - np.log(rng.standard_gamma(prior.shape + len(strengths))))
 
 
-def doubled_tilt(rng, n, d):
+def doubled_tilt(rng, n, d, right=polyagamma.draw_polyagamma):
     """PG(n, 2d) in place of PG(n, d)."""
-    from judgemap.core.samplers.polyagamma import draw_polyagamma
-
-    return draw_polyagamma(rng, n, 2 * d)
+    return right(rng, n, 2 * d)
 
 
 @pytest.mark.parametrize(
-    ("attribute", "bug"),
-    [("draw_log_variance", centred_variance), ("draw_log_variance", full_variance), ("draw_polyagamma", doubled_tilt)],
+    ("place", "attribute", "bug"),
+    [
+        (gibbs, "draw_log_variance", centred_variance),
+        (gibbs, "draw_log_variance", full_variance),
+        (polyagamma, "draw_polyagamma", doubled_tilt),
+    ],
 )
-def test_planted_bugs_in_gibbs_are_caught(monkeypatch, attribute, bug):
-    monkeypatch.setattr(gibbs, attribute, bug)
+def test_planted_bugs_in_gibbs_are_caught(monkeypatch, place, attribute, bug):
+    monkeypatch.setattr(place, attribute, bug)
     draws = sample(np.random.default_rng(7), MODELS["three areas, spatial"], "gibbs", SHORT["gibbs"])
     assert largest(moment_errors(draws, MODELS["three areas, spatial"])) > LIMIT
 

@@ -14,6 +14,7 @@ from judgemap.core.model.prior import (
     VariancePrior,
     independent,
 )
+from judgemap.core.samplers import split_hmc
 from judgemap.core.samplers.kernel import HUGE, Arrays, broke_down
 from judgemap.core.samplers.run import START_SPREAD, Plan, run
 from judgemap.core.samplers.spatial import hmc
@@ -29,12 +30,12 @@ def study(answers: int, n_areas: int = 20) -> PairCounts:
     return count_pairs(first, (first + rng.integers(1, n_areas, size=answers)) % n_areas, n_areas)
 
 
-def spread_out(target: hmc.Target, chains: int) -> Starts:
+def spread_out(target: hmc.SpatialTarget, chains: int) -> Starts:
     return target.laplace.draw(np.random.default_rng(1), chains, START_SPREAD)
 
 
 def both(
-    target: hmc.Target, kicks: int, starts: Starts, schedule: tuple[int, int], *, widely: bool = False
+    target: hmc.SpatialTarget, kicks: int, starts: Starts, schedule: tuple[int, int], *, widely: bool = False
 ) -> list[Arrays]:
     """Draws in arrays, and compiled, from the same places with the same seed."""
     found = []
@@ -64,7 +65,7 @@ def test_the_same_draws(variance: VariancePrior, chains: int) -> None:
     assert np.ptp(draws[1]["strengths"], axis=1).min() > 0
 
 
-def out_of_range() -> tuple[hmc.Target, Starts]:
+def out_of_range() -> tuple[hmc.SpatialTarget, Starts]:
     """Four answers, and α² so small that the first kick leads out of the range of numbers: to −∞ or to none at all."""
     target = hmc.build_target(Model(count_pairs([0, 1, 2, 3], [1, 2, 3, 4], 5), independent(5), InverseGamma(0.1, 0.1)))
     strengths, log_variance = target.laplace.draw(np.random.default_rng(1), 32, 1.0)
@@ -72,7 +73,7 @@ def out_of_range() -> tuple[hmc.Target, Starts]:
     return target, (strengths, log_variance)
 
 
-def hopeless() -> tuple[hmc.Target, Starts]:
+def hopeless() -> tuple[hmc.SpatialTarget, Starts]:
     """Strengths that the answers contradict, from which a single kick leads uphill: a number, but less than −1000."""
     target = hmc.build_target(Model(study(300), independent(20), FixedVariance(2.0)))
     far, near = (target.laplace.draw(np.random.default_rng(1), 16, spread) for spread in (80.0, 1.0))
@@ -81,7 +82,7 @@ def hopeless() -> tuple[hmc.Target, Starts]:
 
 @pytest.mark.parametrize("case", [out_of_range, hopeless])
 def test_the_same_where_trajectories_break_down(
-    case: Callable[[], tuple[hmc.Target, Starts]], monkeypatch: pytest.MonkeyPatch
+    case: Callable[[], tuple[hmc.SpatialTarget, Starts]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first 16 chains break down at every step, the others never.
 
@@ -94,7 +95,7 @@ def test_the_same_where_trajectories_break_down(
         changes.append(change)
         return broke_down(change)
 
-    monkeypatch.setattr(hmc, "broke_down", watched)
+    monkeypatch.setattr(split_hmc, "broke_down", watched)
     target, starts = case()
     draws = both(target, 1, starts, (50, 1))
     finite = np.concatenate(changes)[np.isfinite(np.concatenate(changes))]

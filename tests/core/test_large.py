@@ -18,12 +18,9 @@ from judgemap.core.model.prior import (
 )
 from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.large import hmc as large
-from judgemap.core.samplers.large import masses
-from judgemap.core.samplers.large.masses import DenseMass, FreeMass
-from judgemap.core.samplers.large.model import Curvature, LargeModel, find_centre
+from judgemap.core.samplers.large.hmc import Curvature, DenseMass, FreeMass, LargeModel, find_centre
 from judgemap.core.samplers.large.smoothers import Communicability, Independent
 from judgemap.core.samplers.run import Draws, Plan, run, sample, sample_large
-from judgemap.core.samplers.spatial import wide
 from judgemap.core.simulate.trials import simulate_counts
 
 pytestmark = pytest.mark.statistical
@@ -41,7 +38,7 @@ def large_model(model: Model, graph: AreaGraph | None = PATH) -> LargeModel:
 def draw(model: LargeModel, mass: str, draws: int = 100, kicks: int = 2) -> Draws:
     """Many short chains, all of them one batch: at three areas a step of 64 costs little more than a step of one."""
     centre = find_centre(model)
-    target, rng = large.Target(model, MASSES[mass](centre), centre), np.random.default_rng(7)
+    target, rng = large.LargeTarget(model, MASSES[mass](centre), centre), np.random.default_rng(7)
     starts, kernel = large.draw_starts(rng, target, 64), large.kernel(target, kicks)._replace(width=64)
     return run(rng, kernel, starts, Plan(chains=64, warmup=20, draws=draws))
 
@@ -58,14 +55,14 @@ def test_moments_are_exact_without_a_factor():
     assert largest(errors) < LIMIT, errors
 
 
-def double_step(rng, tau, heights, step=1.0):
+def double_step(rng, tau, heights, step):
     """Forget that the slice has a level: take a step of any size."""
     return tau + step * rng.uniform(-1, 1, len(tau))
 
 
-def without_prior(smoother, log_variance, size):
+def without_prior(state):
     """Leave the prior of the strengths out of the energy."""
-    return np.zeros_like(size)
+    return np.zeros_like(state.size)
 
 
 def half_kinetic(self, momentum):
@@ -73,8 +70,8 @@ def half_kinetic(self, momentum):
 
 
 BUGS = [
-    (wide, "along_the_ray", double_step),
-    (large, "log_density", without_prior),
+    (large, "slice_line", double_step),
+    (large, "log_prior", without_prior),
     (DenseMass, "kinetic", half_kinetic),
 ]
 
@@ -89,7 +86,7 @@ def test_planted_bugs_are_caught(monkeypatch, where, name, bug):
 def test_a_poor_mass_and_rough_kicks_cost_acceptance_and_nothing_else(monkeypatch):
     """Exactness rests on the energies: a wrong curvature, and kicks that are hardly solved for, change nothing."""
     monkeypatch.setattr(Curvature, "at", classmethod(lambda cls, model, tau, at, kappa: cls(model, tau + 1.0, kappa)))
-    monkeypatch.setattr(masses, "KICK_TOLERANCE", 0.5)
+    monkeypatch.setattr(large, "KICK_TOLERANCE", 0.5)
     model = MODELS["three areas, spatial"]
     for mass in MASSES:
         errors = moment_errors(draw(large_model(model), mass, draws=25), model)
@@ -100,7 +97,7 @@ def geweke_kernel(mass):
     def build(model):
         bigger = large_model(model, AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
         centre = find_centre(bigger)
-        return large.kernel(large.Target(bigger, MASSES[mass](centre), centre), 2)
+        return large.kernel(large.LargeTarget(bigger, MASSES[mass](centre), centre), 2)
 
     return build
 
@@ -116,8 +113,8 @@ def test_geweke(mass):
 @pytest.mark.slow  # a Geweke test; the integrals above catch these bugs quickly
 def test_geweke_catches_a_bug(monkeypatch):
     """λᵀC⁻¹λ twice as large as it is; bugs of the trajectory show sooner in the integrals."""
-    size = large.State.size.fget
-    monkeypatch.setattr(large.State, "size", property(lambda self: 2 * size(self)))
+    size = large.LargeState.size.fget
+    monkeypatch.setattr(large.LargeState, "size", property(lambda self: 2 * size(self)))
     setting = Setting(communicability(AreaGraph(4, [[0, 1], [1, 2], [2, 3]])), InverseGamma(5, 5), comparisons=12)
     scores = geweke(np.random.default_rng(11), geweke_kernel("dense"), setting, chains=40, length=20, reference=4000)
     assert max(map(abs, scores.values())) > geweke_limit(len(scores))
@@ -192,8 +189,8 @@ def test_areas_that_nobody_compared_have_their_prior():
 
 def test_the_factor_is_that_of_the_curvature(monkeypatch):
     """With panels and chunks that do not divide the areas."""
-    monkeypatch.setattr(masses, "PANEL", 32)
-    monkeypatch.setattr(masses, "CHUNK", 50)
+    monkeypatch.setattr(large, "PANEL", 32)
+    monkeypatch.setattr(large, "CHUNK", 50)
     model, graph = study(150, 2000)
     centre = find_centre(large_model(model, graph))
     mass, rng = DenseMass(centre), np.random.default_rng(1)

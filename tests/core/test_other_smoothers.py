@@ -13,8 +13,7 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.multiresolution import MultiResolution, coarse_to_fine, level_lengths
 from judgemap.core.model.prior import Covariance, InverseGamma, Model
 from judgemap.core.samplers.large import hmc as large
-from judgemap.core.samplers.large.masses import DenseMass, FreeMass
-from judgemap.core.samplers.large.model import LargeModel, find_centre
+from judgemap.core.samplers.large.hmc import DenseMass, FreeMass, LargeModel, find_centre
 from judgemap.core.samplers.large.smoothers import Smoother
 from judgemap.core.samplers.run import Plan, run, sample
 
@@ -138,7 +137,7 @@ def draw_large(name: str, mass: type[DenseMass | FreeMass], draws: int = 100):
     known = small_model(name)
     model = LargeModel(known.counts, SMALL[name][1], known.variance)
     centre = find_centre(model)
-    target, rng = large.Target(model, mass(centre), centre), np.random.default_rng(7)
+    target, rng = large.LargeTarget(model, mass(centre), centre), np.random.default_rng(7)
     starts, kernel = large.draw_starts(rng, target, 64), large.kernel(target, 2)._replace(width=64)  # one batch
     return run(rng, kernel, starts, Plan(chains=64, warmup=20, draws=draws))
 
@@ -179,7 +178,7 @@ def build_large(name: str):
     def build(model: Model):
         bigger = LargeModel(model.counts, SETTINGS[name][1](), model.variance)
         centre = find_centre(bigger)
-        return large.kernel(large.Target(bigger, DenseMass(centre), centre), 2)
+        return large.kernel(large.LargeTarget(bigger, DenseMass(centre), centre), 2)
 
     return build
 

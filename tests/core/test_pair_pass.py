@@ -11,8 +11,14 @@ from judgemap.core.model.counts import PairCounts, count_pairs
 from judgemap.core.model.likelihood import laplacian
 from judgemap.core.model.prior import InverseGamma, Model, independent
 from judgemap.core.samplers.compiled import exp_of_negative, tanh_of_half
-from judgemap.core.samplers.spatial import pairs as pair_arrays
-from judgemap.core.samplers.spatial import pairs_compiled as pair_pass
+from judgemap.core.samplers.spatial import compiled as pair_pass
+from judgemap.core.samplers.spatial import hmc as pair_arrays
+from judgemap.core.samplers.spatial.compiled import (
+    Rows,
+    add_laplacian,
+    add_to_triangle,
+    pass_pairs,
+)
 from judgemap.core.samplers.spatial.hmc import (
     FEW,
     build_target,
@@ -21,12 +27,6 @@ from judgemap.core.samplers.spatial.hmc import (
     start,
     to_coordinates,
     trajectory,
-)
-from judgemap.core.samplers.spatial.pairs_compiled import (
-    Rows,
-    add_laplacian,
-    add_to_triangle,
-    pass_pairs,
 )
 from judgemap.core.types import FloatArray
 

@@ -30,11 +30,9 @@ from judgemap.core.model.judges import (
 )
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import InverseGamma, communicability
-from judgemap.core.samplers.judges import hmc as panel_hmc
+from judgemap.core.samplers.judges import hmc
 from judgemap.core.samplers.judges import layout as panel_layout
-from judgemap.core.samplers.judges import pilot as panel_pilot
-from judgemap.core.samplers.judges.smoothness import roughness
-from judgemap.core.samplers.judges.target import parameters
+from judgemap.core.samplers.judges.target import parameters, roughness
 from judgemap.core.simulate.misbehaviour import simulate_panel
 
 pytestmark = pytest.mark.statistical
@@ -114,12 +112,12 @@ class Hmc:
     def __init__(self, model):
         layout, views = panel_layout.lay_out(model), model.parts.disagreement
         factors = panel_layout.build_views(layout, views.covariance.factor) if views is not None else []
-        self.target = panel_pilot.first_target(model, layout, factors)
+        self.target = hmc.first_target(model, layout, factors)
 
     def advance(self, rng, panels, steps):
         q = np.hstack([to_coordinates(self.target, panel) for panel in panels])
-        state = panel_hmc.start(rng, self.target, q, self._roughness(panels))
-        return panels_of(panel_hmc.transition(self.target, 3).advance(rng, state, steps, steps)[1], panels)
+        state = hmc.start(rng, self.target, q, self._roughness(panels))
+        return panels_of(hmc.transition(self.target, 3).advance(rng, state, steps, steps)[1], panels)
 
     def _roughness(self, panels):
         if panels[0].local is None:

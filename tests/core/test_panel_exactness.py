@@ -32,10 +32,8 @@ from judgemap.core.model.prior import (
     independent,
 )
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
-from judgemap.core.samplers.judges import hmc as panel_hmc
-from judgemap.core.samplers.judges import pilot as panel_pilot
-from judgemap.core.samplers.judges import views as panel_views
-from judgemap.core.samplers.judges.run import sample_panel
+from judgemap.core.samplers.judges import compiled, hmc
+from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan
 
 pytestmark = pytest.mark.statistical
@@ -141,7 +139,7 @@ def test_catches_a_collapsed_term_forgotten(monkeypatch):
 @pytest.mark.slow  # seven seconds; the Geweke tests of judges catch it too
 def test_catches_a_scale_without_its_jacobian(monkeypatch):
     """σ² given the views, but without the volume that they fill; and in Hamiltonian coordinates without −½ Σ log P."""
-    right, right_density = panel_gibbs.interweave, panel_hmc.log_density
+    right, right_density = panel_gibbs.interweave, hmc.log_density
 
     def no_volume(rng, log_prior, old, effects, along):
         return right(rng, log_prior, old, (0.0, effects[1]), along)
@@ -150,22 +148,22 @@ def test_catches_a_scale_without_its_jacobian(monkeypatch):
         return right_density(target, point) - np.log(point.views.root).sum(axis=0)
 
     assert caught(monkeypatch, panel_gibbs, "interweave", no_volume, ("gibbs", "views"))
-    assert caught(monkeypatch, panel_hmc, "log_density", no_volume_of_views, ("hmc", "views"))
+    assert caught(monkeypatch, hmc, "log_density", no_volume_of_views, ("hmc", "views"))
 
 
 def test_catches_views_scaled_by_their_variance(monkeypatch):
-    right = panel_views.see
+    right = compiled.see
 
     def squared(B, weight, seen, sigma, *others):
         right(B, weight, seen, sigma**2, *others)
 
-    assert caught(monkeypatch, panel_views, "see", squared, ("hmc", "views"))
+    assert caught(monkeypatch, compiled, "see", squared, ("hmc", "views"))
 
 
 @pytest.mark.slow  # nine seconds; the lost sign of attention is the quick sibling
 def test_catches_ties_counted_once(monkeypatch):
     """A tie is evidence against both areas: it counts as a win of neither, in A and in B."""
-    right, right_rows = panel_gibbs.draw_weights, panel_pilot.one_sided
+    right, right_rows = panel_gibbs.draw_weights, hmc.one_sided
 
     def once(rng, state, answers, log_odds):
         return right(rng, state, answers._replace(first=answers.first - answers.ties), log_odds)
@@ -175,11 +173,11 @@ def test_catches_ties_counted_once(monkeypatch):
         return right_rows(replace(layout, answers=answers._replace(second=answers.second - answers.ties)))
 
     assert caught(monkeypatch, panel_gibbs, "draw_weights", once, ("gibbs", "ties"))
-    assert caught(monkeypatch, panel_pilot, "one_sided", once_in_rows, ("hmc", "ties"))
+    assert caught(monkeypatch, hmc, "one_sided", once_in_rows, ("hmc", "ties"))
 
 
 def test_catches_a_lost_sign_of_attention(monkeypatch):
-    right, right_read = panel_gibbs.draw_attention, panel_hmc.read
+    right, right_read = panel_gibbs.draw_attention, hmc.read
 
     def positive(*arguments):
         state = right(*arguments)
@@ -190,15 +188,15 @@ def test_catches_a_lost_sign_of_attention(monkeypatch):
         return arrays | {"attention": np.abs(arrays["attention"])}
 
     assert caught(monkeypatch, panel_gibbs, "draw_attention", positive, ("gibbs", "attention"))
-    assert caught(monkeypatch, panel_hmc, "read", read_positive, ("hmc", "attention"))
+    assert caught(monkeypatch, hmc, "read", read_positive, ("hmc", "attention"))
 
 
 def test_catches_a_side_on_the_wrong_area(monkeypatch):
-    right = panel_pilot.lay_out
+    right = hmc.lay_out
 
     def mirrored(model):
         layout = right(model)
         return replace(layout, x=-layout.x)
 
-    assert caught(monkeypatch, panel_pilot, "lay_out", mirrored, ("hmc", "side"))
+    assert caught(monkeypatch, hmc, "lay_out", mirrored, ("hmc", "side"))
     assert caught(monkeypatch, panel_gibbs, "lay_out", mirrored, ("gibbs", "side"))

@@ -16,9 +16,8 @@ from judgemap.core.model.judges import (
 )
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, InverseGamma, communicability
-from judgemap.core.samplers.judges import hmc as panel_hmc
-from judgemap.core.samplers.judges import pilot as panel_pilot
-from judgemap.core.samplers.judges.run import sample_panel
+from judgemap.core.samplers.judges import hmc
+from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.judges.target import gradient, parameters
 from judgemap.core.samplers.run import Plan
 from judgemap.core.simulate.misbehaviour import simulate_panel
@@ -47,17 +46,17 @@ def residual(target):
 
 def test_effects_are_placed_without_trajectories():
     """It falls to a twentieth here; the test leaves room for noise."""
-    target, views = panel_pilot.first_coordinates(study(DIFFER, 60))
+    target, views = hmc.first_coordinates(study(DIFFER, 60))
     before, rng = residual(target), np.random.default_rng(1)
     for _ in range(3):
-        target = panel_pilot.refined(rng, target, views, 40)
+        target = hmc.refined(rng, target, views, 40)
     assert residual(target) < before / 5
 
 
 def test_some_judges_are_as_unequal_as_all(monkeypatch):
-    monkeypatch.setattr(panel_pilot, "SOME", 24)
+    monkeypatch.setattr(hmc, "SOME", 24)
     model = study(DIFFER, 240)
-    some = panel_pilot._some_judges(model).counts
+    some = hmc._some_judges(model).counts
     assert some.n_judges == 24
     given = np.bincount(some.judge, some.n + some.ties, 24)
     assert sorted(given) == pytest.approx(np.arange(24) + 1, abs=1)
@@ -66,19 +65,19 @@ def test_some_judges_are_as_unequal_as_all(monkeypatch):
 def test_many_judges_need_no_more_kicks(monkeypatch):
     """The scales of a third of the judges are a good start: both ways of placing come to about as many kicks."""
     model = study(DIFFER, 90)
-    _, by_rounds = panel_pilot.build_target(model)
-    monkeypatch.setattr(panel_pilot, "MANY", 80)
-    monkeypatch.setattr(panel_pilot, "SOME", 30)
-    target, by_some = panel_pilot.build_target(model)
+    _, by_rounds = hmc.build_target(model)
+    monkeypatch.setattr(hmc, "MANY", 80)
+    monkeypatch.setattr(hmc, "SOME", 30)
+    target, by_some = hmc.build_target(model)
     assert by_some <= by_rounds + 2
-    draws = panel_hmc.transition(target, by_some)
+    draws = hmc.transition(target, by_some)
     rng = np.random.default_rng(1)
     assert draws.advance(rng, draws.init(rng, np.arange(16)), 20, 1)[1]["acceptance"].mean() > 0.6
 
 
 def test_every_part_with_many_judges(monkeypatch):
-    monkeypatch.setattr(panel_pilot, "MANY", 20)
-    monkeypatch.setattr(panel_pilot, "SOME", 10)
+    monkeypatch.setattr(hmc, "MANY", 20)
+    monkeypatch.setattr(hmc, "SOME", 10)
     parts = Parts(TieRule.RAO_KUPPER, Smoothness(), Disagreement(MAP), Side(), Attention(), Lapses())
     draws = sample_panel(np.random.default_rng(1), study(parts, 30), plan=Plan(chains=4, warmup=5, draws=10))
     assert all(np.isfinite(array).all() for array in draws.arrays.values())

@@ -22,7 +22,7 @@ from judgemap.core.model.prior import (
     independent,
 )
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
-from judgemap.core.samplers.judges.run import sample_panel
+from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan
 from judgemap.core.simulate.misbehaviour import simulate_panel
 

@@ -26,7 +26,7 @@ from judgemap.core.model.prior import (
     independent,
 )
 from judgemap.core.samplers.diagnostics import ess_bulk
-from judgemap.core.samplers.judges.run import sample_panel
+from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan, sample
 from judgemap.core.simulate.misbehaviour import simulate_panel
 

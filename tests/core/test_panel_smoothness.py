@@ -9,9 +9,9 @@ from synthetic import delaunay_map
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.judges import PanelModel, Parts, Smoothness
 from judgemap.core.model.prior import InverseGamma, communicability
-from judgemap.core.samplers.judges import smoothness as panel_smoothness
-from judgemap.core.samplers.judges.run import sample_panel
-from judgemap.core.samplers.judges.smoothness import redraw, roughness
+from judgemap.core.samplers.judges import target
+from judgemap.core.samplers.judges.hmc import sample_panel
+from judgemap.core.samplers.judges.target import redraw, roughness
 from judgemap.core.samplers.run import Plan
 from judgemap.core.simulate.misbehaviour import Setting, hot_spots
 
@@ -60,11 +60,11 @@ def test_redrawing_leaves_the_prior_unchanged():
 def test_bugs_are_caught(monkeypatch):
     """ψ as if there were no other part of the map; ρ without the volume of the covariance."""
     with monkeypatch.context() as patch:
-        patch.setattr(panel_smoothness, "SHAPE", 2.5)
+        patch.setattr(target, "SHAPE", 2.5)
         assert min(joint_ranks(3)) < 1e-3 / 3
-    right = panel_smoothness._factor
+    right = target._factor
     with monkeypatch.context() as patch:
-        patch.setattr(panel_smoothness, "_factor", lambda C, rho, psi: right(C, rho, 0 * psi + 1))
+        patch.setattr(target, "_factor", lambda C, rho, psi: right(C, rho, 0 * psi + 1))
         assert min(joint_ranks(3)) < 1e-3 / 3
 
 

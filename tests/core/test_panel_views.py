@@ -12,15 +12,16 @@ from judgemap.core.model.judges import (
     Side,
 )
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.samplers.judges import pilot as panel_pilot
-from judgemap.core.samplers.judges import views as panel_views
-from judgemap.core.samplers.judges.coordinates import (
+from judgemap.core.samplers.judges import compiled, hmc
+from judgemap.core.samplers.judges.target import (
     Effects,
     Placed,
+    gradient,
+    log_density,
+    parameters,
     place,
     pull_back,
 )
-from judgemap.core.samplers.judges.target import gradient, log_density, parameters
 
 JUDGES, ROWS, VIEWS, CHAINS = 3, 5, 4, 6
 
@@ -57,7 +58,7 @@ def close(found, expected, case):
 
 def test_see(case):
     found, e = Placed(*(np.empty_like(case.q) for _ in range(3))), case.e.copy()
-    panel_views.see(case.B, case.weight, (case.r, case.g), case.sigma, case.q, found, e)
+    compiled.see(case.B, case.weight, (case.r, case.g), case.sigma, case.q, found, e)
     expected = case.placed()
     for mine, theirs in zip(found, expected, strict=True):
         close(mine, theirs, case)
@@ -66,7 +67,7 @@ def test_see(case):
 
 def test_pull(case):
     placed, to_e, slope = case.placed(), case.to_e.copy(), np.empty_like(case.q)
-    to_scale = panel_views.pull(case.B, case.weight, case.g, case.sigma, case.q, placed, to_e, slope)
+    to_scale = compiled.pull(case.B, case.weight, case.g, case.sigma, case.q, placed, to_e, slope)
     direct = case.sigma * case.back(case.to_e)
     pulled = pull_back(direct - placed.w, case.q, placed, Effects(case.r, case.g), case.sigma)
     close(slope, pulled.q, case)
@@ -83,7 +84,7 @@ PARTS = {
 
 def slope_error(parts):
     """Return the largest error of a slope, compared with the difference between two points near each other."""
-    target, _ = panel_pilot.first_coordinates(study(parts, 8))
+    target, _ = hmc.first_coordinates(study(parts, 8))
     rng = np.random.default_rng(2)
     q, step = rng.standard_normal((target.size, 1)), 1e-4
     slope = gradient(target, q, parameters(target, q))[:, 0]
@@ -98,10 +99,10 @@ def test_slopes_are_those_of_the_density(parts):
 
 
 def test_catches_a_slope_that_forgets_how_views_follow_the_map(monkeypatch):
-    right = panel_views.pull
+    right = compiled.pull
 
     def forgetful(B, weight, *others):
         return right(B, np.zeros_like(weight), *others)
 
-    monkeypatch.setattr(panel_views, "pull", forgetful)
+    monkeypatch.setattr(compiled, "pull", forgetful)
     assert slope_error(PARTS["views"]) > 1e-3

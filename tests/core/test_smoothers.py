@@ -7,8 +7,13 @@ from synthetic import delaunay_map, ring
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import communicability
-from judgemap.core.samplers.large.smoothers import Communicability, Independent
-from judgemap.core.samplers.large.walks import Borders, correlation_among, exponential_diagonal
+from judgemap.core.samplers.large.smoothers import (
+    Borders,
+    Communicability,
+    Independent,
+    correlation_among,
+    exponential_diagonal,
+)
 
 MAPS = {
     "a ring": ring(12),

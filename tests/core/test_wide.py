@@ -13,8 +13,9 @@ from judgemap.core.model.prior import (
     communicability,
     independent,
 )
+from judgemap.core.samplers import slices
 from judgemap.core.samplers.run import Draws, Plan, run, sample
-from judgemap.core.samplers.spatial import hmc, wide
+from judgemap.core.samplers.spatial import hmc
 from judgemap.core.simulate.trials import simulate_counts
 
 pytestmark = pytest.mark.statistical
@@ -38,12 +39,12 @@ def test_moments_are_exact(name: str) -> None:
     assert largest(errors) < LIMIT, errors
 
 
-def flat_prior(rng, tau, heights):
+def flat_prior(rng, tau, heights, step):
     """Forget the prior of α² along the ray: χ = 3 gives e^{−3τ}."""
-    return along_the_ray(rng, tau, lambda at: heights(at) + 3 * at)
+    return slices.slice_line(rng, tau, lambda at: heights(at) + 3 * at, step)
 
 
-def without_a_level(rng, tau, heights):
+def without_a_level(rng, tau, heights, step):
     """Take the highest place, not one from the slice."""
     grid = tau + np.linspace(-2, 2, 9)[:, None]
     return np.take_along_axis(grid, np.argmax([heights(at) for at in grid], axis=0)[None], axis=0)[0]
@@ -51,22 +52,21 @@ def without_a_level(rng, tau, heights):
 
 def half_an_ellipse(rng, here, there, heights):
     """Draw what the ellipse leads to from a prior that is too narrow."""
-    return around_the_ellipse(rng, here, there / 2, heights)
+    return slices.slice_ellipse(rng, here, there / 2, heights)
 
 
-along_the_ray, around_the_ellipse = wide.along_the_ray, wide.around_the_ellipse
-BUGS = [("along_the_ray", flat_prior), ("along_the_ray", without_a_level), ("around_the_ellipse", half_an_ellipse)]
+BUGS = [("slice_line", flat_prior), ("slice_line", without_a_level), ("slice_ellipse", half_an_ellipse)]
 
 
 @pytest.mark.parametrize(("attribute", "bug"), BUGS)
 def test_planted_bugs_are_caught(monkeypatch, attribute, bug) -> None:
-    monkeypatch.setattr(wide, attribute, bug)
+    monkeypatch.setattr(hmc, attribute, bug)
     assert largest(moment_errors(draw(MODELS["three areas"]), MODELS["three areas"])) > LIMIT
 
 
 def test_where_they_are_needed() -> None:
     def needed(model: Model) -> bool:
-        return wide.needed(model, hmc.build_target(model).laplace)
+        return hmc.needed(model, hmc.build_target(model).laplace)
 
     rng = np.random.default_rng(1)
     first, second = rng.integers(4, size=200), rng.integers(1, 4, size=200)

@@ -28,7 +28,7 @@ from judgemap.core.model.prior import (
     communicability,
 )
 from judgemap.core.samplers.clusters.kernel import ClusterModel
-from judgemap.core.samplers.judges.run import sample_panel
+from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan, run, sample, sample_clusters
 from judgemap.core.samplers.spatial import hmc
 from judgemap.study import compiling
@@ -86,11 +86,11 @@ def test_a_program_that_cannot_be_started_is_no_error(
 
 def test_what_is_compiled_serves_every_fit() -> None:
     """Other sizes, priors, ties and numbers of chains call the same machine code."""
-    from judgemap.core.samplers import polyagamma_compiled as polyagamma_draws
-    from judgemap.core.samplers.clusters import strengths as clusters_strengths
-    from judgemap.core.samplers.judges import views as panel_views
-    from judgemap.core.samplers.spatial import pairs_compiled as pair_pass
-    from judgemap.core.samplers.spatial import trajectories as hmc_trajectories
+    from judgemap.core.samplers import polyagamma as polyagamma_draws
+    from judgemap.core.samplers.clusters import compiled as clusters_strengths
+    from judgemap.core.samplers.judges import compiled as panel_views
+    from judgemap.core.samplers.spatial import compiled as hmc_trajectories
+    from judgemap.core.samplers.spatial import compiled as pair_pass
 
     def known() -> list[set[object]]:
         functions: tuple[Any, ...] = (

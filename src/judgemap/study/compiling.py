@@ -83,7 +83,7 @@ def compile_all() -> None:
     from judgemap.core.model.judges import Disagreement, PanelModel, Parts
     from judgemap.core.model.prior import InverseGamma, Model, independent
     from judgemap.core.samplers.clusters.kernel import ClusterModel
-    from judgemap.core.samplers.judges.run import sample_panel
+    from judgemap.core.samplers.judges.hmc import sample_panel
     from judgemap.core.samplers.run import Plan, run, sample, sample_clusters
     from judgemap.core.samplers.spatial import hmc
 

@@ -33,22 +33,22 @@ class Sampling(NamedTuple):
         return bool((self.rhat <= GOOD_RHAT).all() and (self.ess_bulk >= GOOD_ESS).all())
 
 
-def judge_sampling(draws: FloatArray) -> Sampling:
+def assess_sampling(draws: FloatArray) -> Sampling:
     """Assess draws (chain, draw, quantity) by all three measures.
 
-    >>> sampling = judge_sampling(np.random.default_rng(1).normal(size=(4, 500, 3)))
+    >>> sampling = assess_sampling(np.random.default_rng(1).normal(size=(4, 500, 3)))
     >>> sampling.rhat.shape, bool((sampling.ess_bulk > 1500).all())
     ((3,), True)
     """
     columns = max(1, IN_CACHE // max(draws.shape[0] * draws.shape[1], 1))
     if draws.ndim == 3 and draws.shape[2] > columns:
-        parts = [judge_sampling(draws[:, :, first : first + columns]) for first in range(0, draws.shape[2], columns)]
+        parts = [assess_sampling(draws[:, :, first : first + columns]) for first in range(0, draws.shape[2], columns)]
         return Sampling(*(np.concatenate(each) for each in zip(*parts, strict=True)))
     chains = _by_quantity(draws)
     halves = _split(chains)
     scores, ordered = _normalise(halves)
-    judged = np.maximum(_rhat(scores), _tail_rhat(halves, ordered)), _ess(scores), _tail_ess(chains, halves)
-    return Sampling(*(each.reshape(draws.shape[2:]) for each in judged))
+    assessed = np.maximum(_rhat(scores), _tail_rhat(halves, ordered)), _ess(scores), _tail_ess(chains, halves)
+    return Sampling(*(each.reshape(draws.shape[2:]) for each in assessed))
 
 
 def worst_so_far(draws: FloatArray) -> tuple[float, float]:

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from judgemap.core.approximate.laplace import approximate
 from judgemap.core.model.prior import Model
+from judgemap.core.samplers import gibbs
 from judgemap.core.samplers.clusters import kernel as clusters
 from judgemap.core.samplers.clusters.kernel import ClusterModel, starting_partitions
-from judgemap.core.samplers.diagnostics import AT_A_TIME, Sampling, judge_sampling
+from judgemap.core.samplers.diagnostics import AT_A_TIME, Sampling, assess_sampling
 from judgemap.core.samplers.kernel import Arrays, Kernel
-from judgemap.core.samplers.large.model import LargeModel, find_centre
-from judgemap.core.samplers.spatial import gibbs, hmc
+from judgemap.core.samplers.large import hmc as large
+from judgemap.core.samplers.large.hmc import LargeModel
+from judgemap.core.samplers.spatial import hmc
 from judgemap.core.threads import Workers, one_thread
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 
@@ -128,8 +130,8 @@ class Draws:
     @cached_property
     def sampling(self) -> Sampling:
         """How well every area's centred strength was sampled; cached, because it takes a while."""
-        judged = [judge_sampling(part) for part in self._parts()]
-        return Sampling(*(np.concatenate(each) for each in zip(*judged, strict=True)))
+        assessed = [assess_sampling(part) for part in self._parts()]
+        return Sampling(*(np.concatenate(each) for each in zip(*assessed, strict=True)))
 
     def good(self) -> bool:
         """Whether the chains agree and there are enough draws, for every area and every scalar that moves."""
@@ -137,7 +139,7 @@ class Draws:
         scalars = self.watched(np.empty(0, dtype=np.int64))
         scalars = scalars[:, :, _moves(scalars)]
         areas = Sampling._make(each[moved] for each in self.sampling)
-        return areas.good and (scalars.size == 0 or judge_sampling(scalars).good)
+        return areas.good and (scalars.size == 0 or assess_sampling(scalars).good)
 
     def _parts(self) -> Iterator[FloatArray]:
         """Yield the centred strengths, some areas at a time, so that a national map's draws are never copied whole."""
@@ -204,16 +206,12 @@ def sample_large(
     >>> sample_large(np.random.default_rng(1), model, Plan(chains=2, draws=50), dense=True).strengths.shape
     (2, 50, 3)
     """
-    from judgemap.core.samplers.large import hmc as large
-    from judgemap.core.samplers.large.masses import DenseMass, FreeMass
-
     model = replace(model, workers=Workers(cores))
     with one_thread():
-        centre = find_centre(model)
-        mass = DenseMass(centre) if dense else FreeMass(centre)
-        target = large.Target(model, mass, centre)
-        kernel = large.kernel(target)
-        return run(rng, kernel, large.draw_starts(rng, target, plan.chains), plan, cores, watch)
+        centre = large.find_centre(model)
+        mass = large.DenseMass(centre) if dense else large.FreeMass(centre)
+        target = large.LargeTarget(model, mass, centre)
+        return run(rng, large.kernel(target), large.draw_starts(rng, target, plan.chains), plan, cores, watch)
 
 
 def sample_clusters(

@@ -1,17 +1,21 @@
-"""Slice draws of single numbers."""
+"""Slice draws (Neal, 2003): on the line for one chain or many at once, and on an ellipse."""
 
 from collections.abc import Callable
 
 import numpy as np
 
-SLICE_WIDTH = 1.0
+from judgemap.core.types import BoolArray, FloatArray
+
 MOST_STEPS = 200
-"""The most steps out, and the most shrinks; a slice that needs more is given up."""
+"""The most steps out, and the most shrinks; a chain that needs more stays where it is."""
+
+Heights = Callable[[FloatArray], FloatArray]
+"""One point per chain → the log density there."""
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def slice_sample(rng: np.random.Generator, x: float, log_density: Callable[[float], float]) -> float:
-    """Draw from a density on the line by slice sampling, stepping out and shrinking (Neal, 2003).
+    """Draw from a density on the line.
 
     >>> rng = np.random.default_rng(1)
     >>> draws = [0.0]
@@ -20,20 +24,53 @@ def slice_sample(rng: np.random.Generator, x: float, log_density: Callable[[floa
     >>> bool(abs(np.var(draws) - 1) < 0.2)
     True
     """
-    height = log_density(x) + np.log(rng.random())
-    low = x - SLICE_WIDTH * rng.random()
-    high = low + SLICE_WIDTH
+    heights: Heights = lambda at: np.array([log_density(float(at[0]))])  # noqa: E731
+    return float(slice_line(rng, np.array([x]), heights, 1.0)[0])
+
+
+def slice_line(rng: np.random.Generator, x: FloatArray, heights: Heights, step: float) -> FloatArray:
+    """Draw x for each chain from the log density ``heights``: step out by ``step``, then shrink."""
+    level = heights(x) + np.log(rng.random(len(x)))
+    low = x - step * rng.random(len(x))
+    high = low + step
+    for end, outwards in ((low, -step), (high, step)):
+        for _ in range(MOST_STEPS):
+            inside = heights(end) > level
+            if not inside.any():
+                break
+            end[inside] += outwards
+    return _shrink(rng, x, low, high, lambda at: heights(at) > level)
+
+
+def slice_ellipse(rng: np.random.Generator, here: FloatArray, there: FloatArray, heights: Heights) -> FloatArray:
+    """Draw θ for each chain from the log density ``heights`` at here · cos θ + there · sin θ.
+
+    With ``there`` from the Gaussian prior of ``here``, that point is a draw from prior × likelihood, if ``heights`` is
+    the log likelihood. Source: Murray, Adams and MacKay (2010), Elliptical slice sampling.
+    """
+    still = np.zeros(here.shape[1])
+    level = heights(here) + np.log(rng.random(len(still)))
+    high = 2 * np.pi * rng.random(len(still))
+    return _shrink(
+        rng, still, high - 2 * np.pi, high, lambda at: heights(here * np.cos(at) + there * np.sin(at)) > level
+    )
+
+
+def _shrink(
+    rng: np.random.Generator,
+    place: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    inside: Callable[[FloatArray], BoolArray],
+) -> FloatArray:
+    """Try points between ``low`` and ``high``, closing in on ``place``, until every chain has one inside."""
+    result, looking = place.copy(), np.ones(len(place), dtype=bool)
     for _ in range(MOST_STEPS):
-        if not log_density(low) > height:
+        trial = low + (high - low) * rng.random(len(place))
+        arrived = looking & inside(trial)
+        result[arrived] = trial[arrived]
+        looking &= ~arrived
+        if not looking.any():
             break
-        low -= SLICE_WIDTH
-    for _ in range(MOST_STEPS):
-        if not log_density(high) > height:
-            break
-        high += SLICE_WIDTH
-    for _ in range(MOST_STEPS):
-        trial = float(rng.uniform(low, high))
-        if log_density(trial) > height:
-            return trial
-        low, high = (trial, high) if trial < x else (low, trial)
-    return x
+        low, high = np.where(trial < place, trial, low), np.where(trial < place, high, trial)
+    return result

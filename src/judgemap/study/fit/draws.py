@@ -10,7 +10,7 @@ from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, VariancePrior
-from judgemap.core.samplers.diagnostics import Sampling, judge_sampling
+from judgemap.core.samplers.diagnostics import Sampling, assess_sampling
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.geo.maps import Areas
@@ -60,7 +60,7 @@ def named_pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:
 
 def diagnose(names: Sequence[str], areas: Sampling, others: Mapping[str, FloatArray], seconds: float) -> Diagnostics:
     """Summarise how well the areas, by name, and ``others`` (chain, draw) were sampled."""
-    rest = {name: judge_sampling(draws[..., None]) for name, draws in others.items()}
+    rest = {name: assess_sampling(draws[..., None]) for name, draws in others.items()}
     worst, bulk, tail = (np.concatenate(columns) for columns in zip(areas, *rest.values(), strict=True))
     middle = float(np.median(areas.ess_bulk))
     return Diagnostics(

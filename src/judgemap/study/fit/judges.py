@@ -21,7 +21,7 @@ from judgemap.core.model.prior import (
     covariance_of,
     independent,
 )
-from judgemap.core.samplers.judges.run import sample_panel
+from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError

@@ -14,9 +14,7 @@ import xarray as xr
 from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.prior import VariancePrior
-from judgemap.core.samplers.large.masses import dense_bytes
-from judgemap.core.samplers.large.model import LargeModel
-from judgemap.core.samplers.large.smoothers import Independent
+from judgemap.core.samplers.large.hmc import LargeModel, dense_bytes
 from judgemap.core.samplers.run import Draws, Plan, sample_large
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
@@ -114,6 +112,8 @@ def run_large(
             f"the sampler '{run.sampler}' cannot be used on a map of {len(areas):,} areas; leave --sampler out"
         )
     dense = choose_dense(len(areas), len(data), run.plan, run.memory)
+    from judgemap.core.samplers.large.smoothers import Independent  # loads numba, which short fits do without
+
     smoother = Independent(len(areas)) if prior is None else prior.smoother(areas)
     model = LargeModel(counts, smoother, variance)
     draws, seconds = run.timed(

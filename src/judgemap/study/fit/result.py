@@ -22,7 +22,7 @@ from judgemap.core.samplers.diagnostics import (
     GOOD_ESS,
     GOOD_RHAT,
     Sampling,
-    judge_sampling,
+    assess_sampling,
 )
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.display import Displayed, plots
@@ -198,7 +198,7 @@ class Fit(Displayed):
     @cached_property
     def sampling(self) -> Sampling:
         """R-hat and effective sample sizes of every area's risk."""
-        return judge_sampling(self.posterior["risk"].to_numpy())
+        return assess_sampling(self.posterior["risk"].to_numpy())
 
     @cached_property
     def covariance(self) -> Covariance:

@@ -16,7 +16,7 @@ from judgemap.core.assess.reliability import pearson, squared_correlations
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.judges import PanelModel
 from judgemap.core.model.prior import InverseGamma, Model, communicability
-from judgemap.core.samplers.judges.run import sample_panel
+from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Draws, Plan, sample
 from judgemap.core.simulate.misbehaviour import BEHAVIOURS, Setting
 from judgemap.core.types import BoolArray, FloatArray

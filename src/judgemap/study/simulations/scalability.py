@@ -20,10 +20,11 @@ from judgemap.core.model.prior import (
     Model,
     communicability,
 )
+from judgemap.core.samplers import gibbs
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.kernel import Kernel
 from judgemap.core.samplers.run import START_SPREAD, Plan, run
-from judgemap.core.samplers.spatial import gibbs, hmc, rivals
+from judgemap.core.samplers.spatial import hmc, rivals
 from judgemap.core.types import FloatArray
 from judgemap.study.simulations.runner import Row
 from judgemap.study.simulations.simulated import (

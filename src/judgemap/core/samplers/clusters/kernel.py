@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
 from scipy.special import expit
 
 from judgemap.core.approximate.laplace import mode
@@ -30,13 +29,13 @@ from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.likelihood import information, laplacian, log_likelihood
 from judgemap.core.model.outcomes import Answers, TieRule
 from judgemap.core.model.prior import FixedVariance, Model, independent
+from judgemap.core.samplers.gibbs import draw_gaussian
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps, check_block
-from judgemap.core.samplers.polyagamma import draw_polyagamma
 from judgemap.core.samplers.slices import slice_sample
 from judgemap.core.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from judgemap.core.samplers.clusters.links import Comparisons, Tables
+    from judgemap.core.samplers.clusters.compiled import Comparisons, Tables
 
 CARRY_EVERY = 4
 """Iterations between attempts to carry trees of areas, together with their strengths, from cluster to cluster."""
@@ -89,7 +88,7 @@ def kernel(model: ClusterModel, carry_every: int = CARRY_EVERY) -> Kernel:
     >>> draws["labels"].shape
     (1, 50, 3)
     """
-    from judgemap.core.samplers.clusters import strengths as clusters_strengths
+    from judgemap.core.samplers.clusters import compiled as clusters_strengths
 
     comparisons, tables = _comparisons(model.counts, ties=model.ties is not None), _tables(model.prior)
     start = _Start(model)
@@ -132,7 +131,7 @@ def draw_tie(rng: np.random.Generator, model: ClusterModel, state: ClusterState)
 
 def gibbs_kernel(model: ClusterModel) -> Kernel:
     """Build the paper's sampler: the same sweep over links, then m, σ², Pólya-Gamma weights and strengths in turn."""
-    from judgemap.core.samplers.clusters import strengths as clusters_strengths
+    from judgemap.core.samplers.clusters import compiled as clusters_strengths
 
     tables = _tables(model.prior)
     counts = model.counts if model.ties is not None else model.counts.decided()
@@ -186,6 +185,8 @@ def draw_strengths(
 
     With ties z = z₁ + z₂, z₁ ~ PG(y₁ + t, d − θ), z₂ ~ PG(y₂ + t, d + θ), and κ contains (y₁ − y₂)/2 + θ(z₁ − z₂).
     """
+    from judgemap.core.samplers.polyagamma import draw_polyagamma
+
     mean, variance = prior
     d = strengths[counts.first] - strengths[counts.second]
     if theta is not None:
@@ -194,12 +195,7 @@ def draw_strengths(
         z, linear = up + down, counts.onto_areas(counts.wins - counts.n / 2 + theta * (up - down))
     else:
         z, linear = draw_polyagamma(rng, counts.n, d), counts.excess()
-    factor, failed = lapack.dpotrf(laplacian(counts, z) + np.diag(1 / variance), lower=1)
-    if failed:
-        raise FloatingPointError("the precision of the strengths is not positive definite in double precision")
-    half, _ = lapack.dtrtrs(factor, linear + mean / variance, lower=1)
-    draw: FloatArray = lapack.dtrtrs(factor, half + rng.standard_normal(counts.n_areas), lower=1, trans=1)[0]
-    return draw
+    return draw_gaussian(rng, laplacian(counts, z) + np.diag(1 / variance), linear + mean / variance)
 
 
 def log_posterior(model: ClusterModel, state: ClusterState) -> float:
@@ -287,14 +283,14 @@ class _Start:
 
 
 def _tables(prior: ClusterPrior) -> "Tables":
-    from judgemap.core.samplers.clusters import links as clusters_links
+    from judgemap.core.samplers.clusters import compiled as clusters_links
 
     hyper = (float(prior.mu0), float(prior.kappa0), float(prior.a0), float(prior.b0))
     return clusters_links.Tables(prior.link_weights(), marginal_constants(prior), hyper)
 
 
 def _comparisons(counts: PairCounts, *, ties: bool = False) -> "Comparisons":
-    from judgemap.core.samplers.clusters import links as clusters_links
+    from judgemap.core.samplers.clusters import compiled as clusters_links
 
     first, second, n, wins, s = _rows(counts, ties=ties)
     # In this order neighbouring rows share no area, so adding up scores need not wait for the previous row.

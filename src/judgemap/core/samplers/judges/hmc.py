@@ -1,33 +1,70 @@
-"""Split Hamiltonian Monte Carlo for the panel model, many chains at a time: the default for every panel.
+"""Split Hamiltonian Monte Carlo for the panel model, many chains at a time, in the coordinates of `judges.target`.
 
-Works like `hmc`, in the coordinates of `panel_coordinates`: a trajectory rotates exactly under the N(0, I) part of the
-posterior and is kicked by the rest of the gradient; a Metropolis step makes it exact.
+The coordinates are placed by short pilot runs, each of which places those of the next. The first round uses the pooled
+model without ties. Means over the second half of a round's draws, of weights −∂²ℓ/∂e², scores ∂ℓ/∂e and scales, place
+the next; the pilot's generator has a fixed seed, so nothing depends on that of the run.
+
+With thousands of judges such rounds cost more than the run. Some of the judges then say where the scales are. Given
+those, effects are placed without trajectories, by draws from the coordinates themselves (`refined`); one round of all
+judges is left to place the scales precisely.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy import linalg, optimize
+from scipy.special import expit, logit
 
+from judgemap.core.approximate.laplace import approximate
 from judgemap.core.model.judges import PanelModel
-from judgemap.core.model.outcomes import add_up
-from judgemap.core.samplers.judges import smoothness as panel_smoothness
-from judgemap.core.samplers.judges.layout import summarise_views
-from judgemap.core.samplers.judges.smoothness import Roughness
+from judgemap.core.model.outcomes import (
+    TieRule,
+    add_up,
+    curvature,
+    log_likelihood,
+    slopes,
+)
+from judgemap.core.model.prior import Covariance, Model
+from judgemap.core.samplers import split_hmc
+from judgemap.core.samplers.judges.layout import (
+    Layout,
+    Views,
+    build_views,
+    lay_out,
+    one_sided,
+    summarise_views,
+)
 from judgemap.core.samplers.judges.target import (
+    FIRST_LOGIT,
+    Coordinates,
+    Effects,
+    JudgesTarget,
     Point,
-    Target,
+    Roughness,
+    Scale,
+    Summary,
+    begin,
+    build_scatter,
     common,
+    coordinates,
     gradient,
     lapse_rate,
+    lapse_rows,
     log_density,
     parameters,
+    redraw,
+    roughness,
+    scales,
+    tie_chance,
 )
-from judgemap.core.samplers.kernel import Arrays, Kernel, broke_down, by_steps
+from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
+from judgemap.core.samplers.run import Draws, Plan, Watcher, run
+from judgemap.core.samplers.split_hmc import HMCState, Split
+from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray, IntArray
 
-QUARTER_TURN = np.pi / 2
 TURNS = (0.9, 1.1)
 """The range of a trajectory's length, as shares of a quarter turn."""
 GOOD_ACCEPTANCE = 0.8
@@ -35,21 +72,40 @@ MOST_KICKS = 64
 START_SPREAD = 1.5
 """How much wider than the posterior the map and the scales start. Judges' effects start only as wide as they are:
 there can be so many of them that no trajectory would lead back."""
+ROUNDS, ROUNDS_ALIKE = (16, 16, 24), (10, 12)
+"""Steps of each round; the second half counts. If judges do not differ, the first coordinates are good already."""
+PILOT_TURNS = (0.5, 1.2)
+"""Shares of a quarter turn: varied lengths, so that a scale placed far too wide does not swing to and fro."""
+MANY, SOME = 400, 200
+"""With more judges than the first, a pilot of the second places the scales."""
+REFINEMENTS = (4, 8), 24
+"""How many times as many draws as chains place the effects: before the round of all judges, and after it."""
+CHAINS = 16
+FIRST_KICKS = 3
+FIRST_SCALE_SD = 0.5
+FIRST_TIE_LOGIT = -1.4
+MOST_VIEWS = 200_000_000
+"""Judges' views are kept if all their draws together are at most this many numbers, 800 MB."""
 
 
-class State(NamedTuple):
-    """Where the chains are, one column each."""
+class JudgesState(NamedTuple):
+    """Where the chains are, one column each, and what belongs to them but is not moved by trajectories."""
 
-    q: FloatArray
-    residual: FloatArray
-    """∇log p(q) + q: what the rotation leaves to the kicks."""
-    log_density: FloatArray
-    acceptance: FloatArray
-    divergences: IntArray
+    chains: HMCState
     seed: IntArray
     """The seed for drawing the part of the views that the answers do not depend on: one number, for all chains."""
     roughness: Roughness | None = None
     """Set if the smoothness of the map is inferred."""
+
+    @property
+    def q(self) -> FloatArray:
+        """The coordinates."""
+        return self.chains.q
+
+    @property
+    def acceptance(self) -> FloatArray:
+        """How likely the last proposals were to be accepted."""
+        return self.chains.acceptance
 
 
 def kernel(model: PanelModel, *, keep_views: bool = False) -> Kernel:
@@ -57,116 +113,83 @@ def kernel(model: PanelModel, *, keep_views: bool = False) -> Kernel:
 
     ``keep_views`` keeps every judge's view in every draw, which takes judges × areas numbers per draw.
     """
-    from judgemap.core.samplers.judges.pilot import build_target
-
     target, kicks = build_target(model)
     return transition(target, kicks, keep_views=keep_views)
 
 
-def transition(target: Target, kicks: int, *, keep_views: bool = True) -> Kernel:
+def transition(target: JudgesTarget, kicks: int, *, keep_views: bool = True) -> Kernel:
     """Return the kernel with a given number of kicks per trajectory; exact for any number, efficient with enough."""
 
-    def init(rng: np.random.Generator, chains: IntArray) -> State:
+    def init(rng: np.random.Generator, chains: IntArray) -> JudgesState:
         q, part = target.noise(rng, len(chains)), target.sections
         for name in ("map", "scales"):
             q[part[name]] *= START_SPREAD
         return start(rng, target, q)
 
-    def step(rng: np.random.Generator, state: State) -> State:
+    def step(rng: np.random.Generator, state: JudgesState) -> JudgesState:
         return trajectory(rng, target, state, kicks)
 
     return by_steps(init, step, lambda state: read(target, state, keep_views=keep_views), batch_width(target))
 
 
-def batch_width(target: Target) -> int:
+def batch_width(target: JudgesTarget) -> int:
     """How many chains share a NumPy call: many while arrays fit in cache, but at least four per reading of each B_k."""
     return int(np.clip(60_000 // max(len(target.layout.first), target.size), 4, 32))
 
 
-def start(rng: np.random.Generator, target: Target, q: FloatArray, rough: Roughness | None = None) -> State:
+def start(rng: np.random.Generator, target: JudgesTarget, q: FloatArray, rough: Roughness | None = None) -> JudgesState:
     """Start chains at q, with the given roughness or, if that is to be inferred, with that of `begin`."""
-    model, chains = target.model, q.shape[1]
+    model = target.model
     if rough is None and model.parts.smoothness is not None:
-        rough = panel_smoothness.begin(rng, model.covariance, chains)
-    state = State(q, q, np.zeros(chains), np.ones(chains), np.zeros(chains, np.int64), _seed(rng), rough)
-    return _evaluated(target, state)
+        rough = begin(rng, model.covariance, q.shape[1])
+    seed = _seed(rng)
+    return JudgesState(look(target if rough is None else replace(target, precision=rough.precision), q), seed, rough)
 
 
-def _evaluated(target: Target, state: State) -> State:
-    """Fill in the density at q and its gradient."""
-    if state.roughness is not None:
-        target = replace(target, precision=state.roughness.precision)
-    point = parameters(target, state.q)
-    residual = gradient(target, state.q, point) + state.q
-    return state._replace(residual=residual, log_density=log_density(target, point))
+def look(target: JudgesTarget, q: FloatArray, *, height: bool = True) -> HMCState:
+    """Evaluate the gradient at q, and the density if ``height`` is true."""
+    point, chains = parameters(target, q), q.shape[1]
+    residual = gradient(target, q, point)
+    residual += q
+    density = log_density(target, point) if height else np.empty(0)
+    return HMCState(q, residual, density, np.ones(chains), np.zeros(chains, np.int64))
 
 
-def _with_roughness(rng: np.random.Generator, target: Target, state: State) -> tuple[Target, State]:
-    """Draw how smooth each chain's map is, given the map; return the target with that smoothness."""
-    if state.roughness is None:
-        return target, state
-    shared, C = common(target, state.q), target.model.covariance
-    rough = panel_smoothness.redraw(rng, C, (shared.strengths / shared.alpha).T, state.roughness)
-    return replace(target, precision=rough.precision), _evaluated(target, state._replace(roughness=rough))
-
-
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def trajectory(
-    rng: np.random.Generator, target: Target, state: State, kicks: int, turns: tuple[float, float] = TURNS
-) -> State:
-    """Propose by one trajectory of ``kicks`` rotations between half kicks; each chain accepts or stays."""
-    target, state = _with_roughness(rng, target, state)
-    chains = state.q.shape[1]
-    momentum = target.noise(rng, chains)
-    energy = state.log_density - add_up(momentum**2) / 2
-    angle = QUARTER_TURN / kicks * rng.uniform(*turns)  # the same for all chains, so that it multiplies whole arrays
-    cos, sin = np.cos(angle), np.sin(angle)
-    q, residual = state.q, state.residual
-    for _ in range(kicks):
-        momentum += angle / 2 * residual
-        q = _turn(q, momentum, float(cos), float(sin))
-        point = parameters(target, q)
-        residual = gradient(target, q, point)
-        residual += q
-        momentum += angle / 2 * residual
-    density = log_density(target, point)
-    change = density - add_up(momentum**2) / 2 - energy
-    broken = broke_down(change)
-    change = np.where(broken, -np.inf, np.minimum(change, 0.0))
-    accepted = np.log(rng.random(chains)) < change
+    rng: np.random.Generator, target: JudgesTarget, state: JudgesState, kicks: int, turns: tuple[float, float] = TURNS
+) -> JudgesState:
+    """Draw how smooth each chain's map is, if that is inferred, then make one trajectory.
 
-    def reached(new: FloatArray, old: FloatArray) -> FloatArray:
-        return np.where(accepted, new, old)
+    All chains turn equally far, so that the angle multiplies whole arrays.
+    """
+    chains, rough = state.chains, state.roughness
+    if rough is not None:
+        shared, C = common(target, chains.q), target.model.covariance
+        rough = redraw(rng, C, (shared.strengths / shared.alpha).T, rough)
+        target = replace(target, precision=rough.precision)
+        chains = look(target, chains.q)._replace(acceptance=chains.acceptance, divergences=chains.divergences)
 
-    return State(
-        reached(q, state.q),
-        reached(residual, state.residual),
-        reached(density, state.log_density),
-        np.exp(change),
-        state.divergences + broken,
-        _seed(rng),
-        state.roughness,
+    def log_joint(state: HMCState, momentum: FloatArray) -> FloatArray:
+        joint: FloatArray = state.log_density - add_up(momentum**2) / 2
+        return joint
+
+    split = Split(
+        target.noise,
+        lambda q, height: look(target, q, height=height),
+        log_joint,
+        turns=lambda rng, _chains: float(rng.uniform(*turns)),
     )
+    return JudgesState(split_hmc.step(rng, split, chains, kicks), _seed(rng), rough)
 
 
-def _turn(q: FloatArray, momentum: FloatArray, cos: float, sin: float) -> FloatArray:
-    """Rotate: return the new q, and change the momentum in place. Arrays can be large, so few are made."""
-    turned, other = cos * q, sin * momentum
-    turned += other
-    np.multiply(q, sin, out=other)
-    momentum *= cos
-    momentum -= other
-    return turned
-
-
-def read(target: Target, state: State, *, keep_views: bool) -> Arrays:
+def read(target: JudgesTarget, state: JudgesState, *, keep_views: bool) -> Arrays:
     """Turn q back into the parameters; `sample_panel` lists their names."""
     parts, shared = target.model.parts, common(target, state.q)
     arrays: Arrays = {"strengths": shared.strengths.T}
     arrays |= {name: expit(values) if name == "tie_chance" else values for name, values in shared.x.items()}
     if state.roughness is not None:
         arrays |= {"smoothness": state.roughness.rho, "local_variance": state.roughness.local}
-    arrays |= {"acceptance": state.acceptance, "divergences": state.divergences}
+    arrays |= {"acceptance": state.chains.acceptance, "divergences": state.chains.divergences}
     if not parts.by_judge:
         return arrays
     point, order = parameters(target, state.q), np.argsort(target.layout.order)
@@ -187,7 +210,7 @@ def _seed(rng: np.random.Generator) -> IntArray:
     return seed
 
 
-def _views(target: Target, state: State, point: Point) -> FloatArray:
+def _views(target: JudgesTarget, state: JudgesState, point: Point) -> FloatArray:
     """Complete the views, (chain, judge, area): u = σF(V(w − Vᵀε) + ε), with ε ~ N(0, I) for what no answer sees."""
     layout, disagreement = target.layout, target.model.parts.disagreement
     if disagreement is None:
@@ -204,3 +227,298 @@ def _views(target: Target, state: State, point: Point) -> FloatArray:
         seen.append(np.swapaxes(v, 0, 1).reshape(areas, -1))
     views = (disagreement.covariance.factor @ np.concatenate(seen, axis=1)).reshape(areas, -1, chains) * point.sigma
     return np.ascontiguousarray(views.T)
+
+
+def build_target(model: PanelModel) -> tuple[JudgesTarget, int]:
+    """Lay out the data, place the coordinates, and choose the number of kicks."""
+    rng = np.random.default_rng(0)
+    target, views = first_coordinates(model)
+    if model.parts.by_judge and model.n_judges > MANY:
+        target, kicks = _place_many(rng, target, views)
+        return target, choose_kicks(rng, target, kicks // 2)
+    target, _ = _place_by_rounds(rng, target, views, ROUNDS if model.parts.by_judge else ROUNDS_ALIKE)
+    return target, choose_kicks(rng, target)
+
+
+def first_coordinates(model: PanelModel) -> tuple[JudgesTarget, list[Views]]:
+    """Lay out the data; return the first target, and the factors of the views."""
+    layout = lay_out(model)
+    if model.parts.ties is TieRule.RAO_KUPPER and model.parts.lapses is None:
+        layout = one_sided(layout)
+    disagreement = model.parts.disagreement
+    views = build_views(layout, disagreement.covariance.factor) if disagreement is not None else []
+    return first_target(model, layout, views), views
+
+
+def _place_by_rounds(
+    rng: np.random.Generator, target: JudgesTarget, views: list[Views], rounds: tuple[int, ...]
+) -> tuple[JudgesTarget, int]:
+    kicks = FIRST_KICKS
+    for steps in rounds:
+        # Better coordinates need fewer kicks: each round starts with half the number the last one ended with.
+        summary, kicks = pilot(rng, target, steps, max(FIRST_KICKS, kicks // 2))
+        target = placed(target, views, summary)
+    return target, kicks
+
+
+def _place_many(rng: np.random.Generator, target: JudgesTarget, views: list[Views]) -> tuple[JudgesTarget, int]:
+    """Place the coordinates of many judges, beginning with the scales that some of them have."""
+    some, _ = _place_by_rounds(rng, *first_coordinates(_some_judges(target.model)), ROUNDS)
+    # A scale of judges' effects is known the better the more judges there are, α² only as well as there are areas.
+    fewer = np.sqrt(some.layout.n_judges / target.layout.n_judges)
+    narrower = np.array([1.0 if scale.name == "log_variance" else fewer for scale in target.scales])
+    known = some.coordinates
+    at = replace(
+        target.coordinates,
+        scale_mean=known.scale_mean,
+        scale_factor=narrower[:, None] * known.scale_factor,
+        swell=known.swell,
+        log_disagreement=known.log_disagreement,
+    )
+    target = replace(target, coordinates=at)
+    before, after = REFINEMENTS
+    for draws in before:
+        target = refined(rng, target, views, draws)
+    target, kicks = _place_by_rounds(rng, target, views, ROUNDS[:1])
+    return refined(rng, target, views, after), kicks
+
+
+def _some_judges(model: PanelModel) -> PanelModel:
+    """Keep some of the judges, as different in their numbers of answers as all of them."""
+    counts = model.counts
+    answers = np.bincount(counts.judge, counts.n + counts.ties, counts.n_judges)
+    chosen = np.argsort(answers, kind="stable")[np.linspace(0, counts.n_judges - 1, SOME).astype(np.int64)]
+    place = np.full(counts.n_judges, -1)
+    place[chosen] = np.arange(SOME)
+    kept = place[counts.judge] >= 0
+    rows = {name: getattr(counts, name)[kept] for name in ("first", "second", "first_left", "n", "wins", "ties")}
+    return replace(model, counts=replace(counts, n_judges=SOME, judge=place[counts.judge][kept], **rows))
+
+
+def refined(rng: np.random.Generator, target: JudgesTarget, views: list[Views], draws: int) -> JudgesTarget:
+    """Place the effects by draws from the coordinates, q ~ N(0, I), at the scales that are known.
+
+    Where the means of weights and scores no longer change, N(0, I) in q is the normal distribution nearest to the
+    posterior: a step is one of natural gradient, as in Khan and Rue (2023), JMLR 24, 281.
+    """
+    at, chains = target.coordinates, min(CHAINS, batch_width(target))
+    seen = [_observed(target, parameters(target, target.noise(rng, chains))) for _ in range(draws)]
+    names = ("scale_mean", "scale_factor", "swell", "log_disagreement", "lapse_mean", "lapse_sd")
+    known = replace(_summary(target, seen, None), **{name: getattr(at, name) for name in names})
+    return replace(target, coordinates=coordinates(target.layout, at.V @ at.Q.T, views, known))
+
+
+def choose_kicks(rng: np.random.Generator, target: JudgesTarget, fewest: int = 2) -> int:
+    """Raise the number of kicks from the fewest until a few steps accept often enough."""
+    tries = [max(2, fewest)]
+    while tries[-1] < MOST_KICKS:
+        tries.append(tries[-1] + 1 + tries[-1] // 4)
+    return split_hmc.choose_kicks(
+        tries,
+        lambda: start(rng, target, target.noise(rng, min(CHAINS, batch_width(target)))),
+        lambda state, kicks: trajectory(rng, target, state, kicks),
+        (3, 5),
+        GOOD_ACCEPTANCE,
+    )
+
+
+def placed(target: JudgesTarget, views: list[Views], known: Summary) -> JudgesTarget:
+    """Place the coordinates around what is known of the posterior."""
+    return replace(target, coordinates=_place(target.model, target.layout, views, known))
+
+
+def _place(model: PanelModel, layout: Layout, views: list[Views], known: Summary) -> Coordinates:
+    if known.precision is None:
+        return coordinates(layout, model.covariance.factor, views, known)
+    # K⁻¹ = LLᵀ, and K = FFᵀ with F = L⁻ᵀ.
+    lower = linalg.cholesky(known.precision, lower=True)
+    return coordinates(layout, linalg.solve_triangular(lower, np.eye(len(lower)), lower=True).T, views, known)
+
+
+def first_target(model: PanelModel, layout: Layout, views: list[Views]) -> JudgesTarget:
+    """Start from the pooled model without ties, with all judges alike."""
+    laplace = approximate(Model(model.counts.pairs().decided(), model.covariance, model.variance))
+    tau = laplace.log_variance_mean
+    e = layout.differences(laplace.V @ (laplace.r / (laplace.g + np.exp(-tau))))[:, None]
+    parts, size, p = model.parts, 1.0, np.zeros(1)
+    if parts.ties is not None:
+        size, p = size_and_tie_chance(layout, parts.ties, e)
+    e = size * e
+    chosen = scales(model, tau + 2 * np.log(size))
+    starts = np.array([float(logit(p[0])) if scale.name == "tie_chance" else scale.start for scale in chosen])
+    # Chains that start many times too far apart are flung out of reach: with many ties, p is known well.
+    tie_sd = 1 / np.sqrt(FIRST_SCALE_SD**-2 + model.counts.ties.sum())
+    weight, score = curvature(layout.answers, parts.ties, e, p), slopes(layout.answers, parts.ties, e, p).eta
+    judges = np.zeros((layout.n_judges, 1))
+    known = Summary(
+        difference=e,
+        weight=weight,
+        score=score,
+        side=Effects(layout.sum_by_judge(layout.x * score), layout.sum_by_judge(layout.x**2 * weight)),
+        attention=Effects(layout.sum_by_judge(e * score), layout.sum_by_judge(e**2 * weight)),
+        lapse_mean=judges,
+        lapse_sd=judges + 1.0,
+        scale_mean=starts,
+        scale_factor=np.diag([tie_sd if scale.name == "tie_chance" else FIRST_SCALE_SD for scale in chosen]),
+        swell=np.zeros(len(chosen)),
+        log_disagreement=_named(chosen, starts, "log_disagreement"),
+        precision=None if parts.smoothness is None else _first_precision(model.covariance),
+    )
+    return JudgesTarget(model, layout, chosen, build_scatter(layout), _place(model, layout, views, known))
+
+
+def size_and_tie_chance(layout: Layout, rule: TieRule, e: FloatArray) -> tuple[float, FloatArray]:
+    """Find by which factor to shrink the differences of a fit without ties, and p: both near the most likely.
+
+    A fit of the decided answers alone overstates differences, the more so the more ties there are.
+    """
+
+    def depth(x: FloatArray) -> float:
+        rows = log_likelihood(layout.answers, rule, np.exp(x[0]) * e, expit(x[1:]))
+        # A weak pull keeps both finite if all answers are ties, or none.
+        return float(x[0] ** 2 / 2 + (x[1] - FIRST_TIE_LOGIT) ** 2 / 8 - add_up(rows)[0])
+
+    found = optimize.minimize(depth, [0.0, FIRST_TIE_LOGIT], method="Nelder-Mead", options={"xatol": 0.01})
+    return float(np.exp(found.x[0])), expit(found.x[1:])
+
+
+def _first_precision(C: Covariance) -> FloatArray:
+    first: FloatArray = roughness(C, np.full(1, FIRST_LOGIT), np.ones((1, C.n_areas))).precision[0]
+    return first
+
+
+def pilot(rng: np.random.Generator, target: JudgesTarget, steps: int, kicks: int) -> tuple[Summary, int]:
+    """Run short chains, adding kicks while too few proposals are accepted, and summarise the second half."""
+    state = start(rng, target, target.noise(rng, min(CHAINS, batch_width(target))))
+    recent: list[float] = []
+    draws: list[dict[str, FloatArray]] = []
+    precisions: list[FloatArray] = []
+    for step in range(steps):
+        state = trajectory(rng, target, state, kicks, PILOT_TURNS)
+        recent.append(float(state.acceptance.mean()))
+        if len(recent) >= 3 and np.mean(recent[-3:]) < GOOD_ACCEPTANCE - 0.15:
+            kicks, recent = min(kicks + 1 + kicks // 3, MOST_KICKS), []
+        if step >= steps // 2:
+            draws.append(_observed(target, parameters(target, state.q)))
+            if state.roughness is not None:
+                precisions.append(state.roughness.precision.mean(axis=0))
+    return _summary(target, draws, np.mean(precisions, axis=0) if precisions else None), kicks
+
+
+def _observed(target: JudgesTarget, point: Point) -> dict[str, FloatArray]:
+    """Collect what the next coordinates need from some draws: means over chains, except for scales and lapses."""
+    layout, parts = target.layout, target.model.parts
+    lapse, p = lapse_rows(target, point), tie_chance(point.x)
+    weight = curvature(layout.answers, parts.ties, point.eta, p) * (1 - lapse)
+    score = slopes(layout.answers, parts.ties, point.eta, p, lapse).eta
+    seen = {"scales": np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)}
+    seen["size"] = _size(target, point)
+    means: dict[str, FloatArray] = {}
+    attention = np.ones((1, 1))
+    if point.side is not None:
+        means["side"] = point.x["lean"] + np.exp(point.x["log_side"] / 2) * point.side.w
+        means["side g"] = layout.sum_by_judge(weight * layout.x**2)
+        means["side score"] = layout.sum_by_judge(score * layout.x)
+    if point.attention is not None:
+        means["attention"] = np.exp(point.x["log_attention"] / 2) * point.attention.w
+        means["attention g"] = layout.sum_by_judge(weight * point.e**2)
+        means["attention score"] = layout.sum_by_judge(score * point.e)
+        attention = layout.spread(1 + means["attention"])
+    if point.lapse is not None:
+        seen["lapse"] = point.lapse
+    means |= {"difference": point.e, "weight": attention**2 * weight, "score": attention * score}
+    return seen | {name: values.mean(axis=1, keepdims=True) for name, values in means.items()}
+
+
+def _size(target: JudgesTarget, point: Point) -> FloatArray:
+    """Measure each chain's map relative to the unswollen centre of its coordinates: 1 where they agree."""
+    at = target.coordinates
+    x = np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)
+    centre = point.map.centre / np.exp(at.swelling(x))
+    weighted = centre / point.map.root**2
+    size: FloatArray = add_up(weighted * point.map.w) / np.maximum(add_up(weighted * centre), 1e-12)
+    return size[None]
+
+
+def _summary(target: JudgesTarget, draws: list[dict[str, FloatArray]], precision: FloatArray | None) -> Summary:
+    mean = {name: np.mean([draw[name].mean(axis=1, keepdims=True) for draw in draws], axis=0) for name in draws[0]}
+    at, x = target.coordinates, np.concatenate([draw["scales"] for draw in draws], axis=1)
+    covariance = np.atleast_2d(np.cov(x)).astype(np.float64) if len(x) else np.zeros((0, 0))
+    side, attention, lapse_sd = at.side, at.attention, at.lapse_sd
+    if "side" in mean:
+        side = Effects(mean["side g"] * mean["side"] + mean["side score"], mean["side g"])
+    if "attention" in mean:
+        g = np.maximum(mean["attention g"], 0.0)
+        attention = Effects(g * mean["attention"] + mean["attention score"], g)
+    if "lapse" in mean:
+        lapse_sd = np.concatenate([draw["lapse"] for draw in draws], axis=1).std(axis=1, keepdims=True) + 0.05
+    centres = mean["scales"][:, 0]
+    # Shrunk a little towards its diagonal, because it rests on few draws.
+    factor: FloatArray = linalg.cholesky(0.9 * covariance + np.diag(0.1 * np.diagonal(covariance) + 1e-4), lower=True)
+    # The swelling by least squares, shrunk a little towards none.
+    apart = x - centres[:, None]
+    size = np.concatenate([draw["size"][0] for draw in draws])
+    steep = linalg.solve(apart @ apart.T + np.diag(0.1 * (apart**2).sum(axis=1) + 1e-9), apart @ (size - size.mean()))
+    return Summary(
+        difference=mean["difference"],
+        weight=np.maximum(mean["weight"], 0.0),
+        score=mean["score"],
+        side=side,
+        attention=attention,
+        lapse_mean=mean.get("lapse", at.lapse_mean),
+        lapse_sd=lapse_sd,
+        scale_mean=centres,
+        scale_factor=factor,
+        swell=np.clip(steep / max(size.mean(), 0.1), -1.0, 1.0),
+        log_disagreement=_named(target.scales, centres, "log_disagreement"),
+        precision=precision,
+    )
+
+
+def _named(chosen: tuple[Scale, ...], values: Iterable[float], name: str) -> float | None:
+    return next((float(value) for scale, value in zip(chosen, values, strict=True) if scale.name == name), None)
+
+
+def sample_panel(
+    rng: np.random.Generator,
+    model: PanelModel,
+    plan: Plan | None = None,
+    cores: int = 1,
+    watch: Watcher | None = None,
+) -> Draws:
+    """Draw from the posterior of ``model``.
+
+    Returns those of these arrays, (chain, draw, …), that the model's parts call for:
+
+    =================  ==========================================================================================
+    strengths          λ by area: the population's map
+    log_variance       log α², if it is inferred
+    smoothness         ρ
+    local_variance     ψ by area: large where an area stands out from a smooth map
+    tie_chance         p, the chance that two equal areas tie
+    log_disagreement   log σ²
+    panel_strengths    λ + mean u_k by area: the map of these judges, each counting equally
+    distance           by judge, the root mean square over areas of u_k, centred
+    views              u_k by judge and area, if there are not too many to keep; judge k's map is λ + u_k
+    lean, log_side     b, log σ_b²
+    side               b_k by judge
+    log_attention      log σ_a²
+    attention          a_k by judge
+    lapse              ε_k by judge
+    =================  ==========================================================================================
+
+    >>> from judgemap.core.model.counts import count_judged
+    >>> from judgemap.core.model.outcomes import TieRule
+    >>> from judgemap.core.model.judges import Disagreement, Parts
+    >>> from judgemap.core.model.prior import InverseGamma, independent
+    >>> counts = count_judged([0, 0, 1], left=[0, 1, 0], right=[1, 2, 2], choice=[1, 0, -1], n_areas=3, n_judges=2)
+    >>> parts = Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(independent(3)))
+    >>> model = PanelModel(counts, independent(3), InverseGamma(3, 3), parts)
+    >>> draws = sample_panel(np.random.default_rng(1), model, plan=Plan(chains=2, warmup=10, draws=20))
+    >>> draws["views"].shape
+    (2, 20, 2, 3)
+    """
+    plan = plan or Plan()
+    keep = plan.chains * max(plan.draws, plan.most) * model.n_judges * model.n_areas <= MOST_VIEWS
+    with one_thread():
+        return run(rng, kernel(model, keep_views=keep), (np.arange(plan.chains),), plan, cores, watch)

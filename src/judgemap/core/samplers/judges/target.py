@@ -1,4 +1,18 @@
-"""The posterior of a panel in the coordinates of `panel_coordinates`, and its gradient, for all parts and chains.
+"""The posterior of the panel model and its gradient, in coordinates q in which it is nearly standard normal.
+
+Every block of effects (the map λ = αVw, the views σBw, the sides σ_b w and the attention σ_a w) has the prior
+w ~ N(0, I) and, near the centre, a likelihood with linear term r and information diag(g) in its own coordinates. For
+every scale s at once its posterior is then nearly N(s r/P, 1/P), P = 1 + s²g, and
+
+    w = s r/P + q/√P,   log |dw/dq| = −½ Σ log P
+
+makes q nearly N(0, I): at small s the prior dominates (non-centred), at large s the answers do (centred), coordinate by
+coordinate. The r of a view depends on λ: r_k = B_kᵀ(κ − W X_k λ). The information about λ is then what is left once the
+views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k; VᵀS(σ̂)V is diagonal at the typical σ̂, and around
+it the diagonal shrinks as g (σ²/σ̂²)^−γ. If judges differ more, or tie more, the same answers imply areas further
+apart: the centre of the map swells with the scales x, by the exponential of tanh δᵀ(x − m). With `Smoothness` each
+chain has a different prior for the map (`Roughness`), and w ~ N(0, I) holds for a typical one. Exactness does not
+require any of this to be accurate.
 
 q stacks the coordinates of the map, the views, the sides, the attention, the lapses (z_k = m_k + s_k q, where
 1 − ε_k = Φ(−z_k)^{1/rest}, so that z_k ~ N(0, 1) in the prior), and the scales (x = m + Lv). The log density, up to a
@@ -6,36 +20,373 @@ constant, is
 
     ℓ(η) + Σ log prior of the scales − ½ Σ w² − ½ Σ log P − ½ Σ z²
 
-with −½(Vw)ᵀK⁻¹Vw for the map if its smoothness is inferred: K, one per chain, is drawn between trajectories
-(`panel_smoothness`). Gradients are written by hand, going backwards through the same steps.
+with −½(Vw)ᵀK⁻¹Vw for the map if its smoothness is inferred. Gradients are written by hand, going backwards through the
+same steps. The scales, single numbers on the whole real line, and the logarithms of their priors are
+
+    log_variance       τ = log α²,            α² ~ InvGamma(χ, ω): −χτ − ωe^{−τ}
+    log_disagreement   log σ²: half-Cauchy(s) on σ: ½x − log(1 + e^x/s²); likewise log_side, log σ_b², and
+                       log_attention, log σ_a²
+    tie_chance         logit p,               p ~ U(0, 1):         log p(1 − p)
+    lean               b ~ N(0, 1)
+
+Maps need not be smooth. How smooth a map is, and which areas stand out, is drawn between trajectories:
+
+    λ = α(s + t),   s ~ N(0, ρC),   t_i ~ N(0, (1 − ρ)ψ_i),   ψ_i ~ InvGamma(2, 1),   ρ ~ U(0, 1)
+
+ψ_i has mean 1, so λ has covariance α²(ρC + (1 − ρ)I), and t_i has a Student t distribution with 4 degrees of freedom. A
+hot spot has its own large ψ_i and does not make the whole map rough, as it would if all areas shared one variance.
+Given ρ and ψ the map is Gaussian again, λ ~ N(0, α²K) with K = ρC + (1 − ρ)Ψ. Given the map in units of α,
+
+    ρ      by slice, s and t integrated out
+    t      exactly: t = t* + (1 − ρ)ΨK⁻¹(λ/α − s* − t*), with s* and t* from their priors
+    ψ_i    ~ InvGamma(2 + ½, 1 + t_i²/(2(1 − ρ)))
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
+from scipy.linalg import lapack
 from scipy.special import expit, log_ndtr
 
 from judgemap.core.model import outcomes
-from judgemap.core.model.judges import Lapses, PanelModel
+from judgemap.core.model.judges import Lapses, PanelModel, Smoothness
 from judgemap.core.model.outcomes import add_up
-from judgemap.core.model.prior import FixedVariance
-from judgemap.core.samplers.judges.coordinates import (
-    Coordinates,
-    Effects,
-    Placed,
-    place,
-    pull_back,
-)
-from judgemap.core.samplers.judges.layout import Layout
-from judgemap.core.samplers.judges.scales import Scale
+from judgemap.core.model.prior import Covariance, FixedVariance, InverseGamma
+from judgemap.core.samplers.judges.layout import Layout, Views, onto_areas
+from judgemap.core.samplers.slices import slice_sample
 from judgemap.core.types import FloatArray
 
 
+class Effects(NamedTuple):
+    """What the answers say about one block of effects: linear term and information, shape (coordinates, 1)."""
+
+    r: FloatArray
+    g: FloatArray
+
+
+class Placed(NamedTuple):
+    """Effects in units of their scale, and what their derivatives need."""
+
+    w: FloatArray
+    root: FloatArray
+    """1/√P."""
+    centre: FloatArray
+    """s r/P."""
+
+
+def place(q: FloatArray, effects: Effects, scale: FloatArray) -> Placed:
+    """Map coordinates q to w."""
+    root = effects.g * scale**2
+    root += 1.0
+    np.sqrt(root, out=root)
+    np.reciprocal(root, out=root)
+    centre = root * root
+    centre *= effects.r * scale
+    w = q * root
+    w += centre
+    return Placed(w, root, centre)
+
+
+class Pulled(NamedTuple):
+    """Derivatives with respect to q, r, log s², and P."""
+
+    q: FloatArray
+    r: FloatArray
+    log_scale2: FloatArray
+    base: FloatArray
+
+
+def pull_back(slope: FloatArray, q: FloatArray, at: Placed, effects: Effects, scale: FloatArray) -> Pulled:
+    """Turn the slope in w into slopes in q, r, log s² and P, including the volume term −½ Σ log P."""
+    rooted = slope * at.root
+    base = q * at.root
+    base /= -2
+    base -= at.centre
+    base *= rooted
+    base -= 0.5 * at.root
+    base *= at.root
+    log_scale2 = add_up(slope * at.centre) / 2 + scale**2 * add_up(effects.g * base)
+    return Pulled(rooted, rooted * at.root * scale, log_scale2, base)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """What is known of the posterior: means over draws, of rows (rows, 1), of judges (judges, 1), of scales.
+
+    Weight and score are −∂²ℓ/∂e² and ∂ℓ/∂e in e = X_k μ_k; ``attention`` and ``side`` hold the same for a and b.
+    """
+
+    difference: FloatArray
+    weight: FloatArray
+    score: FloatArray
+    side: Effects
+    attention: Effects
+    lapse_mean: FloatArray
+    lapse_sd: FloatArray
+    scale_mean: FloatArray
+    scale_factor: FloatArray
+    swell: FloatArray
+    """How the size of the map varies with the scales, beyond what the linear terms say."""
+    log_disagreement: float | None
+    precision: FloatArray | None
+    """K⁻¹ of a typical map, if its smoothness is inferred."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coordinates:
+    """The map from q to the parameters; see the module docstring."""
+
+    V: FloatArray
+    Q: FloatArray
+    """V = FQ, with F the factor of the prior."""
+    strengths: Effects
+    fade: FloatArray
+    """γ: how fast the information about the map fades as σ² grows."""
+    swell: FloatArray
+    """δ, one entry per scale."""
+    log_disagreement: float
+    """log σ̂²."""
+    views: list[Views]
+    weight: FloatArray
+    """W of every row."""
+    seen: Effects
+    """r at λ = 0, and g, for all views."""
+    side: Effects
+    attention: Effects
+    lapse_mean: FloatArray
+    lapse_sd: FloatArray
+    scale_mean: FloatArray
+    scale_factor: FloatArray
+
+    def swelling(self, x: FloatArray) -> FloatArray:
+        """Return the logarithm of how much the centre of the map swells at scales x, between −1 and 1."""
+        size: FloatArray = np.tanh(self.swell @ (x - self.scale_mean[:, None]))
+        return size
+
+    def noise(self, rng: np.random.Generator, layout: Layout, size: int, chains: int) -> FloatArray:
+        """Draw q ~ N(0, I), ``size`` coordinates for each chain.
+
+        Noise for the map and the views is drawn by area and then turned into coordinates, so that draws do not depend
+        on which eigenvectors a processor happens to find: signs are free, and so is the basis of a repeated eigenvalue.
+        """
+        n = layout.n_areas
+        q = [self.Q.T @ rng.standard_normal((n, chains))]
+        for block, (_, V) in zip(layout.blocks, self.views, strict=False):
+            v = rng.standard_normal((block.n_judges, n, chains)).astype(V.dtype, copy=False)
+            q.append((np.swapaxes(V, 1, 2) @ v).reshape(-1, chains).astype(np.float64, copy=False))
+        q.append(rng.standard_normal((size - sum(map(len, q)), chains)))
+        return np.concatenate(q)
+
+
+def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: Summary) -> Coordinates:
+    """Place the coordinates around what is known of the posterior; the prior covariance is FFᵀ with F = ``factor``."""
+    weight = known.weight
+    linear = weight * known.difference + known.score
+    turned, seen = _diagonal_views(layout, views, weight, linear)
+    upsilon = 0.0 if known.log_disagreement is None else known.log_disagreement
+    S, pull = _information(layout, turned, weight, linear, seen, upsilon)
+    g, Q = linalg.eigh(factor.T @ S @ factor)
+    V, g = factor @ Q, np.maximum(g, 0.0)
+    fade = np.zeros_like(g)
+    if turned:
+        # γ is minus the slope of the log information in log σ², by differences.
+        more = [_information(layout, turned, weight, linear, seen, upsilon + step)[0] for step in (-0.5, 0.5)]
+        low, high = (np.maximum(np.einsum("ji,jk,ki->i", V, each, V), 1e-12) for each in more)
+        fade = np.clip(np.log(low / high), 0.0, 1.0)
+    return Coordinates(
+        V=V,
+        Q=Q,
+        strengths=Effects((V.T @ pull)[:, None], g[:, None]),
+        fade=fade[:, None],
+        swell=known.swell,
+        log_disagreement=upsilon,
+        views=turned,
+        weight=weight,
+        seen=seen,
+        side=known.side,
+        attention=known.attention,
+        lapse_mean=known.lapse_mean,
+        lapse_sd=known.lapse_sd,
+        scale_mean=known.scale_mean,
+        scale_factor=known.scale_factor,
+    )
+
+
+def _diagonal_views(
+    layout: Layout, views: list[Views], weight: FloatArray, linear: FloatArray
+) -> tuple[list[Views], Effects]:
+    """Rotate every judge's coordinates so that BᵀWB is diagonal."""
+    turned, r, g = [], [np.zeros((0, 1))], [np.zeros((0, 1))]
+    for block, (B, V) in zip(layout.blocks, views, strict=False):
+        W = block.by_judge(weight)
+        information = np.swapaxes(B, 1, 2) @ (W.astype(B.dtype) * B)
+        values, Q = np.linalg.eigh(information.astype(np.float64))
+        Q = Q.astype(B.dtype)
+        B_turned = B @ Q
+        turned.append(Views(B_turned, V @ Q))
+        r.append((np.swapaxes(B_turned, 1, 2) @ block.by_judge(linear)).reshape(-1, 1))
+        g.append(np.maximum(values, 0.0).reshape(-1, 1))
+    return turned, Effects(np.concatenate(r), np.concatenate(g))
+
+
+def _information(
+    layout: Layout, views: list[Views], weight: FloatArray, linear: FloatArray, seen: Effects, log_disagreement: float
+) -> tuple[FloatArray, FloatArray]:
+    """S(σ) and the linear term of λ, with the views integrated out."""
+    n, first, second = layout.n_areas, layout.first, layout.second
+    S = np.zeros((n, n))
+    w = weight[:, 0]
+    np.add.at(S, (first, first), w)
+    np.add.at(S, (second, second), w)
+    np.add.at(S, (first, second), -w)
+    np.add.at(S, (second, first), -w)
+    rest = linear[:, 0].copy()
+    variance = np.exp(log_disagreement)
+    for block, (B, _) in zip(layout.blocks, views, strict=False):
+        shrink = variance / (1 + variance * block.coordinates(seen.g))
+        W = block.by_judge(weight)
+        Y = np.swapaxes(W * B, 1, 2) @ layout.dense(block)
+        S -= np.tensordot(shrink * Y, Y, axes=([0, 1], [0, 1]))
+        rest[block.rows] -= (W * (B @ (shrink * block.coordinates(seen.r)))).ravel()
+    return S, onto_areas(layout, rest)
+
+
+class Scale(NamedTuple):
+    """A number on the whole real line: the log density of its prior, the slope of that, and a starting value."""
+
+    name: str
+    log_prior: Callable[[FloatArray], FloatArray]
+    slope: Callable[[FloatArray], FloatArray]
+    start: float
+
+
+def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
+    """List the scales of the parts that are on; ``log_variance`` is a first guess at log α²."""
+    parts, chosen = model.parts, []
+    if isinstance(model.variance, InverseGamma):
+        chosen.append(_inverse_gamma(model.variance, log_variance))
+    if parts.disagreement is not None:
+        chosen.append(_half_cauchy("log_disagreement", parts.disagreement.scale, log_variance - 1.0))
+    if parts.ties is not None:
+        chosen.append(_uniform("tie_chance", -1.0))
+    if parts.side is not None:
+        chosen.append(Scale("lean", lambda x: -x * x / 2, lambda x: -x, 0.0))
+        chosen.append(_half_cauchy("log_side", parts.side.scale, -1.0))
+    if parts.attention is not None:
+        chosen.append(_half_cauchy("log_attention", parts.attention.scale, -2.0))
+    return tuple(chosen)
+
+
+def _inverse_gamma(prior: InverseGamma, start: float) -> Scale:
+    return Scale(
+        "log_variance",
+        lambda x: -prior.shape * x - prior.scale * np.exp(-x),
+        lambda x: -prior.shape + prior.scale * np.exp(-x),
+        start,
+    )
+
+
+def _half_cauchy(name: str, scale: float, start: float) -> Scale:
+    offset = 2 * np.log(scale)
+    return Scale(name, lambda x: x / 2 - np.logaddexp(0.0, x - offset), lambda x: 0.5 - expit(x - offset), start)
+
+
+def _uniform(name: str, start: float) -> Scale:
+    return Scale(name, lambda x: -np.logaddexp(0, x) - np.logaddexp(0, -x), lambda x: 1 - 2 * expit(x), start)
+
+
+SHAPE = Smoothness.shape
+FIRST_LOGIT, FIRST_SPREAD = 1.0, 1.0
+"""Where chains start: the mean of logit ρ, and its standard deviation."""
+
+
+class Roughness(NamedTuple):
+    """ρ and ψ of some chains, and the resulting precision of the map."""
+
+    logit: FloatArray
+    """logit ρ, (chains,)."""
+    local: FloatArray
+    """ψ, (chains, areas)."""
+    precision: FloatArray
+    """K⁻¹, (chains, areas, areas)."""
+
+    @property
+    def rho(self) -> FloatArray:
+        """ρ of each chain."""
+        rho: FloatArray = expit(self.logit)
+        return rho
+
+
+def roughness(C: Covariance, logit: FloatArray, local: FloatArray) -> Roughness:
+    """Find K⁻¹ for these ρ and ψ.
+
+    >>> from judgemap.core.model.prior import independent
+    >>> roughness(independent(1), np.zeros(1), np.array([[3.0]])).precision
+    array([[[0.5]]])
+    """
+    precision = np.empty((len(logit), C.n_areas, C.n_areas))
+    for chain, (x, psi) in enumerate(zip(logit, local, strict=True)):
+        lower, _ = lapack.dpotri(_factor(C.matrix, expit(x), psi), lower=1)
+        precision[chain] = np.tril(lower) + np.tril(lower, -1).T
+    return Roughness(logit, local, precision)
+
+
+def begin(rng: np.random.Generator, C: Covariance, chains: int) -> Roughness:
+    """Start with maps of varying smoothness on which no area stands out."""
+    logit = FIRST_LOGIT + FIRST_SPREAD * rng.standard_normal(chains)
+    return roughness(C, logit, np.ones((chains, C.n_areas)))
+
+
+def redraw(rng: np.random.Generator, C: Covariance, maps: FloatArray, now: Roughness) -> Roughness:
+    """Draw ρ and then ψ given λ/α, with one row of ``maps`` per chain."""
+    logit, local = np.empty_like(now.logit), np.empty_like(now.local)
+    for chain, (at, x, psi) in enumerate(zip(maps, now.logit, now.local, strict=True)):
+        logit[chain] = slice_sample(rng, float(x), _log_density(C.matrix, at, psi))
+        local[chain] = _draw_local_given(rng, C, at, expit(logit[chain]), psi)
+    return roughness(C, logit, local)
+
+
+def _log_density(C: FloatArray, at: FloatArray, psi: FloatArray) -> Callable[[float], float]:
+    """Return log p(logit ρ | λ/α, ψ), up to a constant."""
+
+    def log_density(x: float) -> float:
+        rho = expit(x)
+        factor = _factor(C, rho, psi)
+        half, _ = lapack.dtrtrs(factor, at, lower=1)
+        return float(np.log(rho * (1 - rho)) - np.log(np.diagonal(factor)).sum() - half @ half / 2)
+
+    return log_density
+
+
+def _draw_local_given(
+    rng: np.random.Generator, C: Covariance, at: FloatArray, rho: float, psi: FloatArray
+) -> FloatArray:
+    own = (1 - rho) * psi
+    smooth = np.sqrt(rho) * C.draw(rng, 1)[0]
+    rough = np.sqrt(own) * rng.standard_normal(len(at))
+    missing, _ = lapack.dpotrs(_factor(C.matrix, rho, psi), at - smooth - rough, lower=1)
+    t = rough + own * missing
+    drawn: FloatArray = (SHAPE - 1 + t**2 / (2 * (1 - rho))) / rng.standard_gamma(SHAPE + 0.5, len(at))
+    return drawn
+
+
+def _factor(C: FloatArray, rho: float, psi: FloatArray) -> FloatArray:
+    """Factor K."""
+    K = rho * C
+    K.flat[:: len(K) + 1] += (1 - rho) * psi  # the diagonal; an index array of it would take longer than the factor
+    factor: FloatArray
+    factor, failed = lapack.dpotrf(K, lower=1)
+    if failed:
+        raise FloatingPointError("the covariance of the strengths is not positive definite in double precision")
+    return factor
+
+
 @dataclass(frozen=True, eq=False)
-class Target:
+class JudgesTarget:
     """Everything that `parameters`, `gradient` and `log_density` need."""
 
     model: PanelModel
@@ -117,7 +468,7 @@ class Common(NamedTuple):
     strengths: FloatArray
 
 
-def common(target: Target, q: FloatArray) -> Common:
+def common(target: JudgesTarget, q: FloatArray) -> Common:
     """Compute the scales and the map from q."""
     at, part = target.coordinates, target.sections
     values = at.scale_mean[:, None] + at.scale_factor @ q[part["scales"]]
@@ -137,7 +488,7 @@ def common(target: Target, q: FloatArray) -> Common:
     return Common(x, alpha, sigma, map_effects, placed, at.V @ (alpha * placed.w))
 
 
-def parameters(target: Target, q: FloatArray) -> Point:
+def parameters(target: JudgesTarget, q: FloatArray) -> Point:
     """Compute the parameters and the log-odds of every row from q."""
     layout, at, part = target.layout, target.coordinates, target.sections
     shared = common(target, q)
@@ -146,7 +497,7 @@ def parameters(target: Target, q: FloatArray) -> Point:
 
     views = Placed(*(np.empty((part["views"].stop - part["views"].start, q.shape[1])) for _ in range(3)))
     if target.model.parts.disagreement is not None:
-        from judgemap.core.samplers.judges.views import see
+        from judgemap.core.samplers.judges.compiled import see
 
         for block, factors in zip(layout.blocks, at.views, strict=True):
             own = Placed(*(each[block.views] for each in views))
@@ -165,7 +516,7 @@ def parameters(target: Target, q: FloatArray) -> Point:
     return Point(*shared, views, e, side, attention, lapse, eta)
 
 
-def lapse_rows(target: Target, point: Point) -> FloatArray:
+def lapse_rows(target: JudgesTarget, point: Point) -> FloatArray:
     """Return ε of every row, or 0."""
     lapses = target.model.parts.lapses
     if point.lapse is None or lapses is None:
@@ -179,7 +530,7 @@ def lapse_rate(lapses: Lapses, z: FloatArray) -> FloatArray:
     return rate
 
 
-def gradient(target: Target, q: FloatArray, point: Point) -> FloatArray:
+def gradient(target: JudgesTarget, q: FloatArray, point: Point) -> FloatArray:
     """∇ log p(q), one column per chain."""
     layout, at, part, parts = target.layout, target.coordinates, target.sections, target.model.parts
     x, slope = point.x, np.empty_like(q)
@@ -219,7 +570,7 @@ def gradient(target: Target, q: FloatArray, point: Point) -> FloatArray:
 
 
 def _pull_views(
-    target: Target,
+    target: JudgesTarget,
     q: FloatArray,
     point: Point,
     to_e: FloatArray,
@@ -227,7 +578,7 @@ def _pull_views(
     to_scale: dict[str, FloatArray],
 ) -> FloatArray:
     """Write the slope in the views' coordinates; return the slope in Xλ."""
-    from judgemap.core.samplers.judges.views import pull
+    from judgemap.core.samplers.judges.compiled import pull
 
     layout, at, back = target.layout, target.coordinates, to_e.copy()
     for block, factors in zip(layout.blocks, at.views, strict=True):
@@ -240,7 +591,7 @@ def _pull_views(
 
 
 def _pull_map(
-    target: Target,
+    target: JudgesTarget,
     q: FloatArray,
     point: Point,
     to_strengths: FloatArray,
@@ -271,7 +622,7 @@ def _bend(precision: FloatArray, maps: FloatArray) -> FloatArray:
     return bent
 
 
-def log_density(target: Target, point: Point) -> FloatArray:
+def log_density(target: JudgesTarget, point: Point) -> FloatArray:
     """Return log p(q), up to a constant, for each chain."""
     parts, x = target.model.parts, point.x
     lapse = lapse_rows(target, point)

@@ -1,33 +1,54 @@
 """Split Hamiltonian Monte Carlo in Laplace coordinates, many chains at a time: the default sampler.
 
-Coordinates q = (u, v): τ = log α² = m + s·v and λ = Vw, w = r/(g + e^{−τ}) + u/√(g + e^{−τ}) (`core.laplace`), in which
-the posterior is nearly N(0, I). A trajectory rotates exactly under the N(0, I) part and is kicked by the rest of the
-gradient, ∇log p(q) + q (Shahbaba, Lan, Johnson and Neal, 2014); a Metropolis step makes it exact.
+Coordinates q = (u, v): τ = log α² = m + s·v and λ = Vw, w = r/(g + e^{−τ}) + u/√(g + e^{−τ}) (`approximate.laplace`),
+in which the posterior is nearly N(0, I), as `split_hmc` wants it:
 
     log p(q) = ℓ(λ) − ½e^{−τ}wᵀw − (N/2)τ − χτ − ωe^{−τ} − ½Σ log(g + e^{−τ})
     ℓ(λ) = κᵀλ − Σ n log(2 cosh(d/2)),   ∇ℓ = κ − Xᵀ(n/2 · tanh(d/2)),   d = Xλ, κ = Xᵀ(y − n/2)
 
-A trajectory covers a quarter turn, after which the N(0, I) part has forgotten where it started. With α² fixed, v is an
-idle standard normal coordinate.
+With α² fixed, v is an idle standard normal coordinate. Long runs are made by the same equations, compiled
+(`spatial.compiled`).
+
+The first few answers, and answers that never contradict each other, say little about α². Without a contradiction every
+larger α² explains the answers better, and only its prior holds it back: log α² ranges widely, and coordinates made for
+one value do not suit another. Two moves after each trajectory do not depend on such coordinates; both are exact slice
+draws (`slices`). λ moves freely where α² is small, and the ray leads there and back.
+
+    along the ray: λ and α scale together with λ/α fixed, to a τ = log α² from exp(ℓ(e^{τ/2} λ/α) − χτ − ωe^{−τ})
+    on an ellipse: λ ↦ λ cos θ + ν sin θ with ν from the prior, to a θ from exp ℓ with α² fixed
 """
 
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
+from scipy.special import expit
 
 from judgemap.core.approximate.laplace import Laplace, approximate
-from judgemap.core.model.prior import FixedVariance, Model
-from judgemap.core.samplers.kernel import Arrays, Kernel, Likelihood, broke_down, by_steps, check_block
-from judgemap.core.samplers.spatial import pairs as pair_arrays
-from judgemap.core.samplers.spatial import wide
+from judgemap.core.model.counts import PairCounts
+from judgemap.core.model.prior import FixedVariance, InverseGamma, Model
+from judgemap.core.samplers import split_hmc
+from judgemap.core.samplers.kernel import Arrays, Kernel, Likelihood, by_steps, check_block
+from judgemap.core.samplers.slices import slice_ellipse, slice_line
 from judgemap.core.types import FloatArray, IntArray
 
-QUARTER_TURN = np.pi / 2
-JITTER = 0.1
 GOOD_ACCEPTANCE = 0.85
 FEW = 20_000_000
 """Up to this many pairs × draws NumPy finishes before the compiler is even loaded, which takes about half a second."""
+MOST = 1000
+"""How many halves can be multiplied before the product underflows, with a little to spare."""
+WIDE = 0.8
+"""The moves along the ray and on ellipses are made if Laplace gives log α² a standard deviation above this."""
+FARTHEST = 80.0
+"""States with |log α²| beyond this are rejected, because double precision fails there. With the usual prior,
+χ = 0.1, and no answers at all, the probability beyond it is 0.0003."""
+RAY_STEP = 4.0
+"""The first step along the ray, in log α²."""
+WIDE_KICKS, ELLIPSES = 8, 2
+"""The fewest kicks per trajectory, and the ellipses after it: measured to work best with 30 to 500 answers on 77
+areas."""
 
 
 class Point(NamedTuple):
@@ -41,7 +62,7 @@ class Point(NamedTuple):
     log_likelihood: FloatArray
 
 
-class State(NamedTuple):
+class SpatialState(NamedTuple):
     """Where the chains are, how likely their last proposals were to be accepted, and how many have broken down."""
 
     q: FloatArray
@@ -55,22 +76,22 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Target:
+class SpatialTarget:
     """The posterior in the coordinates q: everything about a model that `evaluate` needs."""
 
     model: Model
     laplace: Laplace
     likelihood: Likelihood
-    """`pair_pass.likelihood`, or `pair_arrays.likelihood` in a short run."""
+    """`pair_pass.likelihood`, or `likelihood` in a short run."""
     compiled: bool = True
-    """Whether chains are advanced by `hmc_trajectories`; otherwise by `trajectory`, with arrays."""
+    """Whether chains are advanced by `spatial.compiled`; otherwise by `trajectory`, with arrays."""
 
 
-def build_target(model: Model, laplace: Laplace | None = None) -> Target:
+def build_target(model: Model, laplace: Laplace | None = None) -> SpatialTarget:
     """Place the coordinates, unless ``laplace`` is given, and lay out the data for `evaluate`."""
-    from judgemap.core.samplers.spatial.pairs_compiled import likelihood
+    from judgemap.core.samplers.spatial.compiled import likelihood
 
-    return Target(model, laplace or approximate(model), likelihood(model.counts))
+    return SpatialTarget(model, laplace or approximate(model), likelihood(model.counts))
 
 
 def kernel(model: Model) -> Kernel:
@@ -86,46 +107,48 @@ def kernel_for(model: Model, draws: int, laplace: Laplace | None = None) -> Kern
     if draws * len(model.counts.n) > FEW:
         return _with_kicks(build_target(model, laplace))
     placed = laplace or approximate(model)
-    return _with_kicks(Target(model, placed, pair_arrays.likelihood(model.counts), compiled=False))
+    return _with_kicks(SpatialTarget(model, placed, likelihood(model.counts), compiled=False))
 
 
-def _with_kicks(target: Target) -> Kernel:
+def _with_kicks(target: SpatialTarget) -> Kernel:
     model = target.model
-    if wide.needed(model, target.laplace):
-        return transition(target, max(wide.KICKS, choose_kicks(target)), widely=True)
+    if needed(model, target.laplace):
+        return transition(target, max(WIDE_KICKS, choose_kicks(target)), widely=True)
     return transition(target, choose_kicks(target))
 
 
-def transition(target: Target, kicks: int, *, widely: bool = False) -> Kernel:
+def transition(target: SpatialTarget, kicks: int, *, widely: bool = False) -> Kernel:
     """Return the kernel with a given number of kicks per trajectory; exact for any number, efficient with enough.
 
-    ``widely`` adds the moves of `wide`.
+    ``widely`` adds the moves on ellipses and along the ray.
     """
 
-    def init(_rng: np.random.Generator, strengths: FloatArray, log_variance: FloatArray) -> State:
+    def init(_rng: np.random.Generator, strengths: FloatArray, log_variance: FloatArray) -> SpatialState:
         return start(target, to_coordinates(target, strengths, log_variance))
 
     width = batch_width(target.model)
     if target.compiled:
-        from judgemap.core.samplers.spatial import trajectories as hmc_trajectories
+        from judgemap.core.samplers.spatial import compiled
 
-        posterior = hmc_trajectories.build_posterior(target)
+        posterior = compiled.build_posterior(target)
 
-        def advance(rng: np.random.Generator, state: State, steps: int, thin: int) -> tuple[State, Arrays]:
+        def advance(
+            rng: np.random.Generator, state: SpatialState, steps: int, thin: int
+        ) -> tuple[SpatialState, Arrays]:
             check_block(steps, thin)
-            return hmc_trajectories.advance(rng, posterior, state, kicks, (steps, thin))
+            return compiled.advance(rng, posterior, state, kicks, (steps, thin))
 
         if not widely:
             return Kernel(init, advance, width)
 
-    def step(rng: np.random.Generator, state: State) -> State:
+    def step(rng: np.random.Generator, state: SpatialState) -> SpatialState:
         state = advance(rng, state, 1, 1)[0] if target.compiled else trajectory(rng, target, state, kicks)
         return move_widely(rng, target, state) if widely else state
 
     return by_steps(init, step, lambda state: read(target, state), width)
 
 
-def read(target: Target, state: State) -> Arrays:
+def read(target: SpatialTarget, state: SpatialState) -> Arrays:
     """Turn q back into strengths and log α²."""
     return {
         "strengths": state.strengths.T,
@@ -143,7 +166,7 @@ def batch_width(model: Model) -> int:
     return int(np.clip(60_000 // max(len(model.counts.n), model.counts.n_areas), 8, 32))
 
 
-def to_coordinates(target: Target, strengths: FloatArray, log_variance: FloatArray) -> FloatArray:
+def to_coordinates(target: SpatialTarget, strengths: FloatArray, log_variance: FloatArray) -> FloatArray:
     """Invert λ(u, v), τ(v) to find where a chain should start."""
     laplace = target.laplace
     return place(laplace, laplace.V.T @ target.model.covariance.inverse @ strengths.T, log_variance)
@@ -158,14 +181,15 @@ def place(laplace: Laplace, w: FloatArray, log_variance: FloatArray) -> FloatArr
     return np.vstack([u, v])
 
 
-def start(target: Target, q: FloatArray) -> State:
-    """Start chains at q."""
-    point, chains = evaluate(target, q), q.shape[1]
+def start(target: SpatialTarget, q: FloatArray, *, height: bool = True) -> SpatialState:
+    """Start chains at q, with log p(q) if ``height`` is true."""
+    point, chains = evaluate(target, q, height=height), q.shape[1]
+    density = log_density(target, point) if height else point.log_likelihood
     beginning = np.ones(chains), np.zeros(chains, np.int64)
-    return State(q, point.residual, point.w, point.strengths, log_density(target, point), *beginning)
+    return SpatialState(q, point.residual, point.w, point.strengths, density, *beginning)
 
 
-def evaluate(target: Target, q: FloatArray, *, height: bool = True) -> Point:
+def evaluate(target: SpatialTarget, q: FloatArray, *, height: bool = True) -> Point:
     """Find the residual gradient at q for all chains of the batch, and ℓ if ``height`` is true."""
     laplace, prior = target.laplace, target.model.variance
     u, v = q[:-1], q[-1]
@@ -191,7 +215,7 @@ def evaluate(target: Target, q: FloatArray, *, height: bool = True) -> Point:
     return Point(q, residual, w, strengths, log_likelihood)
 
 
-def log_density(target: Target, point: Point) -> FloatArray:
+def log_density(target: SpatialTarget, point: Point) -> FloatArray:
     """Return log p(q), up to a constant, for each chain."""
     laplace, prior, w = target.laplace, target.model.variance, point.w
     v = point.q[-1]
@@ -203,41 +227,26 @@ def log_density(target: Target, point: Point) -> FloatArray:
         log_prior -= v * v / 2
     else:
         log_prior -= prior.shape * tau + prior.scale * inverse
-    return np.where(np.abs(tau) <= wide.FARTHEST, point.log_likelihood + log_prior, -np.inf)
+    return np.where(np.abs(tau) <= FARTHEST, point.log_likelihood + log_prior, -np.inf)
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def trajectory(rng: np.random.Generator, target: Target, state: State, kicks: int) -> State:
-    """Propose by one trajectory of ``kicks`` rotations between half kicks; each chain accepts or stays.
+def trajectory(rng: np.random.Generator, target: SpatialTarget, state: SpatialState, kicks: int) -> SpatialState:
+    """Make one trajectory; with few comparisons α² can be anything, and it may break down."""
 
-    With few comparisons α² can be anything and a trajectory may overflow; then the chain stays where it is, and the
-    proposal counts as broken down.
-    """
-    chains = state.q.shape[1]
-    momentum = np.vstack([target.laplace.noise(rng, chains), rng.standard_normal(chains)])
-    energy = state.log_density - (momentum**2).sum(axis=0) / 2
-    angle = QUARTER_TURN / kicks * (1 + JITTER * rng.uniform(-1, 1, chains))
-    cos, sin = np.cos(angle), np.sin(angle)
-    q, residual = state.q, state.residual
-    for kick in range(1, kicks + 1):
-        momentum += angle / 2 * residual
-        q, momentum = cos * q + sin * momentum, cos * momentum - sin * q
-        point = evaluate(target, q, height=kick == kicks)
-        residual = point.residual
-        momentum += angle / 2 * residual
-    density = log_density(target, point)
-    change = density - (momentum**2).sum(axis=0) / 2 - energy
-    divergences = state.divergences + broke_down(change)
-    change = np.where(np.isfinite(change), np.minimum(change, 0.0), -np.inf)
-    accepted = np.log(rng.random(chains)) < change
-    proposed = State(q, residual, point.w, point.strengths, density, np.exp(change), divergences)
-    kept = State._make(np.where(accepted, new, old) for new, old in zip(proposed, state, strict=True))
-    return kept._replace(acceptance=proposed.acceptance, divergences=divergences)
+    def noise(rng: np.random.Generator, chains: int) -> FloatArray:
+        return np.vstack([target.laplace.noise(rng, chains), rng.standard_normal(chains)])
+
+    def log_joint(state: SpatialState, momentum: FloatArray) -> FloatArray:
+        joint: FloatArray = state.log_density - (momentum**2).sum(axis=0) / 2
+        return joint
+
+    split = split_hmc.Split(noise, lambda q, height: start(target, q, height=height), log_joint)
+    return split_hmc.step(rng, split, state, kicks)
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def move_widely(rng: np.random.Generator, target: Target, state: State) -> State:
-    """Move on ellipses and along the ray (`wide`)."""
+def move_widely(rng: np.random.Generator, target: SpatialTarget, state: SpatialState) -> SpatialState:
+    """Move on ellipses and along the ray."""
     laplace, prior, chains = target.laplace, target.model.variance, state.q.shape[1]
     if isinstance(prior, FixedVariance):
         raise TypeError("a fixed α² leaves no ray to move along")
@@ -246,35 +255,93 @@ def move_widely(rng: np.random.Generator, target: Target, state: State) -> State
     w = state.w
     # Ellipses first: a chain may start from strengths that the answers contradict. From there the ray would lead to an
     # absurd α², and coming back would take hundreds of moves.
-    for _ in range(wide.ELLIPSES):
+    for _ in range(ELLIPSES):
         other = laplace.noise(rng, chains) * np.exp(old / 2)
-        angle = wide.around_the_ellipse(
-            rng, laplace.V @ w, laplace.V @ other, lambda strengths: target.likelihood(strengths)[1]
-        )
+        angle = slice_ellipse(rng, laplace.V @ w, laplace.V @ other, lambda strengths: target.likelihood(strengths)[1])
         w = w * np.cos(angle) + other * np.sin(angle)
     ray = laplace.V @ (w * np.exp(-old / 2))
 
     def height(at: FloatArray) -> FloatArray:
         """Return the log density at τ on the ray."""
         density = target.likelihood(ray * np.exp(at / 2))[1] - shape * at - scale * np.exp(-at)
-        return np.where(np.abs(at) <= wide.FARTHEST, density, -np.inf)
+        return np.where(np.abs(at) <= FARTHEST, density, -np.inf)
 
-    tau = wide.along_the_ray(rng, old, height)
+    tau = slice_line(rng, old, height, RAY_STEP)
     w = w * np.exp((tau - old) / 2)
     # Where α² is huge, trajectories break down but these moves go on, so divergences there do not discredit the draws.
     return start(target, place(laplace, w, tau))._replace(acceptance=state.acceptance)
 
 
-def choose_kicks(target: Target) -> int:
-    """Raise the number of kicks from 2 until a short pilot accepts often enough; its draws are discarded."""
-    rng = np.random.default_rng(0)
-    chains = batch_width(target.model)
-    for kicks in range(2, 17):
-        state = start(target, to_coordinates(target, *target.laplace.draw(rng, chains, spread=1.0)))
-        seen = []
-        for _ in range(5 + 64 // chains):
-            state = trajectory(rng, target, state, kicks)
-            seen.append(float(state.acceptance.mean()))
-        if np.mean(seen[4:]) >= GOOD_ACCEPTANCE:
-            break
-    return kicks
+def choose_kicks(target: SpatialTarget) -> int:
+    """Raise the number of kicks from 2 until a short pilot accepts often enough."""
+    rng, chains = np.random.default_rng(0), batch_width(target.model)
+    return split_hmc.choose_kicks(
+        range(2, 17),
+        lambda: start(target, to_coordinates(target, *target.laplace.draw(rng, chains, spread=1.0))),
+        lambda state, kicks: trajectory(rng, target, state, kicks),
+        (4, 1 + 64 // chains),
+        GOOD_ACCEPTANCE,
+    )
+
+
+def likelihood(counts: PairCounts) -> Likelihood:
+    """Lay out the pairs for NumPy alone, for runs shorter than it takes to load machine code.
+
+    ℓ(λ) = −Σ (n − y) max(d, 0) + y max(−d, 0) − n log p and ∇ℓ = Xᵀ(y − n/2 − n/2 · tanh(d/2)), p = 1/(1 + e^{−|d|}),
+    give the same numbers as `spatial.compiled` up to rounding, and nothing cancels here either. One logarithm serves
+    many pairs: p is at least a half, so the product of a few hundred does not underflow.
+
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> score, height = likelihood(count_pairs([0], [1], 2))(np.zeros((2, 1)))
+    >>> score.ravel(), np.round(height, 4)
+    (array([ 0.5, -0.5]), array([-0.6931]))
+    """
+    order = np.argsort(counts.n, kind="stable")
+    n, wins = counts.n[order].astype(np.float64), counts.wins[order].astype(np.float64)
+    rows, ends = np.arange(len(n)), np.concatenate([counts.first[order], counts.second[order]])
+    sides = np.repeat([1.0, -1.0], len(n))
+    X = sparse.csr_array((sides, (np.tile(rows, 2), ends)), shape=(len(n), counts.n_areas))
+    half_XT = (X.T * (n / 2)).tocsr()
+    pull = counts.excess()[:, None]
+    # Each product covers pairs with the same number of answers, which the sort above puts next to each other.
+    begins = np.flatnonzero((np.diff(n, prepend=-1.0) != 0) | (rows % MOST == 0))
+
+    def at(strengths: FloatArray, *, height: bool = True) -> tuple[FloatArray, FloatArray]:
+        d = X @ strengths
+        p = expit(np.abs(d))
+        score: FloatArray = pull - half_XT @ np.copysign(2 * p - 1, d)
+        if not height:
+            return score, np.empty(0)
+        certain = (n - wins) @ np.maximum(d, 0.0) + wins @ np.maximum(-d, 0.0)
+        return score, n[begins] @ np.log(np.multiply.reduceat(p, begins, axis=0)) - certain
+
+    return at
+
+
+def needed(model: Model, laplace: Laplace) -> bool:
+    """Whether α² is poorly determined: uncertain by Laplace's approximation, or by answers that never conflict."""
+    fixed = not isinstance(model.variance, InverseGamma)
+    return not fixed and (laplace.log_variance_sd > WIDE or consistent(model))
+
+
+def consistent(model: Model) -> bool:
+    """Whether no answers contradict each other, directly or in a cycle.
+
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> from judgemap.core.model.prior import independent
+    >>> chain, circle = count_pairs([0, 1], [1, 2], 3), count_pairs([0, 1, 2], [1, 2, 0], 3)
+    >>> [consistent(Model(counts, independent(3), InverseGamma())) for counts in (chain, circle)]
+    [True, False]
+    """
+    counts = model.counts
+    won, lost = counts.wins > 0, counts.wins < counts.n
+    if (won & lost).any():
+        return False
+    sorter = TopologicalSorter[int]()
+    for i, j, first_won in zip(counts.first.tolist(), counts.second.tolist(), won.tolist(), strict=True):
+        sorter.add(*((i, j) if first_won else (j, i)))
+    try:
+        sorter.prepare()
+    except CycleError:
+        return False
+    return True

@@ -20,8 +20,8 @@ from judgemap.core.approximate.newton import climb
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.likelihood import information, log_likelihood, score
 from judgemap.core.model.prior import Model
+from judgemap.core.samplers.gibbs import draw_log_variance
 from judgemap.core.samplers.kernel import Kernel, by_steps
-from judgemap.core.samplers.spatial.gibbs import draw_log_variance
 from judgemap.core.types import FloatArray, IntArray
 
 PENALTY = 0.1

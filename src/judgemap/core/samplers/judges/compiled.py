@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from judgemap.core.samplers.compiled import compiled
-from judgemap.core.samplers.judges.coordinates import Placed
+from judgemap.core.samplers.judges.target import Placed
 from judgemap.core.types import FloatArray
 
 

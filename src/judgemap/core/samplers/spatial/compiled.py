@@ -1,8 +1,16 @@
-"""The trajectories of the default sampler, compiled: `hmc.evaluate`, `hmc.log_density` and `hmc.trajectory`.
+"""The default sampler, compiled: one pass over the compared pairs for many chains at once, and whole trajectories.
 
-The equations are in `hmc`, whose functions are the reference: draw by draw, these give the same numbers up to rounding.
-Here a step is one call for all chains of a batch: no arrays are allocated on the way, each is read once for everything
-to be done with its elements, and products with V and Q are left to BLAS.
+    ℓ(λ) = −Σ (n/2 − (y − n/2) sign d)|d| − n log p,   d = λ_first − λ_second, p = (1 + tanh(|d|/2))/2
+    ∇ℓ = Xᵀ(y − n/2 − n/2 · tanh(d/2))
+
+In this form nothing cancels: an answer that is all but certain adds nothing to ℓ. Pairs are processed in blocks that
+stay in the processor's first-level cache: gather the differences, respond to all of them in one loop without branches,
+which the compiler turns into vector instructions, and scatter. All pairs in a block have the same number of answers, so
+that one logarithm serves many p.
+
+The equations of the trajectories are in `spatial.hmc`, whose functions are the reference: draw by draw, these give the
+same numbers up to rounding. Here a step is one call for all chains of a batch: no arrays are allocated on the way, each
+is read once for everything to be done with its elements, and products with V and Q are left to BLAS.
 
 Import this module only where it is used: numba is slow to load.
 """
@@ -11,26 +19,176 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.prior import FixedVariance
-from judgemap.core.samplers.compiled import compiled, within
-from judgemap.core.samplers.kernel import HUGE, Arrays
-from judgemap.core.samplers.spatial.hmc import (
-    JITTER,
-    QUARTER_TURN,
-    State,
-    Target,
-)
-from judgemap.core.samplers.spatial.pairs_compiled import Rows, lay_out, pass_pairs
-from judgemap.core.samplers.spatial.wide import FARTHEST
+from judgemap.core.samplers.compiled import compiled, tanh_of_half, within
+from judgemap.core.samplers.kernel import HUGE, Arrays, Likelihood
+from judgemap.core.samplers.spatial.hmc import FARTHEST, SpatialState, SpatialTarget
+from judgemap.core.samplers.split_hmc import JITTER, QUARTER_TURN
 from judgemap.core.types import FloatArray, IntArray
+
+BLOCK = 1024
+"""Differences per block: 8 kB, a quarter of the smallest first-level cache."""
+MERGED = 128
+"""How many p, each at least a half, are multiplied together; the product does not underflow."""
+
+
+class Rows(NamedTuple):
+    """Compared pairs, grouped by their number of answers n: areas, n/2, y − n/2, and where each group starts."""
+
+    first: NDArray[np.uint32]
+    second: NDArray[np.uint32]
+    half: FloatArray
+    excess: FloatArray
+    bounds: IntArray
+
+
+def lay_out(counts: PairCounts) -> Rows:
+    """Sort the pairs into the order in which the pass takes them.
+
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> lay_out(count_pairs([0, 0, 1], [1, 1, 2], 3))
+    Rows(first=array([1, 0], dtype=uint32), second=array([2, 1], dtype=uint32), half=array([0.5, 1. ]), \
+excess=array([0.5, 1. ]), bounds=array([0, 1, 2]))
+    """
+    order = np.argsort(counts.n, kind="stable")
+    n, wins = counts.n[order], counts.wins[order]
+    # Unsigned areas spare the compiled code a check for negative indices.
+    first, second = counts.first[order].astype(np.uint32), counts.second[order].astype(np.uint32)
+    return Rows(first, second, n / 2, wins - n / 2, np.flatnonzero(np.diff(n, prepend=-1, append=-1)))
+
+
+def likelihood(counts: PairCounts) -> Likelihood:
+    """Lay out the pairs; ℓ costs half as much as ∇ℓ, and most steps of a trajectory do not need it.
+
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> score, height = likelihood(count_pairs([0], [1], 2))(np.zeros((2, 1)))
+    >>> score.ravel(), np.round(height, 4)
+    (array([ 0.5, -0.5]), array([-0.6931]))
+    """
+    rows = lay_out(counts)
+
+    def at(strengths: FloatArray, *, height: bool = True) -> tuple[FloatArray, FloatArray]:
+        score, fall = np.zeros_like(strengths), np.zeros(strengths.shape[1] if height else 0)
+        pass_pairs(rows, strengths, score, fall)
+        return score, -fall
+
+    return at
+
+
+@compiled
+def gather(rows: Rows, begin: int, end: int, strengths: FloatArray, d: FloatArray) -> int:
+    """Write the differences of a block, the chains of a pair side by side; return how many there are."""
+    chains, at = strengths.shape[1], 0
+    for row in range(begin, end):
+        above, below = strengths[rows.first[row]], strengths[rows.second[row]]
+        for k in range(chains):
+            d[at + k] = above[k] - below[k]
+        at += chains
+    return at
+
+
+@compiled
+def add_sizes(rows: Rows, begin: int, end: int, d: FloatArray, fall: FloatArray) -> None:
+    """Add Σ (n/2 − (y − n/2) sign d)|d| to ``fall``."""
+    at = 0
+    for row in range(begin, end):
+        half, excess = rows.half[row], rows.excess[row]
+        for k in range(len(fall)):
+            fall[k] += (half - excess * math.copysign(1.0, d[at + k])) * abs(d[at + k])
+        at += len(fall)
+
+
+@compiled
+def respond(d: FloatArray, p: FloatArray, size: int) -> None:
+    """Write (1 + tanh(|d|/2))/2 into ``p``, and overwrite d with tanh(d/2)."""
+    for q in range(size):
+        response = tanh_of_half(abs(d[q]))
+        p[q] = 0.5 + 0.5 * response
+        d[q] = math.copysign(response, d[q])
+
+
+@compiled
+def scatter(rows: Rows, begin: int, end: int, response: FloatArray, score: FloatArray) -> None:
+    """Add Xᵀ(y − n/2 − n/2 · response) to ``score``."""
+    chains, at = score.shape[1], 0
+    for row in range(begin, end):
+        half, excess = rows.half[row], rows.excess[row]
+        above, below = score[rows.first[row]], score[rows.second[row]]
+        for k in range(chains):
+            above[k] += excess - half * response[at + k]
+        for k in range(chains):
+            below[k] -= excess - half * response[at + k]
+        at += chains
+
+
+@compiled
+def add_logs(n: float, left: int, p: FloatArray, fall: FloatArray) -> None:
+    """Add −n Σ log p to ``fall`` for the ``left`` pairs in ``p``, which is overwritten."""
+    chains, merged = len(fall), 1
+    # The second half of the rows is multiplied into the first: long loops, which become vector instructions.
+    while left > 1 and merged < MERGED:
+        kept, merged = left - left // 2, 2 * merged
+        for at in range((left - kept) * chains):
+            p[at] *= p[kept * chains + at]
+        left = kept
+    for row in range(left):
+        for k in range(chains):
+            fall[k] -= n * math.log(p[row * chains + k])
+
+
+@compiled
+def pass_pairs(rows: Rows, strengths: FloatArray, score: FloatArray, fall: FloatArray) -> None:
+    """Add ∇ℓ to ``score``, (areas, chains), and −ℓ to ``fall``, (chains,), unless that is empty."""
+    chains = strengths.shape[1]
+    size = max(1, BLOCK // chains)
+    d, p = np.empty(size * chains), np.empty(size * chains)
+    for alike in range(len(rows.bounds) - 1):
+        until = rows.bounds[alike + 1]
+        for begin in range(rows.bounds[alike], until, size):
+            end = min(begin + size, until)
+            differences = gather(rows, begin, end, strengths, d)
+            if len(fall) > 0:
+                add_sizes(rows, begin, end, d, fall)
+            respond(d, p, differences)
+            scatter(rows, begin, end, d, score)
+            if len(fall) > 0:
+                add_logs(2 * rows.half[begin], end - begin, p, fall)
+
+
+@compiled
+def add_laplacian(
+    first: IntArray, second: IntArray, weights: FloatArray, vectors: FloatArray, result: FloatArray
+) -> None:
+    """Add XᵀWX times each column of ``vectors`` to ``result``."""
+    columns = vectors.shape[1]
+    for pair in range(len(weights)):
+        above, below, w = vectors[first[pair]], vectors[second[pair]], weights[pair]
+        up, down = result[first[pair]], result[second[pair]]
+        for k in range(columns):
+            moved = w * (above[k] - below[k])
+            up[k] += moved
+            down[k] -= moved
+
+
+@compiled
+def add_to_triangle(first: IntArray, second: IntArray, weights: FloatArray, matrix: FloatArray) -> None:
+    """Add XᵀWX to ``matrix`` on and above the diagonal."""
+    for pair in range(len(weights)):
+        i, j, w = first[pair], second[pair], weights[pair]
+        matrix[i, i] += w
+        matrix[j, j] += w
+        matrix[i, j] -= w
+
 
 TOGETHER = 8
 """How many g + e^{−τ} are multiplied per logarithm; none that matters is beyond e^±81."""
 
 
 class Posterior(NamedTuple):
-    """A `Target` laid out for compiled code; with a fixed α², shape and scale are not used."""
+    """A `SpatialTarget` laid out for compiled code; with a fixed α², shape and scale are not used."""
 
     rows: Rows
     V: FloatArray
@@ -71,7 +229,7 @@ class Trace(NamedTuple):
     divergences: IntArray
 
 
-def build_posterior(target: Target) -> Posterior:
+def build_posterior(target: SpatialTarget) -> Posterior:
     """Lay out a target for compiled code."""
     laplace, prior, rows = target.laplace, target.model.variance, lay_out(target.model.counts)
     V, Q, g, r = (np.ascontiguousarray(each) for each in (laplace.V, laplace.Q, laplace.g, laplace.r))
@@ -82,15 +240,17 @@ def build_posterior(target: Target) -> Posterior:
 
 
 def advance(
-    rng: np.random.Generator, posterior: Posterior, state: State, kicks: int, schedule: tuple[int, int]
-) -> tuple[State, Arrays]:
+    rng: np.random.Generator, posterior: Posterior, state: SpatialState, kicks: int, schedule: tuple[int, int]
+) -> tuple[SpatialState, Arrays]:
     """Make ``schedule[0]`` trajectories and keep every ``schedule[1]``-th draw; the given state is not changed."""
-    state = State._make(np.array(each, order="C") for each in state)
+    state = SpatialState._make(np.array(each, order="C") for each in state)
     return state, take(rng, posterior, state, kicks, schedule)._asdict()
 
 
 @compiled
-def take(rng: np.random.Generator, posterior: Posterior, state: State, kicks: int, schedule: tuple[int, int]) -> Trace:
+def take(
+    rng: np.random.Generator, posterior: Posterior, state: SpatialState, kicks: int, schedule: tuple[int, int]
+) -> Trace:
     """Do what `advance` does, changing the arrays of ``state``."""
     steps, thin = schedule
     n_areas, chains, draws = len(posterior.g), state.q.shape[1], steps // thin
@@ -124,7 +284,7 @@ def take(rng: np.random.Generator, posterior: Posterior, state: State, kicks: in
 
 
 @within
-def keep(posterior: Posterior, state: State, before: IntArray, trace: Trace, draw: int) -> None:
+def keep(posterior: Posterior, state: SpatialState, before: IntArray, trace: Trace, draw: int) -> None:
     """Record a draw; ``before`` holds the divergences up to the previous draw."""
     n_areas, chains = state.strengths.shape
     for k in range(chains):
@@ -137,7 +297,7 @@ def keep(posterior: Posterior, state: State, before: IntArray, trace: Trace, dra
 
 
 @within
-def trajectory(rng: np.random.Generator, posterior: Posterior, state: State, kicks: int, room: Room) -> None:
+def trajectory(rng: np.random.Generator, posterior: Posterior, state: SpatialState, kicks: int, room: Room) -> None:
     """Propose by one trajectory, and move the chains that accept."""
     q, momentum, residual, chains = room.q, room.momentum, room.residual, room.q.shape[1]
     push(rng, posterior, room)
@@ -237,7 +397,7 @@ def add_kinetic(times: float, momentum: FloatArray, energy: FloatArray) -> None:
 
 
 @within
-def settle(rng: np.random.Generator, state: State, room: Room, density: FloatArray, change: FloatArray) -> None:
+def settle(rng: np.random.Generator, state: SpatialState, room: Room, density: FloatArray, change: FloatArray) -> None:
     """Accept or reject for each chain, by the sum of ``density`` and ``change``; a chain that broke down stays."""
     n_areas, chains = room.w.shape
     accepted = np.empty(chains, np.bool_)

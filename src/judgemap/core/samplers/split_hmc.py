@@ -1,0 +1,135 @@
+"""Split Hamiltonian Monte Carlo, many chains at a time: what the samplers of maps, judges and large maps share.
+
+A sampler brings coordinates q in which its posterior p is nearly N(c, I), or the equivalent for another mass: a `Split`
+says how momenta v are drawn and what p is like at q. A trajectory follows the Gaussian part exactly and is kicked by
+what that leaves of the gradient, the residual r(q) = ∇log p(q) + q − c:
+
+    kick      v ← v + (θ/2) r(q)                                              before and after every rotation
+    rotation  (q − c, v) ← ((q − c) cos θ + v sin θ, v cos θ − (q − c) sin θ)
+    proposal  accepted with probability min(1, p(q', v')/p(q, v))             exact for any θ and any residual
+
+All rotations together cover about a quarter turn, after which the Gaussian part has forgotten where it started.
+Source: Shahbaba, Lan, Johnson and Neal (2014), Split Hamiltonian Monte Carlo, Statistics and Computing 24.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from judgemap.core.samplers.kernel import broke_down
+from judgemap.core.types import FloatArray, IntArray
+
+QUARTER_TURN = np.pi / 2
+JITTER = 0.1
+
+S = TypeVar("S", bound=Any)
+"""A state: a named tuple of arrays with one column per chain, with at least the fields of `HMCState`."""
+
+
+class HMCState(NamedTuple):
+    """Where the chains are, how likely their last proposals were to be accepted, and how many have broken down."""
+
+    q: FloatArray
+    residual: FloatArray
+    log_density: FloatArray
+    acceptance: FloatArray
+    divergences: IntArray
+
+
+def jitter(rng: np.random.Generator, chains: int) -> FloatArray:
+    """Draw how far each chain turns, as a share of a quarter turn: varied, so that no chain returns to its start."""
+    share: FloatArray = 1 + JITTER * rng.uniform(-1, 1, chains)
+    return share
+
+
+class Split(NamedTuple):
+    """A posterior as `step` sees it."""
+
+    noise: Callable[[np.random.Generator, int], FloatArray]
+    """(rng, chains) → momenta."""
+    look: Callable[..., Any]
+    """(q, height=whether log p is needed) → state; its acceptance and divergences are not used."""
+    log_joint: Callable[[Any, FloatArray], FloatArray]
+    """(state, momentum) → log p(q, v) of each chain, up to a constant."""
+    turns: Callable[[np.random.Generator, int], FloatArray | float] = jitter
+    centre: FloatArray | None = None
+    """c, if it is not 0."""
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def step(rng: np.random.Generator, split: Split, state: S, kicks: int) -> S:
+    """Propose by one trajectory of ``kicks`` rotations between half kicks; each chain accepts or stays.
+
+    A trajectory may overflow; then its chain stays where it is, and the proposal counts as broken down.
+
+    >>> def look(q, height=True):
+    ...     return HMCState(q, 0 * q, -(q**2).sum(axis=0) / 2, np.ones(4), np.zeros(4, int))
+    >>> split = Split(
+    ...     noise=lambda rng, chains: rng.standard_normal((3, chains)),
+    ...     look=look,
+    ...     log_joint=lambda state, momentum: state.log_density - (momentum**2).sum(axis=0) / 2,
+    ... )
+    >>> step(np.random.default_rng(1), split, look(np.ones((3, 4))), kicks=2).acceptance.round(9)
+    array([1., 1., 1., 1.])
+    """
+    # 1. Draw a momentum, and note the energy that a perfect trajectory would conserve.
+    chains = state.q.shape[-1]
+    momentum = split.noise(rng, chains)
+    before = split.log_joint(state, momentum)
+    # 2. Kick and rotate.
+    angle = QUARTER_TURN / kicks * split.turns(rng, chains)
+    cos, sin = np.cos(angle), np.sin(angle)
+    now = state
+    for kick in range(1, kicks + 1):
+        momentum += angle / 2 * now.residual
+        now = split.look(rotate(now.q, momentum, cos, sin, split.centre), height=kick == kicks)
+        momentum += angle / 2 * now.residual
+    # 3. Accept or reject by the error of the energy.
+    return settle(rng, state, now, split.log_joint(now, momentum) - before)
+
+
+def rotate(
+    q: FloatArray, momentum: FloatArray, cos: FloatArray, sin: FloatArray, centre: FloatArray | None
+) -> FloatArray:
+    """Return the new q, and change the momentum in place. Arrays can be large, so few are made."""
+    away = q if centre is None else q - centre
+    turned, other = cos * away, sin * momentum
+    if centre is not None:
+        turned += centre
+    turned += other
+    np.multiply(away, sin, out=other)
+    momentum *= cos
+    momentum -= other
+    return turned
+
+
+def settle(rng: np.random.Generator, state: S, proposed: S, change: FloatArray) -> S:
+    """Move the chains that accept, given the changes of log p(q, v)."""
+    broken = broke_down(change)
+    change = np.where(broken, -np.inf, np.minimum(change, 0.0))
+    accepted = np.log(rng.random(len(change))) < change
+    kept = type(state)._make(np.where(accepted, new, old) for new, old in zip(proposed, state, strict=True))
+    return kept._replace(acceptance=np.exp(change), divergences=state.divergences + broken)  # type: ignore[no-any-return]
+
+
+def choose_kicks(
+    tries: Iterable[int], begin: Callable[[], S], advance: Callable[[S, int], S], lengths: tuple[int, int], good: float
+) -> int:
+    """Return the first number of kicks with which a pilot is accepted often enough, or the last one tried.
+
+    Every pilot makes ``lengths`` steps: some that do not count, and some that do. Its draws are discarded.
+    """
+    for kicks in tries:
+        if pilot_acceptance(begin(), advance, kicks, lengths) >= good:
+            break
+    return kicks
+
+
+def pilot_acceptance(state: S, advance: Callable[[S, int], S], kicks: int, lengths: tuple[int, int]) -> float:
+    """Return the mean acceptance of the steps that count: see `choose_kicks`."""
+    seen = []
+    for _ in range(sum(lengths)):
+        state = advance(state, kicks)
+        seen.append(float(state.acceptance.mean()))
+    return float(np.mean(seen[lengths[0] :]))
