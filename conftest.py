@@ -34,14 +34,12 @@ if os.environ.get("JUDGEMAP_TEST_POSTGRES"):
 import django  # noqa: E402 - the environment comes first
 from django.conf import settings  # noqa: E402
 
-from judgemap.study import compiling  # noqa: E402
 from judgemap.web.start import compile_translations  # noqa: E402
 
 settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 compile_translations(settings.LOCALE_SOURCE, DATA / "locale")
 django.setup()
-compiling.note()  # so that no fit of a test starts compiling in the background: tests compile what they need
 
 
 collect_ignore_glob = ["docs/notebooks/*", "docs/site/*"]  # run by tests/docs and by mkdocs

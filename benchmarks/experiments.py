@@ -19,8 +19,7 @@ from scipy.spatial import Delaunay
 
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
-from judgemap.study.simulations.backends import on_cores
-from judgemap.study.simulations.runner import Job, conduct
+from judgemap.study.simulations.runner import Job, conduct, on_cores
 from judgemap.study.simulations.scheduling import DESIGNS, Scheduling
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -119,7 +119,7 @@ def measure(areas: Areas, answers: int, folder: Path | None = None) -> dict[str,
 
 def write(fit: jm.Fit, folder: Path) -> dict[str, object]:
     """Time the files of a fit."""
-    from judgemap.study.export.downloads import write_download
+    from judgemap.study.export import write_download
 
     timed: dict[str, object] = {}
     for name, work in {

@@ -36,8 +36,7 @@ from judgemap.core.model.prior import (
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan, sample
 from judgemap.core.simulate.misbehaviour import UNEQUAL, simulate_panel
-from judgemap.study.assess.judges import SURE
-from judgemap.study.assess.panel_judges import DRAWS, NEAR_NOTHING
+from judgemap.study.assess.judges import DRAWS, NEAR_NOTHING, SURE
 from judgemap.study.simulations.robustness import cover
 
 ALPHA, ANSWERS, ORDINARY, EACH = 3.0, 2000, 20, 50

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from judgemap.study.assess.checks import PredictiveCheck as PredictiveCheck
     from judgemap.study.assess.checks import predictive_check as predictive_check
     from judgemap.study.assess.comparing import FitComparison as FitComparison
+    from judgemap.study.assess.comparing import ModelComparison as ModelComparison
+    from judgemap.study.assess.comparing import cluster_sensitivity as cluster_sensitivity
     from judgemap.study.assess.comparing import compare_fits as compare_fits
     from judgemap.study.assess.comparing import compare_many as compare_many
+    from judgemap.study.assess.comparing import compare_models as compare_models
+    from judgemap.study.assess.comparing import variance_sensitivity as variance_sensitivity
     from judgemap.study.assess.judges import judge_table as judge_table
     from judgemap.study.assess.judges import surprising_answers as surprising_answers
     from judgemap.study.assess.judges import time_histogram as time_histogram
-    from judgemap.study.assess.model_choice import ModelComparison as ModelComparison
-    from judgemap.study.assess.model_choice import compare_models as compare_models
     from judgemap.study.assess.reliability import Reliability as Reliability
     from judgemap.study.assess.reliability import reliability as reliability
     from judgemap.study.assess.reliability import reliability_over_time as reliability_over_time
-    from judgemap.study.assess.sensitivity import cluster_sensitivity as cluster_sensitivity
-    from judgemap.study.assess.sensitivity import variance_sensitivity as variance_sensitivity
     from judgemap.study.data.comparisons import Comparisons as Comparisons
     from judgemap.study.data.comparisons import read_comparisons as read_comparisons
     from judgemap.study.data.example import chicago as chicago
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from judgemap.study.fit.result import Fit as Fit
     from judgemap.study.fit.result import load_fit as load_fit
     from judgemap.study.fit.settings import ClusterSettings as ClusterSettings
-    from judgemap.study.plan.judge_planning import JudgePlan as JudgePlan
-    from judgemap.study.plan.judge_planning import plan_judges as plan_judges
+    from judgemap.study.plan.planning import JudgePlan as JudgePlan
     from judgemap.study.plan.planning import StudyPlan as StudyPlan
     from judgemap.study.plan.planning import plan as plan
+    from judgemap.study.plan.planning import plan_judges as plan_judges
     from judgemap.study.plan.schedules import Schedule as Schedule
     from judgemap.study.plan.schedules import schedule as schedule
 
@@ -65,9 +65,9 @@ _HOMES = {
     "FitComparison": "study.assess.comparing",
     "FixedVariance": "core.model.prior",
     "InverseGamma": "core.model.prior",
-    "JudgePlan": "study.plan.judge_planning",
+    "JudgePlan": "study.plan.planning",
     "ListOptions": "core.design.schedule",
-    "ModelComparison": "study.assess.model_choice",
+    "ModelComparison": "study.assess.comparing",
     "PanelFit": "study.fit.judges",
     "PredictiveCheck": "study.assess.checks",
     "Reliability": "study.assess.reliability",
@@ -75,10 +75,10 @@ _HOMES = {
     "StudyError": "errors",
     "StudyPlan": "study.plan.planning",
     "chicago": "study.data.example",
-    "cluster_sensitivity": "study.assess.sensitivity",
+    "cluster_sensitivity": "study.assess.comparing",
     "compare_fits": "study.assess.comparing",
     "compare_many": "study.assess.comparing",
-    "compare_models": "study.assess.model_choice",
+    "compare_models": "study.assess.comparing",
     "example_study": "study.data.example",
     "fit_clusters": "study.fit.clusters",
     "fit_spatial": "study.fit.fitting",
@@ -86,7 +86,7 @@ _HOMES = {
     "judge_table": "study.assess.judges",
     "load_fit": "study.fit.result",
     "plan": "study.plan.planning",
-    "plan_judges": "study.plan.judge_planning",
+    "plan_judges": "study.plan.planning",
     "predictive_check": "study.assess.checks",
     "prior_covariance": "study.fit.priors",
     "read_areas": "geo.maps",
@@ -98,7 +98,7 @@ _HOMES = {
     "simulate_study": "study.data.example",
     "surprising_answers": "study.assess.judges",
     "time_histogram": "study.assess.judges",
-    "variance_sensitivity": "study.assess.sensitivity",
+    "variance_sensitivity": "study.assess.comparing",
 }
 """Where each exported name lives. Loaded when first used: imports for maps and pictures take seconds."""
 

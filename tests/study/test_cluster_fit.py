@@ -10,9 +10,9 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.clusters import kernel as clusters
 from judgemap.core.simulate.trials import simulate_counts
 from judgemap.errors import StudyError
-from judgemap.study.assess.sensitivity import cluster_sensitivity, read_variation
+from judgemap.study.assess.comparing import cluster_sensitivity, read_variation
 from judgemap.study.data.comparisons import Comparisons
-from judgemap.study.export.replication import settings_of
+from judgemap.study.export import settings_of
 from judgemap.study.fit.settings import CLUSTER_PLAN, FitSettings
 
 SHORT = {"chains": 4, "warmup": 300, "draws": 400, "thin": 2}

@@ -1,14 +1,9 @@
-"""Compiling ahead: started once, never in the way, and what is compiled serves every fit."""
+"""What is compiled ahead serves every fit."""
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
-from judgemap.core import samplers
 from judgemap.core.approximate.laplace import approximate
 from judgemap.core.model.clusters import ClusterPrior
 from judgemap.core.model.communicability import communicability_matrix
@@ -32,56 +27,6 @@ from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan, run, sample, sample_clusters
 from judgemap.core.samplers.spatial import hmc
 from judgemap.study import compiling
-
-
-class Process:
-    """What was started."""
-
-    commands: list[list[str]]
-
-    def __init__(self, command: list[str], **_options: object) -> None:
-        self.commands.append(command)
-
-    def wait(self) -> None:
-        """End at once."""
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
-    Process.commands = []
-    monkeypatch.setattr(subprocess, "Popen", Process)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "machine-code"))
-    return Process.commands
-
-
-def test_compiling_is_started_once(started: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert compiling.begin()
-    assert not compiling.begin()
-    assert started == [[sys.executable, "-m", "judgemap.study.compiling", "--gently"]]
-    monkeypatch.setattr(compiling, "version", lambda _: "another")
-    assert compiling.begin()
-
-
-def test_nothing_is_started_where_it_would_be_lost(
-    started: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "folder"))
-    assert not compiling.begin()
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(samplers, "KEEPS_MACHINE_CODE", False)
-    assert not compiling.begin()
-    assert started == []
-
-
-def test_a_program_that_cannot_be_started_is_no_error(
-    started: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_given: object, **_options: object) -> None:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(subprocess, "Popen", refuse)
-    assert not compiling.begin()
 
 
 def test_what_is_compiled_serves_every_fit() -> None:

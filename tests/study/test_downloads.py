@@ -12,7 +12,7 @@ import judgemap as jm
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.data.comparisons import Comparisons
-from judgemap.study.export.downloads import (
+from judgemap.study.export import (
     FORMATS,
     OF_A_MAP,
     kind_of,
@@ -113,7 +113,7 @@ def test_every_format_has_an_ending_of_its_own():
 
 
 def test_comparisons_of_another_fit_are_refused(fitted, tmp_path):
-    from judgemap.study.export.replication import replication
+    from judgemap.study.export import replication
 
     _, data = jm.example_study(seed=2)
     with pytest.raises(StudyError, match="not the ones that were fitted"):

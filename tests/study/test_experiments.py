@@ -16,13 +16,14 @@ from judgemap.core.design.optimal import optimal
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import communicability
 from judgemap.errors import StudyError
-from judgemap.study.simulations import backends
-from judgemap.study.simulations.backends import on_cluster, on_cores
+from judgemap.study.simulations import runner as backends
 from judgemap.study.simulations.clustering import MEASURES, Clustering
 from judgemap.study.simulations.robustness import Robustness, cover
 from judgemap.study.simulations.runner import (
     Job,
     conduct,
+    on_cluster,
+    on_cores,
     run_set,
     stored_seed,
 )

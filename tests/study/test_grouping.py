@@ -5,7 +5,7 @@ import pytest
 import judgemap as jm
 from judgemap.report.figures.colours import NEUTRAL, area_colour, cluster_colours, lightness
 from judgemap.report.words.text import numbers_of_clusters
-from judgemap.study.assess.grouping import PLACED, Level
+from judgemap.study.assess.findings import PLACED, Level
 
 
 @pytest.fixture(scope="module")

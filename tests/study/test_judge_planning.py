@@ -9,7 +9,7 @@ from judgemap.report.pages.planning import (
     judge_sentences,
     judge_table,
 )
-from judgemap.study.plan.judge_planning import JudgePlan
+from judgemap.study.plan.planning import JudgePlan
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,13 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import FixedVariance, independent
 from judgemap.core.simulate.trials import answer, draw_pairs
 from judgemap.study.assess.judges import (
+    Belief,
     others_chances,
+    quick_fit,
     stands_out,
     surprising_answers,
     time_histogram,
 )
-from judgemap.study.assess.quick_fit import Belief, quick_fit
 from judgemap.study.data.comparisons import Comparisons, Outcome
 
 

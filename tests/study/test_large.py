@@ -14,8 +14,7 @@ from judgemap.study.assess.verdict import Verdict
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit import draws as kept_draws
 from judgemap.study.fit import fitting, large
-from judgemap.study.fit.provenance import data_notes
-from judgemap.study.fit.record import NoteKind
+from judgemap.study.fit.record import NoteKind, data_notes
 from judgemap.study.fit.settings import LARGE, LARGE_PLAN, FitSettings
 
 QUICK = {"chains": 4, "warmup": 5, "draws": 8}

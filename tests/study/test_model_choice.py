@@ -12,10 +12,12 @@ import judgemap as jm
 from judgemap.core.assess.held_out import GOOD_K, kind_chances
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
-from judgemap.study.assess import explain, model_choice, panel_judges
-from judgemap.study.assess.heterogeneity import LEVEL
+from judgemap.study.assess import comparing as model_choice
+from judgemap.study.assess import explain
+from judgemap.study.assess import judges as panel_judges
+from judgemap.study.assess.checks import DIFFER_LEVEL as LEVEL
+from judgemap.study.assess.explain import parameters
 from judgemap.study.assess.judges import SURE, stands_out
-from judgemap.study.assess.parameters import parameters
 from judgemap.study.assess.verdict import Subject
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.record import NoteKind

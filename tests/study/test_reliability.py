@@ -7,7 +7,7 @@ import judgemap as jm
 from judgemap.core.assess.reliability import pearson
 from judgemap.core.model.prior import FixedVariance, InverseGamma, independent
 from judgemap.core.simulate.trials import answer, draw_pairs
-from judgemap.study.assess.quick_fit import Belief, belief_of, quick_fit
+from judgemap.study.assess.judges import Belief, belief_of, quick_fit
 from judgemap.study.assess.reliability import split_half
 from judgemap.study.data.comparisons import Comparisons
 

@@ -21,7 +21,7 @@ from judgemap.cli.main import app
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.export.replication import replication, settings_of
+from judgemap.study.export import replication, settings_of
 from judgemap.study.fit.record import Correlation
 from judgemap.study.fit.settings import FitSettings
 

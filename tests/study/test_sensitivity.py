@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.study.assess.sensitivity import VARIANCE_NUMBERS, read_variation
+from judgemap.study.assess.comparing import VARIANCE_NUMBERS, read_variation
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,7 @@ from typer.testing import CliRunner
 
 import judgemap as jm
 from judgemap.errors import StudyError
-from judgemap.study.export.downloads import wide_draws
-from judgemap.study.export.speedybbt import export_speedybbt
+from judgemap.study.export import export_speedybbt, wide_draws
 
 
 @pytest.fixture(scope="module")

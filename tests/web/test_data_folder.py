@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from judgemap.cli import researcher, study
-from judgemap.cli.worker import worker
+from judgemap.cli.serving import worker
 from judgemap.errors import StudyError
 from judgemap.web import start
 

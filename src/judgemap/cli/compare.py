@@ -38,7 +38,7 @@ def compare(
 
     Example: judgemap compare comparisons.csv --areas wards.gpkg --models alike,differ --seed 1
     """
-    from judgemap.study.assess.model_choice import compare_models
+    from judgemap.study.assess.comparing import compare_models
     from judgemap.study.fit.folder import check_file, write_whole
 
     if output is not None:

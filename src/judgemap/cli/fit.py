@@ -13,9 +13,7 @@ from judgemap.cli.progress import sampling_progress, stoppable, without_ctrl_c
 from judgemap.core.threads import available_cores
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study import compiling
-from judgemap.study.assess.explain import judge
-from judgemap.study.assess.sensitivity import (
+from judgemap.study.assess.comparing import (
     NUMBERS,
     VARIANCE_NUMBERS,
     Variation,
@@ -23,6 +21,7 @@ from judgemap.study.assess.sensitivity import (
     read_variation,
     variance_sensitivity,
 )
+from judgemap.study.assess.explain import judge
 from judgemap.study.data.comparisons import Direction, read_comparisons
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.folder import check_folder, check_new, write_whole
@@ -97,7 +96,6 @@ def fit(
         write_whole(folder / "sensitivity.csv", table.to_csv(index=False).encode())
         if not as_json:
             typer.echo("\n" + table.round(3).to_string(index=False) + f"\nThe table is in {folder}/sensitivity.csv")
-    compiling.begin()
 
 
 def _vary(

@@ -1,12 +1,7 @@
 """The `judgemap` command. A user's mistake is one sentence on standard error and exit status 2."""
 
-import atexit
-import gc
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -34,6 +29,15 @@ SUMMARIES = {
     "simulate": "Run the paper's simulation studies.",
 }
 """The commands in the order in which a study needs them, each in one line."""
+HOMES = {
+    "demo": "serving",
+    "serve": "serving",
+    "worker": "serving",
+    "import": "imports",
+    "report": "results",
+    "export": "results",
+}
+"""The modules of commands that do not have one of their own name."""
 
 
 class Commands(TyperGroup):
@@ -56,7 +60,7 @@ class Commands(TyperGroup):
 
 def load_command(name: str) -> "Command":
     """Build a command, or a group of commands, from the module of that name in this folder."""
-    module = _import_to_stay("judgemap.cli." + ("imports" if name == "import" else name))
+    module = import_module(f"judgemap.cli.{HOMES.get(name, name)}")
     command: Command
     if hasattr(module, "app"):
         command = typer.main.get_group(module.app)
@@ -66,23 +70,6 @@ def load_command(name: str) -> "Command":
         command = typer.main.get_command(alone)
     command.name, command.short_help = name, SUMMARIES[name]
     return command
-
-
-def _import_to_stay(name: str) -> ModuleType:
-    """Import a module that nothing will unload.
-
-    Looking for garbage in what it brings, while it loads, again later and once more at exit, takes a tenth of a fit.
-    """
-    if name in sys.modules:
-        return sys.modules[name]
-    gc.disable()
-    try:
-        module = import_module(name)
-    finally:
-        gc.enable()
-    gc.freeze()
-    atexit.register(gc.freeze)
-    return module
 
 
 app = typer.Typer(
@@ -115,30 +102,10 @@ def _options(
     """Take the options that belong to no command."""
 
 
-@contextmanager
-def _without_the_unused() -> Iterator[None]:
-    """Keep pandas and xarray from loading libraries that a command does not use, which saves up to half a second.
-
-    Only `simulate` uses Dask, and `fit` neither reads nor writes Parquet.
-    """
-    command = next(iter(sys.argv[1:]), "")
-    idle = {"dask": command != "simulate", "pyarrow": command == "fit"}
-    loaded = {"pandas", "xarray", *idle} & sys.modules.keys()
-    unused = [name for name in idle if idle[name] and not loaded]
-    for name in unused:
-        sys.modules[name] = None  # type: ignore[assignment] # makes Python believe that there is no such module
-    try:
-        yield
-    finally:
-        for name in unused:
-            del sys.modules[name]
-
-
 def main() -> None:
     """Run the command line."""
     try:
-        with _without_the_unused():
-            app()
+        app()
     except NotInstalledError as error:
         typer.echo(f"judgemap {sys.argv[1]} needs {error.what}: {error.command}", err=True)
         sys.exit(2)

@@ -12,13 +12,11 @@ from judgemap.core.threads import available_cores
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.fit.folder import check_file, check_folder
-from judgemap.study.plan.judge_planning import MOST_AREAS, SECONDS, plan_judges
-from judgemap.study.plan.planning import DESIGNS
+from judgemap.study.plan.planning import DESIGNS, MOST_AREAS, SECONDS, plan_judges
 from judgemap.study.plan.planning import plan as simulate
 
 if TYPE_CHECKING:
-    from judgemap.study.plan.judge_planning import JudgePlan
-    from judgemap.study.plan.planning import StudyPlan
+    from judgemap.study.plan.planning import JudgePlan, StudyPlan
 
 
 @inputs.with_areas

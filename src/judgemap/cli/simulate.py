@@ -176,7 +176,8 @@ def _simulate(
 
     Options given on the command line override ``small``, which --quick uses; both override the study's defaults.
     """
-    from judgemap.study.simulations import backends, runner
+    from judgemap.study.simulations import runner
+    from judgemap.study.simulations import runner as backends
 
     wanted = {"sets": sets, "chains": run.chains, "draws": run.draws, **given}
     settings: dict[str, Any] = small if run.quick else {}

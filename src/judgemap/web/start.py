@@ -165,11 +165,9 @@ def work(parent: int | None = None) -> None:
 
         django.setup()
         temporary.use_own_folder()
-    from judgemap.study import compiling
     from judgemap.web.results.running import warm_up
     from judgemap.web.server import worker
 
-    compiling.begin()
     worker.work(warm_up, parent)
 
 

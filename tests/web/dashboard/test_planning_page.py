@@ -5,7 +5,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from judgemap.study.plan.judge_planning import plan_judges
+from judgemap.study.plan.planning import plan_judges
 from judgemap.web.dashboard import planning
 from judgemap.web.dashboard.models import PanelPlan
 from judgemap.web.judge.comparisons import load_comparisons

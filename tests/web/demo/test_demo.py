@@ -10,7 +10,7 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from judgemap.cli.demo import describe
+from judgemap.cli.serving import describe
 from judgemap.errors import StudyError
 from judgemap.study.data.example import PER_JUDGE, chicago, simulate_study
 from judgemap.web.accounts.models import Researcher

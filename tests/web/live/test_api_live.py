@@ -16,7 +16,7 @@ DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
 MAKE = """
 import sys
 from pathlib import Path
-from judgemap.cli.data_folder import connect
+from judgemap.cli.serving import connect
 connect(Path(sys.argv[1]))
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.tokens import Wanted, make_token

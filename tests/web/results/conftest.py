@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from judgemap.study.assess.explain import Explanation
-from judgemap.study.assess.parameters import parameters
+from judgemap.study.assess.explain import Explanation, parameters
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.record import json_value
 from judgemap.study.fit.result import Fit

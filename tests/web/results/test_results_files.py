@@ -13,7 +13,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from judgemap.study.export.downloads import FORMATS, areas_table
+from judgemap.study.export import FORMATS, areas_table
 from judgemap.study.fit.result import load_fit
 from judgemap.web.judge.models import Answer, Pair
 from judgemap.web.results.files import KINDS, answers_of

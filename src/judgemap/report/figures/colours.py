@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgemap.core.types import FloatArray, IntArray
-from judgemap.study.assess.grouping import Level
+from judgemap.study.assess.findings import Level
 
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 

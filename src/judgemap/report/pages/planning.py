@@ -22,8 +22,7 @@ from judgemap.report.pages.page import Section, page
 from judgemap.report.words.tables import Cell, Table, columns
 from judgemap.report.words.text import DESIGNS, counted, in_words
 from judgemap.study.fit.folder import new_folder, write_whole
-from judgemap.study.plan.judge_planning import JudgePlan
-from judgemap.study.plan.planning import Needed, StudyPlan
+from judgemap.study.plan.planning import JudgePlan, Needed, StudyPlan
 
 MARK = "plan.json"
 """This file marks a folder as a plan's, so that no other folder is overwritten."""

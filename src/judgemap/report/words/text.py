@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Sequence
 
-from judgemap.study.assess.grouping import Grouping
+from judgemap.study.assess.findings import Grouping
 
 DESIGNS = {
     "uniform": "uniform design",
@@ -209,7 +209,7 @@ def number_sentence(numbers: Sequence[tuple[int, float]]) -> str:
 def partition_sentence(shown: Grouping) -> str:
     """Say how probable the partition shown on a map is.
 
-    >>> from judgemap.study.assess.grouping import Group
+    >>> from judgemap.study.assess.findings import Group
     >>> groups = [Group(3, 1.0, 0.5, 1.5), Group(4, -1.0, -1.5, -0.5)]
     >>> partition_sentence(Grouping(groups, 0.003, 0.81, [(2, 0.06), (3, 0.94)]))
     'The grouping shown has two clusters (probability 6 %). Exactly this grouping has a probability of < 1 %; for 81 %

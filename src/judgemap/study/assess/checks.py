@@ -5,24 +5,28 @@ compared with the result: the win rate of every area, how far areas and individu
 expects, how often the left area is chosen, and circles (A chosen over B, B over C, C over A).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from judgemap.core.assess.misfit import (
     EXTREME,
     Shown,
     circular_triads,
+    differ_share,
     replicate,
     tail_share,
 )
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.study.assess.quick_fit import check_areas
+from judgemap.study.assess.judges import check_areas
 from judgemap.study.assess.verdict import MEANING
 from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.record import Note, NoteKind
 from judgemap.study.fit.result import Fit
 
 WORDS = {
@@ -161,3 +165,38 @@ def _row(name: str, observed: float, replicated: np.ndarray) -> dict[str, object
         "low": float(low),
         "high": float(high),
     }
+
+
+DIFFER_LEVEL = 0.01
+"""The false alarm rate: fewer than this share of panels whose judges are alike get a warning."""
+DIFFER_DRAWS = 199
+MOST_AREAS = 1_000
+"""With more areas, disagreement is tested area by area, because using C would take too long."""
+
+
+def differ_note(
+    data: Comparisons,
+    strengths: FloatArray,
+    C: FloatArray | None,
+    seed: int,
+    chance: Callable[[FloatArray], FloatArray] = expit,
+) -> list[Note]:
+    """Warn if judges differ more than chance explains; ``strengths`` are draws from a fit that assumes they do not.
+
+    ``C`` is the prior correlation; without it, or with many areas, disagreement is tested area by area. ``chance`` is
+    P(first is chosen | it is not a tie) at a given difference of strengths.
+    """
+    named = data.where(data.decided & (data.judge >= 0))
+    answers = np.bincount(named.judge, minlength=1)
+    if (answers > 1).sum() < 2:
+        return []
+    rows = np.unique(np.linspace(0, len(strengths) - 1, DIFFER_DRAWS).astype(np.int64))
+    C = C if C is not None and len(C) <= MOST_AREAS else None
+    share = differ_share(np.random.default_rng(seed), named.by_judge(), strengths[rows], C, chance)
+    if share > DIFFER_LEVEL:
+        return []
+    text = (
+        f"Judges differ more than chance explains (p = {share:.3f} or less), so intervals that pool their answers are "
+        "too narrow: fit again with --judges differ."
+    )
+    return [Note(NoteKind.JUDGES_DIFFER, text)]

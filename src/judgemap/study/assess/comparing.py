@@ -1,15 +1,30 @@
 """Compare two fits of the same areas: what changes with another model or prior, or without a judge."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import logsumexp
 
+from judgemap.core.assess.held_out import GOOD_K, Shared, log_probability, rows_of, smooth_weights
+from judgemap.core.assess.partitions import adjusted_rand_index
 from judgemap.core.assess.posterior import p_riskier, ranks
 from judgemap.core.assess.reliability import likeness, pearson, spearman
+from judgemap.core.model.judges import Parts
+from judgemap.core.model.prior import InverseGamma
+from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.geo.maps import Areas
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.clusters import ClusterFit
+from judgemap.study.fit.draws import evenly
+from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.result import Fit
+from judgemap.study.fit.settings import ClusterSettings, FitSettings, with_answers
 
 DRAWS = 1_000
 """Probabilities about the order of areas use at least this many evenly spaced draws of each fit, if it has them."""
@@ -168,3 +183,293 @@ def _p_higher(base: FloatArray, other: FloatArray) -> FloatArray:
         below = np.searchsorted(ordered, b, side="left") + np.searchsorted(ordered, b, side="right")
         chances.append(below.mean() / (2 * len(a)))
     return np.array(chances)
+
+
+Refit = Callable[[ClusterSettings], ClusterFit]
+VarianceRefit = Callable[[InverseGamma], Fit]
+Variation = tuple[str, list[float]]
+NUMBERS = tuple(field.name for field in fields(ClusterSettings) if field.name != "affinity")
+VARIANCE_NUMBERS = ("chi", "omega", "both")
+"""What can be varied in the prior α² ~ InvGamma(χ, ω): either by itself, or both set to the same value."""
+USUAL_VARIATIONS: tuple[Variation, ...] = (
+    ("both", [0.01, 0.1, 1.0]),
+    ("chi", [0.01, 1.0, 3.0]),
+    ("omega", [0.01, 1.0, 10.0]),
+)
+
+
+def read_variation(text: str, names: Sequence[str] = NUMBERS) -> Variation:
+    """Read ``beta=1e-10,1e-8`` as a hyperparameter and the values to try.
+
+    >>> read_variation("beta=1e-10,1e-8")
+    ('beta', [1e-10, 1e-08])
+    >>> read_variation("chi=0.1,1", VARIANCE_NUMBERS)
+    ('chi', [0.1, 1.0])
+    """
+    name, _, values = text.partition("=")
+    if name not in names:
+        raise StudyError(
+            f"--sensitivity {text}: there is no hyperparameter {name!r}{did_you_mean(name, names)}; "
+            f"choose one of {quoted(names)}"
+        )
+    try:
+        return name, [float(value) for value in values.split(",")]
+    except ValueError:
+        raise StudyError(f"--sensitivity {text}: write numbers separated by commas, as in {name}=0.5,1,2") from None
+
+
+def variance_sensitivity(
+    base: Fit, refit: VarianceRefit, variations: Iterable[Variation] = USUAL_VARIATIONS
+) -> pd.DataFrame:
+    """Refit the standard or spatial model under other priors α² ~ InvGamma(χ, ω), and compare every fit with ``base``.
+
+    Columns: ``parameter`` ('chi', 'omega', or 'both' set to the same) and ``value``; the prior's ``chi`` and ``omega``;
+    ``alpha2`` (posterior median) with its 95 % interval; for median risks, ``pearson`` and ``spearman`` with the base,
+    the largest ``change`` and the largest ``rank_change``; how many of the ten highest are the same (``same_top``);
+    ``sd_ratio``, the mean posterior sd relative to the base's; the worst R-hat.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = lambda prior: jm.fit_spatial(data, areas, seed=1, variance=prior, chains=2, draws=100)
+    >>> table = variance_sensitivity(fit(jm.InverseGamma()), fit, [("both", [1.0])])
+    >>> table["parameter"].tolist(), bool(table["pearson"].min() > 0.99)
+    (['(as fitted)', 'both'], True)
+    """
+    prior = base.record.hyperparameters
+    if not isinstance(prior, InverseGamma):
+        raise StudyError(
+            "this fit has no prior of α² to vary (α² was fixed, or it is a cluster fit); fit the standard or the "
+            "spatial model with χ and ω"
+        )
+    rows = [{"parameter": "(as fitted)", "value": np.nan, **_against(base, base)}]
+    for name, values in variations:
+        for value in values:
+            other = _varied(prior, name, value)
+            fit = base if other == prior else refit(other).whole()
+            rows.append({"parameter": name, "value": value, **_against(base, fit)})
+    return pd.DataFrame(rows)
+
+
+def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Variation]) -> pd.DataFrame:
+    """Refit under each value of each hyperparameter, and compare every fit with ``base``.
+
+    Columns: the hyperparameter and its value; the most probable number of clusters, its probability, and the mean
+    number; the number of clusters in the best partition and its adjusted Rand index with the base's; the correlation of
+    posterior median risks with the base and the largest difference in a co-clustering probability; the worst R-hat.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> quick = {"seed": 1, "chains": 2, "warmup": 50, "draws": 50, "thin": 1}
+    >>> base = jm.fit_clusters(data, areas, **quick)
+    >>> table = cluster_sensitivity(
+    ...     base, lambda settings: jm.fit_clusters(data, areas, settings=settings, **quick), [("beta", [1e-6])]
+    ... )
+    >>> table["parameter"].tolist()
+    ['(as fitted)', 'beta']
+    """
+    settings = base.settings
+    rows = [{"parameter": "(as fitted)", "value": np.nan, **_compare(base, base)}]
+    for name, values in variations:
+        for value in values:
+            changed: dict[str, Any] = {name: value}
+            other = replace(settings, **changed)
+            fit = base if other == settings else refit(other).whole()
+            rows.append({"parameter": name, "value": value, **_compare(base, fit)})
+    return pd.DataFrame(rows)
+
+
+def _varied(prior: InverseGamma, name: str, value: float) -> InverseGamma:
+    if name not in VARIANCE_NUMBERS:
+        hint = did_you_mean(name, VARIANCE_NUMBERS)
+        raise StudyError(f"the prior of α² has no {name!r}{hint}; choose one of {quoted(VARIANCE_NUMBERS)}")
+    try:
+        return InverseGamma(
+            shape=prior.shape if name == "omega" else value, scale=prior.scale if name == "chi" else value
+        )
+    except ValueError as error:
+        raise StudyError(str(error)) from None
+
+
+def _against(base: Fit, fit: Fit) -> dict[str, float]:
+    compared = compare_fits(base, fit)
+    low, middle, high = np.quantile(fit.alpha**2, [0.025, 0.5, 0.975])
+    return {
+        "chi": float(fit.record.assumed["chi"]),
+        "omega": float(fit.record.assumed["omega"]),
+        "alpha2": float(middle),
+        "alpha2_low": float(low),
+        "alpha2_high": float(high),
+        "pearson": compared.pearson,
+        "spearman": compared.spearman,
+        "change": float(compared.areas["change"].abs().max()),
+        "rank_change": int(compared.areas["rank_change"].abs().max()),
+        "same_top": compared.same_top,
+        "sd_ratio": float(fit.areas["risk_sd"].mean() / base.areas["risk_sd"].mean()),
+        "rhat_max": fit.record.diagnostics.rhat_max,
+    }
+
+
+def _compare(base: ClusterFit, fit: ClusterFit) -> dict[str, float]:
+    chances = fit.n_clusters
+    medians = np.stack([np.median(each.risk, axis=0) for each in (base, fit)])
+    return {
+        "likeliest_n": int(chances.index.to_numpy()[chances.to_numpy().argmax()]),
+        "p_likeliest_n": float(chances.max()),
+        "mean_n": float((chances.index.to_numpy() * chances.to_numpy()).sum()),
+        "partition_n": fit.best.n_clusters,
+        "adjusted_rand": adjusted_rand_index(base.best.labels, fit.best.labels),
+        "risk_correlation": float(np.corrcoef(medians[0], medians[1])[0, 1]),
+        "co_clustering_gap": float(np.abs(base.co_clustering - fit.co_clustering).max()),
+        "rhat_max": fit.record.diagnostics.rhat_max,
+    }
+
+
+DIFFER = {"judges": "differ"}
+CANDIDATES: dict[str, dict[str, Any]] = {
+    "alike": {},
+    "differ": DIFFER,
+    "independent": {**DIFFER, "disagreement": "independent"},
+    "side": {**DIFFER, "side": True},
+    "attention": {**DIFFER, "attention": True},
+    "lapses": {**DIFFER, "lapses": True},
+    "smoothness": {**DIFFER, "smoothness": "infer"},
+    "davidson": {**DIFFER, "ties": "davidson"},
+}
+"""The models to choose from, each as the settings that it changes."""
+HELD_OUT_DRAWS = 200
+"""Draws of each fit, evenly spaced."""
+FEWEST_JUDGES = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelComparison:
+    """How well each model predicts a judge it has not seen.
+
+    ``table`` has one row per model, the best first: ``model``; ``elpd``, the sum over judges of the log probability of
+    their answers given the other judges' (leave-one-judge-out), with its standard error ``se``; ``difference`` from the
+    best and ``difference_se``, from the differences judge by judge; ``refits``, how many judges required a new fit
+    without them, because importance sampling was not reliable; ``options`` of `judgemap fit`. ``judges`` has one row
+    per judge and one column per model.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> judged = jm.compare_models(data.only(["1", "2", "3"]), areas, seed=1, models=["alike"], chains=2, draws=100)
+    >>> judged.table["model"].tolist(), judged.judges.shape
+    (['alike'], (3, 1))
+    """
+
+    table: pd.DataFrame
+    judges: pd.DataFrame
+
+    @property
+    def words(self) -> str:
+        """Which model is best, and by how much, in a sentence."""
+        best = self.table.iloc[0]
+        command = f"'{best['model']}' (judgemap fit {best['options']})" if best["options"] else f"'{best['model']}'"
+        if len(self.table) == 1:
+            return f"Only {command} was fitted; name another model to compare it with."
+        second = self.table.iloc[1]
+        ahead = f"{-second['difference']:.1f} log units (standard error {second['difference_se']:.1f})"
+        if -second["difference"] > 2 * second["difference_se"]:
+            return (
+                f"{command[0]}{command[1:]} predicts a new judge's answers best, {ahead} ahead of '{second['model']}'."
+            )
+        rivals = self.table["model"][1:][-self.table["difference"][1:] <= 2 * self.table["difference_se"][1:]]
+        return (
+            f"{command} comes first, but these predict a new judge's answers about equally well: "
+            f"{quoted(tuple(rivals))}; "
+            "choose the simplest of them."
+        )
+
+
+def compare_models(
+    data: Comparisons,
+    areas: Areas,
+    *,
+    seed: int,
+    models: Iterable[str] | None = None,
+    cores: int = 1,
+    **settings: Any,  # noqa: ANN401 - as `FitSettings` takes them
+) -> ModelComparison:
+    """Compare models of the judges by leaving out one judge at a time: all `CANDIDATES` the data allow, or some.
+
+    ``settings`` are shared by all models. Every model is fitted once; what it says about an unseen judge comes from
+    Pareto smoothed importance sampling, or from a new fit without the judge if that is unreliable. If a model leaves
+    out ties, so does its comparison.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> compare_models(data, areas, seed=1, models=["alik"])
+    Traceback (most recent call last):
+        ...
+    judgemap.errors.StudyError: there is no model of judges 'alik' (did you mean 'alike'?); there are 'alike', ...
+    """
+    shared = FitSettings(**{**settings, "seed": seed})
+    data, _ = with_answers(data.where(data.decided | data.tied))
+    if len(data.judges) < FEWEST_JUDGES or (data.judge < 0).any():
+        raise StudyError(
+            f"models are compared by leaving out one judge at a time, which takes {FEWEST_JUDGES} judges, and "
+            "every answer with its judge's name; fill in the column 'judge', or ask more judges"
+        )
+    chosen = _applicable(data) if models is None else list(models)
+    for name in chosen:
+        if name not in CANDIDATES:
+            hint = did_you_mean(name, tuple(CANDIDATES))
+            raise StudyError(f"there is no model of judges {name!r}{hint}; there are {quoted(tuple(CANDIDATES))}")
+    scores, refits = {}, {}
+    for name in chosen:
+        scores[name], refits[name] = leave_one_judge_out(data, areas, replace(shared, **CANDIDATES[name]), cores)
+    return ModelComparison(_table(scores, refits), pd.DataFrame(scores, index=list(data.judges)).rename_axis("judge"))
+
+
+def leave_one_judge_out(
+    data: Comparisons, areas: Areas, settings: FitSettings, cores: int = 1
+) -> tuple[FloatArray, int]:
+    """Return log p(a judge's answers | the others'), one entry per judge, and how many fits without a judge it took."""
+    fit = settings.run(data, areas, cores=cores).whole()
+    with one_thread():
+        chances = np.array([_chances(fit, data, judge) for judge in range(len(data.judges))])
+    smoothed = [smooth_weights(-own) for own in chances]
+    scores = np.array([logsumexp(each.log_weights + own) for each, own in zip(smoothed, chances, strict=True)])
+    doubtful = np.flatnonzero([not each.k <= GOOD_K for each in smoothed])
+    for judge in doubtful:
+        again = settings.run(data.without([data.judges[judge]]), areas, cores=cores).whole()
+        with one_thread():
+            unseen = _chances(again, data, int(judge))
+        scores[judge] = logsumexp(unseen) - np.log(len(unseen))
+    return scores, len(doubtful)
+
+
+def _chances(fit: Fit, data: Comparisons, judge: int) -> FloatArray:
+    """Return log p(this judge's answers | shared parameters) for some draws of a fit."""
+    rows = evenly(len(fit.risk), HELD_OUT_DRAWS)
+    zero = np.zeros(len(rows))
+    parts, shared = Parts(), Shared(fit.record.sign * fit.risk[rows], zero, zero, zero, zero, zero)
+    if isinstance(fit, PanelFit):
+        parts = fit.settings.parts(data, fit.covariance)
+        shared = fit.shared(rows)
+    return log_probability(np.random.default_rng(judge), rows_of(data.by_judge(), judge, parts), parts, shared)
+
+
+def _applicable(data: Comparisons) -> list[str]:
+    """List the models that these data can say something about."""
+    missing = {"side": not data.sides, "davidson": not data.tied.any()}
+    return [name for name in CANDIDATES if not missing.get(name, False)]
+
+
+def _table(scores: Mapping[str, FloatArray], refits: Mapping[str, int]) -> pd.DataFrame:
+    order = sorted(scores, key=lambda name: -scores[name].sum())
+    best = scores[order[0]]
+    size = len(best)
+    return pd.DataFrame(
+        {
+            "model": order,
+            "elpd": [scores[name].sum() for name in order],
+            "se": [np.sqrt(size * scores[name].var(ddof=1)) for name in order],
+            "difference": [(scores[name] - best).sum() for name in order],
+            "difference_se": [np.sqrt(size * (scores[name] - best).var(ddof=1)) for name in order],
+            "refits": [refits[name] for name in order],
+            # The last two words are the seed, which does not matter here.
+            "options": [" ".join(FitSettings(seed=0, **CANDIDATES[name]).options()[:-2]) for name in order],
+        }
+    )

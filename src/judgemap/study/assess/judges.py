@@ -1,40 +1,110 @@
 """How each judge answered: how much, how fast, with which habits, and whether in agreement with the others.
 
-A judge is compared with the *other* judges. For each judge the model is fitted to all others' answers (quickly, see
-`study.quick_fit`), and gives each of the judge's decided answers a probability p = P(this area chosen | the others'
+A judge is compared with the *other* judges. For each judge the model is fitted to all others' answers (quickly, by
+`quick_fit`), and gives each of the judge's decided answers a probability p = P(this area chosen | the others'
 answers), allowing for uncertain strengths. The fit has not seen the answer, so for a judge who follows the model
 E[(y − p)²] = p(1 − p) exactly, however large the judge's share of all answers. If p came from a fit to all answers,
 residuals would be too small, and a judge with most of the answers could not stand out at all.
+
+If the model distinguishes judges, it also says how far each is from the population, how
+attentive, and to which side they lean. Three kinds that look the same in a table of agreement are distinguished by
+their probabilities, which `core.assess.held_out` weighs against a judge like the others:
+
+=================  =============================================================================================
+little             answers say little about any map: attention |a_k| < ¼, or more than half of them without looking;
+                   if the model has neither, answers by chance
+reversed           the judge took the question the other way round: a_k < −¼; without attention, a_k = −1
+another view       answers follow a map, but one that has nothing to do with the population's
+=================  =============================================================================================
+
+They depend on what a fit without the judge would say, which is estimated from this fit's draws. If the chains have not
+settled, that is impossible. If the fit depends so much on the judge's own answers that a few draws would have to stand
+for all (k̂ > 0.7), the judge looks too much like the others, because the draws that would say otherwise are missing. So
+in that case only what is nearly certain is reported. If there are no probabilities, ``kind_note`` says why and what to
+do.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
+from judgemap.core.approximate.gaussian import Gaussian, gaussian
+from judgemap.core.assess.held_out import GOOD_K, Kinds, kind_chances
 from judgemap.core.assess.misfit import mean_squares, share_interval
-from judgemap.core.model.prior import FixedVariance
-from judgemap.core.threads import one_thread
-from judgemap.core.types import FloatArray, IntArray
-from judgemap.errors import StudyError
-from judgemap.study.assess.quick_fit import (
-    Belief,
-    belief_of,
-    check_areas,
-    quick_fit,
-    whole_fit,
+from judgemap.core.model.counts import PairCounts
+from judgemap.core.model.prior import (
+    Covariance,
+    FixedVariance,
+    InverseGamma,
+    Model,
+    VariancePrior,
 )
+from judgemap.core.threads import one_thread
+from judgemap.core.types import BoolArray, FloatArray, IntArray
+from judgemap.errors import StudyError
+from judgemap.study.assess.verdict import Grade, judge_convergence
 from judgemap.study.data.comparisons import Comparisons, Outcome
+from judgemap.study.fit.draws import evenly
+from judgemap.study.fit.settings import ClusterSettings, with_answers
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from judgemap.study.fit.judges import PanelFit
     from judgemap.study.fit.result import Fit
 
 SURE = 0.9
 """A statement about a judge is made only if it is more probable than this."""
 STEPS = (0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
 """Possible widths of a histogram's bins, in seconds."""
+
+
+class Belief(NamedTuple):
+    """What a quick fit assumes: the covariance of the strengths, and the prior of α²."""
+
+    covariance: Covariance
+    variance: VariancePrior
+
+
+def belief_of(fit: "Fit") -> Belief:
+    """Return the prior for quick fits of a fit's answers: the fit's own.
+
+    Clusters have a different kind of prior; for them it is the spatial model's, with its default prior of α².
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> belief_of(jm.fit_standard(data, areas, seed=1, chains=2, draws=50)).variance
+    InverseGamma(shape=0.1, scale=0.1)
+    """
+    variance = fit.record.hyperparameters
+    return Belief(fit.covariance, InverseGamma() if isinstance(variance, ClusterSettings) else variance)
+
+
+def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) -> Gaussian:
+    """Fit in milliseconds, starting from a similar fit ``near`` if given.
+
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> from judgemap.core.model.prior import FixedVariance, independent
+    >>> fit = quick_fit(count_pairs([0, 0], [1, 1], n_areas=2), Belief(independent(2), FixedVariance(4.0)))
+    >>> bool(fit.chances([0], [1])[0] > 0.5)
+    True
+    """
+    return gaussian(Model(counts, belief.covariance, belief.variance), near)
+
+
+@lru_cache(maxsize=2)
+def whole_fit(data: Comparisons, belief: Belief) -> Gaussian:
+    """Quickly fit all decided answers; cached, because judges and halves are both compared with it."""
+    return quick_fit(data.counts_of(data.decided), belief)
+
+
+def check_areas(fit: "Fit", data: Comparisons) -> None:
+    """Raise a `StudyError` unless a fit and comparisons have the same areas."""
+    if fit.map.ids != data.ids:
+        raise StudyError("the fit and the comparisons are of different areas; read the comparisons with the fit's map")
 
 
 def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
@@ -276,3 +346,90 @@ def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:
             "agreement_high": there * high,
             "agreement_expected": np.bincount(judge, np.maximum(p, 1 - p), size) / n,
         }
+
+
+NEAR_NOTHING = 0.25
+"""Attention closer to 0 than this says little."""
+MOSTLY = 0.5
+DRAWS = (100, 400)
+"""Draws of the fit, evenly spaced, for weighing kinds of judges; the second number is used where the first leaves
+doubt."""
+HOPELESS_K = 1.2
+"""If the first draws give a Pareto k above this, more would not help, and judges with many answers take longest."""
+UNSETTLED = "Not enough draws to tell: the chains have not settled. Fit again with more draws."
+ENTANGLED = (
+    "Not enough draws to tell: the fit depends too much on this judge's own answers. Fit again without this judge, and "
+    "compare the two maps."
+)
+CHANCES = ("p_reversed", "p_little", "p_another_view")
+PARTS = ("distance", "attention", "side", "lapse")
+
+
+def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray | list[str]]:
+    """Return those columns of `jm.judge_table` that the model has; nan for judges it does not know.
+
+    ``distance`` is the root mean square of u_k over areas, in units of risk; it, ``attention``, ``side`` and ``lapse``
+    are medians with 95 % intervals ``…_low``, ``…_high``. ``p_little``, ``p_reversed`` and ``p_another_view`` are
+    probabilities, nan if they cannot be determined, for the reason in ``kind_note``; ``k_hat`` is the Pareto k of the
+    judge's importance weights. See the module docstring.
+    """
+    place = {name: code for code, name in enumerate(fit.judges)}
+    if not place:
+        return {}
+    known = np.array([name in place for name in data.judges], dtype=np.bool_)
+    codes = np.array([place.get(name, 0) for name in data.judges], dtype=np.int64)
+
+    def spread(values: FloatArray) -> FloatArray:
+        return np.where(known, values[codes], np.nan)
+
+    columns: dict[str, FloatArray | list[str]] = {}
+    for part in PARTS:
+        if part in fit.posterior:
+            low, middle, high = np.quantile(_draws(fit, part), [0.025, 0.5, 0.975], axis=0)
+            columns |= {part: spread(middle), f"{part}_low": spread(low), f"{part}_high": spread(high)}
+    if judge_convergence(fit.warnings, stopped=not fit.record.complete).grade is Grade.NO:
+        nothing = np.full(len(data.judges), np.nan)
+        columns |= dict.fromkeys((*CHANCES, "k_hat"), nothing)
+        return columns | {"kind_note": np.where(known, UNSETTLED, "").tolist()}
+    kinds, k = _weighed(fit, data)
+    chances = _chances(fit, kinds)
+    unclear = (k > GOOD_K) & (chances.max(axis=0) <= SURE)
+    columns |= {name: spread(np.where(unclear, np.nan, each)) for name, each in zip(CHANCES, chances, strict=True)}
+    return columns | {"k_hat": spread(k), "kind_note": np.where(known & unclear[codes], ENTANGLED, "").tolist()}
+
+
+def _chances(fit: "PanelFit", kinds: FloatArray) -> FloatArray:
+    """Return `CHANCES` by judge; what the model says about attention and lapses applies to a judge as modelled."""
+    modelled, guessing, upside_down, another_view = kinds.T
+    little: list[BoolArray] = []
+    turned = np.zeros(len(fit.judges))
+    if "attention" in fit.posterior:
+        attention = _draws(fit, "attention")
+        little.append(np.abs(attention) < NEAR_NOTHING)
+        turned = (attention < -NEAR_NOTHING).mean(axis=0)
+    if "lapse" in fit.posterior:
+        little.append(_draws(fit, "lapse") > MOSTLY)
+    idle = np.any(little, axis=0).mean(axis=0) if little else np.zeros(len(fit.judges))
+    return np.array([upside_down + modelled * turned, guessing + modelled * idle, another_view])
+
+
+def _weighed(fit: "PanelFit", data: Comparisons) -> tuple[FloatArray, FloatArray]:
+    """Weigh the `Kinds`, one row per judge of the fit, and return each k̂; nan for judges without an answer here."""
+    used, _ = with_answers(data)
+    place = {name: code for code, name in enumerate(used.judges)}
+    counts, parts = used.by_judge(), fit.settings.parts(data, fit.covariance)
+    some, own = [fit.shared(evenly(len(fit.risk), draws)) for draws in DRAWS], fit.judge_covariance
+    kinds, k = np.full((len(fit.judges), len(Kinds._fields)), np.nan), np.full(len(fit.judges), np.nan)
+    with threadpool_limits(limits=1):
+        for code, name in enumerate(fit.judges):
+            for shared in some if name in place else ():
+                rng = np.random.default_rng(code)
+                kinds[code], k[code] = kind_chances(rng, counts, place[name], parts, shared, own)
+                if k[code] <= GOOD_K or k[code] > HOPELESS_K:
+                    break
+    return kinds, k
+
+
+def _draws(fit: "PanelFit", name: str) -> FloatArray:
+    values: FloatArray = fit.posterior[name].to_numpy()
+    return values.reshape(-1, values.shape[2])

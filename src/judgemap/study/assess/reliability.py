@@ -28,7 +28,7 @@ from judgemap.core.model.prior import FixedVariance
 from judgemap.core.threads import one_thread
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.errors import StudyError
-from judgemap.study.assess.quick_fit import (
+from judgemap.study.assess.judges import (
     Belief,
     belief_of,
     check_areas,

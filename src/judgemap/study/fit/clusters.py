@@ -21,7 +21,7 @@ from judgemap.core.samplers.run import CLUSTER_SAMPLERS, sample_clusters
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.assess.grouping import Group, Grouping, is_placed
+from judgemap.study.assess.findings import Group, Grouping, is_placed
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.draws import (
     diagnose,
@@ -31,12 +31,13 @@ from judgemap.study.fit.draws import (
     named_statistics,
 )
 from judgemap.study.fit.fitting import checked_counts
-from judgemap.study.fit.provenance import begin_record, data_notes
 from judgemap.study.fit.record import (
     GOOD_GAP,
     Note,
     NoteKind,
     PartitionChoice,
+    begin_record,
+    data_notes,
 )
 from judgemap.study.fit.result import (
     WORK,

@@ -15,7 +15,7 @@ from judgemap.core.model.prior import (
 from judgemap.core.samplers.run import Watcher, sample
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.assess.heterogeneity import differ_note
+from judgemap.study.assess.checks import differ_note
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.draws import (
     diagnose,
@@ -26,8 +26,7 @@ from judgemap.study.fit.draws import (
 from judgemap.study.fit.judges import run_panel
 from judgemap.study.fit.large import run_large
 from judgemap.study.fit.priors import Prior
-from judgemap.study.fit.provenance import begin_record, data_notes
-from judgemap.study.fit.record import Correlation
+from judgemap.study.fit.record import Correlation, begin_record, data_notes
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import (
     LARGE,

@@ -27,8 +27,8 @@ from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
-from judgemap.study.assess.heterogeneity import differ_note
-from judgemap.study.assess.panel_judges import judge_columns
+from judgemap.study.assess.checks import differ_note
+from judgemap.study.assess.judges import judge_columns
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.draws import (
     diagnose,
@@ -40,8 +40,7 @@ from judgemap.study.fit.draws import (
     named_pairs,
     named_statistics,
 )
-from judgemap.study.fit.provenance import begin_record, data_notes
-from judgemap.study.fit.record import Correlation, Note, NoteKind
+from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
 from judgemap.study.fit.result import (
     CHUNK,
     WORK,

@@ -18,8 +18,7 @@ from judgemap.core.samplers.large.hmc import LargeModel, dense_bytes
 from judgemap.core.samplers.run import Draws, Plan, sample_large
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.assess.heterogeneity import DRAWS as DIFFER_DRAWS
-from judgemap.study.assess.heterogeneity import differ_note
+from judgemap.study.assess.checks import DIFFER_DRAWS, differ_note
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit import draws as kept_draws
 from judgemap.study.fit.draws import (
@@ -30,8 +29,7 @@ from judgemap.study.fit.draws import (
     named_statistics,
 )
 from judgemap.study.fit.priors import Prior
-from judgemap.study.fit.provenance import begin_record, data_notes
-from judgemap.study.fit.record import Correlation, Note, NoteKind
+from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import PanelSettings, Run
 

@@ -19,8 +19,7 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.clusters.kernel import ClusterModel
 from judgemap.core.samplers.run import Plan, sample_clusters
 from judgemap.errors import StudyError
-from judgemap.study.simulations.runner import Row
-from judgemap.study.simulations.simulated import check_whole, plan_of, scheduled_counts
+from judgemap.study.simulations.runner import Row, check_whole, plan_of, scheduled_counts
 
 MEASURES = (
     "rand",

@@ -22,8 +22,7 @@ from judgemap.core.simulate.misbehaviour import BEHAVIOURS, Setting
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
-from judgemap.study.simulations.runner import Row
-from judgemap.study.simulations.simulated import check_positive, check_whole, plan_of
+from judgemap.study.simulations.runner import Row, check_positive, check_whole, plan_of
 
 FITS = ("alike", "remedy")
 MEASURES = ("risk", "scaled", "ranks", "r2", "claimed")

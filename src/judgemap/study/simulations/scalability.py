@@ -26,8 +26,8 @@ from judgemap.core.samplers.kernel import Kernel
 from judgemap.core.samplers.run import START_SPREAD, Plan, run
 from judgemap.core.samplers.spatial import hmc, rivals
 from judgemap.core.types import FloatArray
-from judgemap.study.simulations.runner import Row
-from judgemap.study.simulations.simulated import (
+from judgemap.study.simulations.runner import (
+    Row,
     check_positive,
     check_whole,
     plan_of,

@@ -29,8 +29,8 @@ from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.run import SAMPLERS, Plan, sample
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.study.simulations.runner import Row
-from judgemap.study.simulations.simulated import (
+from judgemap.study.simulations.runner import (
+    Row,
     check_positive,
     check_whole,
     plan_of,

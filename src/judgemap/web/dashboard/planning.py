@@ -25,7 +25,7 @@ from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
 if TYPE_CHECKING:
-    from judgemap.study.plan.judge_planning import JudgePlan
+    from judgemap.study.plan.planning import JudgePlan
 
 MOST_JUDGES, MOST_ANSWERS = 200, 500
 MANY, FEW = 12, 4
@@ -119,7 +119,7 @@ def usual_study(study: Study) -> dict[str, int]:
 
 def work_out(plan: PanelPlan) -> dict[str, Any]:
     """Work out the grid."""
-    from judgemap.study.plan.judge_planning import SECONDS, plan_judges
+    from judgemap.study.plan.planning import SECONDS, plan_judges
     from judgemap.web.judge.comparisons import load_comparisons
     from judgemap.web.results.files import open_fit
     from judgemap.web.studies.areas import load_areas

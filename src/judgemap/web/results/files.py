@@ -189,12 +189,12 @@ def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
             )
         write_pdf(text, path)
     elif kind == "replication":
-        from judgemap.study.export.replication import replication
+        from judgemap.study.export import replication
 
         definition = write_definition(replace(definition_of(study, run.version), briefing=words_of(study)))
         replication(open_fit(run), answers_of(run), definition, path, areas=load_areas(run.version))
     else:
-        from judgemap.study.export.downloads import write_download
+        from judgemap.study.export import write_download
 
         write_download(open_fit(run).seen_by(seen.view), kind, path)
 

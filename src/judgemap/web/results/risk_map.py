@@ -35,8 +35,7 @@ from judgemap.report.words.text import (
     signed,
     times_in_ten,
 )
-from judgemap.study.assess.findings import AreaFinding, Findings, RiskRow
-from judgemap.study.assess.grouping import Level, is_placed, rough_levels
+from judgemap.study.assess.findings import AreaFinding, Findings, Level, RiskRow, is_placed, rough_levels
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import (
     SeenMap,

@@ -21,9 +21,8 @@ from judgemap.errors import StudyError
 from judgemap.geo.drawing.squares import UNITS
 from judgemap.report.figures.picture import Picture
 from judgemap.report.pages.briefing import About, Gallery, briefing
-from judgemap.study.assess.explain import FIGURES, Explanation, of_clusters
+from judgemap.study.assess.explain import FIGURES, Explanation, of_clusters, parameters
 from judgemap.study.assess.explain import LARGE as EXPLAINED
-from judgemap.study.assess.parameters import parameters
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.large import (

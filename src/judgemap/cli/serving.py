@@ -1,4 +1,4 @@
-"""`judgemap demo`: the study server with a finished study and an open one, on Chicago's map."""
+"""`judgemap serve`, `worker` and `demo`: the study server, its workers, and a server with studies to try."""
 
 import subprocess
 import sys
@@ -11,12 +11,74 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judgemap.cli.data_folder import connect
 from judgemap.errors import StudyError
 
 if TYPE_CHECKING:
     from judgemap.web.demo.study import Demo
     from judgemap.web.start import ServerOptions
+
+DataFolder = Annotated[Path, typer.Option(help="Folder of the database and the secret key.", envvar="JUDGEMAP_DATA")]
+DATA = Path("judgemap-data")
+
+
+def connect(data: Path, *, create: bool = False) -> None:
+    """Set up Django for a data folder; a missing one is refused, unless the command may ``create`` it."""
+    from judgemap.web import start
+
+    start.use_data_folder(data, create=create)
+    start.migrate(create=create)
+
+
+def server_address(url: str) -> str:
+    """Return the address that links begin with: the one given, the one configured, or where the server last started."""
+    from django.conf import settings
+
+    from judgemap.web.start import last_address
+
+    return url.rstrip("/") or settings.PUBLIC_URL or last_address() or "http://127.0.0.1:8000"
+
+
+def serve(
+    data: DataFolder = DATA,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 for all of this machine's addresses.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Server processes. [default: one with SQLite, one per CPU with PostgreSQL]", min=1, max=64),
+    ] = None,
+    fitters: Annotated[
+        int,
+        typer.Option(
+            help="Workers to start with the server for fits; 0 if 'judgemap worker' is running.", min=0, max=64
+        ),
+    ] = 1,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(help="Port for Prometheus, at /metrics; do not expose it to the internet.", min=1, max=65535),
+    ] = None,
+) -> None:
+    """Serve studies to judges and researchers, until Ctrl-C.
+
+    Example: judgemap serve --data studies --port 8000
+    """
+    from judgemap.web import start
+
+    start.serve(start.ServerOptions(data, host, port, workers, fitters, metrics_port), typer.echo)
+
+
+def worker(data: DataFolder = DATA) -> None:
+    """Make the fits that researchers ask for, until Ctrl-C. A server has one of its own unless told otherwise.
+
+    Example: judgemap worker --data studies
+    """
+    from judgemap.web import start
+
+    connect(data)
+    typer.echo(f"judgemap is making fits for the studies in {start.database_name()}. Stop it with Ctrl-C.")
+    start.work()
+
 
 PATIENCE = 1800.0
 """Seconds to wait for the demonstration's fits: they take less than a minute, or longer on a busy machine."""

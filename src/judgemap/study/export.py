@@ -1,0 +1,479 @@
+"""A fit in other programs' formats: tables, maps and draws, one file each."""
+
+import csv
+import io
+import json
+import math
+import shlex
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from judgemap.core.model.prior import FixedVariance, InverseGamma
+from judgemap.errors import NotInstalledError, StudyError
+from judgemap.geo.csvfiles import defused, did_you_mean, quoted
+from judgemap.geo.maps import Areas
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.clusters import ClusterFit
+from judgemap.study.fit.folder import check_file, new_folder, write_whole
+from judgemap.study.fit.priors import PRIORS, usual_length
+from judgemap.study.fit.record import Correlation, FitRecord, PartitionChoice, data_notes
+from judgemap.study.fit.result import Fit
+from judgemap.study.fit.settings import ClusterSettings, FitSettings, View
+
+__all__ = ["FORMATS", "OF_A_MAP", "Format", "areas_table", "draws_table", "kind_of", "replication", "write_download"]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file: its ending, its media type, what it contains, and the function that writes it."""
+
+    ending: str
+    media_type: str
+    says: str
+    write: Callable[[Fit, Path], None]
+
+
+def areas_table(fit: Fit) -> pd.DataFrame:
+    """Return the table of areas.csv; for a clustering, with each area's cluster and its probability.
+
+    If judges differ, ``view`` says whose map it is: the population's or the panel's.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> areas_table(jm.fit_standard(data, areas, seed=1, chains=2, draws=100)).shape
+    (77, 11)
+    """
+    if isinstance(fit, ClusterFit):
+        return fit.areas.merge(fit.clusters.drop(columns="name"), on="id")
+    return fit.areas if fit.record.view is View.POOLED else fit.areas.assign(view=fit.record.view.value)
+
+
+def draws_table(fit: Fit) -> pd.DataFrame:
+    """Return every draw of every area's risk, one row per draw and area: chain, draw, area, risk.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> draws_table(jm.fit_standard(data, areas, seed=1, chains=2, draws=100)).columns.to_list()
+    ['chain', 'draw', 'area', 'risk']
+    """
+    return fit.posterior["risk"].to_dataframe().reset_index()[["chain", "draw", "area", "risk"]]
+
+
+def write_download(fit: Fit, kind: str, path: str | Path) -> Path:
+    """Write one file of a fit, completely or not at all; `FORMATS` lists the kinds.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_standard(data, areas, seed=1, chains=2, draws=100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_download(fit, "parquet", Path(folder, "areas.parquet"))
+    ...     pd.read_parquet(path).shape
+    (77, 12)
+    """
+    path = Path(path)
+    if kind not in FORMATS:
+        raise StudyError(f"there is no format {kind!r}{did_you_mean(kind, FORMATS)}; choose one of {quoted(FORMATS)}")
+    if kind in OF_A_MAP and fit.map.geometry is None:
+        raise StudyError(f"this fit has no map, which {kind} is for; choose 'csv' or 'parquet' instead")
+    check_file(path)
+    if FORMATS[kind].media_type == PARQUET and find_spec("pyarrow") is None:
+        raise NotInstalledError("pyarrow", "parquet")
+    try:
+        with tempfile.TemporaryDirectory(prefix=".judgemap-", dir=path.parent) as folder:
+            draft = Path(folder, f"draft{FORMATS[kind].ending}")
+            FORMATS[kind].write(fit, draft)
+            draft.replace(path)
+    except OSError as error:
+        raise StudyError(f"{path} cannot be written ({error.strerror or error}); name another file") from None
+    return path
+
+
+def kind_of(path: str | Path) -> str:
+    """Infer the kind of file from the ending of its name.
+
+    >>> kind_of("wards.gpkg"), kind_of("wards.draws.parquet")
+    ('gpkg', 'draws')
+    """
+    name = Path(path).name.casefold()
+    fitting = [kind for kind, each in FORMATS.items() if name.endswith(each.ending)]
+    if not fitting:
+        endings = quoted([each.ending for each in FORMATS.values()])
+        raise StudyError(f"{name}: its ending is not a known format; use one of {endings}, or say --as")
+    return max(fitting, key=lambda kind: len(FORMATS[kind].ending))
+
+
+def _write_csv(fit: Fit, path: Path) -> None:
+    areas_table(fit).to_csv(path, index=False)
+
+
+def _write_geojson(fit: Fit, path: Path) -> None:
+    frame = fit.map.to_frame().to_crs("EPSG:4326").merge(areas_table(fit).drop(columns="name"), on="id")
+    frame.to_file(path, driver="GeoJSON", COORDINATE_PRECISION=6)
+
+
+def _write_gpkg(fit: Fit, path: Path) -> None:
+    frame = fit.map.to_frame().merge(areas_table(fit).drop(columns="name"), on="id")
+    frame.to_file(path, driver="GPKG", layer="areas")
+
+
+def _write_parquet(fit: Fit, path: Path) -> None:
+    table = areas_table(fit)
+    if fit.map.geometry is None:
+        table.to_parquet(path, index=False)
+    else:
+        fit.map.to_frame().merge(table.drop(columns="name"), on="id").to_parquet(path, index=False)
+
+
+def _write_draws(fit: Fit, path: Path) -> None:
+    table = draws_table(fit)
+    table["area"] = table["area"].astype("category")
+    if fit.record.view is not View.POOLED:
+        table["view"] = pd.Categorical([fit.record.view.value] * len(table))
+    table.to_parquet(path, index=False)
+
+
+def wide_draws(fit: Fit) -> pd.DataFrame:
+    """Return every draw in the layout of the R package posterior: a row per draw, a column per area's risk, and α².
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> wide_draws(jm.fit_standard(data, areas, seed=1, chains=2, draws=100)).columns[:4].to_list()
+    ['.chain', '.iteration', '.draw', 'risk[1]']
+    """
+    chains, draws, _ = fit.posterior["risk"].shape
+    number = np.arange(chains * draws)
+    counted = {".chain": number // draws + 1, ".iteration": number % draws + 1, ".draw": number + 1}
+    risk = pd.DataFrame(fit.risk, columns=[f"risk[{area}]" for area in fit.map.ids])
+    scalars = {
+        str(name): values.to_numpy().ravel()
+        for name, values in fit.posterior.data_vars.items()
+        if values.dims == ("chain", "draw")
+    }
+    return pd.concat([pd.DataFrame(counted), risk, pd.DataFrame(scalars)], axis=1)
+
+
+def _write_draws_csv(fit: Fit, path: Path) -> None:
+    wide_draws(fit).to_csv(path, index=False, float_format="%.9g")
+
+
+def _write_netcdf(fit: Fit, path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+        shutil.copyfile(fit.save(Path(folder, "results")) / "posterior.nc", path)
+
+
+PARQUET = "application/vnd.apache.parquet"
+FORMATS: dict[str, Format] = {
+    "csv": Format(".csv", "text/csv", "a table, for spreadsheets and R", _write_csv),
+    "geojson": Format(".geojson", "application/geo+json", "the map, for web maps and QGIS", _write_geojson),
+    "gpkg": Format(".gpkg", "application/geopackage+sqlite3", "the map, for QGIS and ArcGIS", _write_gpkg),
+    "parquet": Format(".parquet", PARQUET, "the table, with the map if there is one (GeoParquet)", _write_parquet),
+    "draws": Format(".draws.parquet", PARQUET, "every draw of every area's risk, one row per draw", _write_draws),
+    "draws-csv": Format(".draws.csv", "text/csv", "every draw, one row per draw, for R", _write_draws_csv),
+    "netcdf": Format(
+        ".nc", "application/netcdf", "the posterior and the sampling statistics, for ArviZ", _write_netcdf
+    ),
+}
+"""The formats in which a fit can be written, by name."""
+OF_A_MAP = ("geojson", "gpkg")
+"""The formats that need a map."""
+
+
+Judges = Literal["numbered", "kept"]
+"""What judges are called in an archive: 1, 2, 3 in order of appearance, or as in the data."""
+A_MOMENT = (1980, 1, 1, 0, 0, 0)
+"""The date of every file in an archive, because when it was packed does not matter."""
+
+
+def replication(
+    fit: Fit,
+    comparisons: Comparisons,
+    definition_toml: str | None,
+    path: str | Path,
+    *,
+    areas: Areas | None = None,
+    judges: Judges = "numbered",
+) -> Path:
+    """Write a zip file from which `judgemap fit` reproduces the numbers of a fit.
+
+    Parameters
+    ----------
+    fit, comparisons
+        The fit, and the exact comparisons that it was made from; the hash of the data in the fit must match theirs.
+    definition_toml
+        The text of study.toml, if there is a study.
+    path
+        The zip file.
+    areas
+        The areas as they were when the fit was made. They matter, and only for the last digits, if the prior depends on
+        centroids: a saved fit has outlines rounded to six decimal places of a degree.
+    judges
+        "numbered" calls the judges 1, 2, 3 in the order of the table, so that the archive can be published; "kept"
+        keeps their names.
+
+    Examples
+    --------
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_standard(data, areas, seed=1, chains=2, draws=100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     archive = replication(fit, data, None, Path(folder, "wards.zip"))
+    ...     print(*zipfile.ZipFile(archive).namelist())
+    README.md areas.csv areas.gpkg command.sh comparisons.csv edges.csv fit.json requirements.txt
+    """
+    path = Path(path)
+    check_file(path)
+    if comparisons.digest() != fit.record.data.sha256:
+        raise StudyError("these comparisons are not the ones that were fitted; give the same complete file")
+    if not fit.record.complete:
+        raise StudyError("the fit was interrupted, so it cannot be reproduced; fit again")
+    places = areas or fit.map
+    if places.ids != fit.map.ids:
+        raise StudyError("these areas are not the ones that were fitted; give the same map")
+    files = dict(_files(fit, comparisons, places, judges))
+    if definition_toml is not None:
+        files["study.toml"] = definition_toml.encode()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, A_MOMENT)
+            entry.external_attr = (0o755 if name.endswith(".sh") else 0o644) << 16
+            archive.writestr(entry, files[name], zipfile.ZIP_DEFLATED)
+    return write_whole(path, packed.getvalue())
+
+
+def settings_of(fit: Fit, areas: Areas) -> FitSettings:
+    """Recover the settings of a fit from its record in fit.json.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100, variance=jm.FixedVariance(9.0))
+    >>> settings_of(fit, areas).options()
+    ['--alpha', '3.0', '--chains', '2', '--warmup', '100', '--draws', '100', '--thin', '1', '--seed', '1']
+    """
+    record, assumed = fit.record, fit.record.hyperparameters
+    told: dict[str, Any] = {"model": record.model, "sampler": record.sampler, "seed": record.seed}
+    told |= record.plan.numbers()
+    panel = {} if record.panel is None else record.panel.options()
+    if isinstance(assumed, ClusterSettings):
+        shown = record.partition or PartitionChoice()
+        told |= {"clusters": shown.n_clusters, "loss": shown.loss, **asdict(assumed), **panel}
+        return FitSettings(**told)
+    if isinstance(assumed, FixedVariance):
+        told["alpha"] = math.sqrt(assumed.value)
+    else:
+        told |= {"chi": assumed.shape, "omega": assumed.scale}
+    if record.model == "spatial" and record.correlation is not None:
+        told |= _prior(record.correlation, areas)
+    return FitSettings(**told, **panel)
+
+
+def _prior(correlation: Correlation, areas: Areas) -> dict[str, Any]:
+    """Return the settings of a prior; a default length is computed again from the map."""
+    kind, length = correlation.kind, correlation.length
+    if kind not in PRIORS:
+        raise StudyError(
+            f"the fit's prior, {kind!r}, was built in Python: no command can build it; archive your script"
+        )
+    if length is None:
+        return {"prior": kind}
+    # Compare six digits: a saved map is rounded, and earlier versions kept no more of the length.
+    return {"prior": kind, "length": None if f"{usual_length(areas, kind):g}" == f"{length:g}" else length}
+
+
+def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterator[tuple[str, bytes]]:
+    shown = _numbered(data) if judges == "numbered" else data
+    yield "comparisons.csv", _without_formulas(shown.to_frame()).to_csv(index=False).encode()
+    yield "areas.csv", _csv(("id", "name"), zip(areas.ids, areas.names, strict=True))
+    pairs = [(areas.ids[a], areas.ids[b]) for a, b in areas.graph.edges.tolist()]
+    places = ["--area-names", "areas.csv"]
+    if pairs:
+        yield "edges.csv", _csv(("area_a", "area_b"), pairs)
+        places = ["--edges", "edges.csv", *places]
+    if areas.geometry is not None and pairs:
+        yield "areas.gpkg", _map(areas)
+        places = ["--areas", "areas.gpkg", "--id", "id", "--name", "name", "--edges", "edges.csv"]
+    settings = settings_of(fit, areas)
+    if data.tied.any() and fit.record.panel is None:
+        settings = replace(settings, ties="leave-out")  # records from before ties could be modelled do not mention them
+    words = ["judgemap", "fit", "comparisons.csv", *places, "--winner-is", data.winner_is, *settings.options()]
+    command = shlex.join([*words, "-o", "results"])
+    yield "command.sh", f"#!/bin/sh\nset -e\n{command}\n".encode()
+    yield "fit.json", (json.dumps(_record(fit, data, shown).to_dict(), indent=2, ensure_ascii=False) + "\n").encode()
+    packages = package_versions()
+    yield "requirements.txt", "".join(f"{name}=={number}\n" for name, number in packages.items()).encode()
+    yield "README.md", _readme(fit, shown, command).encode()
+
+
+def _numbered(data: Comparisons) -> Comparisons:
+    """Call the judges 1, 2, 3 in order of appearance; answers without a judge stay without one."""
+    return replace(data, judges=tuple(str(number) for number in range(1, len(data.judges) + 1)))
+
+
+def _record(fit: Fit, data: Comparisons, shown: Comparisons) -> FitRecord:
+    """Return the record of a fit, with judges called what they are called in the archive."""
+    made = data_notes(shown, data.counts().decided(), fit.map, fit.record.model)
+    named = {note.kind: note for note in made if note.names_judges}
+    notes = tuple(named.get(note.kind, note) for note in fit.record.notes)
+    return replace(fit.record, notes=notes, data=replace(fit.record.data, sha256=shown.digest()))
+
+
+def _csv(columns: tuple[str, str], rows: Any) -> bytes:  # noqa: ANN401 - pairs of texts, from wherever
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([defused(cell) for cell in row] for row in rows)
+    return text.getvalue().encode()
+
+
+def _without_formulas(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Defuse the columns of text, which may contain names from other people's maps and from judges."""
+    texts = [column for column in ("judge", "left", "right") if column in frame]
+    return frame.assign(**{column: frame[column].map(defused, na_action="ignore") for column in texts})
+
+
+def _map(areas: Areas) -> bytes:
+    """Write the outlines in the map's own coordinates, to the last digit."""
+    with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+        path = Path(folder, "areas.gpkg")
+        areas.to_frame().to_file(path, driver="GPKG", layer="areas")
+        return path.read_bytes()
+
+
+def package_versions() -> dict[str, str]:
+    """Return the versions of judgemap and of every package it needs to fit, as pip would.
+
+    >>> list(package_versions())[:1], "numpy" in package_versions()
+    (['judgemap'], True)
+    """
+    from packaging.requirements import Requirement
+
+    installed: dict[str, str] = {}
+    wanted = ["judgemap"]
+    while wanted:
+        name = wanted.pop()
+        if name in installed:
+            continue
+        try:
+            installed[name] = version(name)
+        except PackageNotFoundError:
+            continue
+        needed = [Requirement(text) for text in requires(name) or []]
+        wanted += [each.name.lower() for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
+    return {"judgemap": installed.pop("judgemap"), **dict(sorted(installed.items()))}
+
+
+def _readme(fit: Fit, shown: Comparisons, command: str) -> str:
+    record, data = fit.record, fit.record.data
+    made = f"judgemap {record.versions['judgemap']}, Python {record.versions['python']}, seed {record.seed}"
+    return f"""# Replication archive
+
+A fit of the {record.model} model to {data.comparisons:,} comparisons of {data.areas:,} areas ({made}).
+To reproduce it, in an empty folder:
+
+    python -m pip install -r requirements.txt
+    {command}
+
+`results/areas.csv` then has the same numbers. With other versions of numpy and scipy, or on another kind of processor,
+the draws may differ: medians and intervals then agree within their Monte Carlo error.
+
+| file | |
+|---|---|
+| comparisons.csv | every pair shown: judge, left, right, outcome, seconds |
+| areas.csv, edges.csv | the areas, and which of them are neighbours |
+| areas.gpkg | their outlines, if there is a map |
+| study.toml | what was asked and how, if the data come from a study |
+| fit.json | the record of the fit: model, priors, seed, diagnostics, notes |
+| requirements.txt | the versions of all packages used |
+| command.sh | the command above |
+
+SHA-256 of the answers, as in fit.json and from `jm.read_comparisons(…).digest()`: {shown.digest()}
+"""
+
+
+MARK = "speedybbt.R"
+"""The script, which also distinguishes such a folder from somebody's other files."""
+FILES = (MARK, "comparisons.csv", "areas.csv", "covariance.csv")
+
+SCRIPT = """# Written by judgemap: fits its {model} model again with speedyBBT, and shows both results side by side.
+# install.packages("speedyBBT")
+library(speedyBBT)
+
+comparisons <- read.csv("comparisons.csv")
+areas <- read.csv("areas.csv")
+covariance <- as.matrix(read.csv("covariance.csv", header = FALSE))
+dimnames(covariance) <- NULL
+
+# item1 is always the winner and outcome always 1, as in speedyBBT's own examples.
+given <- list(outcome = comparisons$outcome, covariance = covariance, n.iter = 5000, chi = {scale}, psi = {shape})
+if (exists("speedy_BBTm")) {{ # since version 1.0.0.9000
+  draws <- speedy_BBTm(given$outcome, comparisons$item1, comparisons$item2, item.prior.var = covariance,
+                       n.iter = given$n.iter, chi = given$chi, psi = given$psi)
+  lambda <- as.matrix(draws)[, paste0("lambda[", areas$item, "]")]
+}} else {{
+  draws <- speedyBBTm(given$outcome, comparisons$item1, comparisons$item2, player.prior.var = covariance,
+                      n.iter = given$n.iter, chi = given$chi, psi = given$psi)
+  lambda <- parameter(draws, "lambda")
+}}
+risk <- {sign} * (lambda - rowMeans(lambda))
+areas$speedybbt_mean <- colMeans(risk)
+areas$speedybbt_sd <- apply(risk, 2, sd)
+print(areas)
+cat("Correlation of the means:", cor(areas$risk_mean, areas$speedybbt_mean), "\\n")
+"""
+
+
+def export_speedybbt(fit: Fit, data: Comparisons, folder: str | Path) -> int:
+    """Write what speedyBBT reads: comparisons by number, prior covariance, our results, and a script to run it.
+
+    speedyBBT's model is ours with α² inferred and no ties. Return the number of decided answers it will read.
+
+    >>> import tempfile, judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export_speedybbt(fit, data, Path(folder, "speedybbt"))
+    ...     Path(folder, "speedybbt", "comparisons.csv").read_text().splitlines()[0]
+    1848
+    'judge,item1,item2,outcome'
+    """
+    prior = fit.record.hyperparameters
+    if not isinstance(prior, InverseGamma) or fit.record.of_panel:
+        raise StudyError(
+            "speedyBBT has the standard and the spatial model with α² inferred and judges alike; fit one of these first"
+        )
+    if tuple(data.ids) != fit.map.ids:
+        raise StudyError("the comparisons and the fit are of different areas; give the file that was fitted")
+    decided = np.flatnonzero(data.decided)
+    first_won = data.outcome[decided] == 0
+    winner = np.where(first_won, data.left[decided], data.right[decided]) + 1
+    loser = np.where(first_won, data.right[decided], data.left[decided]) + 1
+    judges = [data.judges[code] if code >= 0 else "" for code in data.judge[decided]]
+    script = SCRIPT.format(
+        model=fit.record.model, scale=f"{prior.scale:g}", shape=f"{prior.shape:g}", sign=f"{fit.record.sign:g}"
+    )
+    with new_folder(Path(folder), FILES) as draft:
+        rows = zip(judges, winner.tolist(), loser.tolist(), [1] * len(decided), strict=True)
+        _write(draft / "comparisons.csv", ("judge", "item1", "item2", "outcome"), rows)
+        table = fit.areas[["id", "name", "risk_mean", "risk_sd"]]
+        numbered = table.assign(item=np.arange(1, len(table) + 1))[["item", *table.columns]]
+        numbered.to_csv(draft / "areas.csv", index=False)
+        np.savetxt(draft / "covariance.csv", fit.covariance.matrix, delimiter=",", fmt="%.17g")
+        (draft / MARK).write_text(script, encoding="utf-8")
+    return len(decided)
+
+
+def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)

@@ -1,1 +1,0 @@
-"""A fit for other programs and other people."""
