@@ -23,7 +23,7 @@ test-processors: $(READY)  ## the numerical tests as other processors would comp
 	for processor in $(PROCESSORS); do for threads in $(THREADS); do echo "$$processor, threads: $$threads"; \
 	  OPENBLAS_CORETYPE=$$processor OPENBLAS_NUM_THREADS=$$threads $(BIN)/python -m pytest -q -n 2 --dist worksteal $(NUMERICAL) \
 	  || exit 1; done; done
-	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow" tests/core/test_processors.py
+	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow" tests/core/samplers/test_processors.py
 
 test-slow: $(READY) chromium  ## the tests that take minutes: simulation-based calibration, Geweke tests, long agreement runs
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not installed"
@@ -121,5 +121,5 @@ $(READY): pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(INSTALL) --require-hashes -r requirements.lock
 	$(INSTALL) --no-deps --editable .
-	$(BIN)/python -m judgemap.study.compiling  # the samplers, so that neither tests nor the demonstration wait for it
+	$(BIN)/python -m judgemap.core.samplers.compiled  # the samplers, so that neither tests nor the demonstration wait for it
 	@touch $(READY)

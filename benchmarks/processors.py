@@ -2,11 +2,11 @@
 
     python benchmarks/processors.py
 
-`tests/core/other_processors.py` has the environments in which each library computes as it would on another one. Every
-fit runs in a separate process and is compared with the first processor's: the largest difference in a draw of an area's
-risk, and in each kind of column of areas.csv (ranks and probabilities are counts of draws). Prints a table and writes
-benchmarks/results/. Nottinghamshire's data are read from ../shared/data; if that folder is absent, the example study
-on Chicago's areas takes their place.
+`tests/core/samplers/other_processors.py` has environments in which each library computes as on another processor.
+Every fit runs in a separate process and is compared with the first processor's: the largest difference in a draw of an
+area's risk, and in each kind of column of areas.csv (ranks and probabilities are counts of draws). Prints a table and
+writes benchmarks/results/. Nottinghamshire's data are read from ../shared/data; if that folder is absent, the example
+study on Chicago's areas takes their place.
 """
 
 import json
@@ -22,7 +22,7 @@ import judgemap as jm
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data" / "nottinghamshire"
-sys.path.insert(0, str(ROOT / "tests" / "core"))
+sys.path.insert(0, str(ROOT / "tests" / "core" / "samplers"))
 
 from other_processors import PROCESSORS, environment  # noqa: E402 - the path comes first
 

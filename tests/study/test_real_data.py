@@ -1,7 +1,7 @@
 """Both samplers on real studies: against an independent posterior, and against each other.
 
-Where the real data are absent, `tests/core/test_exactness.py` holds the samplers against exact answers, and
-`tests/core/test_calibration.py` against studies that they simulate.
+Where the real data are absent, `tests/core/samplers/test_spatial_exactness.py` holds the samplers against exact ones,
+and `tests/core/samplers/test_spatial_calibration.py` against studies that they simulate.
 
 Statistics compare means or variances of many areas at once: z = difference / combined Monte Carlo error. The largest
 |z| of 76 (452) is below 4.5 (4.8) with a false alarm rate of about 5e-4 (7e-4).

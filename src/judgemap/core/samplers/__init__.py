@@ -13,19 +13,18 @@ def _can_write(folder: Path) -> bool:
     return os.access(there, os.W_OK)
 
 
-def _give_machine_code_a_place() -> bool:
+def _give_machine_code_a_place() -> None:
     """Have numba cache machine code in a temporary folder if it has nowhere else; without one it refuses to run.
 
     This happens to a server user without a home directory when another user installed the packages. The folder belongs
-    to this process alone, because numba trusts whatever it finds there. Return whether later processes will find it.
+    to this process alone, because numba trusts whatever it finds there.
     """
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - no error without a home
     if "NUMBA_CACHE_DIR" in os.environ or _can_write(Path(__file__).parent) or _can_write(Path(home)):
-        return True
+        return
     folder = tempfile.mkdtemp(prefix="judgemap-machine-code-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = folder
-    return False
 
 
-KEEPS_MACHINE_CODE = _give_machine_code_a_place()
+_give_machine_code_a_place()

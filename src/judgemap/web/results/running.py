@@ -322,14 +322,16 @@ def draw(gallery: Gallery) -> dict[str, Picture]:
 
 
 def warm_up() -> None:
-    """Load what fits need and run the smallest of each kind, so that a researcher does not wait for it."""
+    """Compile the samplers, load what fits need and run the smallest, so that a researcher does not wait for it."""
     import geopandas
     import shapely
 
     from judgemap.core.model.graph import AreaGraph
+    from judgemap.core.samplers.compiled import compile_all
     from judgemap.geo.maps import Areas
     from judgemap.study.data.comparisons import Comparisons
 
+    compile_all()
     boxes = geopandas.GeoSeries([shapely.box(i, 0, i + 1, 1) for i in range(3)], crs="EPSG:4326")
     areas = Areas(("a", "b", "c"), ("A", "B", "C"), AreaGraph(3, np.array([[0, 1], [1, 2]])), boxes)
     sides = np.array([0, 1, 0, 1]), np.array([1, 2, 2, 0])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from calibration import Setting, geweke, geweke_limit, sbc_ranks, uniformity
 from synthetic import delaunay_map, ring
-from test_calibration import hmc_kernel
-from test_exactness import LIMIT, largest, moment_errors, three_areas
+from test_spatial_calibration import hmc_kernel
+from test_spatial_exactness import LIMIT, largest, moment_errors, three_areas
 
 from judgemap.core.model import car, multiresolution
 from judgemap.core.model.car import IntrinsicCar, intrinsic_car

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_exactness import LIMIT, largest, moment_errors, three_areas, two_areas
+from test_spatial_exactness import LIMIT, largest, moment_errors, three_areas, two_areas
 
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.graph import AreaGraph

@@ -22,34 +22,33 @@ from judgemap.core.model.prior import (
     Model,
     communicability,
 )
+from judgemap.core.samplers import polyagamma
+from judgemap.core.samplers.clusters import compiled as clusters
 from judgemap.core.samplers.clusters.kernel import ClusterModel
+from judgemap.core.samplers.compiled import compile_all
+from judgemap.core.samplers.judges import compiled as judges
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan, run, sample, sample_clusters
+from judgemap.core.samplers.spatial import compiled as spatial
 from judgemap.core.samplers.spatial import hmc
-from judgemap.study import compiling
 
 
 def test_what_is_compiled_serves_every_fit() -> None:
     """Other sizes, priors, ties and numbers of chains call the same machine code."""
-    from judgemap.core.samplers import polyagamma as polyagamma_draws
-    from judgemap.core.samplers.clusters import compiled as clusters_strengths
-    from judgemap.core.samplers.judges import compiled as panel_views
-    from judgemap.core.samplers.spatial import compiled as hmc_trajectories
-    from judgemap.core.samplers.spatial import compiled as pair_pass
 
     def known() -> list[set[object]]:
         functions: tuple[Any, ...] = (
-            hmc_trajectories.take,
-            pair_pass.pass_pairs,
-            pair_pass.add_to_triangle,
-            polyagamma_draws.draw_each,
-            clusters_strengths.advance,
-            panel_views.see,
-            panel_views.pull,
+            spatial.take,
+            spatial.pass_pairs,
+            spatial.add_to_triangle,
+            polyagamma.draw_each,
+            clusters.advance,
+            judges.see,
+            judges.pull,
         )
         return [set(each.signatures) for each in functions]
 
-    compiling.compile_all()
+    compile_all()
     before = known()
     assert all(before)
     rng, plan = np.random.default_rng(2), Plan(chains=3, warmup=2, draws=4, thin=2)
@@ -63,8 +62,8 @@ def test_what_is_compiled_serves_every_fit() -> None:
     for ties in (None, TieRule.RAO_KUPPER):
         prior = ClusterPrior(communicability_matrix(graph))
         sample_clusters(rng, ClusterModel(counts if ties else counts.decided(), prior, ties), plan)
-    judges = rng.integers(4, size=40)
-    judged = count_judged(judges, left=first, right=second, choice=rng.integers(-1, 2, size=40), n_areas=6, n_judges=4)
+    who = rng.integers(4, size=40)
+    judged = count_judged(who, left=first, right=second, choice=rng.integers(-1, 2, size=40), n_areas=6, n_judges=4)
     parts = Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(communicability(graph)), side=Side())
     sample_panel(rng, PanelModel(judged, communicability(graph), InverseGamma(), parts), plan=plan)
     assert known() == before

@@ -1,13 +1,13 @@
 """The engine for large maps, at sizes where the answer is known: integrals, and the samplers for smaller maps.
 
-Limits as in test_exactness.py: 5 Monte Carlo standard errors.
+Limits as in test_spatial_exactness.py: 5 Monte Carlo standard errors.
 """
 
 import numpy as np
 import pytest
 from calibration import Setting, geweke, geweke_limit
 from synthetic import delaunay_map
-from test_exactness import LIMIT, MODELS, largest, moment_errors
+from test_spatial_exactness import LIMIT, MODELS, largest, moment_errors
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import (

@@ -11,7 +11,7 @@ import judges_gibbs as panel_gibbs
 import numpy as np
 import pytest
 from calibration import geweke_limit, normal_scores, uniformity
-from panel_quadrature import log_chances
+from judges_quadrature import log_chances
 from scipy import linalg
 from scipy.special import logit, ndtri_exp
 from threadpoolctl import threadpool_limits

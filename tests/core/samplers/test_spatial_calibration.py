@@ -96,7 +96,7 @@ def one_comparison_a_pair(rng, n, d, right=polyagamma.draw_polyagamma):
     return right(rng, np.ones_like(n), d)
 
 
-@pytest.mark.slow  # three Geweke tests; test_exactness.py is the quick sibling
+@pytest.mark.slow  # three Geweke tests; test_spatial_exactness.py is the quick sibling
 def test_geweke_catches_bugs_in_gibbs(monkeypatch):
     setting = SETTINGS["α² inferred"]
     limit = geweke_limit(len(setting.names()), FALSE_ALARM)
@@ -107,7 +107,7 @@ def test_geweke_catches_bugs_in_gibbs(monkeypatch):
             assert worst_score(np.random.default_rng(11), gibbs.kernel, setting, chains=60) > limit, bug.__name__
 
 
-@pytest.mark.slow  # three Geweke tests; the integrals of test_exactness.py catch these bugs quickly
+@pytest.mark.slow  # three Geweke tests; the integrals of test_spatial_exactness.py catch these bugs quickly
 def test_geweke_catches_bugs_in_hmc(monkeypatch):
     setting = SETTINGS["α² inferred"]
     limit = geweke_limit(len(setting.names()), FALSE_ALARM)

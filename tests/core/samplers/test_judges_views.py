@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_panel_pilot import MAP, study
+from test_judges_pilot import MAP, study
 
 from judgemap.core.model.judges import (
     Attention,

@@ -11,7 +11,7 @@ from dataclasses import replace
 import judges_gibbs as panel_gibbs
 import numpy as np
 import pytest
-from panel_quadrature import exact_moments, sample_means
+from judges_quadrature import exact_moments, sample_means
 
 from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph

@@ -5,7 +5,7 @@ Limits: 5 Monte Carlo standard errors for each of 4 moments, false alarm below 1
 
 import numpy as np
 import pytest
-from panel_quadrature import log_chances
+from judges_quadrature import log_chances
 
 from judgemap.core.model.clusters import ClusterPrior, log_marginal
 from judgemap.core.model.counts import count_pairs
@@ -56,7 +56,7 @@ def test_agrees_with_integration(sampler):
     assert largest_error(sampler) < 5
 
 
-@pytest.mark.slow  # four areas, all link sets; tests/core/test_panel_exactness.py has the quick sibling
+@pytest.mark.slow  # four areas, all link sets; tests/core/samplers/test_judges_exactness.py has the quick sibling
 def test_catches_ties_counted_once(monkeypatch):
     right = clusters._rows
 
