@@ -14,7 +14,7 @@ print(status, sorted({name.split(".")[0] for name in sys.modules} & {"django"}),
 
 
 def test_tests_of_the_core_import_no_django():
-    layers = ["tests/core/test_newton.py", "tests/geo/test_labels.py", "src/judgemap/core/types.py"]
+    layers = ["tests/core/approximate/test_newton.py", "tests/geo/test_labels.py", "src/judgemap/core/types.py"]
     outside = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     found = {}
     for args in (layers, ["src/judgemap/web/server/tokens.py"]):

@@ -75,28 +75,11 @@ def draw_list(
     n_pairs: int,
     options: ListOptions,
     allowed: ArrayLike | None = None,
-) -> IntArray:
+) -> PairList:
     """Draw ``n_pairs`` pairs, one per row, column 0 to be shown on the left; from ``allowed`` areas if given.
 
     >>> from judgemap.core.design.designs import uniform
-    >>> pairs = draw_list(np.random.default_rng(1), uniform(5), 20, ListOptions(balanced_exposure=True))
-    >>> np.bincount(pairs.ravel()), np.bincount(pairs[:, 0])
-    (array([8, 8, 8, 8, 8]), array([4, 4, 4, 4, 4]))
-    """
-    return draw_list_with_repeats(rng, design, n_pairs, options, allowed).pairs
-
-
-def draw_list_with_repeats(
-    rng: np.random.Generator,
-    design: PairDesign,
-    n_pairs: int,
-    options: ListOptions,
-    allowed: ArrayLike | None = None,
-) -> PairList:
-    """Draw the list as `draw_list` does, and say which pairs are planned repeats of which.
-
-    >>> from judgemap.core.design.designs import uniform
-    >>> drawn = draw_list_with_repeats(np.random.default_rng(1), uniform(5), 20, ListOptions(repeats=0.2))
+    >>> drawn = draw_list(np.random.default_rng(1), uniform(5), 20, ListOptions(repeats=0.2))
     >>> again = np.flatnonzero(drawn.repeat_of >= 0)
     >>> len(again), bool((drawn.pairs[again] == drawn.pairs[drawn.repeat_of[again]][:, ::-1]).all())
     (4, True)

@@ -11,7 +11,7 @@ import numpy as np
 from judgemap.core.design import designs
 from judgemap.core.design.designs import PairDesign
 from judgemap.core.design.optimal import OPTIMAL_LIMIT, Panel, optimal
-from judgemap.core.design.schedule import ListOptions, draw_list_with_repeats
+from judgemap.core.design.schedule import ListOptions, draw_list
 from judgemap.core.model.communicability import PairValues
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import Covariance, communicability, covariance_of
@@ -170,7 +170,7 @@ def schedule(
             if known is not None:
                 chosen = chosen.restricted(known)
         chosen.total()
-        drawn = draw_list_with_repeats(np.random.default_rng(seed), chosen, pairs, options or ListOptions())
+        drawn = draw_list(np.random.default_rng(seed), chosen, pairs, options or ListOptions())
     except StudyError:
         raise
     except ValueError as error:

@@ -42,7 +42,7 @@ def lists(draw):
         repeats=draw(st.sampled_from([0.0, 0.1, 0.3])),
     )
     n_pairs = draw(st.integers(2 * len(known) + 5, 60))
-    return known, options, draw_list(rng, design, n_pairs, options, known), n_pairs
+    return known, options, draw_list(rng, design, n_pairs, options, known).pairs, n_pairs
 
 
 def planned(options, n_pairs):
@@ -87,34 +87,34 @@ def test_options_hold(drawn):
 def test_wider_spacing_holds(seed, n_areas, spacing, balanced):
     assume(n_areas * (n_areas - 1) // 2 > spacing)
     options = ListOptions(spacing=spacing, balanced_exposure=balanced, repeats=0.2)
-    pairs = np.sort(draw_list(np.random.default_rng(seed), uniform(n_areas), 60, options), axis=1)
+    pairs = np.sort(draw_list(np.random.default_rng(seed), uniform(n_areas), 60, options).pairs, axis=1)
     for gap in range(1, spacing + 1):
         assert np.any(pairs[gap:] != pairs[:-gap], axis=1).all()
 
 
 def test_repeats_come_with_sides_swapped_and_the_share_is_kept():
-    pairs = draw_list(np.random.default_rng(1), uniform(1_000), 400, ListOptions(repeats=0.1, connected=False))
+    pairs = draw_list(np.random.default_rng(1), uniform(1_000), 400, ListOptions(repeats=0.1, connected=False)).pairs
     assert swapped_repeats(pairs) == 40
     assert len(np.unique(np.sort(pairs, axis=1), axis=0)) == 360
 
 
 def test_same_seed_same_list():
     design, options = principal_component(delaunay_map(20)), ListOptions(repeats=0.1)
-    first, second = (draw_list(np.random.default_rng(7), design, 80, options) for _ in range(2))
+    first, second = (draw_list(np.random.default_rng(7), design, 80, options).pairs for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
 def test_a_judge_who_knows_two_areas_gets_one_pair():
-    pairs = draw_list(np.random.default_rng(1), uniform(9), 1, ListOptions(), allowed=[3, 5])
+    pairs = draw_list(np.random.default_rng(1), uniform(9), 1, ListOptions(), allowed=[3, 5]).pairs
     assert sorted(pairs[0].tolist()) == [3, 5]
 
 
 @pytest.mark.statistical
 def test_a_list_without_options_is_drawn_from_the_design():
     design = principal_component(delaunay_map(8))
-    pairs = draw_list(np.random.default_rng(1), design, 30_000, FREE)
+    pairs = draw_list(np.random.default_rng(1), design, 30_000, FREE).pairs
     assert fit_of_draws(pairs, matrix_of(design)) > FALSE_ALARM
-    assert fit_of_draws(draw_list(np.random.default_rng(1), uniform(8), 30_000, FREE), matrix_of(design)) < 1e-12
+    assert fit_of_draws(draw_list(np.random.default_rng(1), uniform(8), 30_000, FREE).pairs, matrix_of(design)) < 1e-12
     assert abs((pairs[:, 0] < pairs[:, 1]).mean() - 0.5) < 3.9 * 0.5 / np.sqrt(30_000)
 
 
@@ -122,7 +122,9 @@ def test_a_list_without_options_is_drawn_from_the_design():
 def test_without_immediate_repeats_a_pair_follows_the_conditional_design():
     """P(b after a) = q_b/(1 − q_a): three pairs, six possible steps, χ² with 6 − 1 − 2 degrees of freedom."""
     design = weighted([[0, 1, 2], [1, 0, 4], [2, 4, 0]])
-    pairs = draw_list(np.random.default_rng(3), design, 20_000, ListOptions(connected=False, balanced_sides=False))
+    pairs = draw_list(
+        np.random.default_rng(3), design, 20_000, ListOptions(connected=False, balanced_sides=False)
+    ).pairs
     kind = pairs.sum(axis=1) - 1
     q = np.array([1, 2, 4]) / 7
 
@@ -142,7 +144,7 @@ def test_without_immediate_repeats_a_pair_follows_the_conditional_design():
 @pytest.mark.statistical
 def test_sides_are_fair_when_balanced():
     """Which of two areas is shown left is a fair coin at every place of the list: binomial, limits of 1 in 10,000."""
-    drawn = [draw_list(np.random.default_rng(seed), uniform(5), 8, ListOptions()) for seed in range(1_000)]
+    drawn = [draw_list(np.random.default_rng(seed), uniform(5), 8, ListOptions()).pairs for seed in range(1_000)]
     lower_left = [np.sort(pairs, axis=1) for pairs in drawn]
 
     def unfair(lists, place):
@@ -238,5 +240,5 @@ def test_bad_options_are_refused(bad):
 
 
 def test_balance_is_kept_where_the_design_has_no_weight():
-    pairs = draw_list(np.random.default_rng(1), apart(), 41, ListOptions(connected=False, balanced_exposure=True))
+    pairs = draw_list(np.random.default_rng(1), apart(), 41, ListOptions(connected=False, balanced_exposure=True)).pairs
     assert np.ptp(np.bincount(pairs.ravel())) <= 1
