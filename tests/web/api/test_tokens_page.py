@@ -1,6 +1,9 @@
 """The page of tokens: who may make and revoke them, and what is kept."""
 
+import re
+import shlex
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.test import Client
@@ -59,6 +62,13 @@ def test_a_token_is_shown_once_and_only_its_hash_is_kept(owned, clients):
     assert made.startswith("jm_")
     assert len(made) > 40
     assert made in response.content.decode()
+    command = unescape(re.search(r"<pre[^>]*>(curl.*?)</pre>", response.content.decode(), re.S)[1])
+    assert shlex.split(command.replace("\\\n", "")) == [
+        "curl",
+        "-H",
+        f"Authorization: Bearer {made}",
+        f"{response.context['address']}?format=csv",
+    ]
     assert response["Cache-Control"] == "no-store"
     kept = ApiToken.objects.values().get()
     assert kept["token_hash"] == hashed(made)

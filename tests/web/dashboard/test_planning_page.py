@@ -71,7 +71,7 @@ def test_a_plan_goes_by_the_last_fit(played, fitted, ask, carry_out):
 @pytest.mark.parametrize(
     ("fields", "error"),
     [
-        ({"judges": "1"}, "greater than or equal to 2"),
+        ({"judges": "0"}, "greater than or equal to 1"),
         ({"judges": "9" * 40}, "less than or equal to"),
         ({"per_judge": ""}, "This field is required"),
         ({"per_judge": "many"}, "Enter a whole number"),
@@ -92,10 +92,16 @@ def test_a_plan_under_way_is_not_asked_for_twice_and_a_lost_one_is(owned, ask):
     ask(owned, judges="8")
     assert PanelPlan.objects.get().judges == first.judges
     PanelPlan.objects.update(status="running", heard_at=timezone.now() - 2 * SILENCE)
-    assert "stopped responding" in ask(owned, judges="1").content.decode()
+    assert "stopped responding" in ask(owned, judges="0").content.decode()
     ask(owned, judges="8")
     assert (PanelPlan.objects.get().judges, PanelPlan.objects.get().status) == (8, "waiting")
 
 
 def test_the_form_starts_from_the_study_as_it_is(owned, played):
     assert planning.usual_study(played) == {"judges": 5, "per_judge": 19}
+
+
+def test_one_judge_can_be_planned_for(owned, ask, carry_out):
+    ask(owned, judges="1")
+    carry_out(owned.panel_plan)
+    assert (owned.panel_plan.judges, owned.panel_plan.status) == (1, PanelPlan.Status.DONE)

@@ -131,7 +131,7 @@ def test_draws_come_back(run, page, made, tmp_path):
 @pytest.mark.parametrize("name", ["spatial", "without"])
 def test_a_replication_archive_has_the_answers_of_the_fit_though_more_came(answered, keep, page, said, name):
     last = Answer.objects.latest("answered_at").answered_at
-    run = keep(answered, name, started_at=last - timedelta(minutes=1), finished_at=last + timedelta(minutes=1))
+    run = keep(answered, name, read_at=last + timedelta(minutes=1))
     before = comparisons_in(body(page(run, "download", "replication")))
     shown = Pair.objects.order_by("pk").last()
     later = last + timedelta(minutes=2)

@@ -3,6 +3,7 @@
 import json
 import re
 import zipfile
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from judgemap.report.figures.colours import (
     RISK,
     UNCERTAINTY,
 )
+from judgemap.study.assess.findings import Findings
 from judgemap.study.data.comparisons import Outcome
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.people.export import export_study
@@ -257,3 +259,15 @@ def test_a_fit_of_two_areas_alike_has_all_its_layers():
         assert len(layer.fills) == 2
         assert sum(count for _, _, count in layer.steps) == 2
     assert Asked.read({"layer": "top", "k": "10"}, layers, 2).layer == "top2"
+
+
+@pytest.mark.parametrize(("name", "layer"), [("spatial", "risk"), ("spatial", "top10"), ("clusters", "cluster")])
+def test_a_picture_for_slides_has_the_map_its_title_and_its_legend(answered, keep, page, name, layer):
+    run = keep(answered, name)
+    response = page(run, "map_picture", layer=layer, download="")
+    drawn = ElementTree.fromstring(response.content)  # noqa: S314 - our own
+    assert f'{answered.slug}-fit-1-{layer}.svg"' in response["Content-Disposition"]
+    assert len(drawn.findall(".//{*}g/{*}path[@fill]")) >= 16
+    words = ["".join(each.itertext()) for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    shown = make_layers(run.rows, {}, Findings.from_dict(run.findings))[layer]
+    assert {answered.version.title, shown.scale.title, *(shown.ticks if layer == "risk" else ())} <= set(words)

@@ -38,7 +38,7 @@ COLUMNS = ("Answers each", "Judges", "Uncertainty (sd)")
 class PlanForm(StudyForm):
     """The study in the middle of the grid, and a guess at how far judges differ if no fit estimates it."""
 
-    judges = forms.IntegerField(label=_("Judges"), min_value=2, max_value=MOST_JUDGES)
+    judges = forms.IntegerField(label=_("Judges"), min_value=1, max_value=MOST_JUDGES)
     per_judge = forms.IntegerField(label=_("Answers each"), min_value=1, max_value=MOST_ANSWERS)
     differ = forms.FloatField(
         label=_("How far judges differ (a guess)"),
@@ -114,7 +114,7 @@ def usual_study(study: Study) -> dict[str, int]:
     counted = Judge.objects.filter(study=study, judged__gt=0).aggregate(judges=Count("pk"), answers=Sum("judged"))
     judges = counted["judges"]
     each = round(counted["answers"] / judges) if judges else study.version.recommended
-    return {"judges": min(max(judges or 10, 2), MOST_JUDGES), "per_judge": min(max(each, 1), MOST_ANSWERS)}
+    return {"judges": min(judges or 10, MOST_JUDGES), "per_judge": min(max(each, 1), MOST_ANSWERS)}
 
 
 def work_out(plan: PanelPlan) -> dict[str, Any]:

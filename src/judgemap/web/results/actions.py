@@ -1,5 +1,6 @@
 """Actions on fits. Each is one transaction and is recorded in the audit log."""
 
+import secrets
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import Any
@@ -62,14 +63,29 @@ def set_words(study: Study, words: OwnWords, by: Researcher | None = None) -> No
         record(study, by, "briefing words", {})
 
 
-def again(run: FitRun, by: Researcher | None = None) -> FitRun:
-    """Ask for the same fit again, of the current answers: same settings, same seed, same judges."""
+def again(run: FitRun, by: Researcher | None = None, how: str = "") -> FitRun:
+    """Ask for the same fit again, of the current answers and the same judges.
+
+    With the same seed too, unless ``how`` is "seed", for another one, or "longer", for more draws as well.
+    """
     settings = FitSettings.from_dict(run.settings)
+    if how:
+        settings = replace(settings, seed=secrets.randbits(32))
+    if how == "longer":
+        settings = _longer(settings, run.study.areas.count())
     judges = {"left_out": run.left_out, "only": run.only, "note": run.note}
     with transaction.atomic():
         study = locked(run.study)
         _check(study, settings, set())
         return _ask(study, settings, by, judges)
+
+
+def _longer(settings: FitSettings, areas: int) -> FitSettings:
+    """Return settings with four times the draws and twice the warm-up, or as many as the server allows."""
+    plan = settings.plan_for(areas)
+    warmup = 2 * plan.warmup
+    room = min(MOST_NUMBERS // (areas * plan.chains), (MOST_STEPS // plan.chains - warmup) // plan.thin)
+    return replace(settings, warmup=warmup, draws=max(plan.draws, min(4 * plan.draws, room)))
 
 
 def cancel_fit(run: FitRun, by: Researcher | None = None) -> FitRun:

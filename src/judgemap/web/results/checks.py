@@ -24,7 +24,7 @@ SHOWN = 10
 @fit_page
 def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Say how well the fit was sampled, and show it."""
-    findings = read_findings(run, "warnings", "sampling", "parameters")
+    findings = read_findings(run, "sampling", "parameters", "warnings")
     context = {
         "warnings": findings.warnings,
         "notes": [note.text for note in run.record.notes],
@@ -82,7 +82,7 @@ def figures(run: FitRun) -> list[Fact]:
             % {"worst": judged.ess_bulk_min_of},
         ),
         Fact(
-            _("The same in the tails"),
+            _("Smallest effective sample size in the tails"),
             _count(judged.ess_tail_min),
             enough,
             judged.ess_tail_min >= GOOD_ESS,

@@ -4,45 +4,41 @@ import io
 import json
 import tempfile
 import zipfile
-from collections.abc import Iterator
 from dataclasses import asdict, replace
-from datetime import datetime
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from django import forms
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
+from django.utils.html import escape
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from judgemap.core.types import IntArray
 from judgemap.errors import StudyError
 from judgemap.report.pages.finish import add_streets, fill_in
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.data.definition import OwnWords, write_definition
 from judgemap.study.fit.settings import FitSettings, View
-from judgemap.web.judge.comparisons import History, area_ids, direction, microseconds, moment_of
+from judgemap.web.judge.comparisons import History, area_ids, direction
 from judgemap.web.judge.models import Pair
 from judgemap.web.people.export import table
 from judgemap.web.results import actions
 from judgemap.web.results.models import FitFiles, FitRun, FitView, words_of
-from judgemap.web.results.pages import SeenMap, fit_page, show_page, verdict_of, wanted_map
-from judgemap.web.results.risk_map import by_risk, layer_makers
+from judgemap.web.results.pages import SeenMap, add_verdicts, fit_page, show_page, wanted_map
+from judgemap.web.results.risk_map import by_risk, draw_badge, layer_makers
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.basemap.pictures import Frame, layers
 from judgemap.web.studies.editing import definition_of
-from judgemap.web.studies.maps import BADGE, Badge, Ground, lay_ground
+from judgemap.web.studies.maps import BADGE, Ground, lay_ground
 from judgemap.web.studies.models import Study
 
 if TYPE_CHECKING:
@@ -72,8 +68,6 @@ KINDS = {
 """The kinds of downloads, with endings and media types: those of `study.downloads`, and two more."""
 OF_A_VIEW = ("csv", "geojson", "gpkg", "parquet", "draws")
 """What can be downloaded of the panel's map too; of a judge's map, only the CSV."""
-MOMENTS = 50
-"""How many moments are tried, out of those with as many pairs shown as the fit has."""
 ANSWERS_CHANGED = _(
     "some answers in this fit have gone because a judge withdrew; make a new fit and download its archive"
 )
@@ -221,6 +215,9 @@ def _briefing(run: FitRun) -> str:
     """Return the briefing with the researcher's current words, and with streets if they are switched on now."""
     text = FitFiles.objects.filter(fit=run).values_list("briefing", flat=True).first() or ""
     text = with_streets(text, run)
+    if run.withdrawn:
+        said = gettext("Some judges whose answers this briefing counts have withdrawn since it was made.")
+        text = text.replace("<!--byline-->", f"<p><strong>{escape(said)}</strong></p><!--byline-->", 1)
     return fill_in(text, words_of(run.study), run.finished_at and timezone.localtime(run.finished_at).date())
 
 
@@ -256,8 +253,9 @@ def keep_files(run: FitRun, fit: "Fit") -> None:
 def open_fit(run: FitRun) -> "Fit":
     """Return a finished fit, number for number as it was made, with its verdict. The last few stay in memory."""
     # When a judge withdraws, the notes change and the archive with them; a fit opened before then is no longer used.
-    fit, verdict = _open_fit(run.pk, tuple(run.info.get("notes", []))), verdict_of(run)
-    return fit if verdict is None else fit.judged(verdict)
+    fit = _open_fit(run.pk, tuple(run.info.get("notes", [])))
+    add_verdicts([run])
+    return fit if run.verdict is None else fit.judged(run.verdict)
 
 
 @lru_cache(maxsize=4)
@@ -277,33 +275,14 @@ def _open_fit(key: int, notes: tuple[str, ...]) -> "Fit":
 def answers_of(run: FitRun) -> Comparisons:
     """Return exactly the comparisons that a fit used, as its hash of the data confirms.
 
-    Pairs and answers are only ever added, so the answers at a moment are those given by then. To find the moment at
-    which the worker read them, we try those at which something happened, from the start of the fit.
+    Pairs and answers are only ever added, so the answers at a moment are those given by then, unless a judge withdrew.
     """
     shown = Pair.objects.filter(judge__study=run.study).exclude(judge__in=run.left_out)
     history = History.read(run.study, shown.filter(judge__in=run.only) if run.only else shown)
-    ids, winner_is = area_ids(run.study), direction(run.version.direction)
-    issued = np.sort(history.last().issued)
-    times = np.unique(np.concatenate([issued, history.answered[history.answered >= 0]]))
-    known = run.record.data.shown
-    at_its_size = (
-        each for each in _moments(run, times) if np.searchsorted(issued, microseconds(each), side="right") == known
-    )
-    for moment in islice(at_its_size, MOMENTS):
-        data = history.last(moment).comparisons(ids, winner_is)
-        if data.digest() == run.data_sha256:
-            return data
-    raise StudyError(str(ANSWERS_CHANGED))
-
-
-def _moments(run: FitRun, times: IntArray) -> Iterator[datetime]:
-    """Yield the moments to try: the last of all, the start of the fit, and each one after that."""
-    began = run.started_at or run.asked_at
-    if len(times):
-        yield moment_of(times[-1])
-    yield began
-    end = times[-1] if run.finished_at is None and len(times) else microseconds(run.finished_at or began)
-    yield from (moment_of(each) for each in times[(times > microseconds(began)) & (times <= end)])
+    data = history.last(run.read_at).comparisons(area_ids(run.study), direction(run.version.direction))
+    if data.digest() != run.data_sha256:
+        raise StudyError(str(ANSWERS_CHANGED))
+    return data
 
 
 PIXELS = 700
@@ -335,17 +314,10 @@ def _picture(run: FitRun, base_map: int) -> str:
     areas = "".join(f'<path d="{place.path}" fill="{fill}"/>' for place, fill in zip(ground.places, fills, strict=True))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{ground.view_box}" {_size(ground)}>{under}'
-        f"<g {AREAS}>{areas}</g>{names}<g {NUMBERS}>{''.join(map(_number, badges))}</g></svg>"
+        f"<g {AREAS}>{areas}</g>{names}<g {NUMBERS}>{''.join(map(draw_badge, badges))}</g></svg>"
     )
 
 
 def _size(ground: Ground) -> str:
     """Return the picture's size, without which some programs show it tiny."""
     return f'width="{ground.box[2]}" height="{ground.box[3]}"'
-
-
-def _number(badge: Badge) -> str:
-    line = f'<path d="M{badge.area_x} {badge.area_y}L{badge.x} {badge.y}" stroke="#14212e"/>' if badge.apart else ""
-    place = f'cx="{badge.x}" cy="{badge.y}" r="{BADGE:g}"'
-    circle = f'<circle {place} fill="#fff" stroke="#14212e" stroke-width="1.6"/>'
-    return f'{line}{circle}<text x="{badge.x}" y="{badge.y}" font-weight="700">{badge.text}</text>'

@@ -22,12 +22,14 @@ from judgemap.study.fit.settings import DEFAULTS, LARGE, MODELS, SETTINGS, FitSe
 from judgemap.web.judge.models import Judge, JudgeGroup
 from judgemap.web.results import actions
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun, excluded_from
-from judgemap.web.results.pages import find_run
+from judgemap.web.results.pages import add_verdicts, find_run
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
 MOST_SHOWN = 200
+HOW = ("seed", "longer")
+"""What can differ in a fit that is made again; see `actions.again`."""
 PATIENCE = timedelta(seconds=20)
 """If a fit waits longer than this while none runs, there is no worker."""
 
@@ -55,6 +57,7 @@ def list_fits(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _list(request: HttpRequest, study: Study, auto_form: AutoFitForm) -> HttpResponse:
     runs = [run.show_if_lost() for run in _runs(study)[:MOST_SHOWN]]
+    add_verdicts(runs)
     context = {"study": study, "runs": runs, "under_way": any(not run.over for run in runs), "here": "results"}
     if _is_live(request):
         return render(request, "fits/runs.html", context)
@@ -112,6 +115,7 @@ def _waiting(run: FitRun) -> dict[str, Any]:
 def log(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Show how a fit was made: its settings, its log, and the command that does the same."""
     run = _seen(study, number)
+    add_verdicts([run])
     settings = FitSettings.from_dict(run.settings)
     direction: Direction = "lower" if run.version.direction == "lower" else "higher"
     context = {
@@ -138,9 +142,10 @@ def cancel(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 @require_POST
 @study_page
 def again(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    """Ask for the same fit once more."""
+    """Ask for the same fit once more, or for a longer one."""
     try:
-        run = actions.again(_seen(study, number), researcher_of(request))
+        how = request.POST.get("how", "")
+        run = actions.again(_seen(study, number), researcher_of(request), how if how in HOW else "")
     except StudyError as error:
         messages.error(request, sentence(error))
         return redirect("fits:list", study.slug)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from judgemap.study.fit.settings import PanelSettings
@@ -38,7 +38,13 @@ def forget_judge(judge: Judge, **_: object) -> None:
         return
     too_early = Q(finished_at__lt=first.answered_at)
     for run in FitRun.objects.filter(study_id=judge.study_id).exclude(too_early).defer("rows", "findings", "log"):
+        if run.read_at is not None and _uses(run, judge.name):
+            FitRun.objects.filter(pk=run.pk).update(withdrawn=F("withdrawn") + 1)
         forget(run, judge.name)
+
+
+def _uses(run: FitRun, name: str) -> bool:
+    return name in run.only if run.only else name not in run.left_out
 
 
 def forget_everybody(study: Study, judges: list[str], **_: object) -> dict[str, int]:
@@ -99,7 +105,7 @@ def forget(run: FitRun, name: str) -> None:
     """Remove a judge from what a fit says, or all its results if they describe that judge."""
     with transaction.atomic():
         kept = FitRun.objects.select_for_update().only("log", "info", "findings", "only", "left_out").get(pk=run.pk)
-        used = name in kept.only if kept.only else name not in kept.left_out
+        used = _uses(kept, name)
         if used and _judges_in(kept, run) == 1:
             _remove_results(kept, REMOVED)
         elif used and _is_by_judge(kept, run):
@@ -163,9 +169,6 @@ def without_judge(findings: Mapping[str, Any], name: str) -> dict[str, Any]:
     for part in ("judges", "surprises"):
         if part in left:
             left[part] = [row for row in left[part] if row["judge"] != name]
-    if "times" in left:  # version 0.1.0 kept the times of each judge as well
-        by_judge = {judge: times for judge, times in left["times"]["by_judge"].items() if judge != name}
-        left["times"] = {**left["times"], "by_judge": by_judge}
     return left
 
 

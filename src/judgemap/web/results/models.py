@@ -1,6 +1,6 @@
 """Fits of a study, their files, and the judges that are left out of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from django.conf import settings
@@ -8,7 +8,9 @@ from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from judgemap.study.assess.verdict import Verdict
 from judgemap.study.data.definition import NO_WORDS, OwnWords
 from judgemap.study.fit.record import FitRecord, NoteKind
 from judgemap.study.fit.settings import FitSettings
@@ -39,6 +41,10 @@ class FitRun(Job):
     """Why it was asked for, in the researcher's words."""
     answers = models.PositiveIntegerField(default=0)
     """How many pairs had been answered when the fit read them."""
+    read_at = models.DateTimeField(null=True)
+    """The moment whose answers the fit uses."""
+    withdrawn = models.PositiveIntegerField(default=0)
+    """How many judges whose answers it used have withdrawn since."""
     data_sha256 = models.CharField(max_length=64, blank=True)
     info = models.JSONField(default=dict)
     """What fit.json says."""
@@ -48,6 +54,10 @@ class FitRun(Job):
     """What was worked out after the fit, by name: judges, reliability, checks. Plain numbers, for pages."""
     explained_at = models.DateTimeField(null=True)
     """When findings, pictures and briefing were ready; the map is ready as soon as the fit is done."""
+
+    verdict: Verdict | None = None
+    warnings: Sequence[str] = ()
+    """Whether it can be used, and what is wrong with its draws; set by `pages.add_verdicts`."""
 
     class Meta:
         constraints = (
@@ -68,6 +78,18 @@ class FitRun(Job):
     def panel_titles(self) -> list[str]:
         """The unusual assumptions about judges and ties in its settings, a few words each."""
         return FitSettings.from_dict(self.settings).panel.titles
+
+    @property
+    def label(self) -> str:
+        """Its status for people: a fit whose chains do not agree is not done, and one that had to go did not fail."""
+        if self.status == self.Status.DONE and self.warnings:
+            return _("not settled")
+        return _("removed") if self.is_removed else self.get_status_display().lower()
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether its results were there, and were removed because judges withdrew or the answers had to go."""
+        return self.status == self.Status.FAILED and self.explained_at is not None
 
     @property
     def doubts_judges(self) -> bool:

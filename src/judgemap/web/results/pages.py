@@ -24,6 +24,8 @@ from judgemap.web.results.models import FitArea, FitPicture, FitRun, FitView, ex
 from judgemap.web.studies.access import View, study_page
 from judgemap.web.studies.models import Study
 
+VERDICT_TABS = ("results/map.html", "results/large_map.html")
+"""The page that says whether a fit can be used, and why; the others link to it."""
 MODELS = {"spatial": "spatial model", "standard": "model without neighbours", "clusters": "cluster model"}
 
 
@@ -121,24 +123,27 @@ def show_page(
     request: HttpRequest, template: str, study: Study, run: FitRun, context: Mapping[str, object]
 ) -> HttpResponse:
     """Render a page of a fit, with what all such pages show."""
+    add_verdicts([run])
     shared = {
         "study": study, "run": run, "title": title_of(run), "facts": facts_of(run.record.data), "here": "results",
         "tab": template, "whose": run.record.view.words, "differs": run.record.view is not MapView.POOLED,
-        "doubted": run.doubts_judges, "verdict": verdict_of(run),
+        "doubted": run.doubts_judges, "verdict": run.verdict, "verdict_tabs": VERDICT_TABS,
     }  # fmt: skip
     return render(request, template, {**shared, **context})
 
 
-def verdict_of(run: FitRun) -> Verdict | None:
-    """Return whether a fit can be used; None until a worker has checked."""
-    kept = read_findings(run, "verdict").verdict
-    if kept is not None:
-        return Verdict.from_dict(kept)
-    if run.explained_at is None:
-        return None
-    found = read_findings(run, "warnings", "check", "reliability", "judges")  # of a fit by an earlier version
-    judges = found.judges or None  # every answer on a server has a judge: none here means that nobody looked
-    return judge_fit(found.warnings, found.checks, found.reliability, judges, differ=run.doubts_judges)
+def add_verdicts(runs: Iterable[FitRun]) -> None:
+    """Set ``verdict`` and ``warnings`` of fits: the verdict is None until a worker has checked."""
+    parts = {"told": KeyTransform("verdict", "findings"), "warned": KeyTransform("warnings", "findings")}
+    there = {run.pk: run for run in runs if run.status == FitRun.Status.DONE}
+    rows = FitRun.objects.filter(pk__in=list(there)).annotate(**parts).values_list("pk", *parts)
+    for key, told, warned in rows:
+        run = there[key]
+        run.warnings = warned or ()
+        if told:
+            run.verdict = Verdict.from_dict(told)
+        elif run.explained_at is not None:  # the worker tried, and could not tell
+            run.verdict = judge_fit(run.warnings, None, None, None, differ=run.doubts_judges)
 
 
 def whole_fits(study: Study) -> QuerySet[FitRun]:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import numpy as np
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.html import escape
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -48,6 +49,8 @@ from judgemap.web.results.pages import (
     view_links,
 )
 from judgemap.web.studies.maps import (
+    BADGE,
+    Badge,
     Ground,
     has_tiles,
     lay_ground,
@@ -680,6 +683,8 @@ def _sorted(lines: list[Line], rows: Sequence[RiskRow], layers: Mapping[str, Lay
     return sorted(first, key=lambda line: keys[column][line.position], reverse=asked.sort.startswith("-"))
 
 
+SLIDE = 1600
+"""The width of a map for slides, in pixels."""
 A_PAGE = 100
 """How many rows of the table a page shows."""
 LABELS = {
@@ -761,9 +766,63 @@ def table_page(rows: Sequence[RiskRow], chances: Sequence[float], positions: Seq
 @require_safe
 @fit_page
 def map_picture(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
-    """Draw the whole map, coloured by one layer."""
+    """Draw the whole map, coloured by one layer; for a map that is not large, with title and legend, for slides."""
     layer = _wanted_layer(run, request)
-    return picture_response(picture(stored_rings(study.pk), layer.classes, layer.colours))
+    if has_tiles(study):
+        return picture_response(picture(stored_rings(study.pk), layer.classes, layer.colours))
+    ground = lay_ground(study, run.version, read_findings(run, "layout").layout)
+    badges = ground.badges(by_risk(seen_map(run, request.GET.dict()).rows)[:10])
+    response = picture_response(draw_slide(ground, layer, badges, study.version.title))
+    if "download" in request.GET:
+        response["Content-Disposition"] = f'attachment; filename="{study.slug}-fit-{run.number}-{layer.name}.svg"'
+    return response
+
+
+def draw_slide(ground: Ground, layer: Layer, badges: Sequence[Badge], title: str) -> str:
+    """Draw a map as one picture that needs no other file: its title above, its legend below."""
+    west, north, width, height = ground.box
+    below = north + height
+    foot = 40 + (28 * len(layer.steps) if layer.named else 70)
+    lines = "".join('<path d="M{} {}L{} {}" stroke="#8b97a3"/>'.format(*line) for line in ground.lines)
+    areas = "".join(f'<path d="{at.path}" fill="{fill}"/>' for at, fill in zip(ground.places, layer.fills, strict=True))
+    legend = _named_key(layer, west, below + 70) if layer.named else _ramp(layer, (west, below + 66), width)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SLIDE}" height="{SLIDE * (height + 60 + foot) / width:.0f}" '
+        f'viewBox="{west} {north - 60} {width} {height + 60 + foot}" font-size="18" '
+        f'font-family="system-ui, sans-serif">'
+        f'<rect x="{west}" y="{north - 60}" width="100%" height="100%" fill="#fff"/>'
+        f'<text x="{west + 8}" y="{north - 24}" font-size="28" font-weight="700">{escape(title)}</text>'
+        f'{lines}<g stroke="#75828f" stroke-width=".8" stroke-linejoin="round">{areas}</g>'
+        f'<g text-anchor="middle" dominant-baseline="central">{"".join(map(draw_badge, badges))}</g>'
+        f'<text x="{west + 8}" y="{below + 50}" font-weight="600">{escape(layer.scale.title)}</text>{legend}</svg>'
+    )
+
+
+def _ramp(layer: Layer, corner: tuple[float, float], width: float) -> str:
+    """Draw the legend of a layer whose classes have limits."""
+    (x, y), step = (corner[0] + 8, corner[1]), min(90.0, (width - 60) / len(layer.colours))
+    boxes = [
+        f'<rect x="{x + step * place:.1f}" y="{y}" width="{step:.1f}" height="16" fill="{colour}"/>'
+        for place, colour in enumerate(layer.colours)
+    ]
+    ticks = [f'<text x="{x + step * place:.1f}" y="{y + 36}">{tick}</text>' for place, tick in enumerate(layer.ticks)]
+    return "".join(boxes + ticks)
+
+
+def _named_key(layer: Layer, x: float, y: float) -> str:
+    return "".join(
+        f'<rect x="{x + 8}" y="{y + 28 * place - 16}" width="26" height="18" fill="{colour}" stroke="#75828f"/>'
+        f'<text x="{x + 44}" y="{y + 28 * place}">{escape(name)}</text>'
+        for place, (colour, name, _areas) in enumerate(layer.steps)
+    )
+
+
+def draw_badge(badge: Badge) -> str:
+    """Draw a numbered circle, with a line to its area if it stands beside it."""
+    line = f'<path d="M{badge.area_x} {badge.area_y}L{badge.x} {badge.y}" stroke="#14212e"/>' if badge.apart else ""
+    place = f'cx="{badge.x}" cy="{badge.y}" r="{BADGE:g}"'
+    circle = f'<circle {place} fill="#fff" stroke="#14212e" stroke-width="1.6"/>'
+    return f'{line}{circle}<text x="{badge.x}" y="{badge.y}" font-weight="700">{badge.text}</text>'
 
 
 @require_safe

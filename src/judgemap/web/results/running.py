@@ -2,6 +2,7 @@
 
 import logging
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Max, Min
 from django.utils import timezone
 
@@ -34,7 +35,7 @@ from judgemap.study.fit.large import (
 from judgemap.study.fit.record import json_value
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import LARGE, FitSettings, View
-from judgemap.web.judge.comparisons import load_comparisons
+from judgemap.web.judge.comparisons import History, area_ids, direction
 from judgemap.web.judge.models import Answer, PopulationMap
 from judgemap.web.judge.scheduling import pack_population
 from judgemap.web.results.actions import answered
@@ -60,6 +61,8 @@ OF_CLUSTERS = {"cluster-number": "number-of-clusters", "cluster-violins": "violi
 """What the pages call each figure of the gallery."""
 MET_BYTES = 15
 """What one entry of `FitArea.met` takes, about."""
+COMMITTED = 1.0
+"""Seconds after which an answer has been committed."""
 EDGE = 50
 """The margin around a network's drawing, in units of the map."""
 
@@ -95,9 +98,12 @@ def state_memory(run: FitRun, settings: FitSettings, n_areas: int, n_answers: in
 def read_answers(run: FitRun) -> "Comparisons":
     """Read what the judges of this fit have answered by now."""
     run.study.current = run.version
-    run.answers = answered(run.study)
-    FitRun.objects.filter(pk=run.pk).update(answers=run.answers)
-    data = load_comparisons(run.study)
+    run.answers, run.read_at = answered(run.study), timezone.now()
+    FitRun.objects.filter(pk=run.pk).update(answers=run.answers, read_at=run.read_at)
+    if connection.vendor == "postgresql":  # an answer given by now may be committed a moment later
+        time.sleep(COMMITTED)
+    history = History.read(run.study).last(run.read_at)
+    data = history.comparisons(area_ids(run.study), direction(run.version.direction))
     if run.only:
         data = data.only(set(data.judges) & set(run.only))
     data = data.without(set(data.judges) & set(run.left_out))

@@ -44,7 +44,7 @@ def test_one_button_is_enough(judged, send, page, make):
     assert response["Location"] == f"/studies/{judged.slug}/fits/1/progress"
     assert {**run.settings, "seed": 0} == FitSettings(seed=0).to_dict()
     assert (run.left_out, run.only, run.note) == ([], [], "")
-    assert "Waiting for a worker." in text(page("1/progress"))
+    assert "Next in the queue." in text(page("1/progress"))
 
 
 def test_the_form_has_every_option_of_the_command(judged):
@@ -131,8 +131,8 @@ def test_the_list_has_what_tells_fits_apart(judged, page, ask, make):
     name = judged.judge_names[0]
     run = make(ask(judged, left_out=[name], note="without the fast one"))
     shown = text(page())
-    for each in ("Fit 1: spatial", f"without {name}", "40 comparisons by 2 judges", run.data_sha256[:8], "done",
-                 "without the fast one", run.said[:40]):  # fmt: skip
+    for each in ("Fit 1: spatial", f"without {name}", "40 comparisons by 2 judges", run.data_sha256[:8],
+                 "without the fast one", "Not ready for use"):  # fmt: skip
         assert each in shown, each
     assert reverse("results:map", args=[judged.slug, 1]) in shown
     assert "hx-get" not in shown, "nothing is under way"
@@ -203,13 +203,13 @@ def test_a_page_shows_a_lost_fit_and_leaves_the_writing_to_a_worker(judged, page
 def test_what_it_waits_for(judged, page, ask):
     ask(judged)
     run = ask(judged)
-    assert "Waiting for 1 other fit." in text(page("2/progress"))
+    assert "In the queue behind 1 other job." in text(page("2/progress"))
     FitRun.objects.filter(number=1).update(status="done")
-    assert "No worker has picked it up yet" not in text(page("2/progress"))
+    assert "No background worker" not in text(page("2/progress"))
     FitRun.objects.filter(pk=run.pk).update(asked_at=timezone.now() - timedelta(minutes=1))
     assert "judgemap worker" in text(page("2/progress"))
     FitRun.objects.filter(number=1).update(status="running", heard_at=timezone.now())
-    assert "No worker has picked it up yet" not in text(page("2/progress"))
+    assert "No background worker" not in text(page("2/progress"))
 
 
 def test_cancelling_on_the_page(judged, page, send, ask):
@@ -243,6 +243,19 @@ def test_a_fit_that_does_not_converge_says_so_on_its_pages(judged, page, ask, ma
     for warning in run.findings["warnings"]:
         assert f'<p class="notice warn">{warning}</p>' in text(page("1/log"))
     assert run.findings["warnings"][0] in text(page())
+    assert 'class="status unsettled">not settled<' in text(page())
+    assert 'class="status done"' not in text(page("1/log")) + text(page())
+
+
+@pytest.mark.parametrize(("how", "draws", "warmup"), [("longer", 40, 10), ("seed", 10, 5), ("", 10, 5), ("x", 10, 5)])
+def test_a_fit_that_has_not_settled_can_be_run_longer_or_tried_again(judged, page, send, ask, make, how, draws, warmup):
+    run = make(ask(judged, FitSettings(chains=2, warmup=5, draws=10, seed=1)))
+    for name in ("map", "convergence", "log"):
+        assert f'value="{how or "longer"}"' in text(page(f"1/{name}")) or how == "x", name
+    send("1/again", how=how)
+    made = FitRun.objects.get(number=2)
+    assert (made.settings["draws"], made.settings["warmup"]) == (draws, warmup)
+    assert (made.settings["seed"] != run.settings["seed"]) == (how in ("longer", "seed"))
 
 
 def test_other_options_begin_with_the_earlier_ones(judged, page, ask):

@@ -48,7 +48,6 @@ def test_a_map_of_several_stays_and_says_nothing_of_the_one(judged, ask, make, l
     gone, stays, _ = judged.judge_names
     run = make(ask(judged))
     run.findings |= {"judges": [{"judge": gone, "ties": 3}, {"judge": stays}],
-                     "times": {"edges": [0, 1], "by_judge": {gone: [1], stays: [2]}},
                      "surprises": [{"judge": gone, "chosen": "W01"}]}  # fmt: skip
     run.info["notes"].append(f"Judges with a single answer: '{gone}'.")
     run.save()
@@ -59,7 +58,6 @@ def test_a_map_of_several_stays_and_says_nothing_of_the_one(judged, ask, make, l
     leave(gone)
     assert gone not in everything(run)
     assert run.findings["judges"] == [{"judge": stays}]
-    assert run.findings["times"] == {"edges": [0, 1], "by_judge": {stays: [2]}}
     assert (run.status, run.rows) == ("done", rows)
     assert list(run.pictures.values_list("name", flat=True)) == ["map"]
     assert "a judge who withdrew and others" in run.files.briefing
@@ -218,3 +216,29 @@ def test_a_judge_without_answers_changes_nothing(judged, ask, make, leave, visit
     before = FitRun.objects.values().get(pk=run.pk)
     leave(visit(of=judged).name)
     assert FitRun.objects.values().get(pk=run.pk) == before
+
+
+def test_a_fit_says_that_answers_it_counts_were_withdrawn_since(judged, ask, make, leave, clients):
+    """The map, the list, the files and the briefing went on as if nothing had happened, and the archive failed."""
+    run, other = make(ask(judged)), make(ask(judged, left_out=judged.judge_names[:1]))
+    FitFiles.objects.update(briefing="<p>Briefing</p><!--byline--><!--/byline-->")
+    leave(judged.judge_names[0])
+    owner, here = clients["owner"], f"/studies/{judged.slug}/fits/"
+    for page in ("", "1/map", "1/checks", "1/files"):
+        assert 'class="notice warn withdrawn"' in owner.get(here + page).content.decode(), page
+    assert "download/replication" not in owner.get(f"{here}1/files").content.decode()
+    assert "have withdrawn since" in owner.get(f"{here}1/briefing").content.decode()
+    assert 'class="notice warn withdrawn"' not in owner.get(f"{here}2/map").content.decode(), "it left that judge out"
+    run.refresh_from_db()
+    other.refresh_from_db()
+    assert (run.withdrawn, other.withdrawn) == (1, 0)
+
+
+def test_a_fit_that_had_to_go_did_not_fail(judged, ask, make, leave, clients):
+    run = make(ask(judged, FitSettings(chains=2, warmup=5, draws=20, seed=1, judges="differ")))
+    leave(judged.judge_names[0])
+    run.refresh_from_db()
+    assert (run.status, run.label) == ("failed", "removed")
+    page = clients["owner"].get(f"/studies/{judged.slug}/fits/1/progress").content.decode()
+    assert "notice error" not in page
+    assert "Fit again" in page

@@ -16,8 +16,8 @@ document.body.addEventListener("htmx:afterSwap", () => {
 document.body.addEventListener("htmx:afterRequest", (event) => {
   const time = new Date().toISOString().slice(11, 19);
   pulse.textContent = event.detail.successful
-    ? `Live: these are the numbers at ${time} UTC.`
-    : "The server is not responding. Updates will resume when it does.";
+    ? pulse.dataset.live.replace("{time}", time)
+    : pulse.dataset.silent;
 });
 document.addEventListener("visibilitychange", look);
 window.addEventListener("load", look);

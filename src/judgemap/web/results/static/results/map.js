@@ -51,6 +51,25 @@ L.DomEvent.disableClickPropagation(full);
 full.addEventListener("click", () => fill(!plot.classList.contains("filling")));
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") fill(false); });
 
+// The picture for slides as PNG: the browser draws the SVG.
+$("png").hidden = false;
+$("png").addEventListener("click", async (event) => {
+  event.preventDefault();
+  const picture = new Image();
+  picture.src = $("svg").href;
+  await picture.decode();
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [picture.naturalWidth, picture.naturalHeight];
+  canvas.getContext("2d").drawImage(picture, 0, 0);
+  canvas.toBlob((blob) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = `${layer}.png`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+});
+
 // The address holds what is shown, so that people can pass it on.
 function remember(changes) {
   const address = new URL(location.href);
@@ -77,6 +96,9 @@ function showLayer() {
   table.querySelector("thead .chance a").firstChild.textContent = `P(top ${$("k").value})`;
   for (const [area, row] of rows) row.querySelector("td.chance").textContent = layers[top].texts[area];
   remember({ layer, k: $("k").value });
+  const address = new URL($("svg").href);
+  address.searchParams.set("layer", layer);
+  $("svg").href = address;
 }
 
 view.addEventListener("change", (event) => {
@@ -220,7 +242,7 @@ $("q").addEventListener("input", () => {
     areas[area].classList.toggle("out", !meant);
     shown += meant;
   }
-  $("counted").textContent = `${grouped(shown)} of ${grouped(rows.size)} areas`;
+  $("counted").textContent = $("counted").dataset.counted.replace("{shown}", grouped(shown)).replace("{all}", grouped(rows.size));
   remember({ q: $("q").value.trim() });
 });
 $("q").addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
