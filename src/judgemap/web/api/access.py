@@ -66,7 +66,7 @@ def problem(status: int, sentence: str) -> HttpResponse:
     response = JsonResponse({"error": sentence}, status=status, json_dumps_params={"ensure_ascii": False})
     if status == 401:
         response["WWW-Authenticate"] = "Bearer"
-    if status in (429, 503):
+    if status == 429:
         response["Retry-After"] = "1"
     return response
 

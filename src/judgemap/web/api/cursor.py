@@ -3,30 +3,28 @@
 Answers are handed out in the order of their keys; a changed mind is a new answer, with a higher key. A cursor is the
 key of the last answer handed out, and how many judges had withdrawn by then: when another one withdraws, their answers
 are deleted, every older cursor becomes invalid, and its holder has to start again.
+
+PostgreSQL hands out keys before the answers that use them are committed, perhaps in another order. So no answer is
+handed out until it is a few seconds old, nor any after it.
 """
 
 import re
-import time
 from dataclasses import dataclass
+from datetime import timedelta
+from itertools import takewhile
 
 import numpy as np
-from django.db import connection
-from django.db.models import Max
+from django.utils import timezone
 
 from judgemap.web.api.access import ApiError
 from judgemap.web.judge.comparisons import IN_TABLES, History, TableRow, area_ids
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.studies.models import Study
 
-PATIENCE = 2.0
-"""How many seconds to wait for transactions that are writing answers."""
+AGE = timedelta(seconds=5)
+"""How old an answer is when it is handed out: by then, every answer with a lower key has been committed too."""
 ALL_GONE = 999_999_999
 """Instead of the number of withdrawals: all of the study's answers were removed."""
-_WRITERS = """
-    SELECT virtualtransaction FROM pg_locks
-    WHERE relation = 'judge_answer'::regclass AND mode = 'RowExclusiveLock' AND granted
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND pid <> pg_backend_pid()
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +40,10 @@ def read_page(study: Study, after: str, limit: int) -> Page:
     """Return the answers after a cursor; an empty one starts at the beginning."""
     generation = _generation(study)
     last = _read_cursor(after, generation)
-    new = Answer.objects.filter(pair__judge__study=study, pair__practice=False, pk__gt=last, pk__lte=settled())
-    keys = list(new.order_by("pk").values_list("pk", flat=True)[: limit + 1])
+    new = Answer.objects.filter(pair__judge__study=study, pair__practice=False, pk__gt=last).order_by("pk")
+    young = timezone.now() - AGE
+    rows = new.values_list("pk", "answered_at")[: limit + 1]
+    keys = [key for key, _ in takewhile(lambda row: row[1] <= young, rows)]
     if not keys:
         return Page([], f"{generation}.{last}", more=False)
     reached = keys[:limit][-1]
@@ -61,29 +61,6 @@ def read_latest(study: Study) -> list[TableRow]:
 def _in_order(study: Study, answers: History) -> list[TableRow]:
     """Return answers in the order in which they were stored."""
     return list(answers.where(np.argsort(answers.answer)).rows(area_ids(study)))
-
-
-def settled() -> int:
-    """Return a key up to which no further answer can appear.
-
-    SQLite has one writer at a time. PostgreSQL hands out keys before the answers that use them are committed, perhaps
-    in another order: so note the last key, then wait for every transaction that is writing at that moment.
-    """
-    if connection.vendor != "postgresql":
-        return Answer.objects.aggregate(last=Max("pk"))["last"] or 0
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_sequence_last_value(pg_get_serial_sequence('judge_answer', 'id')::regclass)")
-        last = int((cursor.fetchone() or [0])[0] or 0)
-        cursor.execute(_WRITERS)
-        writing = {row[0] for row in cursor.fetchall()}
-        until = time.monotonic() + PATIENCE
-        while writing:
-            if time.monotonic() > until:
-                raise ApiError(503, "Answers are being written at this moment; try again in a second.")
-            time.sleep(0.005)
-            cursor.execute(_WRITERS)
-            writing &= {row[0] for row in cursor.fetchall()}
-    return last
 
 
 def _generation(study: Study) -> int:

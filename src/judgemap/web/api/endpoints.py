@@ -216,5 +216,5 @@ def _run(opened: Study, number: str) -> FitRun:
 
 
 def _line(run: FitRun) -> dict[str, object]:
-    same = ("number", "status", "asked_at", "finished_at", "answers", "data_sha256", "note")
+    same = ("number", "status", "asked_at", "finished_at", "answers", "data_sha256", "note", "withdrawn")
     return {field: getattr(run, field) for field in same} | {"model": str(run.settings.get("model", "spatial"))}

@@ -22,7 +22,6 @@ Refusals have a status of 400 or more and one sentence: `{"error": "…"}`.
 | 404 | the token opens no such study, or the study has no such thing |
 | 410 | a judge withdrew: delete your copy of the answers and read them again |
 | 429 | too many requests; wait as `Retry-After` says |
-| 503 | answers are being written at this moment; wait as `Retry-After` says |
 """
 
 

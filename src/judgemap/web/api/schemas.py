@@ -87,7 +87,7 @@ class ComparisonOut(Schema):
 
 
 class ComparisonsOut(Schema):
-    """A page of answers, in the order in which they came."""
+    """A page of answers, in the order in which they came; each appears five seconds after it was given."""
 
     comparisons: list[ComparisonOut]
     next: str = Field(description="Give it as `after` to continue from here, now or next week.")
@@ -105,6 +105,7 @@ class FitLine(Schema):
     answers: int = Field(description="How many pairs had been answered when it read them.")
     data_sha256: str = Field(description="The same hash, the same data.")
     note: str
+    withdrawn: int = Field(description="How many judges whose answers it used have withdrawn since.")
 
 
 if TYPE_CHECKING:
