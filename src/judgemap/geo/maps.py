@@ -170,6 +170,11 @@ def read_areas(
     edges
         A CSV file of neighbours, with ``area_a`` and ``area_b``, to use instead of the borders on the map.
 
+    Returns
+    -------
+    Areas
+        The areas in file order, their neighbours, and notes on what was guessed, repaired or joined.
+
     Examples
     --------
     >>> import tempfile, geopandas, shapely
@@ -229,8 +234,22 @@ def areas_from_frame(
 def read_edges(edges_path: str | Path, names_path: str | Path | None = None, extra_edges: ExtraEdges = None) -> Areas:
     r"""Read areas without a map: an edge list ``area_a,area_b`` and, if you have one, a table ``id,name``.
 
-    Without a table, the areas are those in the edge list. Unconnected parts stay separate; `Areas.notes` says so.
+    Parameters
+    ----------
+    edges_path
+        A CSV file of neighbours, with the columns ``area_a`` and ``area_b``.
+    names_path
+        A CSV file with the columns ``id`` and ``name``; without it, the areas are those in the edge list.
+    extra_edges
+        More pairs of neighbours, or a CSV file of them, as in `read_areas`.
 
+    Returns
+    -------
+    Areas
+        Areas without outlines. Unconnected parts stay separate; `Areas.notes` says so.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "edges.csv")

@@ -33,6 +33,8 @@ TRIES = 32
 class ListOptions:
     """The rules that a list of pairs must follow.
 
+    Parameters
+    ----------
     connected
         The first m − 1 pairs connect all m areas, the soonest possible: a random tree with the design's weights.
     balanced_sides
@@ -45,6 +47,8 @@ class ListOptions:
     repeats
         The share of the list that shows an earlier pair again with sides swapped, to check judges' self-consistency.
 
+    Examples
+    --------
     >>> ListOptions(repeats=0.1).spacing
     1
     """

@@ -166,8 +166,15 @@ def check_size(n_areas: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class InverseGamma:
-    """α² ~ InvGamma(shape χ, scale ω), density ∝ (α²)^{−χ−1} e^{−ω/α²}. The paper's choice is χ = ω = 0.1.
+    """α² ~ InvGamma(χ, ω), density ∝ (α²)^{−χ−1} e^{−ω/α²}. The paper's choice is χ = ω = 0.1.
 
+    Parameters
+    ----------
+    shape, scale
+        χ and ω, both positive.
+
+    Examples
+    --------
     >>> InverseGamma(shape=0.01, scale=0.01)
     InverseGamma(shape=0.01, scale=0.01)
     """
@@ -185,6 +192,13 @@ class InverseGamma:
 class FixedVariance:
     """A known α².
 
+    Parameters
+    ----------
+    value
+        α², positive.
+
+    Examples
+    --------
     >>> FixedVariance(9.0)
     FixedVariance(value=9.0)
     """
