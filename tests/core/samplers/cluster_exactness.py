@@ -97,11 +97,6 @@ def sweep_scores(
     return z.tolist()
 
 
-def score_limit(functions: int, false_alarm: float) -> float:
-    """A bound that the largest of several |z| exceeds with at most this probability."""
-    return float(-ndtri(false_alarm / (2 * functions)))
-
-
 def plain(module: ModuleType, changes: dict[str, str]) -> ModuleType:
     """Return a copy of a compiled module that runs as plain Python, with parts of its text replaced."""
     source = inspect.getsource(module)

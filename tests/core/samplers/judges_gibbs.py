@@ -30,14 +30,7 @@ from judgemap.core.model.judges import Panel, PanelModel, draw_panel
 from judgemap.core.model.outcomes import Answers, TieRule
 from judgemap.core.model.prior import FixedVariance, InverseGamma
 from judgemap.core.samplers.gibbs import draw_gaussian
-from judgemap.core.samplers.judges.layout import (
-    Layout,
-    Views,
-    build_views,
-    lay_out,
-    onto_areas,
-    summarise_views,
-)
+from judgemap.core.samplers.judges.layout import Layout, Views, build_views, lay_out, onto_areas, summarise_views
 from judgemap.core.samplers.judges.target import Roughness, Scale, redraw, roughness, scales
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
 from judgemap.core.samplers.polyagamma import draw_polyagamma

@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from calibration import uniformity
-from cluster_exactness import plain, score_limit
+from calibration import geweke_limit, normal_scores, uniformity
+from cluster_exactness import plain
 from scipy.special import ndtri, stdtr
 
 from judgemap.core.model.clusters import ClusterPrior, labels_of_links, simulate_clusters
@@ -63,10 +63,8 @@ def geweke(rng, build, prior, chains, length=20, reference=4000):
     """Largest |z| over the test functions, divided by its limit."""
     exact = np.array([joint_draw(rng, prior) for _ in range(reference)])
     averages = np.array([successive_conditional(rng, build, prior, length) for _ in range(chains)])
-    error = np.sqrt(averages.var(axis=0, ddof=1) / chains + exact.var(axis=0, ddof=1) / reference)
-    t = np.abs(averages.mean(axis=0) - exact.mean(axis=0)) / error
-    z = -ndtri(np.maximum(stdtr(chains - 1, -t), 1e-300))
-    return z.max() / score_limit(len(z), FALSE_ALARM)
+    z = np.abs(normal_scores(averages, exact))
+    return z.max() / geweke_limit(len(z), FALSE_ALARM)
 
 
 def calibration(rng, build, prior, replicates, draws=31, thin=15):
@@ -146,7 +144,7 @@ def stationarity(rng, move, prior, replicates):
     changes = np.array(changes)
     changes = changes[:, changes.std(axis=0) > 0]
     t = np.abs(changes.mean(axis=0)) / (changes.std(axis=0, ddof=1) / np.sqrt(replicates))
-    return np.max(-ndtri(np.maximum(stdtr(replicates - 1, -t), 1e-300))) / score_limit(len(t), FALSE_ALARM)
+    return np.max(-ndtri(np.maximum(stdtr(replicates - 1, -t), 1e-300))) / geweke_limit(len(t), FALSE_ALARM)
 
 
 def only_carry(code):

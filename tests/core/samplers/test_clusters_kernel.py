@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from cluster_exactness import score_limit, tables
+from calibration import geweke_limit
+from cluster_exactness import tables
 
 from judgemap.core.model.clusters import ClusterPrior, decay, labels_of_links, simulate_clusters, window
 from judgemap.core.model.communicability import communicability_matrix
@@ -14,12 +15,7 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.likelihood import log_likelihood, score
 from judgemap.core.samplers.clusters import compiled
 from judgemap.core.samplers.clusters import kernel as clusters
-from judgemap.core.samplers.clusters.kernel import (
-    ClusterModel,
-    ClusterState,
-    links_of_labels,
-    starting_partitions,
-)
+from judgemap.core.samplers.clusters.kernel import ClusterModel, ClusterState, links_of_labels, starting_partitions
 from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.simulate.trials import simulate_counts
 
@@ -176,7 +172,7 @@ def test_both_samplers_agree():
     mean = [f.mean(axis=(0, 1)) for f in functions]
     error = [f.std(axis=(0, 1)) / np.sqrt(ess_bulk(f)) for f in functions]
     z = (mean[0] - mean[1]) / np.hypot(*error)
-    assert np.abs(z).max() < score_limit(len(z), 1e-4)
+    assert np.abs(z).max() < geweke_limit(len(z), 1e-4)
 
 
 @pytest.mark.statistical
@@ -192,7 +188,7 @@ def test_comparisons_that_say_nothing_leave_the_prior():
     found = np.column_stack([draws["n_clusters"][0], draws["strengths"][0, :, :1] < level]).astype(float)
     error = np.hypot(exact.std(axis=0) / np.sqrt(4000), found.std(axis=0) / np.sqrt(ess_bulk(found[None])))
     z = (exact.mean(axis=0) - found.mean(axis=0)) / error
-    assert np.abs(z).max() < score_limit(len(z), 1e-4)
+    assert np.abs(z).max() < geweke_limit(len(z), 1e-4)
 
 
 def test_starting_partitions_become_links():

@@ -5,7 +5,8 @@ False alarms: the worst z-score of a test passes its limit with probability 1e-4
 
 import numpy as np
 import pytest
-from cluster_exactness import density, enumerate_links, partition_of, plain, score_limit, sweep_scores, tables
+from calibration import geweke_limit
+from cluster_exactness import density, enumerate_links, partition_of, plain, sweep_scores, tables
 
 from judgemap.core.model.clusters import ClusterPrior, decay, labels_of_links, log_marginal, simulate_clusters, window
 from judgemap.core.model.communicability import communicability_matrix
@@ -27,7 +28,7 @@ CASES = {
 
 
 def worst(scores):
-    return max(abs(z) for z in scores) / score_limit(len(scores), FALSE_ALARM)
+    return max(abs(z) for z in scores) / geweke_limit(len(scores), FALSE_ALARM)
 
 
 @pytest.mark.statistical

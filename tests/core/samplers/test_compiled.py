@@ -9,19 +9,9 @@ from judgemap.core.model.clusters import ClusterPrior
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.counts import count_judged, count_pairs
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import (
-    Disagreement,
-    PanelModel,
-    Parts,
-    Side,
-)
+from judgemap.core.model.judges import Disagreement, PanelModel, Parts, Side
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.model.prior import (
-    FixedVariance,
-    InverseGamma,
-    Model,
-    communicability,
-)
+from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability
 from judgemap.core.samplers import polyagamma
 from judgemap.core.samplers.clusters import compiled as clusters
 from judgemap.core.samplers.clusters.kernel import ClusterModel

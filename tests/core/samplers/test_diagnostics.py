@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from judgemap.core.samplers.diagnostics import ess_bulk, ess_tail, rhat
+from judgemap.core.samplers.diagnostics import assess_sampling, ess_bulk, rhat
 
 
 def series(seed, chains, draws, memory):
@@ -21,7 +21,7 @@ def test_agrees_with_arviz(memory, chains, draws):
     x = series(1, chains, draws, memory)
     each = range(x.shape[2])
     np.testing.assert_allclose(ess_bulk(x), [az.ess(x[..., k], method="bulk") for k in each], rtol=1e-8)
-    np.testing.assert_allclose(ess_tail(x), [az.ess(x[..., k], method="tail") for k in each], rtol=1e-8)
+    np.testing.assert_allclose(assess_sampling(x).ess_tail, [az.ess(x[..., k], method="tail") for k in each], rtol=1e-8)
     if chains > 1:
         np.testing.assert_allclose(rhat(x), [az.rhat(x[..., k]) for k in each], rtol=1e-10)
 

@@ -15,22 +15,9 @@ from judges_quadrature import exact_moments, sample_means
 
 from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import (
-    Attention,
-    Disagreement,
-    Lapses,
-    PanelModel,
-    Parts,
-    Side,
-    Smoothness,
-)
+from judgemap.core.model.judges import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.model.prior import (
-    FixedVariance,
-    InverseGamma,
-    communicability,
-    independent,
-)
+from judgemap.core.model.prior import FixedVariance, InverseGamma, communicability, independent
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.judges import compiled, hmc
 from judgemap.core.samplers.judges.hmc import sample_panel

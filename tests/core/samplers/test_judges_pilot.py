@@ -4,16 +4,7 @@ import numpy as np
 import pytest
 from synthetic import delaunay_map
 
-from judgemap.core.model.judges import (
-    Attention,
-    Disagreement,
-    Lapses,
-    PanelModel,
-    Parts,
-    Side,
-    Smoothness,
-    draw_panel,
-)
+from judgemap.core.model.judges import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness, draw_panel
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, InverseGamma, communicability
 from judgemap.core.samplers.judges import hmc

@@ -15,12 +15,7 @@ from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.judges import Disagreement, PanelModel, Parts, draw_panel
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.model.prior import (
-    FixedVariance,
-    InverseGamma,
-    communicability,
-    independent,
-)
+from judgemap.core.model.prior import FixedVariance, InverseGamma, communicability, independent
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan

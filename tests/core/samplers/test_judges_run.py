@@ -18,13 +18,7 @@ from judgemap.core.model.judges import (
     draw_panel,
 )
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.model.prior import (
-    FixedVariance,
-    InverseGamma,
-    Model,
-    communicability,
-    independent,
-)
+from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan, sample

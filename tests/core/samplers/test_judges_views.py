@@ -4,24 +4,10 @@ import numpy as np
 import pytest
 from test_judges_pilot import MAP, study
 
-from judgemap.core.model.judges import (
-    Attention,
-    Disagreement,
-    Lapses,
-    Parts,
-    Side,
-)
+from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Side
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.samplers.judges import compiled, hmc
-from judgemap.core.samplers.judges.target import (
-    Effects,
-    Placed,
-    gradient,
-    log_density,
-    parameters,
-    place,
-    pull_back,
-)
+from judgemap.core.samplers.judges.target import Effects, Placed, gradient, log_density, parameters, place, pull_back
 
 JUDGES, ROWS, VIEWS, CHAINS = 3, 5, 4, 6
 

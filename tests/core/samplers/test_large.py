@@ -10,12 +10,7 @@ from synthetic import delaunay_map
 from test_spatial_exactness import LIMIT, MODELS, largest, moment_errors
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.prior import (
-    FixedVariance,
-    InverseGamma,
-    Model,
-    communicability,
-)
+from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability
 from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.large import hmc as large
 from judgemap.core.samplers.large.hmc import Curvature, DenseMass, FreeMass, LargeModel, find_centre

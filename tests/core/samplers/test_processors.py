@@ -19,12 +19,7 @@ from judgemap.core.model.clusters import ClusterPrior
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.prior import (
-    InverseGamma,
-    Model,
-    communicability,
-    independent,
-)
+from judgemap.core.model.prior import InverseGamma, Model, communicability, independent
 from judgemap.core.samplers.clusters.kernel import ClusterModel
 from judgemap.core.samplers.run import CLUSTER_SAMPLERS, START_SPREAD, Plan, run, sample, sample_clusters
 from judgemap.core.samplers.spatial import hmc

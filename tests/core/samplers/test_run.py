@@ -9,13 +9,7 @@ from judgemap.core.approximate.laplace import approximate, mode
 from judgemap.core.model.counts import PairCounts, count_pairs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.likelihood import score
-from judgemap.core.model.prior import (
-    FixedVariance,
-    InverseGamma,
-    Model,
-    communicability,
-    independent,
-)
+from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers.kernel import by_steps
 from judgemap.core.samplers.run import LONGEST_BLOCK, SAMPLERS, Draws, Plan, run, sample
 from judgemap.core.samplers.spatial import hmc

@@ -6,6 +6,7 @@ False alarms: every test compares its worst statistic with a bound passed with p
 import numpy as np
 import pytest
 from calibration import Setting, geweke, geweke_limit, sbc_ranks, uniformity
+from test_spatial_exactness import centred_variance
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import FixedVariance, InverseGamma, communicability
@@ -84,12 +85,6 @@ def test_calibrated_on_a_map():
 
 
 # Planted bugs. Each must be caught by Geweke's test at the length of the default suite.
-
-
-def centred_variance(rng, prior, inverse, strengths):
-    centred = strengths - strengths.mean()
-    rate = prior.scale + centred @ inverse @ centred / 2
-    return float(np.log(rate) - np.log(rng.standard_gamma(prior.shape + len(centred) / 2)))
 
 
 def one_comparison_a_pair(rng, n, d, right=polyagamma.draw_polyagamma):

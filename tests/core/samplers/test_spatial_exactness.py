@@ -11,13 +11,7 @@ from judgemap.core.model import likelihood
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.likelihood import differences
-from judgemap.core.model.prior import (
-    FixedVariance,
-    InverseGamma,
-    Model,
-    communicability,
-    independent,
-)
+from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers import gibbs, polyagamma
 from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.run import SAMPLERS, Draws, Plan, sample

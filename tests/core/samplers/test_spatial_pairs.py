@@ -13,21 +13,8 @@ from judgemap.core.model.prior import InverseGamma, Model, independent
 from judgemap.core.samplers.compiled import exp_of_negative, tanh_of_half
 from judgemap.core.samplers.spatial import compiled as pair_pass
 from judgemap.core.samplers.spatial import hmc as pair_arrays
-from judgemap.core.samplers.spatial.compiled import (
-    Rows,
-    add_laplacian,
-    add_to_triangle,
-    pass_pairs,
-)
-from judgemap.core.samplers.spatial.hmc import (
-    FEW,
-    build_target,
-    kernel,
-    kernel_for,
-    start,
-    to_coordinates,
-    trajectory,
-)
+from judgemap.core.samplers.spatial.compiled import Rows, add_laplacian, add_to_triangle, pass_pairs
+from judgemap.core.samplers.spatial.hmc import FEW, build_target, kernel, kernel_for, start, to_coordinates, trajectory
 from judgemap.core.types import FloatArray
 
 CHAINS = (1, 3, 8, 33)

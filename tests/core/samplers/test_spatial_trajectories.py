@@ -7,13 +7,7 @@ import numpy as np
 import pytest
 
 from judgemap.core.model.counts import PairCounts, count_pairs
-from judgemap.core.model.prior import (
-    FixedVariance,
-    InverseGamma,
-    Model,
-    VariancePrior,
-    independent,
-)
+from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, VariancePrior, independent
 from judgemap.core.samplers import split_hmc
 from judgemap.core.samplers.kernel import HUGE, Arrays, broke_down
 from judgemap.core.samplers.run import START_SPREAD, Plan, run

@@ -6,13 +6,7 @@ from test_spatial_exactness import LIMIT, largest, moment_errors, three_areas, t
 
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.prior import (
-    FixedVariance,
-    InverseGamma,
-    Model,
-    communicability,
-    independent,
-)
+from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers import slices
 from judgemap.core.samplers.run import Draws, Plan, run, sample
 from judgemap.core.samplers.spatial import hmc

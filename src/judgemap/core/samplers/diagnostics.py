@@ -86,12 +86,6 @@ def ess_bulk(draws: FloatArray) -> FloatArray:
     return _ess(_normalise(_split(_by_quantity(draws)))[0]).reshape(draws.shape[2:])
 
 
-def ess_tail(draws: FloatArray) -> FloatArray:
-    """Effective number of independent draws for the 5 % and 95 % quantiles, whichever is smaller."""
-    chains = _by_quantity(draws)
-    return _tail_ess(chains, _split(chains)).reshape(draws.shape[2:])
-
-
 def _by_quantity(draws: FloatArray) -> FloatArray:
     """Return draws as (quantity, chain, draw), so that values used together are adjacent in memory."""
     draws = np.asarray(draws, dtype=np.float64)
@@ -140,6 +134,7 @@ def _rhat(draws: FloatArray) -> FloatArray:
 
 
 def _tail_ess(chains: FloatArray, halves: FloatArray) -> FloatArray:
+    """Effective number of independent draws for the 5 % and 95 % quantiles, whichever is smaller."""
     limits = np.quantile(chains.reshape(len(chains), -1), [0.05, 0.95], axis=1)
     low, high = (_ess((halves <= limit[:, None, None]).astype(np.float64)) for limit in limits)
     return np.minimum(low, high)

