@@ -238,7 +238,7 @@ def keep_fit(study: Any, n_answers: int) -> None:  # noqa: ANN401 - a study
     rows = [
         {
             "id": code, "name": name, "risk_median": middle, "risk_mean": middle + 0.001, "risk_sd": wide,
-            "risk_low": middle - 2 * wide, "risk_high": middle + 2 * wide, "rank_median": place,
+            "risk_low": middle - 2 * wide, "risk_high": middle + 2 * wide, "rank": place,
             "rank_low": max(1, place - 900), "rank_high": min(count, place + 900), "p_top10": wide / place,
         }
         for (code, name), middle, wide, place in zip(named, risk.tolist(), sd.tolist(), rank.tolist(), strict=True)

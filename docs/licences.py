@@ -1,17 +1,18 @@
-"""Write docs/licences.md: the licence of every package that `pip install 'judgemap[web,cluster]'` brings.
+"""Write docs/licences.md: the licence of every package that judgemap, with all its extras, brings.
 
 python docs/licences.py docs/licences.md
 """
 
 import re
 import sys
+import tomllib
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = "judgemap[web,cluster]"
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 HEAD = """# Licences of what judgemap is built on
 
 judgemap itself is under the MIT licence. These packages come with it; `make licences` writes this page from their own
@@ -20,6 +21,13 @@ metadata.
 | package | licence |
 |---|---|
 """
+
+
+def wanted() -> list[str]:
+    """Return what judgemap requires, with every extra it has."""
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+    lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    return [line for line in lines if Requirement(line).name != "judgemap"]
 
 
 def installed_with(text: str, extras_seen: set[str] | None = None) -> dict[str, Distribution]:
@@ -62,7 +70,9 @@ def _first_line(package: Distribution) -> str:
 
 def page() -> str:
     """Return the whole page."""
-    packages = {name: package for name, package in installed_with(ROOT).items() if name != "judgemap"}
+    packages: dict[str, Distribution] = {}
+    for text in wanted():
+        packages |= installed_with(text)
     rows = [f"| {name} | {licence_of(package).replace('|', '/')} |" for name, package in sorted(packages.items())]
     return HEAD + "\n".join(rows) + "\n"
 

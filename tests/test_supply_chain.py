@@ -28,6 +28,6 @@ def test_every_licence_is_listed():
     spec.loader.exec_module(licences)
     names = re.compile(r"^\| ([a-z0-9-]+) \|", re.MULTILINE)
     listed = set(names.findall((ROOT / "docs" / "licences.md").read_text()))
-    assert len(listed) > 60
+    assert {"django", "granian", "psycopg"} <= listed
     missing = set(names.findall(licences.page())) - listed
     assert missing == set(), "write the page again: make licences"

@@ -46,7 +46,9 @@ jm_fit <- function(comparisons, areas, ..., seed = 1, id = NULL, name = NULL, fo
   places <- place_options(areas, draft, id, name)
   jm_command(c("fit", comparisons, places, "--seed", format(seed, scientific = FALSE), as_options(list(...)),
                "-o", folder))
-  jm_read(folder)
+  fit <- jm_read(folder)
+  message(paste(verdict_lines(fit), collapse = "\n"))
+  fit
 }
 
 #' Read lists of speedyBBT: comparisons and areas, for jm_fit.

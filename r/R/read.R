@@ -35,8 +35,16 @@ jm_draws <- function(fit) {
 
 as.data.frame.judgemap_fit <- function(x, ...) x$areas
 
+# What a reader must know before any number: whether the fit can be used, and what speaks against it.
+verdict_lines <- function(x) {
+  verdict <- x$info$verdict
+  if (is.null(verdict)) return("The fit has no verdict.")
+  c(paste0(verdict$headline, "."), verdict$grounds$text[verdict$grounds$grade != "sound"])
+}
+
 print.judgemap_fit <- function(x, ...) {
   cat(sprintf("judgemap: %s model of %d areas, seed %s\n", x$info$model, nrow(x$areas), format(x$info$seed)))
+  writeLines(strwrap(verdict_lines(x)))
   highest <- x$areas[order(-x$areas$risk_median), c("id", "name", "risk_median", "risk_low", "risk_high", "p_top10")]
   print(head(highest, 10), row.names = FALSE, digits = 3)
   invisible(x)

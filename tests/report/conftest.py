@@ -79,22 +79,37 @@ def study():
     return jm.simulate_study(np.random.default_rng(1), jm.chicago())
 
 
-@pytest.fixture(scope="session")
-def fit(study):
-    return jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=200)
-
-
-@pytest.fixture(scope="session")
 def settled(fit):
-    """The same fit as if it had many draws: nothing to warn about."""
-    well = {"rhat_max": 1.002, "ess_bulk_min": 900.0, "ess_bulk_min_of": "α²", "ess_tail_min": 800.0}
+    """Return a fit as if it had many draws: nothing to warn about."""
+    well = {"rhat_max": 1.002, "ess_bulk_min": 900.0, "ess_bulk_min_of": "α²", "ess_tail_min": 800.0, "clusters": None}
     return replace(fit, record=replace(fit.record, diagnostics=replace(fit.record.diagnostics, **well)))
 
 
 @pytest.fixture(scope="session")
-def clustered(study):
+def as_settled():
+    return settled
+
+
+@pytest.fixture(scope="session")
+def rough(study):
+    """A fit with too few draws, as its warnings say."""
+    return jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=200)
+
+
+@pytest.fixture(scope="session")
+def fit(rough):
+    return settled(rough)
+
+
+@pytest.fixture(scope="session")
+def rough_clusters(study):
     """A short run of the clustering model on the same comparisons."""
     return jm.fit_clusters(study.data, study.areas, seed=1, chains=2, warmup=100, draws=100, thin=2)
+
+
+@pytest.fixture(scope="session")
+def clustered(rough_clusters):
+    return settled(rough_clusters)
 
 
 @pytest.fixture(scope="session")
@@ -111,7 +126,7 @@ def bare_study(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def bare_fit(bare_study):
-    return jm.fit_spatial(bare_study.data, bare_study.areas, seed=1, chains=2, draws=200)
+    return settled(jm.fit_spatial(bare_study.data, bare_study.areas, seed=1, chains=2, draws=200))
 
 
 @pytest.fixture(scope="session", params=["map", "edge list"])

@@ -28,8 +28,8 @@ def about(study):
 
 
 @pytest.fixture(scope="module")
-def document(read_page, settled, about, clustered):
-    return read_page(briefing(settled, about, clustered))
+def document(read_page, fit, about, clustered):
+    return read_page(briefing(fit, about, clustered))
 
 
 def test_every_picture_has_words_for_it(document):
@@ -81,7 +81,7 @@ def test_the_order_of_what_is_told(document):
 
 def test_question_days_and_numbers(document, study):
     start = document.words[:2400]
-    for said in ("Wards of the town", QUESTION, "12", "1,848", "77", f"{np.median(study.data.seconds):.3g} s"):
+    for said in ("Wards of the town", QUESTION, "12", "1,848", "77", f"{2 * 1848 / 77:.3g}"):
         assert said in start
     assert "2 March 2026 to 17 April 2026" in document.words
     assert "1 to 1,063, median 49" in document.words, "the median of the twelve judges' counts"
@@ -141,25 +141,45 @@ def test_a_banner_stands_on_top_if_the_draws_are_poor(fit, read_page, document):
     told = read_page(briefing(poor))
     assert poor.warnings
     first = told.words.index("Verdict: not ready for use.")
-    assert first < told.words.index("In three sentences")
+    assert first < told.words.index(front.UNSETTLED)
     assert all(warning in told.words for warning in poor.warnings)
     assert "found a problem" in told.words
 
 
-def test_a_banner_names_the_second_model_if_only_its_draws_are_poor(settled, clustered):
+@pytest.mark.usefixtures("undrawn")
+def test_a_fit_that_has_not_settled_makes_no_claims(rough, clustered, read_page):
+    told = read_page(briefing(rough, other=clustered))
+    marked = [each for each in told.all("div") if "unsettled" in each.get("class", "")]
+    assert len(marked) == 1, "a watermark"
+    assert not re.search("probability|P\\(|times in 10|highest risk,", told.words.split("Methods, ready to paste")[0])
+    assert front.settled(rough) is False
+    assert len(front.sentences(rough)) == 2
+
+
+def test_ties_count_as_comparisons_and_judges_left_out_are_named_as_a_number(fit):
+    data = replace(fit.record.data, comparisons=1763, ties=85)
+    tied = replace(fit, record=replace(fit.record, data=data))
+    asked = front.sentences(tied, left_out=2)[0]
+    assert "1,848 times in all" in asked
+    assert "(85 times)" in asked
+    assert "the answers of two other judges were left out" in asked
+    assert front.numbers(tied)[1] == ("1,848", "comparisons")
+
+
+def test_a_banner_names_the_second_model_if_only_its_draws_are_poor(fit, clustered):
     judged = replace(clustered.record.diagnostics, rhat_max=1.3)
     poor = replace(clustered, record=replace(clustered.record, diagnostics=judged))
     heading, words, *sentences = front.warning(poor)
     assert heading == "The clusters are not ready for use"
     assert "do not depend on it" in words
     assert sentences == poor.warnings
-    assert front.warning(settled) == ()
+    assert front.warning(fit) == ()
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_no_banner_if_the_draws_are_good(settled, read_page):
-    told = read_page(briefing(settled)).words
-    assert not settled.warnings
+def test_no_banner_if_the_draws_are_good(fit, read_page):
+    told = read_page(briefing(fit)).words
+    assert not fit.warnings
     assert "not ready for use" not in told
     assert "found no problem" in told
 
@@ -216,8 +236,8 @@ def test_more_pictures_go_into_the_appendix(bare_fit, read_page):
     assert "A square that somebody else drew." in [image["alt"] for image in told.all("img")]
 
 
-def test_the_same_fit_gives_the_same_bytes(document, settled, about, clustered):
-    assert briefing(settled, about, clustered) == document.html
+def test_the_same_fit_gives_the_same_bytes(document, fit, about, clustered):
+    assert briefing(fit, about, clustered) == document.html
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -237,8 +257,8 @@ def test_names_cannot_break_the_page(bare_fit, read_page):
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_notice_comes_before_everything_else(read_page, settled):
-    told = read_page(briefing(settled, About(notice="All of this is simulated.")))
+def test_a_notice_comes_before_everything_else(read_page, fit):
+    told = read_page(briefing(fit, About(notice="All of this is simulated.")))
     assert told.words.index("All of this is simulated.") < told.words.index("In three sentences")
 
 
@@ -255,57 +275,57 @@ def _ten(fit):
     return fit.areas.sort_values("risk_median", ascending=False, kind="stable").head(10).to_dict("records")
 
 
-def test_the_briefing_says_whose_view_the_map_is(settled, document):
-    assert settled.record.view.words in document.html
+def test_the_briefing_says_whose_view_the_map_is(fit, document):
+    assert fit.record.view.words in document.html
     areas, data = jm.example_study(seed=1)
-    fit = jm.fit_spatial(data, areas, seed=1, judges="differ", chains=2, warmup=50, draws=60)
+    panel = jm.fit_spatial(data, areas, seed=1, judges="differ", chains=2, warmup=50, draws=60)
     for seen, sample in (
-        (fit, "The twelve judges are a sample of that population, with views that differ"),
-        (fit.seen_by("panel"), "another panel of twelve judges would give a different map"),
+        (panel, "The twelve judges are a sample of that population, with views that differ"),
+        (panel.seen_by("panel"), "another panel of twelve judges would give a different map"),
     ):
         point = dict(front.points(seen, About()))["Whose view it is"]
         assert point.startswith(seen.record.view.words)
         assert sample in point
     note = Note(NoteKind.JUDGES_DIFFER, "Judges differ.")
-    doubted = front.points(replace(settled, record=replace(settled.record, notes=(note,))), About())
+    doubted = front.points(replace(fit, record=replace(fit.record, notes=(note,))), About())
     assert "Here judges differ more than chance explains" in dict(doubted)["How far judges disagree"]
 
 
-def test_plain_units_are_the_posteriors(settled):
+def test_plain_units_are_the_posteriors(fit):
     """By hand: the mean over the draws of the chance that a logistic judge picks the area."""
-    expected = (1 / (1 + np.exp(-settled.risk))).mean(axis=0)
-    np.testing.assert_allclose(settled.judged_riskier, expected)
+    expected = (1 / (1 + np.exp(-fit.risk))).mean(axis=0)
+    np.testing.assert_allclose(fit.judged_riskier, expected)
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_page_verdict_and_folder_say_the_same(settled, study, read_page, tmp_path):
-    about = About(data=study.data, explanation=Explanation(settled, study.data))
-    kept = jm.load_fit(judge(settled, study.data).save(tmp_path / "fit"))
+def test_page_verdict_and_folder_say_the_same(fit, study, read_page, tmp_path):
+    about = About(data=study.data, explanation=Explanation(fit, study.data))
+    kept = jm.load_fit(judge(fit, study.data).save(tmp_path / "fit"))
     words = about.explanation.verdict
     assert kept.verdict == words
-    for fit, told in ((settled, about), (kept, None)):
-        page = read_page(briefing(fit, told)).words
+    for each, told in ((fit, about), (kept, None)):
+        page = read_page(briefing(each, told)).words
         assert f"Verdict: {words.headline.lower()}." in page
-        assert all(each.text.replace(" %", "\u00a0%") in page for each in words.reasons)
+        assert all(ground.text.replace(" %", "\u00a0%") in page for ground in words.reasons)
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_two_fits_that_disagree_about_the_leader_say_so(settled, read_page):
-    risk = settled.posterior["risk"].copy()
-    first = int(np.median(settled.risk, axis=0).argmax())
+def test_two_fits_that_disagree_about_the_leader_say_so(fit, read_page):
+    risk = fit.posterior["risk"].copy()
+    first = int(np.median(fit.risk, axis=0).argmax())
     risk[:, :, first] = risk[:, :, first] - 10
-    other = replace(settled, posterior=settled.posterior.assign(risk=risk))
-    names = settled.map.names[first], settled.map.names[int(np.median(other.risk, axis=0).argmax())]
-    told = read_page(briefing(settled, None, other)).words
+    other = replace(fit, posterior=fit.posterior.assign(risk=risk))
+    names = fit.map.names[first], fit.map.names[int(np.median(other.risk, axis=0).argmax())]
+    told = read_page(briefing(fit, None, other)).words
     assert f"a second model puts {names[1]} first" in told
     assert f"puts {names[0]} first, the spatial model {names[1]}" in told
-    assert "Two fits disagree" not in read_page(briefing(settled, None, settled)).words
+    assert "Two fits disagree" not in read_page(briefing(fit, None, fit)).words
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_own_words_and_the_day(settled, read_page):
+def test_own_words_and_the_day(fit, read_page):
     words = OwnWords("A. Hill & co", "hill@town.example", "Visit.\n\nThen <decide>.")
-    html = briefing(settled, About(words=words, made=date(2026, 5, 4)))
+    html = briefing(fit, About(words=words, made=date(2026, 5, 4)))
     told = read_page(html).words
     assert "4 May 2026 · A. Hill & co · Contact: hill@town.example" in told
     assert told.index("What to do next") < told.index("Annex: the technical part")

@@ -1,5 +1,8 @@
 """Colours keep their order for everybody: in colour, under each kind of colour blindness, and in grey."""
 
+import re
+from pathlib import Path
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -8,6 +11,8 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_hex, to_rgb
 
 from judgemap.report.figures.colours import (
+    ABOVE,
+    BELOW,
     CHANCE,
     CLASSES,
     HUES,
@@ -104,3 +109,10 @@ def test_colours_are_those_of_matplotlib(hue):
         where = np.linspace(*SPAN, count) if count > 1 else [sum(SPAN) / 2]
         known = [to_hex(colour) for colour in mpl.colormaps[hue](where)]
         assert Scale(hue, "", "", "").colours(count) == known
+
+
+def test_r_draws_with_the_same_colours():
+    text = (Path(__file__).parents[2] / "r" / "R" / "plot.R").read_text(encoding="utf-8")
+    for name, colours in (("below", BELOW), ("above", ABOVE), ("blues", HUES["Blues"].split())):
+        line = re.search(rf"^{name} <- c\((.*)\)$", text, re.M)[1]
+        assert re.findall("#[0-9a-f]{6}", line) == list(colours)

@@ -91,7 +91,7 @@ def test_ranks_and_convergence_show_the_fits_numbers(fit):
     ax = fit.plot.ranks(top=5, ax=Figure().subplots())
     best = fit.areas.nlargest(5, "risk_median")
     assert [label.get_text() for label in ax.get_yticklabels()] == best["name"].tolist()
-    assert ax.lines[0].get_xdata().tolist() == best["rank_median"].tolist()
+    assert ax.lines[0].get_xdata().tolist() == best["rank"].tolist()
     ax = fit.plot.convergence(ax=Figure().subplots())
     drawn = np.concatenate([line.get_xdata() for line in ax.lines[:2]])
     assert np.allclose(np.sort(drawn), np.sort(fit.sampling.ess_bulk))

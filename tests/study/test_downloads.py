@@ -36,7 +36,7 @@ def without_map(fitted) -> jm.Fit:
 
 
 def numbers(table: pd.DataFrame) -> np.ndarray:
-    return table[["risk_median", "risk_sd", "risk_low", "risk_high", "rank_median", "p_top10"]].to_numpy(dtype=float)
+    return table[["risk_median", "risk_sd", "risk_low", "risk_high", "rank", "p_top10"]].to_numpy(dtype=float)
 
 
 READERS = {

@@ -107,7 +107,7 @@ def test_answers_without_names_are_nobodys(square):
     data = tell(square, [("", "a", "b", "left", 1.0), ("", "c", "b", "right", 1.0)])
     fit = jm.fit_standard(data, square, seed=1, chains=2, draws=50)
     assert len(jm.judge_table(fit, data)) == 0
-    assert len(surprising_answers(fit, data)) == 2
+    assert len(surprising_answers(fit, data)) == 0, "nothing two answers say is surprising"
 
 
 def test_comparisons_of_other_areas_are_refused(fit, told):
@@ -149,18 +149,20 @@ def test_surprises_are_sorted_and_name_what_was_chosen(square):
     found = surprising_answers(fit, data, most=3)
     first = found.iloc[0]
     assert (first["row"], first["judge"], first["chosen"], first["other_name"]) == (15, "ann", "b", "Ash")
-    assert found["probability"].is_monotonic_increasing
+    assert len(found) == 1, "the other answers are not surprising"
+    assert first["probability"] <= 0.1
     chance = fit.choice_chances(np.array([0]), np.array([1]))[0]
     assert first["probability"] == pytest.approx(1 - chance)
 
 
 def test_direction_changes_no_chance(square):
-    rows = [("bob", "a", "b", "left", 1.0)] * 15 + [("ann", "b", "c", "left", 9.0)]
+    rows = [("bob", "a", "b", "left", 1.0)] * 15 + [("ann", "b", "a", "left", 9.0)]
     lower = tell(square, rows)
     higher = replace(lower, winner_is="higher")
     one, two = (
         surprising_answers(jm.fit_standard(each, square, seed=1, chains=2, draws=100), each) for each in (lower, higher)
     )
+    assert len(one) == 1
     np.testing.assert_allclose(one["probability"], two["probability"])
 
 

@@ -150,7 +150,7 @@ def test_checks_and_surprises_take_a_panel(fit, answers):
     check = jm.predictive_check(fit, answers, seed=1, draws=40)
     assert check.areas["expected"].between(0, 1).all()
     assert len(jm.predictive_check(fit, seed=1, draws=20).checks) == 3
-    assert len(jm.surprising_answers(fit, answers, most=5)) == 5
+    assert (jm.surprising_answers(fit, answers, most=5)["probability"] <= 0.1).all()
 
 
 BAD = {

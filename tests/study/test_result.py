@@ -9,7 +9,7 @@ from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.priors import PRIORS
 
 COLUMNS = [
-    "id", "name", "risk_median", "risk_mean", "risk_sd", "risk_low", "risk_high", "rank_median", "rank_low",
+    "id", "name", "risk_median", "risk_mean", "risk_sd", "risk_low", "risk_high", "rank", "rank_low",
     "rank_high", "p_top10",
 ]  # fmt: skip
 

@@ -1,6 +1,7 @@
 """What is written for speedyBBT says the same as the fit's data."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from typer.testing import CliRunner
 
 import judgemap as jm
 from judgemap.errors import StudyError
+from judgemap.study.data.comparisons import Outcome
 from judgemap.study.export import export_speedybbt, wide_draws
 
 
@@ -33,6 +35,8 @@ def test_winners_losers_and_the_prior(study, tmp_path):
     assert np.array_equal(covariance, fit.covariance.matrix)
     script = (tmp_path / "r" / "speedybbt.R").read_text(encoding="utf-8")
     assert "risk <- -1 * (lambda" in script, "the winner has the lower rate"
+    assert "item.prior.var" not in script, "its name differs between versions"
+    assert "names(formals(fit))" in script
 
 
 def test_what_speedybbt_cannot_fit_is_refused(study, tmp_path):
@@ -40,6 +44,12 @@ def test_what_speedybbt_cannot_fit_is_refused(study, tmp_path):
     fixed = jm.fit_spatial(data, areas, seed=1, chains=2, draws=60, variance=jm.FixedVariance(9.0))
     with pytest.raises(StudyError, match="α² inferred"):
         export_speedybbt(fixed, data, tmp_path / "r")
+    tied = replace(
+        data, outcome=np.where(np.arange(len(data)) < 40, Outcome.TIE, data.outcome).astype(data.outcome.dtype)
+    )
+    with_ties = jm.fit_spatial(tied, areas, seed=1, chains=2, draws=60)
+    with pytest.raises(StudyError, match="fit with --ties leave-out, and export"):
+        export_speedybbt(with_ties, tied, tmp_path / "r")
 
 
 def test_the_wide_table_holds_every_draw(study):

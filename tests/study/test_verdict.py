@@ -11,6 +11,7 @@ from judgemap.study.assess.verdict import (
     Grade,
     Subject,
     Verdict,
+    judge_checks,
     judge_fit,
 )
 
@@ -61,7 +62,7 @@ def test_what_could_not_be_assessed_is_said():
 def test_an_unusual_measure_needs_care(p):
     found = verdict(checks=[*USUAL[:3], Measure(name="left", words="left", p=p)])
     assert found.grade is Grade.CARE
-    assert "favour a side" in found.ground(Subject.CHECKS).text
+    assert "whatever the pair" in found.ground(Subject.CHECKS).text
 
 
 @pytest.mark.parametrize("p", [EXTREME, 0.5, 1 - EXTREME])
@@ -141,3 +142,11 @@ def test_it_survives_json():
     found = verdict(warnings=["Wait."], differ=True)
     assert Verdict.from_dict(json.loads(json.dumps(found.to_dict()))) == found
     assert np.all([each.text for each in found.grounds])
+
+
+def test_too_few_circles_are_not_several_scales():
+    """A small p means more circles than the model expects, a large one fewer."""
+    many, few = (judge_checks([Measure(name="triads", words="circles", p=p)]).text for p in (0.009, 0.991))
+    assert "several scales" in many
+    assert "several scales" not in few
+    assert "fewer circles" in few

@@ -27,6 +27,8 @@ test_that("a map and a table become a map of risk", {
   expect_s3_class(fit$map, "sf")
   expect_equal(as.character(fit$map$id), fit$areas$id)
   expect_output(print(fit), "spatial model of 5 areas, seed 1")
+  expect_output(print(fit), fit$info$verdict$headline, fixed = TRUE)
+  expect_message(quick(answers(), squares(), id = "code", name = "label"), fit$info$verdict$headline, fixed = TRUE)
   picture <- tempfile(fileext = ".pdf")
   grDevices::pdf(picture)
   plot(fit)

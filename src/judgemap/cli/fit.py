@@ -118,7 +118,7 @@ def describe(fit: Fit, folder: Path) -> str:
 
     record, data = fit.record, fit.record.data
     judges = {0: "", 1: " by 1 judge"}.get(data.judges, f" by {data.judges:,} judges")
-    asked = f"{data.comparisons:,} comparisons of {data.areas:,} areas{judges}"
+    asked = f"{data.used:,} comparisons of {data.areas:,} areas{judges}"
     drawn = f"{fit.posterior.sizes['chain']} × {fit.posterior.sizes['draw']:,} draws in {record.seconds:.1f} s"
     judged = f"effective sample size at least {record.diagnostics.ess_bulk_min:,.0f}"
     lines = [f"{asked}, {record.model} model, seed {record.seed}.", *panel_lines(fit), "", highest_risk(fit).text(), ""]

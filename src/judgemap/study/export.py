@@ -324,7 +324,7 @@ def _record(fit: Fit, data: Comparisons, shown: Comparisons) -> FitRecord:
     made = data_notes(shown, data.counts().decided(), fit.map, fit.record.model)
     named = {note.kind: note for note in made if note.names_judges}
     notes = tuple(named.get(note.kind, note) for note in fit.record.notes)
-    return replace(fit.record, notes=notes, data=replace(fit.record.data, sha256=shown.digest()))
+    return replace(fit.record, notes=notes)
 
 
 def _csv(columns: tuple[str, str], rows: Any) -> bytes:  # noqa: ANN401 - pairs of texts, from wherever
@@ -377,7 +377,7 @@ def _readme(fit: Fit, shown: Comparisons, command: str) -> str:
     made = f"judgemap {record.versions['judgemap']}, Python {record.versions['python']}, seed {record.seed}"
     return f"""# Replication archive
 
-A fit of the {record.model} model to {data.comparisons:,} comparisons of {data.areas:,} areas ({made}).
+A fit of the {record.model} model to {data.used:,} comparisons of {data.areas:,} areas ({made}).
 To reproduce it, in an empty folder:
 
     python -m pip install -r requirements.txt
@@ -413,15 +413,23 @@ areas <- read.csv("areas.csv")
 covariance <- as.matrix(read.csv("covariance.csv", header = FALSE))
 dimnames(covariance) <- NULL
 
-# item1 is always the winner and outcome always 1, as in speedyBBT's own examples.
-given <- list(outcome = comparisons$outcome, covariance = covariance, n.iter = 5000, chi = {scale}, psi = {shape})
-if (exists("speedy_BBTm")) {{ # since version 1.0.0.9000
-  draws <- speedy_BBTm(given$outcome, comparisons$item1, comparisons$item2, item.prior.var = covariance,
-                       n.iter = given$n.iter, chi = given$chi, psi = given$psi)
+# item1 is always the winner and outcome always 1, as in speedyBBT's own examples. The names of the function and of its
+# arguments differ between versions, so they are looked up.
+fit <- if (exists("speedy_BBTm")) speedy_BBTm else speedyBBTm
+called <- function(pattern) {{
+  found <- grep(pattern, names(formals(fit)), value = TRUE)
+  if (length(found) == 0) stop("this version of speedyBBT has no argument like '", pattern, "'", call. = FALSE)
+  found[1]
+}}
+given <- list(comparisons$outcome, comparisons$item1, comparisons$item2)
+given[[called("prior.*(var|cov)")]] <- covariance
+given[[called("^n.?iter")]] <- 5000
+given[[called("^chi")]] <- {scale}
+given[[called("^psi")]] <- {shape}
+draws <- do.call(fit, given)
+if (inherits(draws, "mcmc")) {{
   lambda <- as.matrix(draws)[, paste0("lambda[", areas$item, "]")]
 }} else {{
-  draws <- speedyBBTm(given$outcome, comparisons$item1, comparisons$item2, player.prior.var = covariance,
-                      n.iter = given$n.iter, chi = given$chi, psi = given$psi)
   lambda <- parameter(draws, "lambda")
 }}
 risk <- {sign} * (lambda - rowMeans(lambda))
@@ -447,10 +455,9 @@ def export_speedybbt(fit: Fit, data: Comparisons, folder: str | Path) -> int:
     'judge,item1,item2,outcome'
     """
     prior = fit.record.hyperparameters
-    if not isinstance(prior, InverseGamma) or fit.record.of_panel:
-        raise StudyError(
-            "speedyBBT has the standard and the spatial model with α² inferred and judges alike; fit one of these first"
-        )
+    again = _remedy(fit)
+    if again or not isinstance(prior, InverseGamma):
+        raise StudyError(f"speedyBBT does not have this model: fit {again}, and export that fit")
     if tuple(data.ids) != fit.map.ids:
         raise StudyError("the comparisons and the fit are of different areas; give the file that was fitted")
     decided = np.flatnonzero(data.decided)
@@ -470,6 +477,20 @@ def export_speedybbt(fit: Fit, data: Comparisons, folder: str | Path) -> int:
         np.savetxt(draft / "covariance.csv", fit.covariance.matrix, delimiter=",", fmt="%.17g")
         (draft / MARK).write_text(script, encoding="utf-8")
     return len(decided)
+
+
+def _remedy(fit: Fit) -> str:
+    """Say which options make a fit that speedyBBT can repeat; empty if this one is."""
+    record, panel = fit.record, fit.record.panel
+    if record.model == "clusters":
+        return "with --model spatial"
+    found = [] if isinstance(record.hyperparameters, InverseGamma) else ["with α² inferred, not fixed"]
+    if panel is not None:
+        found += ["with --judges alike"] if panel.differ else []
+        found += [f"without --{name}" for name in ("side", "attention", "lapses") if getattr(panel, name)]
+        found += ["with --smoothness paper"] if panel.smoothness == "infer" else []
+        found += ["with --ties leave-out"] if record.data.ties else []
+    return ", ".join(found)
 
 
 def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -29,10 +29,10 @@ def test_summary():
     np.testing.assert_allclose(summary.mean, RISK.mean(axis=0))
     np.testing.assert_allclose(summary.median, np.median(RISK, axis=0))
     assert summary.p_top.sum() == pytest.approx(10)
-    assert (summary.rank_low <= summary.rank_median).all()
-    assert (summary.rank_median <= summary.rank_high).all()
+    assert (summary.rank_low <= summary.rank).all()
+    assert (summary.rank <= summary.rank_high).all()
     assert (summary.low < summary.median).all()
-    assert summary.rank_median[14] < summary.rank_median[0], "rank 1 is the highest risk"
+    assert summary.rank[14] < summary.rank[0], "rank 1 is the highest risk"
 
 
 def test_probabilities():

@@ -112,7 +112,7 @@ def test_every_area_has_the_colour_and_the_words_of_its_value(run, page, made, l
 
 def test_ranks_are_darkest_at_the_top(run, page, made):
     shown = areas_on(page(run, layer="rank").content.decode())
-    ranks = made["spatial"].fit.areas["rank_median"].to_numpy()
+    ranks = made["spatial"].fit.areas["rank"].to_numpy()
     fills = {fill for (_, _, fill), rank in zip(shown, ranks, strict=True) if rank <= 5}
     assert len(fills) == 1
     assert fills != {fill for (_, _, fill), rank in zip(shown, ranks, strict=True) if 5 < rank <= 10}
@@ -183,7 +183,7 @@ def test_an_area_by_link(run, page, made, said, areas, table_rows, text_of):
     part = re.search(r'<section class="detail".*?</section>', html, re.S)[0]
     text = text_of(part)
     assert text.startswith(row["name"])
-    assert f"{row['rank_median']} {row['rank_low']} to {row['rank_high']}" in text
+    assert f"{row['rank']} {row['rank_low']} to {row['rank_high']}" in text
     assert f"Among the top 10 {percent(row['p_top10'])}" in text
     decided = said.decided & ((said.left == position) | (said.right == position))
     chosen = np.where(said.outcome == Outcome.LEFT, said.left, said.right)
@@ -251,7 +251,7 @@ def test_an_area_that_is_not_there(run, clients, position):
 
 
 def test_a_fit_of_two_areas_alike_has_all_its_layers():
-    row = {"risk_median": 0.0, "risk_low": 0.0, "risk_high": 0.0, "risk_sd": 0.0, "rank_median": 1, "rank_low": 1,
+    row = {"risk_median": 0.0, "risk_low": 0.0, "risk_high": 0.0, "risk_sd": 0.0, "rank": 1, "rank_low": 1,
            "rank_high": 2, "p_top10": 1.0, "name": "a"}  # fmt: skip
     layers = make_layers([row, row], {1: [0.5, 0.5]})
     assert list(layers) == ["risk", "sd", "rank", "width", "top1", "top2"]

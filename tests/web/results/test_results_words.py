@@ -58,7 +58,7 @@ def test_checks(answered, keep, page, made, text_of, table_rows):
     html = page(run, "checks").content.decode()
     assert "Use with care" in page(run, "map").content.decode() or "use with care" in html
     assert "All is well." not in html, "the verdict's rule speaks, not an old note"
-    assert "does not explain the answers in every respect" in html
+    assert "Unusual: left (p = 0.001)." in html
     assert table_rows(html) == [
         ["Spread of win rates", "1.25", "1.20", "1.00 to 1.50", "0.40"],
         ["Left", "962", "907", "875 to 938", "< 0.01 unusual"],

@@ -27,11 +27,16 @@ class Summary:
     sd: FloatArray
     low: FloatArray
     high: FloatArray
-    rank_median: FloatArray
     rank_low: FloatArray
     rank_high: FloatArray
     p_top: FloatArray
     top: int
+
+    @property
+    def rank(self) -> IntArray:
+        """The place of each area by its median risk, 1 for the highest: the one order that every table and map uses."""
+        place: IntArray = ranks(self.median[None])[0]
+        return place
 
 
 def summarise(risk: FloatArray, top: int = 10) -> Summary:
@@ -54,14 +59,13 @@ def _of_areas(risk: FloatArray, rank: IntArray, top: int) -> Summary:
     """Summarise some of the areas."""
     risk = np.asarray(risk, dtype=np.float64)
     low, median, high = np.quantile(risk, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0)
-    rank_low, rank_median, rank_high = np.quantile(rank, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0, method="nearest")
+    rank_low, rank_high = np.quantile(rank, INTERVAL, axis=0, method="nearest")
     return Summary(
         median=median,
         mean=risk.mean(axis=0),
         sd=risk.std(axis=0, ddof=1),
         low=low,
         high=high,
-        rank_median=rank_median,
         rank_low=rank_low,
         rank_high=rank_high,
         p_top=in_top(rank, top),

@@ -11,7 +11,6 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
-from judgemap.core.assess.posterior import by_risk
 from judgemap.core.assess.reliability import pearson, spearman
 from judgemap.core.samplers.diagnostics import (
     GOOD_ESS,
@@ -108,7 +107,7 @@ def risk_intervals(fit: Fit, top: int = 20, *, ax: Axes | None = None) -> Pictur
     if top < 1:
         raise StudyError(f"show at least one area, not {top}")
     low, middle, high = _intervals(fit)
-    order = by_risk(middle)[:top]
+    order = fit.order[:top]
     rows = np.arange(len(order), 0, -1)
     with drawing(44 + 15.5 * len(order), axes=ax) as (figure, [axes]):
         axes.hlines(rows, low[order], high[order], color=BLUE, linewidth=2.2, alpha=0.45)
@@ -137,8 +136,8 @@ def rank_intervals(fit: Fit, top: int = 20, *, ax: Axes | None = None) -> Pictur
     """
     if top < 1:
         raise StudyError(f"show at least one area, not {top}")
-    low, middle, high = (fit.areas[column].to_numpy() for column in ("rank_low", "rank_median", "rank_high"))
-    order = by_risk(fit.areas["risk_median"])[:top]
+    low, middle, high = (fit.areas[column].to_numpy() for column in ("rank_low", "rank", "rank_high"))
+    order = fit.order[:top]
     rows = np.arange(len(order), 0, -1)
     with drawing(44 + 15.5 * len(order), axes=ax) as (figure, [axes]):
         axes.hlines(rows, low[order], high[order], color=BLUE, linewidth=2.2, alpha=0.45)

@@ -12,7 +12,6 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
-from judgemap.core.assess.posterior import by_risk
 from judgemap.core.model.prior import Covariance
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
@@ -217,7 +216,7 @@ def risk_map(fit: Fit, title: str = "", *, ax: Axes | None = None) -> Picture:
     'Map of 77 areas shaded by estimated risk (0 '
     """
     risk = fit.areas["risk_median"].to_numpy()
-    first = by_risk(risk)[:10]
+    first = fit.order[:10]
     picture = choropleth(fit.map, risk, RISK, title=title, numbered=first.tolist(), ax=ax)
     caption = (
         "The darker an area, the higher its estimated risk; grey is the average, blue is below it and red above it. "

@@ -186,8 +186,10 @@ def _(schedule: Schedule) -> str:
 
 def _headline(fit: Fit) -> str:
     data, sizes = fit.record.data, fit.posterior.sizes
-    made = f"{data.areas:,} areas, {data.comparisons:,} comparisons, {sizes['chain']} × {sizes['draw']:,} draws"
-    return f"{fit.record.model.capitalize()} model: {made}." + ("" if fit.warnings else f" {fit.verdict}")
+    made = f"{data.areas:,} areas, {data.used:,} comparisons, {sizes['chain']} × {sizes['draw']:,} draws"
+    return f"{fit.record.model.capitalize()} model: {made}." + (
+        "" if fit.warnings else f" {' '.join(fit.verdict.lines)}"
+    )
 
 
 def _first(size: int, things: str) -> str:

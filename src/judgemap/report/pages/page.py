@@ -51,11 +51,13 @@ class Front:
     sentences: tuple[str, ...]
     numbers: tuple[tuple[str, str], ...]
     picture: Picture
-    table: Table
+    table: Table | None
     foot: str
     notice: str = ""
     warning: tuple[str, ...] = ()
     verdict: Verdict | None = None
+    settled: bool = True
+    """Whether the draws can be relied on; if not, the page is marked throughout and has no table."""
     byline: Markup = NOTHING
     second: tuple[tuple[str, str], ...] = ()
     """The points on the second printed page. With ``next_steps``, the two pages make sense on their own."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgemap.core.assess.posterior import by_risk
 from judgemap.errors import StudyError
 from judgemap.report.words.text import number_sentence, partition_sentence, percentage, signed, times_in_ten
 from judgemap.study.assess.comparing import compare_many
@@ -93,15 +92,15 @@ def highest_risk(fit: Fit, count: int = 10) -> Table:
         raise StudyError(f"list at least one area, not {count}")
     few = len(fit.map) <= 10
     chances = (fit.p_top(1) if few else fit.areas.set_index("id")["p_top10"]).to_dict()
-    listed = fit.areas.iloc[by_risk(fit.areas["risk_median"])[:count]]
+    listed = fit.areas.iloc[fit.order[:count]]
     rows = tuple(
         (
-            Cell(str(place), f"{area['rank_low']}–{area['rank_high']}"),
+            Cell(str(area["rank"]), f"{area['rank_low']}–{area['rank_high']}"),
             Cell(area["name"]),
             Cell(signed(area["risk_median"]), f"{signed(area['risk_low'])} to {signed(area['risk_high'])}"),
             Cell(percentage(chances[area["id"]])),
         )
-        for place, area in enumerate(listed.to_dict("records"), start=1)
+        for area in listed.to_dict("records")
     )
     columns = (
         Column(Cell("Rank", "95 % interval"), numeric=True),
@@ -122,10 +121,9 @@ def highest_in_words(fit: Fit, count: int = 10) -> Table:
     'Picked as riskier than an average area'
     """
     numbers = highest_risk(fit, count)
-    order = by_risk(fit.areas["risk_median"])
     rows = tuple(
         (rank, name, Cell(times_in_ten(fit.judged_riskier[area])), chance)
-        for (rank, name, _, chance), area in zip(numbers.rows, order, strict=False)
+        for (rank, name, _, chance), area in zip(numbers.rows, fit.order, strict=False)
     )
     first, second, _, last = numbers.columns
     picked = Column(Cell("Picked as riskier than an average area"), numeric=True)

@@ -112,18 +112,18 @@ def percentage(chance: float) -> str:
 def times_in_ten(chance: float) -> str:
     """Write how often something happens, for people who do not read probabilities; never as 'always' or 'never'.
 
-    >>> times_in_ten(0.91), times_in_ten(0.03), times_in_ten(0.9991)
-    ('9 times in 10', '3 times in 100', 'more than 99 times in 100')
+    >>> times_in_ten(0.912), times_in_ten(0.7), times_in_ten(0.03), times_in_ten(0.9991)
+    ('9.1 times in 10', '7 times in 10', '3 times in 100', 'more than 99 times in 100')
     """
     if not 0.005 <= chance <= 0.995:
         return "more than 99 times in 100" if chance > 0.5 else "less than once in 100"
     if 0.05 <= chance <= 0.95:
-        return f"{_times(round(10 * chance))} in 10"
+        return f"{_times(round(10 * chance, 1))} in 10"
     return f"{_times(round(100 * chance))} in 100"
 
 
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+def _times(count: float) -> str:
+    return "once" if count == 1 else f"{count:g} times"
 
 
 def share(part: float) -> str:
@@ -201,8 +201,10 @@ def number_sentence(numbers: Sequence[tuple[int, float]]) -> str:
     >>> number_sentence([(2, 0.2), (3, 0.8)])
     'The number of clusters is uncertain; by probability, 2: 20 %, 3: 80 %.'
     """
+    if max(numbers, key=lambda each: each[1])[0] == 1:
+        return "The answers do not support splitting the map into groups."
     if len(numbers) == 1:
-        return f"In every draw there {'is one cluster' if numbers[0][0] == 1 else f'are {numbers[0][0]} clusters'}."
+        return f"In every draw there are {numbers[0][0]} clusters."
     return f"The number of clusters is uncertain; by probability, {numbers_of_clusters(numbers)}."
 
 

@@ -24,7 +24,7 @@ from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.study.assess.judges import check_areas
-from judgemap.study.assess.verdict import MEANING
+from judgemap.study.assess.verdict import meaning
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.record import Note, NoteKind
 from judgemap.study.fit.result import Fit
@@ -75,7 +75,8 @@ class PredictiveCheck:
         where = f"{self.n_outside:,} of {compared:,} areas have a win rate outside its 95 % interval"
         if not self.misfits:
             return f"The model could have produced these answers: {where}, and no measure is unusual."
-        return f"The model does not fit in at least one respect: {'; '.join(MEANING[name] for name in self.misfits)}."
+        p = dict(zip(self.checks["name"], self.checks["p"], strict=True))
+        return " ".join(meaning(name, p[name]) for name in self.misfits)
 
 
 def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, draws: int = 500) -> PredictiveCheck:

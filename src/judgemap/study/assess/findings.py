@@ -108,7 +108,7 @@ class RiskRow(TypedDict):
     risk_sd: float
     risk_low: float
     risk_high: float
-    rank_median: int
+    rank: int
     rank_low: int
     rank_high: int
     p_top10: float

@@ -177,8 +177,12 @@ def others_chances(data: Comparisons, belief: Belief) -> FloatArray:
     return chance
 
 
+SURPRISING = 0.1
+"""The probability up to which an answer is surprising."""
+
+
 def surprising_answers(fit: "Fit", data: Comparisons, most: int = 30) -> "pd.DataFrame":
-    """List the decided answers that are least likely according to the fit of all answers, least likely first.
+    """List the decided answers that the fit of all answers gave at most one chance in ten, least likely first.
 
     ``probability`` is the posterior mean of P(this area is chosen); ``row`` is the comparison's position in the table.
     Expect a few: of 1,000 answers with probability 5 %, about fifty occur.
@@ -194,8 +198,8 @@ def surprising_answers(fit: "Fit", data: Comparisons, most: int = 30) -> "pd.Dat
     first, second, number = data.pairs
     chance = fit.choice_chances(first, second)[number]
     probability = np.where(data.first_won, chance, 1 - chance)
-    decided = np.flatnonzero(data.decided)
-    rows = decided[np.argsort(probability[decided], kind="stable")[:most]]
+    unlikely = np.flatnonzero(data.decided & (probability <= SURPRISING))
+    rows = unlikely[np.argsort(probability[unlikely], kind="stable")[:most]]
     left_won = data.outcome[rows] == Outcome.LEFT
     chosen, other = np.where(left_won, [data.left[rows], data.right[rows]], [data.right[rows], data.left[rows]])
     ids, names = np.array(fit.map.ids, dtype=object), np.array(fit.map.names, dtype=object)

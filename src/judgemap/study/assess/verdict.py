@@ -26,13 +26,33 @@ ORDERS = (
 )
 """What a correlation between the results of two panels means for a reader."""
 MEANING = {
-    "areas": "areas' win rates are further from the model than expected: the prior may pull them too strongly",
-    "pairs": "answers to the same pairs agree more, or less, than the model expects: judges may see different things",
-    "left": "the two sides are not chosen equally often: some judges may favour a side",
-    "triads": "there are more, or fewer, circles than a single scale of risk allows: judges may be using "
-    "several scales",
+    "areas": (
+        "Areas' win rates are further from the model than expected: the prior may pull them too strongly.",
+        "Areas' win rates are closer to the model than chance would make them.",
+    ),
+    "pairs": (
+        "Answers to the same pair are further from the model than expected: judges may see different things.",
+        "Answers to the same pair are closer to the model than chance would make them.",
+    ),
+    "left": tuple(
+        f"Some judges tended to press the {side} button whatever the pair. Those answers carry little information."
+        for side in ("left", "right")
+    ),
+    "triads": (
+        "There are more circles than a single scale of risk allows: judges may be using several scales.",
+        "There are fewer circles than expected: the answers are more consistent than the model assumes.",
+    ),
 }
-"""What an unusual measure in the predictive check means, by its name."""
+"""What an unusual measure of the predictive check means, by its name: more than the model expects, or less."""
+
+
+def meaning(name: str, p: float) -> str:
+    """Say what an unusual measure means; ``p`` is the probability of a larger one, so a small p means too much of it.
+
+    >>> meaning("triads", 0.991)[:27], meaning("triads", 0.004)[:26]
+    ('There are fewer circles tha', 'There are more circles tha')
+    """
+    return MEANING[name][p > 0.5]
 
 
 class Grade(StrEnum):
@@ -154,7 +174,7 @@ def judge_fit(
     >>> measures = [Measure(name="left", words="answers for the area on the left", p=0.007)]
     >>> found = ReliabilityFinding(split_half_full=0.84, judges=2, answers=800)
     >>> judge_fit([], measures, found, [JudgeFinding(judge="ann"), JudgeFinding(judge="bob")], differ=False).lines
-    ['Use with care.', 'The fit does not explain the answers in every respect: the two sides are not chosen equally...']
+    ['Use with care.', 'Some judges tended to press the left button whatever the pair. Those answers carry little...']
     """
     grounds = (
         judge_convergence(warnings, stopped=stopped),
@@ -198,9 +218,11 @@ def judge_checks(measures: Sequence[Measure] | None) -> Ground:
         return Ground(Subject.CHECKS, Grade.CARE, "We did not check whether the fit explains the answers.")
     unusual = [each for each in measures if each.unusual]
     if unusual:
-        found = "; ".join(f"{MEANING.get(each.name, each.words)} ({p_value(each.p)})" for each in unusual)
-        words = f"The fit does not explain the answers in every respect: {found}."
-        return Ground(Subject.CHECKS, Grade.CARE, words)
+        found = [
+            (meaning(each.name, each.p or 0.0) if each.name in MEANING else f"Unusual: {each.words}.", p_value(each.p))
+            for each in unusual
+        ]
+        return Ground(Subject.CHECKS, Grade.CARE, " ".join(f"{words[:-1]} ({p})." for words, p in found))
     words = f"The fit explains the answers: none of the {len(measures)} checks is unusual."
     near = [each for each in measures if each.p is not None and not BORDERLINE <= each.p <= 1 - BORDERLINE]
     if near:  # explains a 95 % interval on the page that misses its measure

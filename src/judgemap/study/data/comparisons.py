@@ -261,9 +261,14 @@ class Comparisons(Displayed):
         return self._of([name for name in self.judges if name not in unwanted], unnamed=True)
 
     def digest(self) -> str:
-        """Return a SHA-256 of the areas' ids, the answers and their direction: the same data give the same digest."""
+        """Return a SHA-256 of the areas' ids, the answers and their direction: the same data give the same digest.
+
+        Judges count by the order in which they appear, so data whose judges are called something else are the same.
+        """
         text = [self.winner_is, "\x1f".join(self.ids)]
-        columns = (self.judge_names, self.left, self.right, self.outcome_words)
+        first: dict[int, int] = {}
+        judges = np.array([first.setdefault(code, len(first)) if code >= 0 else -1 for code in self.judge.tolist()])
+        columns = (judges, self.left, self.right, self.outcome_words)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         text += [f"{judge}\x1f{left}\x1f{right}\x1f{outcome}" for judge, left, right, outcome in rows]
         return hashlib.sha256("\x1e".join(text).encode()).hexdigest()

@@ -107,9 +107,14 @@ class DataFacts:
     """Ties that are part of the model."""
 
     @property
+    def used(self) -> int:
+        """Answers that the model uses: those with a winner, and ties if they are part of it."""
+        return self.comparisons + self.ties
+
+    @property
     def left_out(self) -> int:
         """Pairs that were shown but say nothing to the model."""
-        return self.shown - self.comparisons - self.ties
+        return self.shown - self.used
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,12 +115,17 @@ class Fit(Displayed):
                 "risk_sd": summary.sd,
                 "risk_low": summary.low,
                 "risk_high": summary.high,
-                "rank_median": summary.rank_median.astype(int),
+                "rank": summary.rank,
                 "rank_low": summary.rank_low.astype(int),
                 "rank_high": summary.rank_high.astype(int),
                 "p_top10": summary.p_top,
             }
         )
+
+    @property
+    def order(self) -> IntArray:
+        """The positions of the areas, highest risk first."""
+        return posterior.by_risk(self.areas["risk_median"])
 
     def seen_by(self, view: str) -> "Fit":
         """Return the same fit with the map of another `View`, if it has one: see `PanelFit.seen_by`."""

@@ -49,7 +49,7 @@ ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 
 BRIEFING_POLICY = ALONE + "frame-ancestors 'none'; sandbox allow-popups allow-popups-to-escape-sandbox"
 PICTURE_POLICY = ALONE + "frame-ancestors 'self'; sandbox"
 COLUMNS = (
-    "id", "name", "risk_median", "risk_mean", "risk_sd", "risk_low", "risk_high", "rank_median", "rank_low",
+    "id", "name", "risk_median", "risk_mean", "risk_sd", "risk_low", "risk_high", "rank", "rank_low",
     "rank_high", "p_top10", "cluster", "probability",
 )  # fmt: skip
 """Columns of the table of areas, in the order of areas.csv; a database may store them in another order."""

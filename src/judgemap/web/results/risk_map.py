@@ -178,7 +178,7 @@ def _uncertainty(rows: Sequence[RiskRow]) -> Layer:
 
 
 def _rank(rows: Sequence[RiskRow]) -> Layer:
-    values = [row["rank_median"] for row in rows]
+    values = [row["rank"] for row in rows]
     limits = (*(limit for limit in RANK_LIMITS if limit < len(rows)), len(rows) + 0.5)
     words = ("rank", "Rank", _("The darker an area, the higher it ranks. Rank 1 is the highest risk."))
     scale = replace(RANK, limits=limits, low="highest", high="lowest")
@@ -186,7 +186,7 @@ def _rank(rows: Sequence[RiskRow]) -> Layer:
         words,
         scale,
         values,
-        lambda: [f"{row['rank_median']} ({row['rank_low']} to {row['rank_high']})" for row in rows],
+        lambda: [f"{row['rank']} ({row['rank_low']} to {row['rank_high']})" for row in rows],
     )
     ticks = [number(limit + 0.5) for limit in limits[:-1]] + [str(len(rows))]
     return replace(layer, colours=layer.colours[::-1], ticks=ticks)
@@ -333,7 +333,6 @@ class Detail:
     position: int
     name: str
     code: str
-    place: int
     count: int
     risk: str
     interval: str
@@ -375,12 +374,11 @@ def describe_area(seen: SeenMap, position: int) -> Detail:
         position=position,
         name=row["name"],
         code=row["id"],
-        place=by_risk(rows).index(position) + 1,
         count=len(rows),
         risk=signed(row["risk_median"]),
         interval=interval(row),
         sd=f"{row['risk_sd']:.2f}",
-        rank=row["rank_median"],
+        rank=row["rank"],
         rank_low=row["rank_low"],
         rank_high=row["rank_high"],
         top=min(10, len(rows)),

@@ -63,7 +63,7 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> html = briefing(fit, About("Wards", "Which of the two has the LOWER rate?", data))
-    >>> "In three sentences" in html and "http" not in html
+    >>> front.UNSETTLED in html and "http" not in html
     True
     """
     about = about or About()
@@ -71,14 +71,15 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
     if other is not None and other.map.ids != fit.map.ids:
         raise StudyError("the two fits are of different areas; give two fits of one study")
     gallery = gallery or Gallery(fit, about, other)
-    clustered = gallery.clusters
+    clustered, settled = gallery.clusters, front.settled(fit)
     first_page = Front(
         title=about.title.strip() or "Risk by area",
         question=about.question.strip(),
-        sentences=front.sentences(fit, other),
-        numbers=front.numbers(fit, about),
+        sentences=front.sentences(fit, other, about.left_out),
+        numbers=front.numbers(fit),
         picture=gallery["risk"],
-        table=tables.highest_in_words(fit),
+        table=tables.highest_in_words(fit) if settled else None,
+        settled=settled,
         byline=finish.byline(about.words, about.made),
         second=front.second_points(fit, about, other, clustered),
         next_steps=finish.next_steps(about.words),
@@ -87,6 +88,9 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
         warning=front.warning(other),
         verdict=front.verdict(fit, about),
     )
+    if not settled:
+        made = [_who(fit, about, gallery), _how(fit, other), _methods(fit, other)]
+        return page_with_front(first_page, [*made, *diagnostics(fit, other, gallery)])
     sections = [
         _how_sure(fit, gallery),
         *(_clusters(clustered, gallery) if clustered is not None else ()),
@@ -169,7 +173,7 @@ def _who(fit: Fit, about: About, gallery: Gallery) -> Section:
     data = fit.record.data
     facts = [
         ("Judges", f"{data.judges:,}" if data.judges else "not known"),
-        ("Comparisons", f"{data.comparisons:,} decided, of {data.shown:,} pairs shown"),
+        ("Comparisons", f"{data.used:,} used, of {data.shown:,} pairs shown"),
         ("Distinct pairs", f"{data.pairs:,} of {data.areas * (data.areas - 1) // 2:,} possible"),
     ]
     timed = None

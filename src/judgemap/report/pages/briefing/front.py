@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from judgemap.core.assess.posterior import by_risk
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.types import IntArray
 from judgemap.report.pages.briefing.about import About
@@ -20,7 +19,7 @@ from judgemap.report.words.text import (
     times_in_ten,
 )
 from judgemap.study.assess.comparing import leaders
-from judgemap.study.assess.verdict import Verdict
+from judgemap.study.assess.verdict import Grade, Subject, Verdict
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.record import NoteKind
@@ -31,10 +30,18 @@ SURE = 0.95
 """The probability above which the briefing states that an area is among the highest."""
 
 TOP = 10
+UNSETTLED = "The computation has not settled, so this page does not say which areas have the highest risk."
 
 
-def sentences(fit: Fit, other: Fit | None = None) -> tuple[str, str, str]:
+def settled(fit: Fit) -> bool:
+    """Return whether a fit's draws can be relied on; without that, nothing it says is stated as a finding."""
+    return fit.verdict.ground(Subject.CONVERGENCE).grade is not Grade.NO
+
+
+def sentences(fit: Fit, other: Fit | None = None, left_out: int = 0) -> tuple[str, ...]:
     """Say who judged what, what came out, what to keep in mind, and whether a second fit puts another area first.
+
+    ``left_out`` counts the judges whose answers were left out. A fit that has not settled makes no claims.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -42,30 +49,22 @@ def sentences(fit: Fit, other: Fit | None = None) -> tuple[str, str, str]:
     'Twelve judges compared 77 areas two at a time, 1,848 times in all, and said each time which of the two has the
     lower rate.'
     """
-    return _asked(fit), _found(fit, other), _mind(fit)
+    asked = _asked(fit, left_out)
+    return (asked, _found(fit, other), _mind(fit)) if settled(fit) else (asked, UNSETTLED)
 
 
-def order_of(fit: Fit) -> list[int]:
-    """Return the areas by posterior median risk, highest first: the order in which tables and maps number them."""
-    return [int(area) for area in by_risk(fit.areas["risk_median"])]
+def surely_top(fit: Fit) -> IntArray:
+    """Return those of the ten areas listed that are among the ten highest with a probability above 95 %."""
+    listed = fit.order[:TOP]
+    return listed[fit.areas["p_top10"].to_numpy()[listed] > SURE]
 
 
-def surely_top(fit: Fit) -> int:
-    """Count how many of the ten areas listed are among the ten highest with a probability above 95 %."""
-    chances = fit.areas["p_top10"].to_numpy()[order_of(fit)[:TOP]]
-    return int((chances > SURE).sum())
-
-
-def numbers(fit: Fit, about: About) -> tuple[tuple[str, str], ...]:
+def numbers(fit: Fit) -> tuple[tuple[str, str], ...]:
     """Return the few numbers on the first page, each with what it counts, leaving out what is not known."""
     data = fit.record.data
-    shown = [(data.judges, "judge"), (data.comparisons, "comparison"), (data.areas, "area")]
+    shown = [(data.judges, "judge"), (data.used, "comparison"), (data.areas, "area")]
     facts = [(f"{number:,}", what if number == 1 else f"{what}s") for number, what in shown if number]
-    if np.isfinite(about.median_seconds):
-        facts.append((f"{about.median_seconds:.3g} s", "median time of a comparison"))
-    else:
-        facts.append((f"{data.pairs:,}", "distinct pair" if data.pairs == 1 else "distinct pairs"))
-    return tuple(facts)
+    return (*facts, (f"{2 * data.used / data.areas:.3g}", "answers per area"))
 
 
 def verdict(fit: Fit, about: About) -> Verdict:
@@ -92,25 +91,30 @@ def warning(other: Fit | None) -> tuple[str, ...]:
     )
 
 
-def _asked(fit: Fit) -> str:
+def _asked(fit: Fit, left_out: int) -> str:
     data = fit.record.data
     who = capital(counted(data.judges, "judge")) if data.judges else "Judges"
     what = "two areas" if data.areas == 2 else f"{counted(data.areas, 'area')} two at a time"
-    times = {1: "once", 2: "twice"}.get(data.comparisons, f"{in_words(data.comparisons)} times in all")
-    chose = "said" if data.comparisons == 1 else "said each time"
-    return f"{who} compared {what}, {times}, and {chose} which of the two has the {fit.record.winner_is} rate."
+    times = {1: "once", 2: "twice"}.get(data.used, f"{in_words(data.used)} times in all")
+    chose = "said" if data.used == 1 else "said each time"
+    tied = f", or that they are alike ({in_words(data.ties)} times)" if data.ties else ""
+    out = f"; the answers of {counted(left_out, 'other judge')} were left out" if left_out else ""
+    return (
+        f"{who} compared {what}, {times}, and {chose} which of the two has the {fit.record.winner_is} rate{tied}{out}."
+    )
 
 
 def _found(fit: Fit, other: Fit | None) -> str:
-    order, names = order_of(fit), fit.map.names
+    order, names = fit.order, fit.map.names
     after = listed([names[area] for area in order[1:3]])
     first = f"{isolated(names[order[0]])} comes out with the highest risk, followed by {after}"
     if len(order) > TOP:
         sure = surely_top(fit)
-        these = f"{in_words(sure)} belong" if sure > 1 else f"{'one' if sure else 'none'} belongs"
-        certain = f"of the ten areas ranked highest, {these} there with a probability above 95 per cent"
-        if sure == TOP:
-            certain = "all of the ten areas ranked highest belong there with a probability above 95 per cent"
+        which = f" of the ten: {listed([names[area] for area in sure])}" if len(sure) < TOP else ""
+        those = "all ten" if len(sure) == TOP else f"only {in_words(len(sure))}"
+        certain = (
+            f"we are nearly certain of {those}{which}" if len(sure) else "we are nearly certain of none of the ten"
+        )
     else:
         chance = float(fit.p_top(1).iloc[order[0]])
         certain = f"the probability that it truly is the highest is {per_cent(chance)}"
@@ -120,7 +124,7 @@ def _found(fit: Fit, other: Fit | None) -> str:
 
 
 def _mind(fit: Fit) -> str:
-    order, table = order_of(fit), fit.areas
+    order, table = fit.order, fit.areas
     place = min(TOP, len(order)) if len(order) > TOP else 1
     area = table.iloc[order[place - 1]]
     ordinal = {1: "first", TOP: "tenth"}[place]
@@ -150,6 +154,8 @@ def second_points(fit: Fit, about: About, other: Fit | None, clusters: ClusterFi
     >>> second_points(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), About(), None, None)[0][0]
     'What the numbers mean'
     """
+    if not settled(fit):
+        return _whose(fit), _person()
     found = [("What the numbers mean", meaning(fit))]
     apart = None if other is None else disagreement(fit, other)
     found += [("Where two models disagree", apart)] if apart else []
@@ -160,7 +166,7 @@ def second_points(fit: Fit, about: About, other: Fit | None, clusters: ClusterFi
 
 def meaning(fit: Fit) -> str:
     """Say in plain terms how far the highest and the lowest areas are from the average."""
-    order, chance = order_of(fit), fit.judged_riskier
+    order, chance = fit.order, fit.judged_riskier
     high, low = order[0], order[-1]
     return (
         f"Judges would pick {isolated(fit.map.names[high])} as riskier than an average area "
@@ -216,9 +222,9 @@ def pair_counts(fit: Fit) -> PairCounts:
 
 
 def _relative(fit: Fit) -> Point:
-    order, names = order_of(fit), fit.map.names
+    order, names = fit.order, fit.map.names
     high, low = order[0], order[-1]
-    chosen, other = (low, high) if fit.record.winner_is == "lower" else (high, low)
+    chosen, other = (low, high) if fit.record.sign < 0 else (high, low)
     chance = float(fit.choice_chances(np.array([chosen]), np.array([other]))[0])
     gap = signed(fit.areas["risk_median"].iloc[high] - fit.areas["risk_median"].iloc[low])
     return (
@@ -233,7 +239,7 @@ def _relative(fit: Fit) -> Point:
 
 
 def _knowledge(fit: Fit, about: About) -> Point:
-    judges, made = fit.record.data.judges, fit.record.data.comparisons
+    judges, made = fit.record.data.judges, fit.record.data.used
     heading = "What the judges do not know"
     rests = (
         "The map shows what judges know and believe. Where they know little, it shows little; if they share a "
@@ -252,7 +258,7 @@ def _knowledge(fit: Fit, about: About) -> Point:
 
 
 def _order(fit: Fit) -> Point:
-    order, names, table = order_of(fit), fit.map.names, fit.areas
+    order, names, table = fit.order, fit.map.names, fit.areas
     first, second = order[0], order[1]
     ahead = float((fit.risk[:, first] > fit.risk[:, second]).mean())
     sentences = [
@@ -264,7 +270,7 @@ def _order(fit: Fit) -> Point:
     if len(order) > TOP:
         last = table.iloc[order[TOP - 1]]
         outside = int((table["p_top10"].to_numpy()[order[TOP:]] >= 1 - SURE).sum())
-        sure = surely_top(fit)
+        sure = len(surely_top(fit))
         these = f"{in_words(sure)} are" if sure > 1 else f"{'one' if sure else 'none'} is"
         sentences += [
             (
@@ -331,8 +337,8 @@ def _neighbours(fit: Fit) -> Point:
     across = f" Areas with no shared border were linked to the nearest area: {listed(joined)}." if joined else ""
     shared = "share a level" if fit.record.model == "clusters" else "have similar risk"
     return heading, (
-        f"The model assumes that neighbouring areas {shared}, so an answer about one area also tells us something "
-        "about those around it. An area that differs from all its neighbours is pulled towards them."
+        f"The model assumes that neighbouring areas {shared}, so an answer about one area also informs its "
+        "neighbours. An area that differs from all its neighbours is pulled towards them."
         f"{leans if len(beside) else ''}{across}"
     )
 

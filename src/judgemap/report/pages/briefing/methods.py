@@ -102,14 +102,14 @@ def _data(fit: Fit) -> str:
     undecided += f"; {data.left_out:,} pairs that were shown but not decided were left out" if data.left_out else ""
     seen = pair_counts(fit).per_area()
     return (
-        f"{judges} made {data.comparisons:,} comparisons of {data.pairs:,} distinct pairs of "
+        f"{judges} made {data.used:,} comparisons of {data.pairs:,} distinct pairs of "
         f"{data.areas:,} areas, choosing in each the area with the {winner} rate{undecided}. Each area took part in "
         f"{int(seen.min()):,} to {int(seen.max()):,} comparisons (median {np.median(seen):g})."
     )
 
 
 def _model(fit: Fit) -> str:
-    risk = "−λ" if fit.record.winner_is == "lower" else "λ"
+    risk = "−λ" if fit.record.sign < 0 else "λ"
     likelihood = (
         "In the Bradley–Terry model (Bradley and Terry, 1952) the log-odds that area i is chosen over area j are "
         f"λᵢ − λⱼ; risk is {risk}, centred on the mean of all areas."
