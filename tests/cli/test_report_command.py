@@ -34,7 +34,8 @@ def fits(tmp_path_factory):
 def spatial(judgemap, edges, timed, tmp_path, fits):
     """A copy of a fit that is made once."""
     if not (fits / "spatial").exists():
-        assert judgemap("fit", timed, *edges, "-o", fits / "spatial", *SHORT).status == 0
+        enough = ["--chains", "4", "--warmup", "100", "--draws", "1000", "--seed", "1"]
+        assert judgemap("fit", timed, *edges, "-o", fits / "spatial", *enough).status == 0
     return shutil.copytree(fits / "spatial", tmp_path / "spatial")
 
 
@@ -69,7 +70,7 @@ def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp
     assert f"{first['name']} comes out with the highest risk" in html
     other = judgemap("report", tmp_path / "clusters", "--spatial", spatial, "-o", page)
     assert other.status == 0, other.err
-    assert "Comparing the two models" in page.read_text(encoding="utf-8")
+    assert "Diagnostics: the spatial model" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("undrawn")

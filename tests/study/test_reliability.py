@@ -34,7 +34,7 @@ def test_a_long_study_is_reliable_and_says_so(found, fit, chicago):
     assert found.bayes_low < true < found.bayes_high
     assert found.split_half_low <= found.split_half <= found.split_half_high < found.bayes_high
     assert found.split_half_full == pytest.approx(2 * found.split_half / (1 + found.split_half))
-    assert "share 98%" in found.note
+    assert "explain 98 %" in found.note
     assert "two halves of the 12 judges" in found.note
 
 

@@ -148,7 +148,7 @@ def plan_page(plan: StudyPlan, people: JudgePlan | None = None) -> str:
         ("Areas", f"{record.areas:,}"),
         ("True risks", record.truth),
         ("Simulated studies", f"{record.simulations} under each design, all designs on the same truths"),
-        ("Analysis", "spatial Bradley-Terry model with α inferred, posterior sampled exactly"),
+        ("Analysis", "spatial Bradley-Terry model with α inferred, fitted by full MCMC"),
         ("Seed", str(record.seed)),
         ("Time", f"{record.seconds:.0f} seconds"),
         ("Software", ", ".join(f"{name} {version}" for name, version in record.versions.items())),

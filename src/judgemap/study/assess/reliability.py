@@ -83,7 +83,7 @@ class Reliability:
         if self.answers < FEWEST:
             some = "1 decided answer" if self.answers == 1 else f"{self.answers:,} decided answers"
             return f"With {some} it is too early to judge reliability; collect at least {FEWEST}."
-        known = f"estimate and truth are expected to share {self.bayes:.0%} of their variation"
+        known = f"the estimate is expected to explain {100 * self.bayes:.0f} % of the variation in true risk"
         if self.judges < 2:
             return f"According to the model, {known}; with one judge we cannot tell whether others would agree."
         if not np.isfinite(self.split_half):
@@ -105,7 +105,7 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
     >>> areas, data = jm.example_study(seed=1)
     >>> figures = reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=200), data, seed=1, splits=20)
     >>> figures.note
-    'According to the model, estimate and truth are expected to share 96% of their variation; two halves of...'
+    'According to the model, the estimate is expected to explain 96 % of the variation in true risk; two...'
     """
     check_areas(fit, data)
     answers, rng = data.where(data.decided), np.random.default_rng(seed)
